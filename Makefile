@@ -1,0 +1,110 @@
+# The front door. Underneath: CMake presets (CMakePresets.json) and the scripts in tools/.
+#   BUILD_TYPE=Debug  PREFIX=/usr/local  DESTDIR=  V=1  -jN  FUZZ_SECONDS=60  MANKAI_BASE=commit  BENCH_STRICT=1
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+BUILD_TYPE ?= Release
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+# `make -jN` gives N; evaluated in recipes, where MAKEFLAGS holds the -j of the command line.
+JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
+VERBOSE = $(if $(filter 1,$(V)),--verbose)
+QUIETLY = $(if $(filter 1,$(V)),,>/dev/null)
+BUILD = cmake --build --preset $(1) --parallel $(JOBS) $(VERBOSE)
+NEED = @tools/install_dependencies.sh $(1)
+SAY = @printf '== %s\n' "$(1)"
+export V FUZZ_SECONDS
+
+.PHONY: help
+help: ## list what there is
+	@echo "make TARGET [BUILD_TYPE=Release] [PREFIX=/usr/local] [DESTDIR=] [V=1] [-jN]"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+.PHONY: demo
+demo: build ## build, then the tour: a stream of a million URLs, the answers beside the exact truth
+	$(call SAY,demo: the tour)
+	@build/bin/mankai demo
+
+.PHONY: test
+test: ## what CI runs: release tests, tests under ASan and UBSan, clang-tidy on changed files
+	$(call SAY,test: release; ASan and UBSan; clang-tidy on changed files)
+	$(call NEED,build test lint)
+	@tools/test.py --jobs $(JOBS) release asan tidy
+
+.PHONY: test-all
+test-all: ## test, and clang, TSan, fuzzing, full lint, headers one by one, NEON under qemu
+	$(call SAY,test-all: everything that can be checked on this machine)
+	$(call NEED,build test lint fuzz neon)
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} tools/test.py --jobs $(JOBS) release asan lint clang tsan headers fuzz neon
+
+.PHONY: build
+build: ## the command in build/bin/mankai, the libraries in build/lib/
+	$(call SAY,build: $(BUILD_TYPE) into build/)
+	$(call NEED,build)
+	@test -f build/CMakeCache.txt || cmake --preset release -DMANKAI_BUILD_TESTS=OFF $(QUIETLY)
+	@cmake --preset release -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) $(QUIETLY)
+	@$(call BUILD,release)
+
+.PHONY: bench
+bench: ## one table of peers on the same work; BENCH_STRICT=1 fails when a peer is missing
+	$(call SAY,bench: our kinds beside their peers)
+	$(call NEED,build bench)
+	@cmake --preset bench $(QUIETLY)
+	@$(call BUILD,bench)
+	@bench/run.sh build/bench
+
+.PHONY: lint
+lint: ## clang-format, clang-tidy on everything, layers, citations, dead files, comments
+	$(call SAY,lint: everything)
+	$(call NEED,build test lint)
+	@JOBS=$(JOBS) tools/lint.sh format tree tidy
+
+.PHONY: lint-quick
+lint-quick: ## lint without clang-tidy: seconds
+	$(call SAY,lint-quick: format and the tree's rules)
+	$(call NEED,lint)
+	@tools/lint.sh format tree
+
+.PHONY: format
+format: ## rewrite the sources with clang-format
+	$(call SAY,format: clang-format in place)
+	$(call NEED,lint)
+	@git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.h' | xargs -r clang-format-19 -i
+
+.PHONY: asan
+asan: ## tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(call SAY,asan: tests under ASan and UBSan)
+	$(call NEED,build test)
+	@tools/test.py --jobs $(JOBS) asan
+
+.PHONY: tsan
+tsan: ## tests under ThreadSanitizer
+	$(call SAY,tsan: tests under TSan)
+	$(call NEED,build test)
+	@tools/test.py --jobs $(JOBS) tsan
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZ_SECONDS, from the committed corpora
+	$(call SAY,fuzz: every target for $(FUZZ_SECONDS) s)
+	$(call NEED,build fuzz)
+	@cmake --preset fuzz $(QUIETLY)
+	@$(call BUILD,fuzz)
+	@tools/fuzz.sh build/fuzz
+
+.PHONY: docs
+docs: build ## man pages and completions into build/share, and every link and citation checked
+	$(call SAY,docs: checking links and citations)
+	@tools/lint.py --only links
+	@tools/lint.py --only citations
+	@find build/share -type f 2>/dev/null || true
+
+.PHONY: install
+install: build ## into PREFIX (and below DESTDIR): command, libraries, headers, CMake package, pkg-config
+	$(call SAY,install: into $(DESTDIR)$(PREFIX))
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)" $(QUIETLY)
+
+.PHONY: clean
+clean: ## remove build/
+	$(call SAY,clean: removing build/)
+	@rm -rf build

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "apps/mankai/filter_options.hpp"
+#include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/durable/filter_file.hpp"
+#include "mankai/filter/keyed_batch.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  std::vector<std::string> keys;
+  InputRequest input;
+  bool present = false;
+  bool absent = false;
+  bool quiet = false;
+  bool fast = false;
+};
+
+void print_answer(const Request& request, std::string_view key, bool is_present, Output& output) {
+  if (!request.present && !request.absent) {
+    output.append(is_present ? "yes\t" : "no\t");
+    output.append_line(key);
+  } else if (is_present == request.present) {
+    output.append_line(key);
+  }
+}
+
+Result<int> run(const Request& request) {
+  const auto filter = open_filter(request.file, Access::query, request.fast ? Trust::fast : Trust::checked);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  Output output;
+  bool is_all_present = true;
+  const auto answer = [&](std::span<const std::string_view> keys) {
+    std::array<bool, kBatchLinesMax> outcomes{};
+    const auto answers = std::span(outcomes).first(keys.size());
+    std::visit([&](const auto& f) { may_contain_keys(f, keys, answers); }, *filter);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      is_all_present = is_all_present && answers[i];
+      if (!request.quiet) {
+        print_answer(request, keys[i], answers[i], output);
+      }
+    }
+    return !output.has_failed() && (is_all_present || !request.quiet);
+  };
+  const auto asked = for_each_batch(request.keys, request.input, answer, [&] { output.flush(); });
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  if (!asked) {
+    return std::unexpected(asked.error());
+  }
+  return static_cast<int>(request.quiet && !is_all_present ? ExitCode::negative : ExitCode::fine);
+}
+
+}  // namespace
+
+Subcommand check_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "check",
+      .summary = "ask which keys may be in a filter",
+      .description =
+          "Prints yes or no, a tab and the key, for each key given as an argument or else for each line of the inputs, "
+          "in their order and as soon as there is no more to read at once.\n\n"
+          "no is always true. yes is wrong for strangers at the filter's false positive rate.",
+      .examples = {{"mankai check seen.mk https://example.com/", "yes or no"},
+                   {"mankai check --absent seen.mk < urls.txt", "the lines that were certainly never added"},
+                   {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as the exit code"}},
+  };
+  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
+                             ValueKind::file, request->input.paths);
+  input.letter = 'i';
+  input.value = "PATH";
+  Option quiet =
+      flag("--quiet", "Prints nothing: the exit code is 0 if all keys may be in it, 1 if one is not.", request->quiet);
+  quiet.letter = 'q';
+  command.options = {
+      positional("FILE", "The filter's file.", ValueKind::file, request->file),
+      positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, request->keys),
+      std::move(input),
+      flag("--present", "Prints only the keys that may be in it, without yes.", request->present),
+      flag("--absent", "Prints only the keys that are not in it, without no.", request->absent),
+      std::move(quiet),
+      flag("--fast", "Does not check the cells' checksums, so that a file of any size opens in milliseconds.",
+           request->fast),
+      max_line_option(request->input)};
+  command.run = [request]() -> Result<int> {
+    if (static_cast<int>(request->present) + static_cast<int>(request->absent) + static_cast<int>(request->quiet) > 1) {
+      return fail(ErrorCode::invalid_argument, "--present, --absent and --quiet exclude each other");
+    }
+    if (!request->keys.empty() && !request->input.paths.empty()) {
+      return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+    }
+    return run(*request);
+  };
+  return command;
+}
+
+}  // namespace mankai::command

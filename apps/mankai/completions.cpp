@@ -1,0 +1,241 @@
+#include "apps/mankai/completions.hpp"
+
+#include <string_view>
+
+namespace mankai::command {
+namespace {
+
+std::string first_sentence(const std::string& help) {
+  std::string sentence = help.substr(0, help.find(". "));
+  if (sentence.ends_with('.')) {
+    sentence.pop_back();
+  }
+  std::erase(sentence, '`');
+  return sentence;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
+// Puts a backslash before each of `special`.
+std::string escape(std::string_view text, std::string_view special) {
+  std::string out;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) {
+      out += '\\';
+    }
+    out += c;
+  }
+  return out;
+}
+
+// For single quotes of bash and zsh, which know no escape inside.
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return out + "'";
+}
+
+std::vector<std::string> names_of(const Option& option) {
+  std::vector<std::string> names = {option.name};
+  if (option.letter != '\0') {
+    names.push_back(std::string("-") + option.letter);
+  }
+  return names;
+}
+
+std::string bash_value(const Option& option) {
+  switch (option.kind) {
+    case ValueKind::choice: return "_mankai_words " + quoted(join(option.choices));
+    case ValueKind::file: return "_mankai_files";
+    case ValueKind::none:
+    case ValueKind::text: break;
+  }
+  return ":";
+}
+
+std::string bash_case(const Subcommand& subcommand) {
+  std::string values;
+  std::vector<std::string> options = {"--help"};
+  std::string positional = ":";
+  for (const Option& option : subcommand.options) {
+    if (option.is_positional()) {
+      // Where files and keys follow each other, offering files is the only help there is.
+      positional = positional == ":" ? bash_value(option) : positional;
+      continue;
+    }
+    const std::vector<std::string> names = names_of(option);
+    options.insert(options.end(), names.begin(), names.end());
+    if (!option.is_flag()) {
+      values += "        " + (names.size() > 1 ? names[0] + "|" + names[1] : names[0]) + ") " + bash_value(option) +
+                "; return ;;\n";
+    }
+  }
+  std::string text = "    " + subcommand.name + ")\n";
+  if (!values.empty()) {
+    text += "      case \"$previous\" in\n" + values + "      esac\n";
+  }
+  return text + "      if [[ $current == -* ]]; then _mankai_words " + quoted(join(options)) + "; else " + positional +
+         "; fi ;;\n";
+}
+
+std::string zsh_value(const Option& option) {
+  const std::string name = option.value.empty() ? option.name : option.value;
+  switch (option.kind) {
+    case ValueKind::choice: return ":" + name + ":(" + join(option.choices) + ")";
+    case ValueKind::file: return ":" + name + ":_files";
+    case ValueKind::none:
+    case ValueKind::text: break;
+  }
+  return ":" + name + ": ";
+}
+
+std::string zsh_specs(const Option& option) {
+  if (option.is_positional()) {
+    return " " + quoted((option.is_repeatable ? "*" : "") + zsh_value(option));
+  }
+  std::string specs;
+  const std::string help = "[" + escape(first_sentence(option.help), "[]:\\") + "]";
+  const std::string value = option.is_flag() ? "" : zsh_value(option);
+  for (const std::string& name : names_of(option)) {
+    std::string spec = option.is_repeatable ? "*" : "";
+    spec += name;
+    spec += option.is_flag() ? "" : name.starts_with("--") ? "=" : "+";
+    spec += help;
+    spec += value;
+    specs += " " + quoted(spec);
+  }
+  return specs;
+}
+
+std::string fish_line(const Subcommand& subcommand, const std::string& rest) {
+  return "complete -c mankai -n '__mankai_is " + subcommand.name + "' " + rest + "\n";
+}
+
+std::string fish_value(const Option& option) {
+  switch (option.kind) {
+    case ValueKind::choice: return " -x -a " + quoted(join(option.choices));
+    case ValueKind::file: return " -r -F";
+    case ValueKind::none:
+    case ValueKind::text: break;
+  }
+  return " -x";
+}
+
+std::string fish_option(const Subcommand& subcommand, const Option& option) {
+  if (option.is_positional()) {
+    return option.kind == ValueKind::file     ? fish_line(subcommand, "-F")
+           : option.kind == ValueKind::choice ? fish_line(subcommand, "-a " + quoted(join(option.choices)))
+                                              : "";
+  }
+  const std::string letter = option.letter == '\0' ? "" : std::string(" -s ") + option.letter;
+  return fish_line(subcommand, "-l " + option.name.substr(2) + letter + (option.is_flag() ? "" : fish_value(option)) +
+                                   " -d '" + escape(first_sentence(option.help), "'\\") + "'");
+}
+
+}  // namespace
+
+std::string bash_completion(const std::vector<Subcommand>& subcommands) {
+  std::vector<std::string> names;
+  std::string cases;
+  for (const Subcommand& subcommand : subcommands) {
+    names.push_back(subcommand.name);
+    cases += bash_case(subcommand);
+  }
+  return R"(# bash completion for mankai; generated from the text of its help
+
+_mankai_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
+
+_mankai_files() {
+  compopt -o filenames
+  mapfile -t COMPREPLY < <(compgen -f -- "$current")
+}
+
+_mankai() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  COMPREPLY=()
+  # Bash takes the = of --option=value for a word of its own.
+  if [[ $current == = ]]; then
+    current=
+  elif [[ $previous == = ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  if ((COMP_CWORD == 1)); then
+    _mankai_words ')" +
+         join(names) + R"( --help --version'
+    return
+  fi
+  case ${COMP_WORDS[1]} in
+)" + cases +
+         R"(  esac
+}
+
+complete -F _mankai mankai
+)";
+}
+
+std::string zsh_completion(const std::vector<Subcommand>& subcommands) {
+  std::string commands;
+  std::string cases;
+  for (const Subcommand& subcommand : subcommands) {
+    commands += "      " + quoted(subcommand.name + ":" + escape(subcommand.summary, ":\\")) + "\n";
+    cases += "    " + subcommand.name + ") _arguments -s '--help[Prints help]'";
+    for (const Option& option : subcommand.options) {
+      cases += " \\\n      " + zsh_specs(option);
+    }
+    cases += " ;;\n";
+  }
+  return R"(#compdef mankai
+# zsh completion for mankai; generated from the text of its help
+
+_mankai() {
+  if ((CURRENT == 2)); then
+    local -a commands
+    commands=(
+)" + commands +
+         R"(    )
+    _describe command commands
+    return
+  fi
+  shift words
+  ((CURRENT--))
+  case $words[1] in
+)" + cases +
+         R"(  esac
+}
+
+_mankai "$@"
+)";
+}
+
+std::string fish_completion(const std::vector<Subcommand>& subcommands) {
+  std::string text = R"(# fish completion for mankai; generated from the text of its help
+
+function __mankai_is
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and test $words[2] = $argv[1]
+end
+
+complete -c mankai -f
+)";
+  for (const Subcommand& subcommand : subcommands) {
+    text += "complete -c mankai -n __fish_use_subcommand -a " + subcommand.name + " -d '" +
+            escape(subcommand.summary, "'\\") + "'\n";
+  }
+  for (const Subcommand& subcommand : subcommands) {
+    for (const Option& option : subcommand.options) {
+      text += fish_option(subcommand, option);
+    }
+    text += fish_line(subcommand, "-l help -s h -d 'Prints help'");
+  }
+  return text;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include "apps/mankai/filter_options.hpp"
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/durable/filter_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  FilterOptions filter;
+  std::optional<std::uint64_t> k;
+  std::optional<BloomAddressing> addressing;
+  std::optional<FilterSpec> spec;
+  std::string like;
+  bool force = false;
+  bool json = false;
+
+  [[nodiscard]] bool says_what() const {
+    return filter.kind || filter.keys || filter.fpr || filter.hash || filter.seed || k || addressing || spec;
+  }
+};
+
+template <class T, class U>
+void overwrite(T& target, const std::optional<U>& value) {
+  if (value) {
+    target = static_cast<T>(*value);
+  }
+}
+
+Result<void> check_spec(const FilterSpec& spec, bool asked_for_keys) {
+  if (spec.keys == 0 && !asked_for_keys) {
+    return fail(ErrorCode::invalid_argument, "--keys is missing: say how many different keys the filter is for");
+  }
+  if (spec.kind != Kind::bloom && (spec.k != 0 || spec.addressing != BloomAddressing::range)) {
+    return fail(ErrorCode::invalid_argument, "--k and --addressing go with --kind bloom only");
+  }
+  return {};
+}
+
+Result<AnyFilter> make_like(const Request& request) {
+  if (request.says_what()) {
+    return fail(ErrorCode::invalid_argument,
+                "--like takes everything from the other filter: leave "
+                "the other options out");
+  }
+  const auto other = open_filter(request.like, Access::query, Trust::fast);
+  return other ? create_like(*other) : Result<AnyFilter>(std::unexpected(other.error()));
+}
+
+Result<FilterSpec> spec_for(const Request& request) {
+  FilterSpec spec = request.spec.value_or(FilterSpec{});
+  overwrite(spec.kind, request.filter.kind);
+  overwrite(spec.keys, request.filter.keys);
+  overwrite(spec.fpr, request.filter.fpr);
+  overwrite(spec.hash, request.filter.hash);
+  overwrite(spec.k, request.k);
+  overwrite(spec.addressing, request.addressing);
+  spec.seed = request.filter.seed ? request.filter.seed : spec.seed;
+  if (auto valid = check_spec(spec, request.filter.keys.has_value()); !valid) {
+    return std::unexpected(valid.error());
+  }
+  return spec;
+}
+
+Result<AnyFilter> make(const Request& request) {
+  if (!request.like.empty()) {
+    return make_like(request);
+  }
+  const auto spec = spec_for(request);
+  return spec ? create_filter(*spec) : Result<AnyFilter>(std::unexpected(spec.error()));
+}
+
+Result<void> save_new(const Request& request, AnyFilter& filter) {
+  if (request.force) {
+    // Whoever is changing the old one would put it back in the end.
+    auto lock = FileLock::acquire(request.file);
+    if (lock) {
+      return save_filter(request.file, filter, Existing::replace, &*lock);
+    }
+    if (lock.error().code != ErrorCode::not_found) {
+      return std::unexpected(lock.error());
+    }
+  }
+  auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse);
+  if (!saved && saved.error().code == ErrorCode::invalid_argument) {
+    return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");
+  }
+  return saved;
+}
+
+Result<int> run(const Request& request) {
+  catch_stop_signals();
+  auto filter = make(request);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  if (auto saved = save_new(request, *filter); !saved) {
+    return std::unexpected(saved.error());
+  }
+  if (request.json) {
+    Output output;
+    output.append(report_on(*filter, request.file).json());
+    if (auto finished = output.finish(); !finished) {
+      return std::unexpected(finished.error());
+    }
+  } else {
+    const std::size_t bytes = std::visit([](const auto& f) { return f.image_bytes(); }, *filter);
+    const FilterSpec spec = spec_of(*filter);
+    say(fmt::format("{}: {} for {} keys at {}, {}", request.file, info_of(spec.kind).name, human_count(spec.keys),
+                    human_share(spec.fpr), human_bytes(bytes)));
+  }
+  return exit_code_after_stop(0);
+}
+
+Result<std::uint64_t> parse_k(std::string_view text) {
+  auto count = parse_count(text);
+  if (!count || *count == 0 || *count > kernel::kMaxProbes) {
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) +
+                                                 "' is wrong: give a number of probes from 1 to " +
+                                                 std::to_string(kernel::kMaxProbes));
+  }
+  return count;
+}
+
+}  // namespace
+
+Subcommand create_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "create",
+      .summary = "make an empty filter",
+      .description =
+          "Makes the file of an empty filter, sized exactly for the keys and the rate asked for. A file that exists "
+          "is left as it is unless --force is given.\n\n"
+          "Two filters can be merged when one was made --like the other: same kind, size, hash and seed.",
+      .examples = {{"mankai create seen.mk --keys 10M --fpr 0.001", "a filter for ten million keys"},
+                   {"mankai create new.mk --like seen.mk", "one that can be merged with it"},
+                   {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=siphash", "everything in one word"}},
+  };
+  command.options = {positional("FILE", "The file to make.", ValueKind::file, request->file)};
+  for (Option& option : filter_options(request->filter, "", "0.01 unless given.")) {
+    command.options.push_back(std::move(option));
+  }
+  Option addressing =
+      parsed_option("--addressing", "MODE",
+                    "For kind bloom, how a key's bits are found: range, or fields, the white paper's literal fields of "
+                    "one long hash in an array of a power of two. range unless given.",
+                    parse_addressing, request->addressing);
+  addressing.kind = ValueKind::choice;
+  addressing.choices = {"range", "fields"};
+  command.options.push_back(parsed_option(
+      "--k", "K", "For kind bloom, the probes a key makes. The best number unless given.", parse_k, request->k));
+  command.options.push_back(std::move(addressing));
+  command.options.push_back(parsed_option("--spec", "SPEC",
+                                          "All of these in one word, KIND:name=value,...; options given beside it win.",
+                                          parse_spec, request->spec));
+  command.options.push_back(text_option("--like", "OTHER",
+                                        "Takes kind, size, hash and seed from another filter's file.", ValueKind::file,
+                                        request->like));
+  command.options.push_back(flag("--force", "Replaces FILE if it exists.", request->force));
+  command.options.push_back(flag("--json", "Prints what was made, as `mankai info --json` does.", request->json));
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,129 @@
+#include "apps/mankai/filter_options.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "apps/mankai/format.hpp"
+
+namespace mankai::command {
+namespace {
+
+// The formula behind the estimate of the rate, by the name that the kind's documentation gives it.
+std::string_view formula_of(Kind kind) {
+  return kind == Kind::bloom ? "saturation^phase" : "mean over blocks of the product of the lanes' fill";
+}
+
+std::string hash_words(HashKind hash) {
+  return hash == HashKind::siphash ? "siphash, keyed; its key is not shown" : "xxh3, seeded";
+}
+
+}  // namespace
+
+std::vector<Option> filter_options(FilterOptions& options, const std::string& keys_default,
+                                   const std::string& fpr_default) {
+  Option kind = parsed_option("--kind", "KIND", "", parse_kind, options.kind);
+  kind.kind = ValueKind::choice;
+  for (const KindInfo& info : kinds()) {
+    kind.help += fmt::format("{}{}: {}", kind.choices.empty() ? "The kind of filter. " : "; ", info.name, info.summary);
+    kind.choices.emplace_back(info.name);
+  }
+  kind.help += '.';
+  Option hash = parsed_option(
+      "--hash", "HASH", "The hash: xxh3, the fastest, or siphash, for keys that strangers choose. xxh3 unless given.",
+      parse_hash, options.hash);
+  hash.kind = ValueKind::choice;
+  hash.choices = {"xxh3", "siphash"};
+  return {std::move(kind),
+          parsed_option("--keys", "N",
+                        "How many different keys it is sized for, such as 1000000, 1e6 or 10M. " + keys_default,
+                        parse_count, options.keys),
+          parsed_option("--fpr", "RATE",
+                        "The false positive rate with so many keys in it, such as 0.01 or 1%. " + fpr_default,
+                        parse_rate, options.fpr),
+          std::move(hash),
+          parsed_option("--seed", "SEED",
+                        "The hash's seed: a 64-bit number, or 32 hexadecimal digits for siphash. Random unless given.",
+                        parse_seed, options.seed)};
+}
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+  std::string_view digits = text;
+  std::uint64_t unit = 1;
+  std::uint64_t next = 1;
+  for (const std::string_view suffix : {"KiB", "MiB", "GiB", "TiB"}) {
+    next <<= 10U;
+    if (digits.ends_with(suffix)) {
+      digits.remove_suffix(suffix.size());
+      unit = next;
+      break;
+    }
+  }
+  const auto count = parse_count(digits);
+  if (!count || *count > std::numeric_limits<std::uint64_t>::max() / unit) {
+    return fail(ErrorCode::invalid_argument,
+                "size '" + std::string(text) + "' is wrong: give a number of bytes such as 1000000, 10M or 64MiB");
+  }
+  return *count * unit;
+}
+
+Report report_on(const AnyFilter& filter, const std::string& file) {
+  const FilterInfo info = describe(filter);
+  const std::string kind(info_of(info.kind).name);
+  Report report;
+  report.add("file", file, "file", file);
+  report.add("kind", kind, "kind", kind);
+  report.add("format_version", std::uint64_t{info.format_version}, "format version",
+             std::to_string(info.format_version));
+  report.add("bytes", info.image_bytes, "size",
+             fmt::format("{} ({} bytes)", human_bytes(info.image_bytes), human_count(info.image_bytes)));
+  report.add("keys_inserted", info.keys_inserted, "keys inserted", human_count(info.keys_inserted));
+  report.add("keys_estimate", info.keys_estimate, "keys, by the fill", human_estimate(info.keys_estimate));
+  report.add("capacity_keys", info.capacity_keys, "capacity",
+             fmt::format("{} keys at a false positive rate of {}", human_count(info.capacity_keys),
+                         human_share(info.fpr_target)));
+  report.add("over_capacity", info.keys_inserted > info.capacity_keys);
+  report.add("fpr_target", info.fpr_target);
+  report.add("fpr_estimate", info.fpr_estimate, "rate now", human_share(info.fpr_estimate));
+  report.add("fpr_formula", std::string(formula_of(info.kind)), "  estimated as", std::string(formula_of(info.kind)));
+  report.add("fill_ratio", info.fill_ratio, "cells set", human_share(info.fill_ratio));
+  if (info.kind == Kind::bloom) {
+    report.add("saturation", info.fill_ratio, "saturation", fmt::format("{:.4f}", info.fill_ratio));
+    report.add("phase", std::uint64_t{info.probes_per_key}, "phase", std::to_string(info.probes_per_key));
+  }
+  report.add("hash", std::string(name(info.hash)), "hash", hash_words(info.hash));
+  report.add("cell_count", info.cell_count, "cells", human_count(info.cell_count));
+  report.add("cells_bytes", info.cells_bytes);
+  if (info.block_count) {
+    report.add("block_count", *info.block_count, "blocks", human_count(*info.block_count));
+  }
+  if (info.addressing) {
+    report.add("addressing", std::string(name(*info.addressing)), "addressing", std::string(name(*info.addressing)));
+  }
+  report.add("probes_per_key", std::uint64_t{info.probes_per_key}, "probes a key", std::to_string(info.probes_per_key));
+  report.add("lines_per_key", info.lines_per_key, "cache lines a key", fmt::format("{:.3g}", info.lines_per_key));
+  report.add("bits_per_key", static_cast<double>(info.cells_bytes) * 8 / static_cast<double>(info.capacity_keys),
+             "bits a key",
+             fmt::format("{:.2f} when full",
+                         static_cast<double>(info.cells_bytes) * 8 / static_cast<double>(info.capacity_keys)));
+  return report;
+}
+
+std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity) {
+  if (keys <= capacity) {
+    return "";
+  }
+  return fmt::format(
+      "{} keys are in a filter made for {}: its answers stay true for them, but more strangers are taken for seen",
+      human_count(keys), human_count(capacity));
+}
+
+std::uint64_t keys_inserted(const AnyFilter& filter) {
+  return std::visit([](const auto& f) { return f.keys_inserted(); }, filter);
+}
+
+std::uint64_t capacity_keys(const AnyFilter& filter) {
+  return std::visit([](const auto& f) { return f.capacity_keys(); }, filter);
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/subcommand.hpp"
+#include "mankai/catalog/catalog.hpp"
+
+namespace mankai::command {
+
+/// The options that say what filter to make, each unset unless given.
+struct FilterOptions {
+  std::optional<Kind> kind;
+  std::optional<std::uint64_t> keys;
+  std::optional<double> fpr;
+  std::optional<HashKind> hash;
+  std::optional<std::array<std::uint64_t, 2>> seed;
+};
+
+/// --kind, --keys, --fpr, --hash and --seed; `keys_default` and `fpr_default` are words for the help.
+[[nodiscard]] std::vector<Option> filter_options(FilterOptions& options, const std::string& keys_default,
+                                                 const std::string& fpr_default);
+
+/// Reads a number of bytes: a count, or one with KiB, MiB, GiB, TiB behind it. Errors: invalid_argument.
+[[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
+
+/// Everything that there is to say about a filter; its seed, which may be a secret, is not.
+[[nodiscard]] Report report_on(const AnyFilter& filter, const std::string& file);
+
+/// The warning about a filter that holds more keys than it was made for, or nothing.
+[[nodiscard]] std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity);
+
+[[nodiscard]] std::uint64_t keys_inserted(const AnyFilter& filter);
+[[nodiscard]] std::uint64_t capacity_keys(const AnyFilter& filter);
+
+}  // namespace mankai::command

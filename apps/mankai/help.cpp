@@ -1,0 +1,102 @@
+#include "apps/mankai/help.hpp"
+
+#include <fmt/format.h>
+
+namespace mankai::command {
+namespace {
+
+constexpr std::size_t kWidth = 80;
+
+// Breaks paragraphs, which are separated by empty lines, at `kWidth` columns.
+std::string wrap(std::string_view text, std::size_t indent) {
+  std::string out;
+  std::size_t column = 0;
+  while (!text.empty()) {
+    const bool is_paragraph = text.starts_with("\n\n");
+    text.remove_prefix(is_paragraph ? 2 : 0);
+    const std::string_view word = text.substr(0, text.find_first_of(" \n"));
+    text.remove_prefix(word.size());
+    text.remove_prefix(text.starts_with(' ') ? 1 : 0);
+    if (is_paragraph) {
+      out += "\n\n";
+      column = 0;
+    } else if (column > 0 && column + 1 + word.size() > kWidth) {
+      out += '\n';
+      column = 0;
+    }
+    out += column == 0 ? std::string(indent, ' ') : " ";
+    column += (column == 0 ? indent : 1) + word.size();
+    out += word;
+  }
+  return out + "\n";
+}
+
+std::string options_text(const Subcommand& subcommand, bool positional) {
+  std::string text;
+  for (const Option& option : subcommand.options) {
+    if (option.is_positional() == positional) {
+      text += "  " + option_heading(option) + "\n" + wrap(option.help, 6);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::vector<std::pair<std::string, std::string>>& exit_codes() {
+  static const std::vector<std::pair<std::string, std::string>> kCodes = {
+      {"0", "fine, whatever the answers; also when the reader of the output has had enough"},
+      {"1", "a negative answer, with --quiet only"},
+      {"2", "wrong usage: an unknown option, an argument that makes no sense or contradicts a file"},
+      {"3", "bad data: a damaged file, or one of a newer version"},
+      {"4", "input or output: missing, unreadable, locked, no memory or no space left"},
+      {"129, 130, 143", "stopped by SIGHUP, Ctrl-C or SIGTERM; what had been read until then is saved"},
+  };
+  return kCodes;
+}
+
+std::string usage_line(const Subcommand& subcommand) {
+  std::string line = "mankai " + subcommand.name + " [OPTION...]";
+  for (const Option& option : subcommand.options) {
+    if (option.is_positional()) {
+      const std::string name = option.name + (option.is_repeatable ? "..." : "");
+      line += option.is_required ? " " + name : " [" + name + "]";
+    }
+  }
+  return line;
+}
+
+std::string option_heading(const Option& option) {
+  const std::string letter = option.letter == '\0' ? "" : std::string("-") + option.letter + ", ";
+  return letter + option.name + (option.value.empty() ? "" : " " + option.value);
+}
+
+std::string help_for(const Subcommand& subcommand) {
+  std::string text = "mankai " + subcommand.name + ": " + subcommand.summary + "\n\nUsage: " + usage_line(subcommand) +
+                     "\n\n" + wrap(subcommand.description, 0);
+  if (const std::string arguments = options_text(subcommand, true); !arguments.empty()) {
+    text += "\nArguments:\n" + arguments;
+  }
+  text += "\nOptions:\n" + options_text(subcommand, false) + "  -h, --help\n      Prints this.\n\nExamples:\n";
+  for (const Example& example : subcommand.examples) {
+    text += "  " + example.line + "\n      " + example.meaning + "\n";
+  }
+  return text;
+}
+
+std::string overview(const std::vector<Subcommand>& subcommands) {
+  std::string text =
+      fmt::format("mankai: {}\n\nUsage: mankai COMMAND [OPTION...] [ARGUMENT...]\n\nCommands:\n", kTagline);
+  for (const Subcommand& subcommand : subcommands) {
+    text += fmt::format("  {:<8} {}\n", subcommand.name, subcommand.summary);
+  }
+  text +=
+      "\nmankai COMMAND --help explains one, with examples; man mankai has it all.\n"
+      "mankai --version prints the version.\n\nExit codes:\n";
+  for (const auto& [code, meaning] : exit_codes()) {
+    text += fmt::format("  {:<14} {}\n", code, meaning);
+  }
+  return text;
+}
+
+}  // namespace mankai::command

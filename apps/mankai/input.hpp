@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/mankai/progress.hpp"
+#include "apps/mankai/subcommand.hpp"
+#include "mankai/stream/line_reader.hpp"
+
+namespace mankai::command {
+
+/// Where keys come from.
+struct InputRequest {
+  std::vector<std::string> paths;               ///< files, "-" for standard input; standard input when empty
+  std::optional<std::uint64_t> max_line_bytes;  ///< unset: LineReader's own
+};
+
+/// The lines of several inputs, one after the other.
+class Input {
+ public:
+  /// Looks at every input before anything is read, so that a misspelt name is found before the first line is used.
+  /// `before_waiting` is called when nothing more can be read at once. Errors: not_found, io.
+  [[nodiscard]] static Result<Input> open(const InputRequest& request, std::function<void()> before_waiting = [] {});
+
+  /// Returns the next lines, as LineReader::next_batch; an empty span at the end, or once a signal asked to stop: then
+  /// an unfinished line is left out. Errors: as LineReader's.
+  [[nodiscard]] Result<std::span<const std::string_view>> next_batch();
+
+  /// Returns how many raw bytes have been read.
+  [[nodiscard]] std::uint64_t bytes_read() const noexcept;
+  [[nodiscard]] std::uint64_t lines_read() const noexcept { return lines_; }
+
+ private:
+  Input(InputRequest request, std::function<void()> before_waiting, std::optional<std::uint64_t> total);
+
+  [[nodiscard]] Result<void> open_next();
+  void close_current();
+
+  InputRequest request_;
+  std::function<void()> before_waiting_;
+  std::size_t opened_ = 0;
+  std::optional<LineReader> reader_;
+  std::uint64_t bytes_before_ = 0;
+  std::uint64_t lines_ = 0;
+  Progress progress_;
+};
+
+/// Options of the subcommands that read lines.
+[[nodiscard]] Option max_line_option(InputRequest& request);
+
+/// Hands the keys to `use` in batches: those given as arguments, or else the input's lines. Stops early where `use`
+/// returns false. Errors: as Input's.
+[[nodiscard]] Result<void> for_each_batch(
+    const std::vector<std::string>& arguments, const InputRequest& request,
+    const std::function<bool(std::span<const std::string_view>)>& use, std::function<void()> before_waiting = [] {});
+
+}  // namespace mankai::command

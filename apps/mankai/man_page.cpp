@@ -1,0 +1,83 @@
+#include "apps/mankai/man_page.hpp"
+
+#include <string_view>
+
+#include "apps/mankai/help.hpp"
+
+namespace mankai::command {
+namespace {
+
+// Text that troff shows as it is; `command` between backquotes becomes bold.
+std::string escape(std::string_view text) {
+  std::string out;
+  bool is_bold = false;
+  for (const char c : text) {
+    switch (c) {
+      case '\\': out += "\\e"; break;
+      case '-': out += "\\-"; break;
+      case '`':
+        is_bold = !is_bold;
+        out += is_bold ? "\\fB" : "\\fP";
+        break;
+      case '\'': out += "\\(aq"; break;
+      case '.': out += out.empty() || out.back() == '\n' ? "\\&." : "."; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string paragraphs(std::string_view text, std::string_view macro) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find("\n\n");
+    out += out.empty() ? "" : std::string(macro) + "\n";
+    out += escape(text.substr(0, end)) + "\n";
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
+  }
+  return out;
+}
+
+std::string item(const std::string& heading, const std::string& text) {
+  return ".TP\n.B " + escape(heading) + "\n" + paragraphs(text, ".IP");
+}
+
+std::string section(const Subcommand& subcommand) {
+  std::string out = ".SS " + escape("mankai " + subcommand.name) + "\n.B " + escape(usage_line(subcommand)) +
+                    "\n.PP\n" + paragraphs(subcommand.description, ".PP");
+  for (const bool is_positional : {true, false}) {
+    for (const Option& option : subcommand.options) {
+      if (option.is_positional() == is_positional) {
+        out += item(option_heading(option), option.help);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string man_page(const std::vector<Subcommand>& subcommands, const std::string& version) {
+  std::string out =
+      ".TH MANKAI 1 \"\" \"mankai " + version + "\" \"User Commands\"\n.SH NAME\nmankai \\- " + escape(kTagline) +
+      "\n.SH SYNOPSIS\n.B mankai\n.I COMMAND\n[\\fIOPTION\\fP...] [\\fIARGUMENT\\fP...]\n" + ".SH DESCRIPTION\n" +
+      "A filter answers whether a key was seen before, in one or two bytes a key. It never forgets one; it "
+      "takes a stranger\nfor a key it has seen at a rate that is chosen when it is made.\n" +
+      ".PP\nAn argument that begins with \\- and is no option goes after \\-\\-.\n.SH COMMANDS\n";
+  for (const Subcommand& subcommand : subcommands) {
+    out += section(subcommand);
+  }
+  out += ".SH EXIT STATUS\n";
+  for (const auto& [code, meaning] : exit_codes()) {
+    out += item(code, meaning + ".");
+  }
+  out += ".SH EXAMPLES\n";
+  for (const Subcommand& subcommand : subcommands) {
+    for (const Example& example : subcommand.examples) {
+      out += item(example.line, example.meaning + ".");
+    }
+  }
+  return out;
+}
+
+}  // namespace mankai::command

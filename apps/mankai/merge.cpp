@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include "apps/mankai/filter_options.hpp"
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/durable/filter_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string target;
+  std::vector<std::string> sources;
+};
+
+Result<void> merge_file(AnyFilter& target, const std::string& path) {
+  const auto source = open_filter(path, Access::query);
+  if (!source) {
+    return std::unexpected(source.error());
+  }
+  auto merged = merge_filters(target, *source);
+  return merged ? merged : std::unexpected(merged.error().within(path));
+}
+
+Result<int> run(const Request& request) {
+  catch_stop_signals();
+  auto lock = FileLock::acquire(request.target);
+  if (!lock) {
+    return std::unexpected(lock.error());
+  }
+  auto target = open_filter(request.target, Access::change);
+  if (!target) {
+    return std::unexpected(target.error());
+  }
+  for (const std::string& path : request.sources) {
+    if (auto merged = merge_file(*target, path); !merged) {
+      return std::unexpected(merged.error());
+    }
+    if (stop_signal() != 0) {
+      return exit_code_after_stop(0);
+    }
+  }
+  if (auto saved = save_filter(request.target, *target, Existing::replace, &*lock); !saved) {
+    return std::unexpected(saved.error());
+  }
+  if (const std::string warning = capacity_warning(keys_inserted(*target), capacity_keys(*target)); !warning.empty()) {
+    say("warning: " + request.target + ": " + warning);
+  }
+  return exit_code_after_stop(0);
+}
+
+}  // namespace
+
+Subcommand merge_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "merge",
+      .summary = "add the keys of other filters to a filter",
+      .description =
+          "Makes TARGET hold the keys of all SOURCEs too, which must have its kind, size, hash and seed: make them "
+          "with "
+          "`mankai create --like TARGET`. TARGET is replaced as a whole at the end, after all sources have been read; "
+          "after an error or Ctrl-C it is as it was.",
+      .examples = {{"mankai merge week.mk monday.mk tuesday.mk", "week.mk now has their keys too"}},
+  };
+  Option sources =
+      positionals("SOURCE", "The files of the filters to take keys from.", ValueKind::file, request->sources);
+  sources.is_required = true;
+  command.options = {positional("TARGET", "The file of the filter to change.", ValueKind::file, request->target),
+                     std::move(sources)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

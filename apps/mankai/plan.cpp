@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/mankai/filter_options.hpp"
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/subcommands.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::optional<std::uint64_t> keys;
+  std::optional<double> fpr;
+  std::optional<std::uint64_t> bytes;
+  bool json = false;
+};
+
+std::string label(const PlanRow& row) {
+  std::string label(info_of(row.spec.kind).name);
+  return row.spec.addressing == BloomAddressing::range ? label : label + ", " + std::string(name(row.spec.addressing));
+}
+
+Result<std::vector<PlanRow>> rows_for(const Request& request) {
+  if (!request.keys) {
+    return fail(ErrorCode::invalid_argument, "--keys is missing: say how many different keys there will be");
+  }
+  if (request.fpr.has_value() == request.bytes.has_value()) {
+    return fail(ErrorCode::invalid_argument, "give either --fpr, for the sizes, or --bytes, for the rates");
+  }
+  return request.bytes ? plan_for_bytes(*request.keys, *request.bytes)
+                       : plan({.keys = *request.keys, .fpr = *request.fpr});
+}
+
+std::string table(const std::vector<PlanRow>& rows) {
+  std::string text =
+      fmt::format("{:<16} {:>12} {:>10} {:>16} {:>8} {:>8}\n", "kind", "bits a key", "size", "rate", "probes", "lines");
+  for (const PlanRow& row : rows) {
+    text += fmt::format("{:<16} {:>12.2f} {:>10} {:>16} {:>8} {:>8.3g}\n", label(row), row.bits_per_key,
+                        human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key, row.lines_per_key);
+  }
+  return text;
+}
+
+std::string json(const std::vector<PlanRow>& rows) {
+  std::vector<Report> reports;
+  for (const PlanRow& row : rows) {
+    Report report;
+    report.add("kind", std::string(info_of(row.spec.kind).name));
+    if (row.spec.kind == Kind::bloom) {
+      report.add("addressing", std::string(name(row.spec.addressing)));
+    }
+    report.add("keys", row.spec.keys);
+    report.add("bits_per_key", row.bits_per_key);
+    report.add("bytes", row.image_bytes);
+    report.add("fpr", row.fpr);
+    report.add("probes_per_key", std::uint64_t{row.probes_per_key});
+    report.add("lines_per_key", row.lines_per_key);
+    reports.push_back(std::move(report));
+  }
+  return json_array(reports);
+}
+
+Result<int> run(const Request& request) {
+  const auto rows = rows_for(request);
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  Output output;
+  output.append(request.json ? json(*rows) : table(*rows));
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  return 0;
+}
+
+}  // namespace
+
+Subcommand plan_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "plan",
+      .summary = "compare the kinds for a number of keys",
+      .description =
+          "Prints what each kind of filter takes for so many keys at a false positive rate, or which rate it reaches "
+          "in "
+          "so many bytes. Rates are those of the kind's formula with all keys in; probes and lines are the bits and "
+          "the "
+          "cache lines that one key touches, which is what time is spent on.",
+      .examples = {{"mankai plan --keys 10M --fpr 0.1%", "how large?"},
+                   {"mankai plan --keys 10M --bytes 16MiB", "how good?"}},
+  };
+  command.options = {
+      parsed_option("--keys", "N", "How many different keys, such as 1e6 or 10M.", parse_count, request->keys),
+      parsed_option("--fpr", "RATE", "The false positive rate, such as 0.01 or 1%.", parse_rate, request->fpr),
+      parsed_option("--bytes", "SIZE", "The size of the file at most, such as 10M or 16MiB.", parse_bytes,
+                    request->bytes),
+      flag("--json", "Prints a JSON array.", request->json)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

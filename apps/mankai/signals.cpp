@@ -1,0 +1,71 @@
+#include "apps/mankai/signals.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+namespace mankai::command {
+namespace {
+
+// A handler can reach nothing but globals.
+std::atomic<int> signal_seen = 0;
+std::atomic<int> wake_reader = -1;
+std::atomic<int> wake_writer = -1;
+
+void remember(int signal) {
+  const int saved = errno;
+  signal_seen = signal;
+  const char byte = 0;
+  static_cast<void>(!write(wake_writer, &byte, 1));
+  errno = saved;
+}
+
+void catch_signal(int signal) {
+  struct sigaction before{};
+  if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) {
+    return;
+  }
+  struct sigaction action{};
+  action.sa_handler = remember;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void catch_stop_signals() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0) {
+    wake_reader = ends[0];
+    wake_writer = ends[1];
+  }
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    catch_signal(signal);
+  }
+}
+
+int stop_signal() noexcept { return signal_seen; }
+
+int stop_descriptor() noexcept { return wake_reader; }
+
+int exit_code_after_stop(int code) noexcept {
+  constexpr int kSignalBase = 128;
+  return stop_signal() == 0 ? code : kSignalBase + stop_signal();
+}
+
+void prepare_standard_streams() {
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of write(2), as a full disk is
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0) {
+      // Gets the lowest free number, which is `fd`; reading and writing fail there, as on a closed one.
+      static_cast<void>(open("/dev/null", O_PATH));
+    }
+  }
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,48 @@
+#include "apps/mankai/subcommand.hpp"
+
+#include "apps/mankai/subcommands.hpp"
+
+namespace mankai::command {
+
+std::vector<Subcommand> all_subcommands() {
+  return {create_subcommand(), add_subcommand(),   check_subcommand(), info_subcommand(),
+          plan_subcommand(),   merge_subcommand(), clear_subcommand(), verify_subcommand(),
+          dedup_subcommand(),  gen_subcommand(),   demo_subcommand()};
+}
+
+Option flag(std::string name, std::string help, bool& target) {
+  return {.name = std::move(name), .help = std::move(help), .take = [&target](const std::string& /*none*/) {
+            target = true;
+            return Result<void>{};
+          }};
+}
+
+Option positional(std::string name, std::string help, ValueKind kind, std::string& target) {
+  Option option = text_option(std::move(name), "", std::move(help), kind, target);
+  option.is_required = true;
+  return option;
+}
+
+Option positionals(std::string name, std::string help, ValueKind kind, std::vector<std::string>& targets) {
+  return {.name = std::move(name),
+          .help = std::move(help),
+          .kind = kind,
+          .is_repeatable = true,
+          .take = [&targets](const std::string& value) {
+            targets.push_back(value);
+            return Result<void>{};
+          }};
+}
+
+Option text_option(std::string name, std::string value, std::string help, ValueKind kind, std::string& target) {
+  return {.name = std::move(name),
+          .value = std::move(value),
+          .help = std::move(help),
+          .kind = kind,
+          .take = [&target](const std::string& text) {
+            target = text;
+            return Result<void>{};
+          }};
+}
+
+}  // namespace mankai::command

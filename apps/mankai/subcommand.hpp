@@ -1,0 +1,85 @@
+#pragma once
+
+/// A subcommand as data: parser, help, man page and completions are all made from it.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mankai/base/error.hpp"
+
+namespace mankai::command {
+
+/// What the command's process ends with, in docs/cli.md for users.
+enum class ExitCode : int {
+  fine = 0,
+  negative = 1,  ///< the answer is no, under --quiet
+  usage = 2,
+  bad_data = 3,
+  input_output = 4,
+};
+
+/// What a value is, as far as completions need to know.
+enum class ValueKind : std::uint8_t { none, text, file, choice };
+
+/// An option, a flag (`value` empty) or a positional argument (`name` without dashes).
+struct Option {
+  std::string name;     ///< "--keys", or "FILE"
+  char letter = '\0';   ///< 'k' for -k
+  std::string value{};  ///< what the help calls the value
+  std::string help;     ///< one or more sentences
+  ValueKind kind = ValueKind::none;
+  std::vector<std::string> choices{};
+  bool is_required = false;    ///< positionals only
+  bool is_repeatable = false;  ///< takes more than one value
+  std::function<Result<void>(const std::string& value)> take{};
+
+  [[nodiscard]] bool is_positional() const { return !name.starts_with('-'); }
+  [[nodiscard]] bool is_flag() const { return !is_positional() && value.empty(); }
+};
+
+/// A command line to show, and what it does.
+struct Example {
+  std::string line;
+  std::string meaning;
+};
+
+struct Subcommand {
+  std::string name;
+  std::string summary;      ///< a line without a full stop
+  std::string description;  ///< paragraphs separated by empty lines
+  std::vector<Example> examples;
+  std::vector<Option> options{};
+  std::function<Result<int>()> run{};  ///< returns the exit code
+};
+
+/// Every subcommand, in the order of the help.
+[[nodiscard]] std::vector<Subcommand> all_subcommands();
+
+/// Builders of options, which store what they read where `target` says.
+[[nodiscard]] Option flag(std::string name, std::string help, bool& target);
+[[nodiscard]] Option positional(std::string name, std::string help, ValueKind kind, std::string& target);
+[[nodiscard]] Option positionals(std::string name, std::string help, ValueKind kind, std::vector<std::string>& targets);
+[[nodiscard]] Option text_option(std::string name, std::string value, std::string help, ValueKind kind,
+                                 std::string& target);
+
+/// An option whose value is read by `parse`, which returns a Result; its error gets the option's name in front.
+template <class Parse, class T>
+[[nodiscard]] Option parsed_option(std::string name, std::string value, std::string help, Parse parse, T& target) {
+  Option option{.name = name, .value = std::move(value), .help = std::move(help), .kind = ValueKind::text};
+  option.take = [name = std::move(name), parse, &target](const std::string& text) -> Result<void> {
+    auto parsed = parse(text);
+    if (!parsed) {
+      // An unknown name is as much a wrong argument as a malformed number.
+      return fail(ErrorCode::invalid_argument, name + ": " + parsed.error().detail);
+    }
+    target = std::move(*parsed);
+    return {};
+  };
+  return option;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,91 @@
+// What the machine allows at best: for integers one random line a key and nothing else, in as much memory as our
+// blocked filter takes; for URLs the hash alone.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "bench/peers/peer.hpp"
+#include "mankai/base/bits.hpp"
+#include "mankai/base/region.hpp"
+#include "mankai/filter/sizing.hpp"
+#include "mankai/hash/hasher.hpp"
+
+namespace mankai::bench {
+namespace {
+
+// 16 lines in flight are nearly enough; 32 and 64 are best on the machines that we tried.
+constexpr std::size_t kAhead = 64;
+constexpr std::size_t kLineWords = 8;
+// What fits a level-2 cache needs no prefetching.
+constexpr std::size_t kNearBytes = std::size_t{1} << 20;
+
+struct LineTouch {
+  std::uint64_t lines;
+  Region region;
+  std::uint64_t* words;
+
+  LineTouch(std::uint64_t keys, double fpr)
+      : lines(blocked_bloom_blocks({.keys = keys, .fpr = fpr}).value()),
+        region(Region::allocate(system_memory(), lines * kLineWords * sizeof(std::uint64_t)).value()),
+        words(reinterpret_cast<std::uint64_t*>(region.bytes().data())) {
+    clear();
+  }
+  [[nodiscard]] double bits() const { return static_cast<double>(region.size()) * 8; }
+  // Untouched pages would all be the one page of zeros. Every key is there.
+  void clear() { std::ranges::fill(region.bytes(), std::byte{0xff}); }
+  [[nodiscard]] std::uint64_t* line(Integer key) const { return words + fastrange(key, lines) * kLineWords; }
+
+  void insert_batch(std::span<const Integer> keys) {
+    touch<1>(keys, [&](std::size_t i) { *line(keys[i]) |= keys[i]; });
+  }
+  void may_contain_batch(std::span<const Integer> keys, std::span<bool> outcomes) const {
+    touch<0>(keys, [&](std::size_t i) { outcomes[i] = (*line(keys[i]) & 1U) != 0; });
+  }
+
+ private:
+  template <int kWrite, class Use>
+  void touch(std::span<const Integer> keys, const Use& use) const {
+    const std::size_t fetched = region.size() <= kNearBytes ? 0 : keys.size() - std::min(kAhead, keys.size());
+    std::size_t i = 0;
+    for (; i < fetched; ++i) {
+      __builtin_prefetch(line(keys[i + kAhead]), kWrite);
+      use(i);
+    }
+    for (; i < keys.size(); ++i) {
+      use(i);
+    }
+  }
+};
+
+struct HashOnly {
+  Hasher hash{HashSpec{.kind = HashKind::xxh3, .seed = {1, 0}}};
+
+  HashOnly(std::uint64_t /*keys*/, double /*fpr*/) {}
+  [[nodiscard]] static double bits() { return 0; }
+  [[nodiscard]] bool may_contain(Url key) const { return hash(key).value != 0; }
+  void may_contain_batch(std::span<const Url> keys, std::span<bool> outcomes) const {
+    std::array<Digest, 128> digests;
+    for (std::size_t start = 0; start < keys.size(); start += digests.size()) {
+      const std::size_t count = std::min(digests.size(), keys.size() - start);
+      hash(keys.subspan(start, count), std::span(digests).first(count));
+      for (std::size_t i = 0; i < count; ++i) {
+        outcomes[start + i] = digests[i].value != 0;
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void add_limits(PeerLists& lists) {
+  lists.integers.push_back({.name = "limit: one line",
+                            .side = Side::limit,
+                            .version = {},
+                            .create = create<Integer, LineTouch>,
+                            .missing = {}});
+  lists.urls.push_back(
+      {.name = "limit: hash only", .side = Side::limit, .version = {}, .create = create<Url, HashOnly>, .missing = {}});
+}
+
+}  // namespace mankai::bench

@@ -1,0 +1,81 @@
+# Two libraries are built from the layers and installed: libmankai.a (the core; needs Highway and libsodium) and
+# libmankai_stream.a (log and line readers; needs zlib, zstd and lzma as well). The installed tree can be moved.
+include(CMakePackageConfigHelpers)
+
+set(MANKAI_CORE_LAYERS base hash kernel filter baseline catalog storage durable service)
+set(MANKAI_STREAM_LAYERS stream)
+set(MANKAI_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/mankai)
+
+# mankai_library(TARGET OUTPUT_NAME name EXPORT_NAME name LAYERS layers... LIBRARIES targets... PUBLIC_LIBRARIES ...):
+# one static library of those layers that have sources, and its public headers.
+function(mankai_library target)
+  cmake_parse_arguments(ARG "" "OUTPUT_NAME;EXPORT_NAME" "LAYERS;LIBRARIES;PUBLIC_LIBRARIES" ${ARGN})
+  set(objects "")
+  foreach(layer IN LISTS ARG_LAYERS)
+    if(NOT TARGET mankai_${layer})
+      continue()
+    endif()
+    get_target_property(type mankai_${layer} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      list(APPEND objects $<TARGET_OBJECTS:mankai_${layer}>)
+    endif()
+    # Tests and the bodies that Highway compiles once per target stay at home.
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/mankai/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai
+      FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*_test*" EXCLUDE PATTERN "*-inl.hpp" EXCLUDE)
+  endforeach()
+  if(NOT objects)
+    return()
+  endif()
+  add_library(${target} STATIC ${objects})
+  set_target_properties(${target} PROPERTIES
+    LINKER_LANGUAGE CXX
+    ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
+    OUTPUT_NAME ${ARG_OUTPUT_NAME}
+    EXPORT_NAME ${ARG_EXPORT_NAME})
+  target_compile_features(${target} PUBLIC cxx_std_23)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC ${ARG_PUBLIC_LIBRARIES} PRIVATE ${ARG_LIBRARIES})
+  add_library(mankai::${ARG_EXPORT_NAME} ALIAS ${target})
+  install(TARGETS ${target} EXPORT ${target}-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT ${target}-targets NAMESPACE mankai:: DESTINATION ${MANKAI_PACKAGE_DIR})
+endfunction()
+
+mankai_library(mankai OUTPUT_NAME mankai EXPORT_NAME mankai
+  LAYERS ${MANKAI_CORE_LAYERS}
+  LIBRARIES PkgConfig::HWY PkgConfig::SODIUM)
+mankai_library(mankai_stream_library OUTPUT_NAME mankai_stream EXPORT_NAME stream
+  LAYERS ${MANKAI_STREAM_LAYERS}
+  PUBLIC_LIBRARIES mankai
+  LIBRARIES PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZMA)
+
+install(FILES ${PROJECT_SOURCE_DIR}/mankai/mankai.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai OPTIONAL)
+
+# find_package(mankai)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/mankaiConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/package/mankaiConfig.cmake INSTALL_DESTINATION ${MANKAI_PACKAGE_DIR})
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/mankaiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/mankaiConfig.cmake ${PROJECT_BINARY_DIR}/package/mankaiConfigVersion.cmake
+  DESTINATION ${MANKAI_PACKAGE_DIR})
+
+# pkg-config: the prefix is found from where the .pc file lies.
+string(REGEX REPLACE "[^/]+" ".." MANKAI_PC_PREFIX "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+foreach(package mankai mankai-stream)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/package/mankai.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(TARGET mankai_stream_library)
+  install(FILES ${PROJECT_BINARY_DIR}/package/mankai-stream.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
+# The command, with the man pages and completions that it wrote into share/ of the build folder.
+if(TARGET mankai_command)
+  install(TARGETS mankai_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+foreach(folder man bash-completion zsh fish)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} OPTIONAL)
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")

@@ -1,0 +1,42 @@
+// Sequences of operations on every kind beside an exact set (tests/support/checked.hpp), which throws where a promise
+// is broken. Byte 0 chooses the filter, then four bytes are an operation.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tests/property/operations.hpp"
+#include "tests/support/filter_kinds.hpp"
+
+namespace {
+
+// Longer sequences find nothing that these cannot, and slow the search down.
+constexpr std::size_t kOperationsMax = 300;
+
+mankai::test::Request request_of(std::uint8_t choice) {
+  constexpr std::uint64_t kKeys[] = {1, 30, 300, 3000};
+  constexpr double kRates[] = {0.5, 0.05, 1e-3, 1e-9};
+  return {.keys = kKeys[choice & 3U],
+          .fpr = kRates[(choice >> 2) & 3U],
+          .hash = (choice & 16U) != 0 ? mankai::test::kSiphash : mankai::test::kXxh3};
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) {
+    return 0;
+  }
+  std::vector<mankai::test::Operation> operations;
+  for (std::size_t i = 1; i + 4 <= size && operations.size() < kOperationsMax; i += 4) {
+    operations.push_back({.verb = static_cast<mankai::test::Verb>(data[i] % mankai::test::kVerbs),
+                          .key = static_cast<std::uint16_t>(data[i + 1] | (data[i + 2] & 3U) << 8),
+                          .count = data[i + 3]});
+  }
+  const mankai::test::Request request = request_of(data[0]);
+  mankai::test::run_operations<mankai::test::BlockedBloomKind>(request, operations);
+  mankai::test::run_operations<mankai::test::BloomRangeKind>(request, operations);
+  mankai::test::run_operations<mankai::test::BloomFieldsKind>(request, operations);
+  return 0;
+}

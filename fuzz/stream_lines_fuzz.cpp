@@ -1,0 +1,69 @@
+// Any bytes through Source and LineReader. The first byte chooses the chunk size, so that a format's every boundary
+// falls between two reads sooner or later. Plain input must come out as the model splits it; packed input may fail, but
+// only with an error, and what does come out must be lines whose numbers and offsets add up.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/stream/line_reader.hpp"
+#include "mankai/stream/test_support.hpp"
+
+namespace {
+
+// A few bytes can unpack to gigabytes; reading those would find nothing more.
+constexpr std::uint64_t kUnpackedBytesMax = std::uint64_t{1} << 22;
+
+constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
+
+struct ReadLines {
+  std::vector<std::string> lines;
+  bool is_complete = false;
+};
+
+ReadLines read_lines(mankai::LineReader& reader) {
+  ReadLines read;
+  std::uint64_t offset_min = 0;
+  while (offset_min < kUnpackedBytesMax) {
+    const auto batch = reader.next_batch();
+    MANKAI_ASSERT(reader.first_line_number() == read.lines.size() + 1);
+    MANKAI_ASSERT(reader.first_byte_offset() >= offset_min);
+    if (!batch) {
+      MANKAI_ASSERT(!reader.next_batch().has_value());
+      return read;
+    }
+    if (batch->empty()) {
+      read.is_complete = true;
+      return read;
+    }
+    MANKAI_ASSERT(batch->size() <= mankai::kBatchLinesMax);
+    for (const std::string_view line : *batch) {
+      MANKAI_ASSERT(line.size() <= kMaxLineBytes && line.find('\n') == std::string_view::npos);
+      offset_min += line.size();
+      read.lines.emplace_back(line);
+    }
+  }
+  return read;
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) {
+    return 0;
+  }
+  const std::size_t chunk = data[0] < 128 ? std::size_t{1} + data[0] : std::size_t{1} << (data[0] % 18);
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  auto reader = mankai::LineReader::create(mankai::Source::from_memory(bytes, "fuzz", {.buffer_bytes = chunk}),
+                                           {.buffer_bytes = chunk, .max_line_bytes = kMaxLineBytes});
+  const ReadLines read = read_lines(reader.value());
+  if (reader->source().compression() == mankai::Compression::plain && bytes.size() < kMaxLineBytes) {
+    MANKAI_ASSERT(read.is_complete);
+    MANKAI_ASSERT(read.lines == mankai::test::split_model(bytes));
+  }
+  return 0;
+}

@@ -1,0 +1,59 @@
+#pragma once
+
+/// Exact sets over key bytes: the comparisons that the sources make, the truth beside our answers, and test oracles.
+/// Threads: none; one thread at a time.
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace mankai::baseline {
+
+/// Compares with every key. Cost: O(keys) per question.
+class LinearScan {
+ public:
+  void insert(std::string_view key) { keys_.emplace_back(key); }
+  [[nodiscard]] bool contains(std::string_view key) const { return std::ranges::find(keys_, key) != keys_.end(); }
+
+ private:
+  std::vector<std::string> keys_;
+};
+
+/// Binary search in a sorted array. Cost: O(log keys) per question, O(keys) per insert.
+class SortedArray {
+ public:
+  void insert(std::string_view key) {
+    const auto place = std::ranges::lower_bound(keys_, key);
+    if (place == keys_.end() || *place != key) {
+      keys_.emplace(place, key);
+    }
+  }
+  [[nodiscard]] bool contains(std::string_view key) const { return std::ranges::binary_search(keys_, key); }
+
+ private:
+  std::vector<std::string> keys_;
+};
+
+/// A hash set that owns its keys. Cost: O(1), and some 90 bytes a key.
+class HashSet {
+ public:
+  void insert(std::string_view key) { keys_.emplace(key); }
+  /// Inserts, and returns whether the key was there before.
+  bool observe(std::string_view key) { return !keys_.emplace(key).second; }
+  [[nodiscard]] bool contains(std::string_view key) const { return keys_.contains(key); }
+  [[nodiscard]] std::size_t size() const noexcept { return keys_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view key) const noexcept { return std::hash<std::string_view>{}(key); }
+  };
+
+  std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
+};
+
+}  // namespace mankai::baseline

@@ -1,0 +1,158 @@
+#include "mankai/catalog/catalog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace mankai {
+namespace {
+
+TEST(Spec, reads_what_it_writes) {
+  for (const char* text :
+       {"blocked-bloom", "bloom", "blocked-bloom:keys=1e7,fpr=0.001", "bloom:keys=10M,k=7,addressing=fields,fpr=1%",
+        "keys=5,hash=siphash,seed=000102030405060708090a0b0c0d0e0f", "blocked-bloom:seed=0xff"}) {
+    const auto spec = parse_spec(text);
+    ASSERT_TRUE(spec.has_value()) << text << ": " << spec.error().message();
+    const auto again = parse_spec(to_string(*spec));
+    ASSERT_TRUE(again.has_value()) << to_string(*spec);
+    EXPECT_EQ(to_string(*again), to_string(*spec));
+  }
+  EXPECT_EQ(parse_spec("keys=2.5e6")->keys, 2'500'000U);
+  EXPECT_EQ(parse_spec("bloom:k=7")->k, 7U);
+}
+
+TEST(Spec, malformed_text_is_an_error_that_names_it) {
+  for (const char* text : {"",
+                           ":",
+                           "blom",
+                           "blocked-bloom:",
+                           "blocked-bloom:keys",
+                           "blocked-bloom:keys=",
+                           "keys=-1",
+                           "keys=1.5",
+                           "keys=1e99",
+                           "fpr=0",
+                           "fpr=1",
+                           "fpr=nan",
+                           "fpr=inf",
+                           "fpr=100%",
+                           "hash=md5",
+                           "seed=xyz",
+                           "seed=0x",
+                           "bloom:k=0",
+                           "bloom:k=65",
+                           "k=7",
+                           "colour=red",
+                           "addressing=fields",
+                           "bloom:addressing=x",
+                           "keys=5,,fpr=0.1",
+                           "keys=18446744073709551616"}) {
+    const auto spec = parse_spec(text);
+    if (std::string_view(text) == "blocked-bloom:") {
+      EXPECT_TRUE(spec.has_value()) << "no options is no error";
+      continue;
+    }
+    ASSERT_FALSE(spec.has_value()) << text;
+    EXPECT_FALSE(spec.error().detail.empty());
+    EXPECT_TRUE(spec.error().code == ErrorCode::invalid_argument || spec.error().code == ErrorCode::not_found);
+  }
+}
+
+TEST(Counts, are_read_in_every_usual_form) {
+  EXPECT_EQ(parse_count("0"), 0U);
+  EXPECT_EQ(parse_count("18446744073709551615"), ~std::uint64_t{0});
+  EXPECT_EQ(parse_count("1e7"), 10'000'000U);
+  EXPECT_EQ(parse_count("10k"), 10'000U);
+  EXPECT_EQ(parse_count("2.3M"), 2'300'000U);
+  EXPECT_EQ(parse_count("1G"), 1'000'000'000U);
+  EXPECT_EQ(parse_count("0.1k"), 100U);
+  EXPECT_FALSE(parse_count("0.01k1").has_value());
+  EXPECT_FALSE(parse_count("M").has_value());
+  EXPECT_FALSE(parse_count("1 000").has_value());
+  EXPECT_FALSE(parse_count("1.0001k").has_value());
+}
+
+TEST(Catalog, every_kind_is_created_described_and_planned) {
+  for (const KindInfo& kind : kinds()) {
+    EXPECT_EQ(parse_kind(kind.name), kind.kind);
+    const auto filter = create_filter({.kind = kind.kind, .keys = 5000, .fpr = 0.01});
+    ASSERT_TRUE(filter.has_value());
+    const FilterInfo info = describe(*filter);
+    EXPECT_EQ(info.kind, kind.kind);
+    EXPECT_EQ(info.capacity_keys, 5000U);
+    EXPECT_EQ(info.keys_inserted, 0U);
+    EXPECT_EQ(info.fill_ratio, 0.0);
+    EXPECT_EQ(info.fpr_estimate, 0.0);
+    EXPECT_EQ(info.keys_estimate, 0.0);
+    EXPECT_EQ(spec_of(*filter).kind, kind.kind);
+  }
+}
+
+TEST(Catalog, a_spec_of_a_filter_makes_one_that_merges_with_it) {
+  for (const char* text : {"blocked-bloom:keys=3000", "bloom:keys=3000,k=5", "bloom:keys=3000,addressing=fields"}) {
+    auto first = create_filter(*parse_spec(text));
+    auto second = create_like(*first);
+    EXPECT_EQ(to_string(spec_of(*second)), to_string(spec_of(*first)));
+    EXPECT_TRUE(merge_filters(*first, *second).has_value()) << text;
+  }
+  auto blocked = create_filter(*parse_spec("keys=3000"));
+  const auto classic = create_filter(*parse_spec("bloom:keys=3000"));
+  const auto other_seed = create_filter(*parse_spec("keys=3000"));
+  EXPECT_FALSE(merge_filters(*blocked, *classic).has_value());
+  EXPECT_FALSE(merge_filters(*blocked, *other_seed).has_value());
+}
+
+TEST(Plan, keeps_the_rate_and_says_what_a_created_filter_takes) {
+  const auto rows = plan({.keys = 100'000, .fpr = 0.001});
+  ASSERT_TRUE(rows.has_value());
+  ASSERT_EQ(rows->size(), 3U);
+  for (const PlanRow& row : *rows) {
+    EXPECT_LE(row.fpr, 0.001);
+    const auto filter = create_filter(row.spec);
+    ASSERT_TRUE(filter.has_value());
+    EXPECT_EQ(describe(*filter).image_bytes, row.image_bytes);
+    EXPECT_EQ(describe(*filter).probes_per_key, row.probes_per_key);
+  }
+  EXPECT_LE(rows->front().bits_per_key, 15.9);
+}
+
+TEST(Plan, for_bytes_stays_within_them) {
+  for (const std::uint64_t bytes : {208ULL, 1000ULL, 65'536ULL + 200, 10'000'000ULL}) {
+    const auto rows = plan_for_bytes(1000, bytes);
+    ASSERT_TRUE(rows.has_value());
+    for (const PlanRow& row : *rows) {
+      EXPECT_LE(row.image_bytes, bytes);
+      EXPECT_GT(row.fpr, 0.0);
+    }
+    EXPECT_GT(rows->front().image_bytes + 128, bytes) << "room for another line was left";
+  }
+  EXPECT_FALSE(plan_for_bytes(1000, 100).has_value());
+  EXPECT_FALSE(plan_for_bytes(0, 1000).has_value());
+}
+
+TEST(Catalog, a_seed_of_128_bits_needs_the_hash_that_uses_it) {
+  EXPECT_FALSE(create_filter(*parse_spec("keys=10,seed=00000000000000010000000000000002")).has_value());
+  EXPECT_TRUE(create_filter(*parse_spec("keys=10,hash=siphash,seed=00000000000000010000000000000002")).has_value());
+}
+
+TEST(Plan, answers_at_once_however_odd_the_request) {
+  EXPECT_TRUE(plan({.keys = 200'000'000'000'000, .fpr = 0.9999999999999999}).has_value());
+  EXPECT_TRUE(plan({.keys = 1'000'000'000'000, .fpr = 0.999}).has_value());
+}
+
+TEST(Catalog, an_image_of_an_unknown_kind_asks_for_a_newer_library) {
+  auto image =
+      Image::create(999, {.capacity_keys = 1, .fpr_target = 0.5, .hash = {}, .cells_bytes = 64}, system_memory());
+  const auto filter = filter_from_image(std::move(*image));
+  ASSERT_FALSE(filter.has_value());
+  EXPECT_EQ(filter.error().code, ErrorCode::unsupported_version);
+}
+
+TEST(Spec, seed_of_decimal_digits_only_is_read_back_as_it_was_written) {
+  const auto spec = parse_spec("keys=1,seed=99");
+  ASSERT_TRUE(spec.has_value());
+  EXPECT_EQ(parse_spec(to_string(*spec))->seed, spec->seed);
+}
+
+}  // namespace
+}  // namespace mankai

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "mankai/filter/blocked_bloom.hpp"
+#include "mankai/filter/bloom.hpp"
+
+namespace mankai {
+
+/// The kinds of filters. The values stand in images and are never reused.
+enum class Kind : std::uint16_t {
+  bloom = Bloom::kKind,
+  blocked_bloom = BlockedBloom::kKind,
+};
+
+/// How key bytes become digests for a kind.
+enum class KeyShape : std::uint8_t {
+  whole,  ///< one digest of all bytes
+};
+
+/// A line of the catalog.
+struct KindInfo {
+  Kind kind;
+  std::string_view name;
+  KeyShape key_shape;
+  std::string_view summary;
+};
+
+/// Any filter of the catalog. Visit it once per batch, not per key.
+using AnyFilter = std::variant<Bloom, BlockedBloom>;
+
+/// What a new filter is when nothing else is asked for.
+inline constexpr Kind kDefaultKind = Kind::blocked_bloom;
+
+/// Every kind, the default first.
+[[nodiscard]] std::span<const KindInfo> kinds() noexcept;
+[[nodiscard]] const KindInfo& info_of(Kind kind) noexcept;
+[[nodiscard]] Result<Kind> parse_kind(std::string_view name);
+
+}  // namespace mankai

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mankai/catalog/kind.hpp"
+
+namespace mankai {
+
+/// Everything that says what filter to create.
+struct FilterSpec {
+  Kind kind = kDefaultKind;
+  std::uint64_t keys = 0;
+  double fpr = 0.01;
+  HashKind hash = HashKind::xxh3;
+  std::optional<std::array<std::uint64_t, 2>> seed{};   ///< unset: drawn at random when the filter is created
+  std::uint32_t k = 0;                                  ///< bloom only; 0 for the best
+  BloomAddressing addressing = BloomAddressing::range;  ///< bloom only
+};
+
+/// Reads "blocked-bloom:keys=1e7,fpr=0.01,hash=siphash,seed=42" or "bloom:keys=10M,k=7,addressing=fields".
+/// The kind may stand alone or be left out. Errors: not_found for the kind; invalid_argument naming the option.
+[[nodiscard]] Result<FilterSpec> parse_spec(std::string_view text);
+
+/// Writes a spec that parse_spec reads back, seed included when there is one.
+[[nodiscard]] std::string to_string(const FilterSpec& spec);
+
+/// Reads a count of things: 1000000, 1e6, 2.5e6, 10k, 10M, 2G (decimal multiples). Errors: invalid_argument.
+[[nodiscard]] Result<std::uint64_t> parse_count(std::string_view text);
+/// Reads a rate such as 0.01, 1e-3 or 1%. Errors: invalid_argument unless it lies between 0 and 1, both excluded.
+[[nodiscard]] Result<double> parse_rate(std::string_view text);
+/// Reads a seed: a decimal or 0x-hexadecimal number of 64 bits, or 32 hexadecimal digits for siphash's 128.
+[[nodiscard]] Result<std::array<std::uint64_t, 2>> parse_seed(std::string_view text);
+[[nodiscard]] Result<HashKind> parse_hash(std::string_view text);
+[[nodiscard]] Result<BloomAddressing> parse_addressing(std::string_view text);
+
+}  // namespace mankai

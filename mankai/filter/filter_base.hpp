@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "mankai/filter/image.hpp"
+#include "mankai/hash/hasher.hpp"
+
+namespace mankai {
+
+/// What every filter over one flat image has: its bytes, hash, counts and checks. Kinds inherit and add their cells'
+/// meaning.
+class FilterBase {
+ public:
+  /// The hash that turns keys into this filter's digests.
+  [[nodiscard]] Hasher hasher() const noexcept { return Hasher(image_.hash()); }
+  [[nodiscard]] HashSpec hash() const noexcept { return image_.hash(); }
+
+  /// The keys it was sized for, and the false positive rate with so many.
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return image_.header().capacity_keys; }
+  [[nodiscard]] double fpr_target() const noexcept { return image_.fpr_target(); }
+  /// How many inserts set a bit: distinct keys, less those that were false positives when they came.
+  [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return image_.keys_inserted(); }
+  /// Past its capacity a filter keeps its promise; its false positive rate goes beyond the target.
+  [[nodiscard]] bool is_full() const noexcept { return keys_inserted() >= capacity_keys(); }
+
+  [[nodiscard]] std::size_t cells_bytes() const noexcept { return image_.words().size_bytes(); }
+  [[nodiscard]] std::size_t image_bytes() const noexcept { return image_.image_bytes(); }
+
+  /// The image, checksums up to date. Cost: one pass over the cells. Threads: not beside inserts.
+  [[nodiscard]] std::span<const std::byte> seal() noexcept { return image_.seal(); }
+  /// A copy of the image; `out` is image_bytes() long.
+  void to_bytes(std::span<std::byte> out) const noexcept { image_.to_bytes(out); }
+  [[nodiscard]] std::vector<std::byte> to_bytes() const { return image_.to_bytes(); }
+  /// Checks the cells of a filter opened with Trust::fast, before anything is inserted. Errors: corrupt.
+  [[nodiscard]] Result<void> verify() const { return image_.verify(); }
+
+  /// Forgets every key.
+  void clear() noexcept { image_.clear(); }
+
+ protected:
+  explicit FilterBase(Image image) noexcept : image_(std::move(image)) {}
+
+  [[nodiscard]] Image& image() noexcept { return image_; }
+  [[nodiscard]] const Image& image() const noexcept { return image_; }
+
+  /// Filters merge when a key has the same digest and the same cells in both. Errors: invalid_argument with what
+  /// differs.
+  [[nodiscard]] Result<void> check_mergeable(const FilterBase& other) const;
+  /// Takes over the other's count: `estimated` distinct keys, but no fewer than either had and no more than both.
+  void merge_keys(const FilterBase& other, double estimated) noexcept;
+
+ private:
+  Image image_;
+};
+
+/// Checks what a kind's image must have besides a valid header. Errors: corrupt.
+[[nodiscard]] Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words);
+
+}  // namespace mankai

@@ -1,0 +1,247 @@
+#include "mankai/filter/image.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
+#include "mankai/hash/checksum.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
+
+std::uint64_t header_checksum(const ImageHeader& header) noexcept {
+  return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(ImageHeader, checksum)));
+}
+
+std::size_t chunk_count(std::uint64_t cells_bytes) noexcept {
+  return static_cast<std::size_t>(divide_up<std::uint64_t>(cells_bytes, kChunkBytes));
+}
+
+// The chunk's number is its seed, so that chunks that changed places are found.
+std::uint64_t chunk_checksum(std::span<const std::byte> cells, std::size_t chunk) noexcept {
+  const std::size_t offset = chunk * kChunkBytes;
+  return checksum(cells.subspan(offset, std::min(kChunkBytes, cells.size() - offset)), chunk);
+}
+
+std::uint64_t load(const std::byte* at) noexcept {
+  std::uint64_t value = 0;
+  std::memcpy(&value, at, sizeof(value));
+  return value;
+}
+
+void store(std::byte* at, std::uint64_t value) noexcept { std::memcpy(at, &value, sizeof(value)); }
+
+std::span<const std::byte> cells_of(std::span<const std::byte> image) noexcept {
+  ImageHeader header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  return image.subspan(sizeof(ImageHeader), static_cast<std::size_t>(header.cells_bytes));
+}
+
+std::uint64_t trailer_checksum(std::span<const std::byte> trailer) noexcept {
+  return checksum(trailer.first(trailer.size() - kChecksumBytes));
+}
+
+void seal_bytes(std::span<std::byte> image) noexcept {
+  ImageHeader header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  // Only counts that came from outside get so far; what is written must be readable.
+  header.keys_inserted = std::min(header.keys_inserted, kMaxKeysInserted);
+  header.checksum = header_checksum(header);
+  std::memcpy(image.data(), &header, sizeof(header));
+  const std::span<const std::byte> cells = cells_of(image);
+  std::byte* trailer = image.data() + sizeof(ImageHeader) + cells.size();
+  const std::size_t chunks = chunk_count(cells.size());
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    store(trailer + chunk * kChecksumBytes, chunk_checksum(cells, chunk));
+  }
+  store(trailer + chunks * kChecksumBytes, trailer_checksum({trailer, (chunks + 1) * kChecksumBytes}));
+}
+
+Result<void> check_trailer(std::span<const std::byte> image) {
+  const std::size_t trailer_start = sizeof(ImageHeader) + cells_of(image).size();
+  const std::span<const std::byte> trailer = image.subspan(trailer_start);
+  if (load(trailer.data() + trailer.size() - kChecksumBytes) != trailer_checksum(trailer)) {
+    return fail(ErrorCode::corrupt, "checksum of the trailer at offset " + std::to_string(trailer_start) +
+                                        " does not match; restore the file from a copy");
+  }
+  return {};
+}
+
+Result<void> check_cells(std::span<const std::byte> image) {
+  const std::span<const std::byte> cells = cells_of(image);
+  const std::byte* trailer = cells.data() + cells.size();
+  for (std::size_t chunk = 0; chunk < chunk_count(cells.size()); ++chunk) {
+    if (load(trailer + chunk * kChecksumBytes) != chunk_checksum(cells, chunk)) {
+      return fail(ErrorCode::corrupt, "checksum of the cells at offset " +
+                                          std::to_string(sizeof(ImageHeader) + chunk * kChunkBytes) +
+                                          " does not match; restore the file from a copy");
+    }
+  }
+  return {};
+}
+
+Result<void> check(std::span<const std::byte> image, Trust trust) {
+  if (auto header = read_header(image, image.size()); !header) {
+    return std::unexpected(header.error());
+  }
+  if (auto trailer = check_trailer(image); !trailer) {
+    return trailer;
+  }
+  return trust == Trust::checked ? check_cells(image) : Result<void>{};
+}
+
+std::string versions(std::uint16_t found) {
+  return "image format version " + std::to_string(found) + " at offset 8; this library reads version " +
+         std::to_string(kImageVersion) + ": use a newer one";
+}
+
+Result<void> check_fields(const ImageHeader& header) {
+  // What this version does not know yet is a later library's, not damage: the checksum has been found right.
+  if (header.layout != static_cast<std::uint8_t>(ImageLayout::flat) || header.flags != 0 || header.reserved != 0) {
+    return fail(ErrorCode::unsupported_version, "layout or flags at offset 13 of a later library: use a newer one");
+  }
+  if (header.hash_kind != static_cast<std::uint8_t>(HashKind::xxh3) &&
+      header.hash_kind != static_cast<std::uint8_t>(HashKind::siphash)) {
+    return fail(ErrorCode::unsupported_version,
+                "hash " + std::to_string(header.hash_kind) + " at offset 12 of a later library: use a newer one");
+  }
+  if (header.hash_kind == static_cast<std::uint8_t>(HashKind::xxh3) && header.seed[1] != 0) {
+    return fail(ErrorCode::corrupt, "xxh3 has a seed of 64 bits, but there are more at offset 32");
+  }
+  if (header.cells_bytes == 0 || header.cells_bytes % kCacheLineBytes != 0 || header.cells_bytes > kMaxImageBytes) {
+    return fail(ErrorCode::corrupt, "impossible size of cells " + std::to_string(header.cells_bytes) + " at offset 16");
+  }
+  if (header.keys_inserted > kMaxKeysInserted) {
+    return fail(ErrorCode::corrupt,
+                "impossible count of keys " + std::to_string(header.keys_inserted) + " at offset 56");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t image_bytes_for(std::uint64_t cells_bytes) noexcept {
+  return sizeof(ImageHeader) + cells_bytes + (chunk_count(cells_bytes) + 1) * kChecksumBytes;
+}
+
+Result<ImageHeader> read_header(std::span<const std::byte> bytes, std::uint64_t total_bytes) {
+  ImageHeader header{};
+  if (bytes.size() < sizeof(header)) {
+    return fail(ErrorCode::corrupt, "only " + std::to_string(bytes.size()) +
+                                        " bytes: shorter than an image's header of " + std::to_string(sizeof(header)));
+  }
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.magic != kImageMagic) {
+    return fail(ErrorCode::corrupt, "not a Mankai image: no magic at offset 0");
+  }
+  if (header.format_version > kImageVersion) {
+    return fail(ErrorCode::unsupported_version, versions(header.format_version));
+  }
+  if (header.format_version == 0 || header.checksum != header_checksum(header)) {
+    return fail(ErrorCode::corrupt,
+                "checksum of the header at offset 120 does not match; restore the file from a copy");
+  }
+  if (auto fields = check_fields(header); !fields) {
+    return std::unexpected(fields.error());
+  }
+  if (const std::uint64_t expected = image_bytes_for(header.cells_bytes); expected != total_bytes) {
+    return fail(ErrorCode::corrupt, "image of " + std::to_string(expected) + " bytes in " +
+                                        std::to_string(total_bytes) +
+                                        (total_bytes < expected ? ": truncated" : ": bytes after its end"));
+  }
+  return header;
+}
+
+Image::Image(Region region) noexcept
+    : region_(std::move(region)),
+      words_(reinterpret_cast<std::uint64_t*>(region_.bytes().data() + sizeof(ImageHeader)),
+             static_cast<std::size_t>(header().cells_bytes) / sizeof(std::uint64_t)) {}
+
+Result<Image> Image::create(std::uint16_t kind, const FilterSettings& settings, const Memory& memory) {
+  if (settings.cells_bytes > kMaxCellsBytes) {
+    return fail(ErrorCode::invalid_argument,
+                "the filter would be larger than 2^48 bytes; ask for fewer keys or a higher false positive rate");
+  }
+  auto region = Region::allocate(memory, static_cast<std::size_t>(image_bytes_for(settings.cells_bytes)));
+  if (!region) {
+    return std::unexpected(region.error());
+  }
+  const ImageHeader header{
+      .magic = kImageMagic,
+      .format_version = kImageVersion,
+      .kind = kind,
+      .hash_kind = static_cast<std::uint8_t>(settings.hash.kind),
+      .layout = static_cast<std::uint8_t>(ImageLayout::flat),
+      .flags = 0,
+      .reserved = 0,
+      .cells_bytes = settings.cells_bytes,
+      .seed = {settings.hash.seed[0], settings.hash.kind == HashKind::xxh3 ? 0 : settings.hash.seed[1]},
+      .capacity_keys = settings.capacity_keys,
+      .fpr_target_bits = std::bit_cast<std::uint64_t>(settings.fpr_target),
+      .keys_inserted = 0,
+      .kind_params = {},
+      .checksum = 0};
+  std::memcpy(region->bytes().data(), &header, sizeof(header));
+  return Image(std::move(*region));
+}
+
+Result<Image> Image::from_bytes(std::span<const std::byte> bytes, Trust trust, const Memory& memory) {
+  if (auto checked = check(bytes, trust); !checked) {
+    return std::unexpected(checked.error());
+  }
+  auto region = Region::allocate(memory, bytes.size());
+  if (!region) {
+    return std::unexpected(region.error());
+  }
+  std::memcpy(region->bytes().data(), bytes.data(), bytes.size());
+  return Image(std::move(*region));
+}
+
+Result<Image> Image::adopt(Region region, Trust trust) {
+  if (reinterpret_cast<std::uintptr_t>(region.bytes().data()) % kCacheLineBytes != 0) {
+    return fail(ErrorCode::invalid_argument, "an image in place must be aligned to 64 bytes; copy it with from_bytes");
+  }
+  if (auto checked = check(region.bytes(), trust); !checked) {
+    return std::unexpected(checked.error());
+  }
+  return Image(std::move(region));
+}
+
+HashSpec Image::hash() const noexcept {
+  return {.kind = static_cast<HashKind>(header().hash_kind), .seed = header().seed};
+}
+
+bool Image::unused_params_are_zero(std::size_t words_used) const noexcept {
+  const auto& words = header().kind_params;
+  return std::all_of(words.begin() + static_cast<std::ptrdiff_t>(words_used), words.end(),
+                     [](std::uint64_t word) { return word == 0; });
+}
+
+std::span<const std::byte> Image::seal() noexcept {
+  seal_bytes(region_.bytes());
+  return region_.bytes();
+}
+
+void Image::to_bytes(std::span<std::byte> out) const noexcept {
+  MANKAI_ASSERT(out.size() == image_bytes());
+  std::memcpy(out.data(), region_.bytes().data(), out.size());
+  seal_bytes(out);
+}
+
+std::vector<std::byte> Image::to_bytes() const {
+  std::vector<std::byte> out(image_bytes());
+  to_bytes(out);
+  return out;
+}
+
+Result<void> Image::verify() const { return check_cells(region_.bytes()); }
+
+void Image::clear() noexcept {
+  std::ranges::fill(words_, 0);
+  set_keys_inserted(0);
+}
+
+}  // namespace mankai

@@ -1,0 +1,54 @@
+#pragma once
+
+/// The flat image, byte by byte: docs/formats/image.md is the specification, this file its constants.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace mankai {
+
+/// "MANKAI", then a byte that ends text and one that line-ending conversion would change.
+inline constexpr std::array<char, 8> kImageMagic = {'M', 'A', 'N', 'K', 'A', 'I', '\x1a', '\n'};
+inline constexpr std::uint16_t kImageVersion = 1;
+/// The trailer holds one checksum for each chunk of this many bytes of cells; the last chunk may be shorter.
+inline constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
+/// No image is larger: the limit of virtual addresses, and far below where sizes overflow.
+inline constexpr std::uint64_t kMaxImageBytes = std::uint64_t{1} << 48;
+/// The most cells we make: what is left is room for the header and the trailer.
+inline constexpr std::uint64_t kMaxCellsBytes = kMaxImageBytes - (kMaxImageBytes >> 8);
+/// A larger count of keys is damage: below it, counts can be added without overflow.
+inline constexpr std::uint64_t kMaxKeysInserted = std::uint64_t{1} << 62;
+
+/// What follows the header. The values are part of the format.
+enum class ImageLayout : std::uint8_t {
+  flat = 0,  ///< cells_bytes of cells, then the trailer
+};
+
+/// The first 128 bytes of an image, little-endian. The cells follow, then the trailer.
+struct ImageHeader {
+  std::array<char, 8> magic;                 //   0
+  std::uint16_t format_version;              //   8
+  std::uint16_t kind;                        //  10  catalog's id
+  std::uint8_t hash_kind;                    //  12  HashKind
+  std::uint8_t layout;                       //  13  ImageLayout
+  std::uint8_t flags;                        //  14  zero: none is known yet
+  std::uint8_t reserved;                     //  15  zero
+  std::uint64_t cells_bytes;                 //  16  a multiple of 64
+  std::array<std::uint64_t, 2> seed;         //  24
+  std::uint64_t capacity_keys;               //  40
+  std::uint64_t fpr_target_bits;             //  48  an IEEE 754 double, as its bits
+  std::uint64_t keys_inserted;               //  56  at most 2^62
+  std::array<std::uint64_t, 7> kind_params;  //  64  the kind's own Params, then zeros
+  std::uint64_t checksum;                    // 120  XXH3_64 of bytes 0 to 119, seed 0
+};
+static_assert(sizeof(ImageHeader) == 128);
+static_assert(std::is_trivially_copyable_v<ImageHeader>);
+static_assert(std::has_unique_object_representations_v<ImageHeader>);
+static_assert(offsetof(ImageHeader, cells_bytes) == 16);
+static_assert(offsetof(ImageHeader, keys_inserted) == 56);
+static_assert(offsetof(ImageHeader, kind_params) == 64);
+static_assert(offsetof(ImageHeader, checksum) == 120);
+
+}  // namespace mankai

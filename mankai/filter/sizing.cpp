@@ -1,0 +1,188 @@
+#include "mankai/filter/sizing.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "mankai/base/bits.hpp"
+#include "mankai/filter/image_format.hpp"
+#include "mankai/hash/probes.hpp"
+#include "mankai/kernel/bloom_ops.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 48;
+constexpr std::uint64_t kMaxCells = kMaxCellsBytes * 8;
+constexpr std::uint64_t kLineCells = kCacheLineBytes * 8;
+constexpr std::uint64_t kMaxBlocks = kMaxCells / kLineCells;
+/// Terms below this share of the largest no longer change a double.
+constexpr double kNegligible = 1e-18;
+/// An array that is a little too small grows by this share of itself.
+constexpr std::uint64_t kFineStep = std::uint64_t{1} << 20;
+/// Keys a block past which its rate is 1 to the last bit, and so is every load that is not negligibly rare: without
+/// this, the search for a size would begin with sums of hundreds of millions of terms.
+constexpr double kFullLoad = 10000;
+
+double block_says_yes(double keys_in_block) noexcept {
+  const double empty = std::exp(keys_in_block * std::log1p(-1.0 / probes::kLaneBits));
+  return std::pow(1 - empty, probes::kBlockLanes);
+}
+
+Error too_large() {
+  return {.code = ErrorCode::invalid_argument,
+          .detail = "the filter would be larger than 2^48 bytes; ask for fewer keys or a higher false positive rate"};
+}
+
+// The cells that k probes need: the fill at which fill^k is the rate.
+double cells_needed(const SizeRequest& request, double k) noexcept {
+  const double fill = std::pow(request.fpr, 1 / k);
+  // A rate so near 1 that its root rounds to 1: no such k.
+  if (fill >= 1) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return -k * static_cast<double>(request.keys) / std::log1p(-fill);
+}
+
+std::uint32_t best_k(const SizeRequest& request) noexcept {
+  std::uint32_t best = 1;
+  for (std::uint32_t k = 2; k <= kernel::kMaxProbes; ++k) {
+    if (cells_needed(request, k) < cells_needed(request, best)) {
+      best = k;
+    }
+  }
+  return best;
+}
+
+Result<void> check_k(std::uint32_t k) {
+  if (k > kernel::kMaxProbes) {
+    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + " is more than " +
+                                                 std::to_string(kernel::kMaxProbes) +
+                                                 " probes; leave k out for the best");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_request(const SizeRequest& request) {
+  if (request.keys == 0) {
+    return fail(ErrorCode::invalid_argument, "a filter for 0 keys: ask for at least 1");
+  }
+  if (request.keys > kMaxKeys) {
+    return fail(ErrorCode::invalid_argument, "more than 2^48 keys: split them over several filters");
+  }
+  if (!(request.fpr > 0 && request.fpr < 1)) {
+    return fail(ErrorCode::invalid_argument,
+                "the false positive rate must lie between 0 and 1, both excluded, such as 0.01");
+  }
+  return {};
+}
+
+double blocked_bloom_fpr(std::uint64_t keys, std::uint64_t block_count) noexcept {
+  const auto n = static_cast<double>(keys);
+  if (block_count == 1) {
+    return block_says_yes(n);
+  }
+  if (n > kFullLoad * static_cast<double>(block_count)) {
+    return 1;
+  }
+  // Weights relative to the mode, by the ratio of neighbouring binomial terms, need no factorials.
+  const double odds = 1 / (static_cast<double>(block_count) - 1);
+  const double mode = std::floor((n + 1) / static_cast<double>(block_count));
+  double weights = 1;
+  double sum = block_says_yes(mode);
+  for (double j = mode, weight = 1; j < n; ++j) {
+    weight *= (n - j) / (j + 1) * odds;
+    if (weight < kNegligible) {
+      break;
+    }
+    weights += weight;
+    sum += weight * block_says_yes(j + 1);
+  }
+  for (double j = mode, weight = 1; j > 0; --j) {
+    weight *= j / ((n - j + 1) * odds);
+    if (weight < kNegligible) {
+      break;
+    }
+    weights += weight;
+    sum += weight * block_says_yes(j - 1);
+  }
+  return sum / weights;
+}
+
+Result<std::uint64_t> blocked_bloom_blocks(const SizeRequest& request) {
+  if (auto valid = check_request(request); !valid) {
+    return std::unexpected(valid.error());
+  }
+  std::uint64_t enough = 1;
+  while (blocked_bloom_fpr(request.keys, enough) > request.fpr) {
+    if (enough == kMaxBlocks) {
+      return std::unexpected(too_large());
+    }
+    enough = std::min(enough * 2, kMaxBlocks);
+  }
+  std::uint64_t too_few = enough / 2;
+  while (enough - too_few > 1) {
+    const std::uint64_t middle = too_few + (enough - too_few) / 2;
+    (blocked_bloom_fpr(request.keys, middle) > request.fpr ? too_few : enough) = middle;
+  }
+  return enough;
+}
+
+std::uint32_t best_probes(std::uint64_t keys, std::uint64_t cell_count) noexcept {
+  const double bits_per_key = static_cast<double>(cell_count) / static_cast<double>(keys);
+  return static_cast<std::uint32_t>(
+      std::clamp(std::round(bits_per_key * std::log(2.0)), 1.0, double{kernel::kMaxProbes}));
+}
+
+double bloom_fpr(std::uint64_t keys, const BloomSize& size) noexcept {
+  const double probes_made = static_cast<double>(keys) * size.k;
+  const double fill = -std::expm1(probes_made * std::log1p(-1 / static_cast<double>(size.cell_count)));
+  return std::pow(fill, size.k);
+}
+
+Result<BloomSize> bloom_size(const SizeRequest& request, std::uint32_t k) {
+  if (auto valid = check_request(request); !valid) {
+    return std::unexpected(valid.error());
+  }
+  if (auto valid = check_k(k); !valid) {
+    return std::unexpected(valid.error());
+  }
+  const std::uint32_t probes = k == 0 ? best_k(request) : k;
+  const double cells = cells_needed(request, probes);
+  if (!(cells < static_cast<double>(kMaxCells))) {
+    return std::unexpected(too_large());
+  }
+  BloomSize size{.cell_count = align_up(static_cast<std::uint64_t>(cells) + 1, kLineCells), .k = probes};
+  // (1 - 1/m)^kn is a little below e^(-kn/m), which only shows where a few lines hold the whole filter.
+  while (bloom_fpr(request.keys, size) > request.fpr) {
+    size.cell_count = align_up(size.cell_count + size.cell_count / kFineStep, kLineCells);
+    size.cell_count += kLineCells;
+  }
+  return size;
+}
+
+Result<BloomSize> bloom_size_for_fields(const SizeRequest& request, std::uint32_t k) {
+  auto size = bloom_size(request, k);
+  if (!size) {
+    return size;
+  }
+  size->cell_count = std::bit_ceil(size->cell_count);
+  if (size->cell_count > kMaxCells) {
+    return std::unexpected(too_large());
+  }
+  if (k == 0) {
+    // More room than asked for: the best k for the room there is.
+    size->k = best_probes(request.keys, size->cell_count);
+  }
+  return size;
+}
+
+double estimate_keys(double fill_ratio, double cell_count, double k) noexcept {
+  return std::log1p(-fill_ratio) / (k * std::log1p(-1 / cell_count));
+}
+
+}  // namespace mankai

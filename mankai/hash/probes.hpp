@@ -1,0 +1,101 @@
+#pragma once
+
+/// Digest -> positions. Every layout's probe positions come from here and nowhere else: they are part of the image
+/// format, so a change here is a new format version. Kernels compute the same positions in vectors.
+
+#include <cstdint>
+
+#include "mankai/base/bits.hpp"
+#include "mankai/hash/digest.hpp"
+
+namespace mankai::probes {
+
+/// A 512-bit block is eight 64-bit lanes; a key sets one bit in each.
+inline constexpr unsigned kBlockLanes = 8;
+inline constexpr unsigned kLaneBits = 64;
+inline constexpr unsigned kBlockBits = kBlockLanes * kLaneBits;
+/// Each lane's position is six bits of the remixed digest, the first at bit 16.
+inline constexpr unsigned kPositionBits = 6;
+inline constexpr unsigned kFirstPositionShift = 16;
+
+/// 2^64 divided by the golden ratio, made odd: the multiplier of Fibonacci hashing [Knuth1998, 6.4].
+/// A bijection on 64 bits whose high bits depend on all lower ones.
+inline constexpr std::uint64_t kRemix = 0x9e3779b97f4a7c15U;
+
+/// Returns the block of a key. The digest's own high bits pick it, so that the address is ready one multiplication
+/// after the digest and sorting digests sorts blocks.
+[[nodiscard]] constexpr std::uint64_t block_index(Digest digest, std::uint64_t block_count) noexcept {
+  return fastrange(digest.value, block_count);
+}
+
+/// Spreads the digest anew for the positions within the block: keys of one block share the digest's high bits,
+/// which the multiplication pushes out at the top and replaces by all lower bits.
+[[nodiscard]] constexpr std::uint64_t remix(Digest digest) noexcept { return digest.value * kRemix; }
+
+/// Returns the bit (0 to 63) that a key sets in lane 0 to 7 of its block.
+[[nodiscard]] constexpr unsigned lane_position(std::uint64_t remixed, unsigned lane) noexcept {
+  return static_cast<unsigned>(remixed >> (kFirstPositionShift + kPositionBits * lane)) & (kLaneBits - 1);
+}
+
+/// The positions of a classic Bloom filter: a multiplicative congruential sequence that starts at the remixed digest,
+/// its high bits scaled to the cell count. Multiplier: [Steele2021], the best of 64 bits by their spectral score.
+/// Source: [Bloom1970] asks for k independent addresses; [Kirsch2006] shows that two derived ones suffice.
+/// Differs: one digest stepped by multiplication, so there is no arithmetic progression to collide with.
+class CellSequence {
+ public:
+  static constexpr std::uint64_t kMultiplier = 0xf1357aea2e62a9c5U;
+
+  explicit constexpr CellSequence(Digest digest) noexcept : state_(start(digest)) {}
+
+  [[nodiscard]] constexpr std::uint64_t next(std::uint64_t cell_count) noexcept {
+    const std::uint64_t cell = fastrange(state_, cell_count);
+    state_ *= kMultiplier;
+    return cell;
+  }
+
+  /// The first state: odd, so that the sequence never falls into a short cycle.
+  [[nodiscard]] static constexpr std::uint64_t start(Digest digest) noexcept { return digest.value | 1U; }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// The white paper's literal addressing: consecutive fields of `field_bits` bits of one long hash, here the digest
+/// stretched by SplitMix64 [Steele2014] to as many bits as are needed, low bits first.
+/// Source: [Beach2000]. Differs: the paper leaves open where the long hash comes from.
+class FieldSequence {
+ public:
+  explicit constexpr FieldSequence(Digest digest) noexcept : state_(digest.value) {}
+
+  /// Returns the next field; `field_bits` is 1 to 48 and the same in every call.
+  [[nodiscard]] constexpr std::uint64_t next(unsigned field_bits) noexcept {
+    std::uint64_t field = word_;
+    if (available_ < field_bits) {
+      const std::uint64_t fresh = stretch();
+      const unsigned taken = field_bits - available_;
+      field |= fresh << available_;
+      word_ = fresh >> taken;
+      available_ = kWordBits - taken;
+    } else {
+      word_ >>= field_bits;
+      available_ -= field_bits;
+    }
+    return field & ((std::uint64_t{1} << field_bits) - 1);
+  }
+
+ private:
+  static constexpr unsigned kWordBits = 64;
+
+  constexpr std::uint64_t stretch() noexcept {
+    std::uint64_t z = (state_ += kRemix);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+  }
+
+  std::uint64_t state_;
+  std::uint64_t word_ = 0;
+  unsigned available_ = 0;
+};
+
+}  // namespace mankai::probes

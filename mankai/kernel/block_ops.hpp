@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "mankai/hash/digest.hpp"
+
+namespace mankai::kernel {
+
+/// The hot loops of the blocked layout for one instruction set.
+///
+/// Shape:   words[8 * block_count], aligned to 64 bytes, block_count >= 1; digests[c] or keys[c], outcomes[c].
+/// Units:   `seed` is the integer hash's (mix_integer); the `_integers` forms hash in the same pass.
+/// Cost:    one cache line a key. Batches prefetch a window ahead where the cells do not fit a level-2 cache.
+/// Errors:  none; total.
+/// Threads: any number of readers beside one writer, which see each key either whole or not yet.
+struct BlockOps {
+  const char* target;  ///< the instruction set, by Highway's name
+
+  bool (*may_contain_one)(const std::uint64_t* words, std::uint64_t block_count, Digest digest) noexcept;
+  /// Inserts and returns whether the key was there before; an insert that returns false has set a bit.
+  bool (*observe_one)(std::uint64_t* words, std::uint64_t block_count, Digest digest) noexcept;
+
+  void (*may_contain)(const std::uint64_t* words, std::uint64_t block_count, const Digest* digests, std::size_t count,
+                      bool* outcomes) noexcept;
+  void (*may_contain_integers)(const std::uint64_t* words, std::uint64_t block_count, const std::uint64_t* keys,
+                               std::uint64_t seed, std::size_t count, bool* outcomes) noexcept;
+  /// Inserts in order; returns how many keys set a bit.
+  std::uint64_t (*insert)(std::uint64_t* words, std::uint64_t block_count, const Digest* digests,
+                          std::size_t count) noexcept;
+  std::uint64_t (*insert_integers)(std::uint64_t* words, std::uint64_t block_count, const std::uint64_t* keys,
+                                   std::uint64_t seed, std::size_t count) noexcept;
+  /// Inserts in order and reports what was there before, a key's earlier twin in the same batch included.
+  std::uint64_t (*observe)(std::uint64_t* words, std::uint64_t block_count, const Digest* digests, std::size_t count,
+                           bool* seen) noexcept;
+
+  /// Whether the machine runs the AVX-512 assembly of block_ops_inline.hpp: the target is AVX3_DL.
+  bool inline_avx512;
+};
+
+/// The best kernels that this machine runs; resolved anew at each call, so keep the reference.
+[[nodiscard]] const BlockOps& block_ops() noexcept;
+
+/// The kernels of every instruction set that this machine runs, best first; for tests and benchmarks.
+[[nodiscard]] std::vector<const BlockOps*> all_block_ops();
+
+}  // namespace mankai::kernel

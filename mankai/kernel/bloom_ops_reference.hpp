@@ -1,0 +1,59 @@
+#pragma once
+
+/// The meaning of the classic layout, one bit at a time: every kernel is tested against these functions, and
+/// ThreadSanitizer builds run on them.
+
+#include <cstdint>
+
+#include "mankai/hash/digest.hpp"
+#include "mankai/hash/probes.hpp"
+#include "mankai/kernel/atomic_words.hpp"
+#include "mankai/kernel/bloom_ops.hpp"
+
+namespace mankai::kernel::reference {
+
+/// Calls `visit(cell)` for each of the key's k cells, in order; they may repeat.
+template <class Visit>
+inline void for_each_cell(const BloomShape& shape, Digest digest, const Visit& visit) {
+  if (shape.field_bits != 0) {
+    probes::FieldSequence fields(digest);
+    for (std::uint32_t i = 0; i < shape.k; ++i) {
+      visit(fields.next(shape.field_bits));
+    }
+    return;
+  }
+  probes::CellSequence cells(digest);
+  for (std::uint32_t i = 0; i < shape.k; ++i) {
+    visit(cells.next(shape.cell_count));
+  }
+}
+
+[[nodiscard]] inline std::uint64_t cell_bit(std::uint64_t cell) noexcept { return std::uint64_t{1} << (cell % 64); }
+
+/// Reports whether all of the key's cells are set.
+[[nodiscard]] inline bool may_contain(const std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
+  std::uint64_t missing = 0;
+  for_each_cell(shape, digest, [&](std::uint64_t cell) { missing |= ~load_word(words + cell / 64) & cell_bit(cell); });
+  return missing == 0;
+}
+
+/// Inserts as the only writer; returns whether the key was there before, as far as the filter can tell.
+inline bool observe(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
+  std::uint64_t missing = 0;
+  for_each_cell(shape, digest, [&](std::uint64_t cell) {
+    const std::uint64_t before = load_word(words + cell / 64);
+    missing |= ~before & cell_bit(cell);
+    store_word(words + cell / 64, before | cell_bit(cell));
+  });
+  return missing == 0;
+}
+
+/// Inserts beside other writers that use this function too; returns whether this call set a bit.
+inline bool insert_concurrent(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
+  std::uint64_t missing = 0;
+  for_each_cell(shape, digest,
+                [&](std::uint64_t cell) { missing |= ~or_word(words + cell / 64, cell_bit(cell)) & cell_bit(cell); });
+  return missing != 0;
+}
+
+}  // namespace mankai::kernel::reference

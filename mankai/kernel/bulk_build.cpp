@@ -1,0 +1,161 @@
+#include "mankai/kernel/bulk_build.hpp"
+
+#include <algorithm>
+
+#include "mankai/hash/hasher.hpp"
+#include "mankai/hash/probes.hpp"
+#include "mankai/kernel/detail/partitions.hpp"
+#include "mankai/kernel/tuning.hpp"
+
+// This file is compiled once per instruction set by Highway's foreach_target.
+#define HWY_WANT_AVX3_DL
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mankai/kernel/bulk_build.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include "mankai/kernel/digest_vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace mankai::kernel {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Moves a full stage out, past the caches: it is read again only when its partition is drained.
+HWY_INLINE void store_stage(const Digest* HWY_RESTRICT staged, Digest* HWY_RESTRICT stored) {
+  const hn::CappedTag<std::uint64_t, 8> d;
+  for (std::size_t i = 0; i < Partitions::kStagedDigests; i += hn::Lanes(d)) {
+    hn::Stream(hn::Load(d, &staged[i].value), d, &stored[i].value);
+  }
+}
+
+// The partitions' members, which the compiler would load anew after every store.
+struct Desk {
+  Digest* staged;
+  Digest* stored;
+  std::uint32_t* counts;
+  std::size_t run_digests;
+
+  explicit HWY_INLINE Desk(const Partitions& partitions)
+      : staged(partitions.staged(0)),
+        stored(partitions.stored(0)),
+        counts(partitions.counts()),
+        run_digests(partitions.run_digests()) {}
+};
+
+HWY_INLINE void add(Partitions& partitions, const Desk& desk, std::size_t partition, Digest digest) {
+  const std::uint32_t count = ++desk.counts[partition];
+  Digest* const stage = desk.staged + partition * Partitions::kStagedDigests;
+  stage[(count - 1) % Partitions::kStagedDigests] = digest;
+  if (HWY_LIKELY(count % Partitions::kStagedDigests != 0)) {
+    return;
+  }
+  store_stage(stage, desk.stored + partition * desk.run_digests + (count - Partitions::kStagedDigests));
+  if (count == desk.run_digests) {
+    hwy::FlushStream();
+    partitions.drain(partition, count);
+  }
+}
+
+#if MANKAI_VECTOR_DIGESTS
+
+// Returns how many keys it did: whole windows, their digests and partitions computed in vectors.
+template <class Source>
+HWY_INLINE std::size_t add_in_vectors(Partitions& partitions, const Desk& desk, const Source& source,
+                                      std::size_t count) {
+  constexpr std::size_t kWindow = 64;
+  HWY_ALIGN Digest digests[kWindow];
+  HWY_ALIGN std::uint64_t indices[kWindow];
+  const DigestTag d;
+  const std::uint64_t block_count = partitions.block_count();
+  const int shift = static_cast<int>(partitions.block_shift());
+  std::size_t i = 0;
+  for (; i + kWindow <= count; i += kWindow) {
+    for (std::size_t j = 0; j < kWindow; j += hn::Lanes(d)) {
+      const DigestVector loaded = source.load(d, i + j);
+      hn::Store(loaded, d, &digests[j].value);
+      hn::Store(hn::ShiftRightSame(vector_fastrange(d, loaded, block_count), shift), d, indices + j);
+    }
+    for (std::size_t j = 0; j < kWindow; ++j) {
+      add(partitions, desk, indices[j], digests[j]);
+    }
+  }
+  return i;
+}
+
+#endif
+
+template <class Source>
+HWY_INLINE void add_all(Partitions& partitions, const Source& source, std::size_t count) {
+  const Desk desk(partitions);
+  std::size_t i = 0;
+#if MANKAI_VECTOR_DIGESTS
+  if (partitions.block_count() <= kVectorRangeLimit) {
+    i = add_in_vectors(partitions, desk, source, count);
+  }
+#endif
+  for (; i < count; ++i) {
+    const Digest digest = source.at(i);
+    add(partitions, desk, partitions.partition_of(digest), digest);
+  }
+  hwy::FlushStream();
+}
+
+}  // namespace
+
+void add_digests(Partitions& partitions, const Digest* digests, std::size_t count) {
+  add_all(partitions, DigestSource{digests}, count);
+}
+
+void add_integers(Partitions& partitions, const std::uint64_t* keys, std::uint64_t seed, std::size_t count) {
+  add_all(partitions, IntegerSource{keys, seed}, count);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mankai::kernel
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mankai::kernel {
+namespace {
+
+HWY_EXPORT(add_digests);
+HWY_EXPORT(add_integers);
+
+bool is_worth_partitioning(std::uint64_t block_count, std::size_t count) noexcept {
+  return block_count >= kPartitionedBytes / kCacheLineBytes && count / kPartitionedKeysPerBlock >= block_count;
+}
+
+}  // namespace
+
+std::uint64_t insert_partitioned(const BlockOps& ops, std::uint64_t* words, std::uint64_t block_count,
+                                 const Digest* digests, std::size_t count, const Memory& scratch) noexcept {
+  if (is_worth_partitioning(block_count, count)) {
+    Partitions partitions({.ops = ops, .words = words, .block_count = block_count}, count, scratch);
+    if (partitions.is_ready()) {
+      HWY_DYNAMIC_DISPATCH(add_digests)(partitions, digests, count);
+      return partitions.finish();
+    }
+  }
+  return ops.insert(words, block_count, digests, count);
+}
+
+std::uint64_t insert_partitioned(const BlockOps& ops, std::uint64_t* words, std::uint64_t block_count,
+                                 const std::uint64_t* keys, std::uint64_t seed, std::size_t count,
+                                 const Memory& scratch) noexcept {
+  if (is_worth_partitioning(block_count, count)) {
+    Partitions partitions({.ops = ops, .words = words, .block_count = block_count}, count, scratch);
+    if (partitions.is_ready()) {
+      HWY_DYNAMIC_DISPATCH(add_integers)(partitions, keys, seed, count);
+      return partitions.finish();
+    }
+  }
+  return ops.insert_integers(words, block_count, keys, seed, count);
+}
+
+}  // namespace mankai::kernel
+#endif  // HWY_ONCE

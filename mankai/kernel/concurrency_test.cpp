@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "mankai/kernel/block_ops.hpp"
+#include "mankai/kernel/block_ops_inline.hpp"
+#include "mankai/kernel/block_ops_reference.hpp"
+#include "mankai/kernel/bloom_ops.hpp"
+#include "mankai/kernel/bloom_ops_reference.hpp"
+#include "mankai/kernel/kernel_test_support.hpp"
+#include "mankai/kernel/scan_ops.hpp"
+
+// Run under ThreadSanitizer too, where the tables hold the reference functions.
+namespace mankai::kernel {
+namespace {
+
+using test::Bools;
+using test::Cells;
+
+constexpr std::size_t kThreads = 4;
+constexpr std::size_t kKeys = 20'000;
+constexpr std::uint64_t kBlocks = 100;  // few, so that threads meet in one word all the time
+constexpr BloomShape kShape{.cell_count = kBlocks * 512, .k = 7, .field_bits = 0};
+
+// Runs `body(thread)` in all threads at once.
+template <class Body>
+void in_threads(const Body& body) {
+  std::vector<std::jthread> threads;
+  for (std::size_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&body, thread] { body(thread); });
+  }
+}
+
+// Inserts every key from two threads and compares with one writer's cells.
+template <class InsertConcurrent, class Observe>
+void expect_no_bit_lost(const InsertConcurrent& insert_concurrent, const Observe& observe) {
+  const auto digests = test::digests_of(test::keys_with_twins(kKeys));
+  Cells shared(kBlocks * 8);
+  std::atomic<std::uint64_t> set{0};
+  in_threads([&](std::size_t thread) {
+    for (std::size_t i = thread / 2; i < kKeys; i += kThreads / 2) {
+      set += static_cast<std::uint64_t>(insert_concurrent(shared.words(), digests[i]));
+    }
+  });
+  Cells alone(kBlocks * 8);
+  for (const Digest digest : digests) {
+    observe(alone.words(), digest);
+  }
+  EXPECT_EQ(shared.copy(), alone.copy());
+  EXPECT_GT(set.load(), 0U);
+}
+
+TEST(Concurrency, block_writers_lose_no_bit) {
+  expect_no_bit_lost([](auto* words, Digest digest) { return reference::insert_concurrent(words, kBlocks, digest); },
+                     [](auto* words, Digest digest) { return reference::observe(words, kBlocks, digest); });
+}
+
+TEST(Concurrency, bloom_writers_lose_no_bit) {
+  expect_no_bit_lost([](auto* words, Digest digest) { return reference::insert_concurrent(words, kShape, digest); },
+                     [](auto* words, Digest digest) { return reference::observe(words, kShape, digest); });
+}
+
+// One writer inserts batch by batch and publishes how far it is; readers must find all that was published.
+template <class Insert, class MayContain>
+void expect_readers_find_what_is_written(const Insert& insert, const MayContain& may_contain) {
+  const auto digests = test::digests_of(test::keys_with_twins(kKeys));
+  constexpr std::size_t kBatch = 100;
+  Cells cells(kBlocks * 8);
+  std::atomic<std::size_t> written{0};
+  in_threads([&](std::size_t thread) {
+    if (thread == 0) {
+      for (std::size_t i = 0; i < kKeys; i += kBatch) {
+        insert(cells.words(), digests.data() + i, kBatch);
+        written.store(i + kBatch, std::memory_order_release);
+      }
+      return;
+    }
+    std::size_t until = 0;
+    while (until < kKeys) {
+      until = written.load(std::memory_order_acquire);
+      const std::size_t from = until < kBatch ? 0 : until - kBatch;
+      Bools outcomes(until - from);
+      may_contain(cells.words(), digests.data() + from, until - from, outcomes.data());
+      const auto found = outcomes.first(until - from);
+      EXPECT_EQ(std::count(found.begin(), found.end(), false), 0);
+      EXPECT_LE(count_ones(cells.words(), kBlocks * 8), kBlocks * 512);
+    }
+  });
+}
+
+TEST(Concurrency, block_readers_find_what_is_written) {
+  const BlockOps& ops = block_ops();
+  expect_readers_find_what_is_written(
+      [&](auto* words, const Digest* digests, std::size_t count) { ops.insert(words, kBlocks, digests, count); },
+      [&](auto* words, const Digest* digests, std::size_t count, bool* outcomes) {
+        ops.may_contain(words, kBlocks, digests, count, outcomes);
+      });
+}
+
+TEST(Concurrency, single_block_readers_find_what_is_written) {
+  const BlockOps& ops = block_ops();
+  expect_readers_find_what_is_written(
+      [&](auto* words, const Digest* digests, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+          observe_single(ops, words, kBlocks, digests[i]);
+        }
+      },
+      [&](auto* words, const Digest* digests, std::size_t count, bool* outcomes) {
+        for (std::size_t i = 0; i < count; ++i) {
+          outcomes[i] = may_contain_single(ops, words, kBlocks, digests[i]);
+        }
+      });
+}
+
+TEST(Concurrency, bloom_readers_find_what_is_written) {
+  const BloomOps& ops = bloom_ops();
+  expect_readers_find_what_is_written(
+      [&](auto* words, const Digest* digests, std::size_t count) { ops.insert(words, kShape, digests, count); },
+      [&](auto* words, const Digest* digests, std::size_t count, bool* outcomes) {
+        ops.may_contain(words, kShape, digests, count, outcomes);
+      });
+}
+
+}  // namespace
+}  // namespace mankai::kernel

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mankai/base/region.hpp"
+#include "mankai/hash/digest.hpp"
+#include "mankai/hash/probes.hpp"
+#include "mankai/kernel/block_ops.hpp"
+
+namespace mankai::kernel {
+
+/// The working memory of bulk_build: digests by partition, which is a run of whole blocks, so keys of one block keep
+/// their order and the insertion its meaning. A partition collects a few digests beside the others' in `staged` and
+/// moves them to its own run of `stored` without reading that memory first; a full run is inserted at once, so no
+/// distribution of keys overflows one and no histogram is needed.
+class Partitions {
+ public:
+  /// Where the digests go.
+  struct Target {
+    const BlockOps& ops;
+    std::uint64_t* words;
+    std::uint64_t block_count;
+  };
+
+  /// Digests staged per partition, so that the branch for a full stage is rarely mispredicted: with 8, 16 and 32 of
+  /// them a build of 1e8 keys takes 1.25, 0.98 and 0.93 of the plain batch's time in the same run.
+  static constexpr std::size_t kStagedDigests = 32;
+
+  /// Plans for `count` digests and allocates; check `is_ready`.
+  Partitions(const Target& target, std::size_t count, const Memory& scratch) noexcept;
+
+  /// Whether there was memory.
+  [[nodiscard]] bool is_ready() const noexcept { return memory_.size() != 0; }
+
+  /// Where a digest belongs, and each partition's stage, run and count of digests in both.
+  [[nodiscard]] std::size_t partition_of(Digest digest) const noexcept {
+    return probes::block_index(digest, target_.block_count) >> shift_;
+  }
+  [[nodiscard]] Digest* staged(std::size_t partition) const noexcept { return staged_ + partition * kStagedDigests; }
+  [[nodiscard]] Digest* stored(std::size_t partition) const noexcept { return stored_ + partition * run_digests_; }
+  [[nodiscard]] std::uint32_t* counts() const noexcept { return counts_; }
+  [[nodiscard]] std::uint64_t block_count() const noexcept { return target_.block_count; }
+  [[nodiscard]] unsigned block_shift() const noexcept { return shift_; }
+  [[nodiscard]] std::size_t run_digests() const noexcept { return run_digests_; }
+
+  /// Inserts and empties one partition's run of `stored`, `keys` of it.
+  void drain(std::size_t partition, std::size_t keys) noexcept;
+  /// Inserts all that is stored and staged; returns how many keys set a bit, over all drains.
+  [[nodiscard]] std::uint64_t finish() noexcept;
+
+ private:
+  Target target_;
+  unsigned shift_;  // log2 of a partition's blocks
+  std::size_t partition_count_;
+  std::size_t run_digests_;
+  Region memory_;
+  Digest* stored_ = nullptr;
+  Digest* staged_ = nullptr;
+  std::uint32_t* counts_ = nullptr;
+  std::uint64_t fresh_ = 0;
+};
+
+}  // namespace mankai::kernel

@@ -1,0 +1,101 @@
+// Digests in vectors: included once per instruction set by kernel sources, between Highway's foreach_target passes.
+
+// The toggle is Highway's idiom for headers that are compiled once per target.
+#if defined(MANKAI_KERNEL_DIGEST_VECTORS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef MANKAI_KERNEL_DIGEST_VECTORS_INL_HPP
+#undef MANKAI_KERNEL_DIGEST_VECTORS_INL_HPP
+#else
+#define MANKAI_KERNEL_DIGEST_VECTORS_INL_HPP
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "mankai/hash/hasher.hpp"
+#include "mankai/kernel/tuning.hpp"
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace mankai::kernel {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Vectors prepare digests where the machine multiplies 64-bit lanes (AVX-512); elsewhere its scalar multiplier is
+// faster.
+#undef MANKAI_VECTOR_DIGESTS
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+#define MANKAI_VECTOR_DIGESTS 1
+#else
+#define MANKAI_VECTOR_DIGESTS 0
+#endif
+
+#if MANKAI_VECTOR_DIGESTS
+
+using DigestTag = hn::CappedTag<std::uint64_t, 8>;
+using DigestVector = hn::Vec<DigestTag>;
+
+HWY_INLINE DigestVector vector_multiply(DigestTag d, DigestVector v, std::uint64_t factor) {
+  return hn::Mul(v, hn::Set(d, factor));
+}
+
+// Returns the low halves of each lane multiplied in full: 32 x 32 -> 64 bits.
+HWY_INLINE DigestVector multiply_halves(DigestVector a, DigestVector b) {
+  const hn::Repartition<std::uint32_t, DigestTag> d32;
+  return hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, b));
+}
+
+// The high halves of 128-bit products, from four products of 32-bit halves.
+HWY_INLINE DigestVector vector_multiply_high(DigestTag d, DigestVector v, std::uint64_t factor) {
+  const DigestVector low = hn::Set(d, factor & kVectorRangeLimit);
+  const DigestVector high = hn::Set(d, factor >> 32);
+  const DigestVector v_high = hn::ShiftRight<32>(v);
+  const DigestVector carried = hn::Add(multiply_halves(v_high, low), hn::ShiftRight<32>(multiply_halves(v, low)));
+  const DigestVector crossed =
+      hn::Add(multiply_halves(v, high), hn::And(carried, hn::Set(d, std::uint64_t{kVectorRangeLimit})));
+  return hn::Add(multiply_halves(v_high, high), hn::Add(hn::ShiftRight<32>(carried), hn::ShiftRight<32>(crossed)));
+}
+
+// The scalar fastrange, bit for bit, for ranges below 2^32: the high 64 bits of a 96-bit product.
+HWY_INLINE DigestVector vector_fastrange(DigestTag d, DigestVector uniform, std::uint64_t range) {
+  const DigestVector ranges = hn::Set(d, range);
+  const DigestVector low = hn::ShiftRight<32>(multiply_halves(uniform, ranges));
+  const DigestVector high = multiply_halves(hn::ShiftRight<32>(uniform), ranges);
+  return hn::ShiftRight<32>(hn::Add(high, low));
+}
+
+#endif  // MANKAI_VECTOR_DIGESTS
+
+// A batch given as digests.
+struct DigestSource {
+  const Digest* digests;
+
+#if MANKAI_VECTOR_DIGESTS
+  HWY_INLINE DigestVector load(DigestTag d, std::size_t i) const { return hn::LoadU(d, &digests[i].value); }
+#endif
+  HWY_INLINE Digest at(std::size_t i) const { return digests[i]; }
+};
+
+// A batch given as integer keys: mix_integer in vectors.
+struct IntegerSource {
+  const std::uint64_t* keys;
+  std::uint64_t seed;
+
+#if MANKAI_VECTOR_DIGESTS
+  HWY_INLINE DigestVector load(DigestTag d, std::size_t i) const {
+    const DigestVector x = hn::Xor(hn::LoadU(d, keys + i), hn::Set(d, seed));
+    const DigestVector folded = hn::Xor(vector_multiply(d, x, kMixFirst), vector_multiply_high(d, x, kMixFirst));
+    return vector_multiply(d, folded, kMixSecond);
+  }
+#endif
+  HWY_INLINE Digest at(std::size_t i) const { return mix_integer(keys[i], seed); }
+};
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace mankai::kernel
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

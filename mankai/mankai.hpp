@@ -1,0 +1,16 @@
+#pragma once
+
+#if __cplusplus < 202100L
+#error "Mankai needs C++23: compile with -std=c++23"
+#endif
+
+/// Everything a program needs: filters, catalog, files, and the questions as classes.
+
+#include "mankai/base/error.hpp"
+#include "mankai/catalog/catalog.hpp"
+#include "mankai/durable/filter_file.hpp"
+#include "mankai/filter/blocked_bloom.hpp"
+#include "mankai/filter/bloom.hpp"
+#include "mankai/filter/keyed_batch.hpp"
+#include "mankai/hash/hasher.hpp"
+#include "mankai/service/seen.hpp"

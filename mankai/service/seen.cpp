@@ -1,0 +1,100 @@
+#include "mankai/service/seen.hpp"
+
+#include <variant>
+
+#include "mankai/filter/keyed_batch.hpp"
+
+namespace mankai {
+namespace {
+
+FilterSpec spec_for(const SeenRequest& request) {
+  return {.kind = request.kind.value_or(kDefaultKind),
+          .keys = request.keys.value_or(Seen::kDefaultKeys),
+          .fpr = request.fpr.value_or(Seen::kDefaultFpr),
+          .hash = request.hash.value_or(HashKind::xxh3),
+          .seed = request.seed};
+}
+
+template <class T>
+bool differs(const std::optional<T>& asked, const T& found) {
+  return asked.has_value() && *asked != found;
+}
+
+// A state that was made for another request would answer, but not as asked.
+Result<void> check_request_fits(const std::string& path, const FilterSpec& found, const SeenRequest& request) {
+  if (!differs(request.kind, found.kind) && !differs(request.keys, found.keys) && !differs(request.fpr, found.fpr) &&
+      !differs(request.hash, found.hash) && !differs(request.seed, found.seed.value())) {
+    return {};
+  }
+  FilterSpec shown = found;
+  shown.seed.reset();
+  return fail(ErrorCode::invalid_argument, path + ": was made as " + to_string(shown) +
+                                               ", which is not what was asked for; leave the options out to use it as "
+                                               "it is, or name another file");
+}
+
+Result<void> create_missing(const std::string& path, const SeenRequest& request) {
+  auto filter = create_filter(spec_for(request));
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return save_filter(path, *filter, Existing::refuse);
+}
+
+}  // namespace
+
+Result<Seen> Seen::create(const SeenRequest& request) {
+  auto filter = create_filter(spec_for(request));
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return Seen(std::move(*filter));
+}
+
+Result<Seen> Seen::open(const std::string& path, const SeenRequest& request) {
+  auto lock = FileLock::acquire(path);
+  if (!lock && lock.error().code == ErrorCode::not_found) {
+    const auto created = create_missing(path, request);
+    lock = FileLock::acquire(path);
+    // Somebody else may have created it meanwhile; if nobody has, what kept us from it is the answer.
+    if (!created && !lock && lock.error().code == ErrorCode::not_found) {
+      return std::unexpected(created.error());
+    }
+  }
+  if (!lock) {
+    return std::unexpected(lock.error());
+  }
+  auto filter = open_filter(path, Access::change);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  if (auto fits = check_request_fits(path, spec_of(*filter), request); !fits) {
+    return std::unexpected(fits.error());
+  }
+  Seen seen(std::move(*filter));
+  seen.path_ = path;
+  seen.lock_ = std::move(*lock);
+  return seen;
+}
+
+bool Seen::observe(std::string_view key) noexcept {
+  return std::visit([key](auto& filter) { return filter.observe(filter.hasher()(key)); }, filter_);
+}
+
+void Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) noexcept {
+  std::visit([&](auto& filter) { observe_keys(filter, keys, seen); }, filter_);
+}
+
+Result<void> Seen::save() {
+  return path_.empty() ? Result<void>{} : save_filter(path_, filter_, Existing::replace, &*lock_);
+}
+
+std::uint64_t Seen::keys_inserted() const noexcept {
+  return std::visit([](const auto& filter) { return filter.keys_inserted(); }, filter_);
+}
+
+std::uint64_t Seen::capacity_keys() const noexcept {
+  return std::visit([](const auto& filter) { return filter.capacity_keys(); }, filter_);
+}
+
+}  // namespace mankai

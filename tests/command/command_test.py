@@ -1,0 +1,455 @@
+#!/usr/bin/env python3
+"""create, add, check, info, plan, merge, clear, verify, gen, demo, help and every error, on the built command."""
+import array
+import fcntl
+import gzip
+import json
+import lzma
+import os
+import shutil
+import signal
+import subprocess
+import termios
+import time
+import unittest
+
+from harness import MANKAI, SHARE, CommandTest, default_signals, main, read_line
+
+
+class Help(CommandTest):
+    COMMANDS = "create add check info plan merge clear verify dedup gen demo".split()
+
+    def test_overview_lists_every_command(self):
+        text = self.out("--help").decode()
+        for command in self.COMMANDS:
+            self.assertRegex(text, rf"\n  {command} +\w")
+        self.assertEqual(self.out("help"), self.out("-h"))
+
+    def test_every_command_explains_itself_with_examples(self):
+        for command in self.COMMANDS:
+            text = self.out(command, "--help").decode()
+            self.assertIn(f"Usage: mankai {command}", text)
+            self.assertIn("Examples:\n  ", text)
+            self.assertEqual(self.out("help", command).decode(), text)
+            self.assertLessEqual(max(map(len, text.split("\n"))), 100)
+
+    def test_version(self):
+        self.assertRegex(self.out("--version").decode(), r"\Amankai \d+\.\d+\.\d+\n\Z")
+
+    def test_wrong_usage_suggests_what_was_meant(self):
+        self.error(code=2, says="--help")
+        self.error("dedpu", code=2, says="did you mean dedup?")
+        self.error("frobnicate", code=2, says="unknown command frobnicate")
+        self.error("--frobnicate", code=2, says="unknown option")
+        self.error("create", "f", "--kyes", "3", code=2, says="did you mean --keys?")
+        self.error("create", "f", "--keys", code=2, says="--keys needs a value")
+        self.error("create", "f", "--keys", "1", "--keys", "2", code=2, says="--keys was given more than once")
+        self.error("create", "f", "g", "--keys", "1", code=2, says="'g'")
+        self.error("create", code=2, says="FILE is missing")
+        self.error("info", "", code=2, says="FILE")
+        self.error("merge", "only-target", code=2, says="SOURCE is missing")
+        self.error("info", "f", "--json=1", code=2, says="--json")
+
+
+class Create(CommandTest):
+    def test_makes_a_file_and_prints_nothing_on_stdout(self):
+        stdout, stderr = self.run_mankai("create", "f.mk", "--keys", "10k", "--fpr", "0.1%")
+        self.assertEqual(stdout, b"")
+        self.assertRegex(stderr, rb"\Amankai: f.mk: .*10,000 keys")
+
+    def test_refuses_to_overwrite_without_force(self):
+        path = self.new_filter()
+        before = path.read_bytes()
+        self.error("create", "f.mk", "--keys", "10", code=2, says=["f.mk", "--force"])
+        self.assertEqual(path.read_bytes(), before)
+        self.run_mankai("create", "f.mk", "--keys", "10", "--force")
+        self.assertNotEqual(path.read_bytes(), before)
+        self.assert_no_temporaries()
+
+    def test_says_which_argument_is_wrong(self):
+        for arguments, says in [
+            (["--kind", "cuckoo"], ["--kind", "cuckoo", "blocked-bloom"]),
+            (["--keys", "many"], ["--keys", "many"]), (["--keys", "0"], "key"), (["--keys", "-3"], "--keys"),
+            (["--keys", "1e30"], "--keys"),
+            (["--fpr", "1"], ["--fpr", "between 0 and 1"]), (["--fpr", "0"], "--fpr"), (["--fpr", "nan"], "--fpr"),
+            (["--hash", "md5"], ["--hash", "siphash"]), (["--seed", "xyz"], "--seed"),
+            (["--k", "0", "--kind", "bloom"], "--k"), (["--k", "3"], "--kind bloom"),
+            (["--addressing", "odd"], "--addressing"),
+            (["--spec", "bloom:keys"], ["--spec", "name=value"]), (["--spec", "cuckoo:keys=3"], "cuckoo"),
+            (["--spec", "bloom:colour=red"], "colour"), (["--spec", "bloom:keys=1e6,fpr=2"], "rate"),
+            (["--spec", "blocked-bloom:keys=9,k=3"], "bloom only"),
+            (["--keys", "200T", "--fpr", "1e-9"], "2^48"),
+        ]:
+            with self.subTest(arguments=arguments):
+                more = [] if "--keys" in arguments else ["--keys", "100"]
+                self.error("create", "f.mk", *arguments, *more, code=2, says=says)
+                self.assertFalse((self.dir / "f.mk").exists())
+        self.error("create", "f.mk", code=2, says="--keys")
+
+    def test_a_filter_that_does_not_fit_into_memory_is_a_clear_error(self):
+        self.error("create", "f.mk", "--keys", "20T", code=4, says="memory")
+        self.assertEqual(list(self.dir.iterdir()), [])
+
+    def test_spec_and_options_combine(self):
+        self.run_mankai("create", "f.mk", "--spec", "bloom:keys=1e4,fpr=1e-3,hash=siphash,addressing=fields", "--k", "5")
+        info = json.loads(self.out("info", "--json", "f.mk"))
+        self.assertEqual((info["kind"], info["capacity_keys"], info["hash"], info["phase"], info["addressing"]),
+                         ("bloom", 10000, "siphash", 5, "fields"))
+
+    def test_like_makes_filters_that_merge(self):
+        for arguments in (["--hash", "siphash"], ["--kind", "bloom", "--k", "3"],
+                          ["--kind", "bloom", "--addressing", "fields"]):
+            with self.subTest(arguments=arguments):
+                self.new_filter("a.mk", "1000", "--force", *arguments)
+                self.run_mankai("create", "b.mk", "--like", "a.mk", "--force")
+                self.run_mankai("add", "a.mk", "one")
+                self.run_mankai("add", "b.mk", "two")
+                self.run_mankai("merge", "a.mk", "b.mk")
+                self.assertEqual(self.out("check", "a.mk", "one", "two", "three"), b"yes\tone\nyes\ttwo\nno\tthree\n")
+        self.error("create", "c.mk", "--like", "a.mk", "--keys", "3", code=2, says="--like")
+        self.error("create", "c.mk", "--like", "none.mk", code=4, says="none.mk")
+
+    def test_json_is_what_info_says(self):
+        self.assertEqual(json.loads(self.out("create", "f.mk", "--keys", "100", "--json")),
+                         json.loads(self.out("info", "f.mk", "--json")))
+
+    def test_into_a_folder_that_is_not_there(self):
+        self.error("create", "no/such/f.mk", "--keys", "10", code=4, says="no/such/f.mk")
+
+
+class AddAndCheck(CommandTest):
+    def test_answers_in_input_order(self):
+        self.new_filter()
+        self.run_mankai("add", "f.mk", "b", "d")
+        self.assertEqual(self.out("check", "f.mk", "d", "c", "b", "a"), b"yes\td\nno\tc\nyes\tb\nno\ta\n")
+        self.assertEqual(self.out("check", "f.mk", stdin=b"d\nc\nb\na"), b"yes\td\nno\tc\nyes\tb\nno\ta\n")
+        self.assertEqual(self.out("check", "f.mk", "--present", stdin=b"d\nc\nb\n"), b"d\nb\n")
+        self.assertEqual(self.out("check", "--absent", "f.mk", stdin=b"d\nc\nb\n"), b"c\n")
+        many = [b"%d" % i for i in range(5000)]
+        lines = self.out("check", "f.mk", stdin=b"\n".join(many)).split(b"\n")
+        self.assertEqual([line.split(b"\t")[1] for line in lines[:-1]], many)
+
+    def test_quiet_answers_by_exit_code(self):
+        self.new_filter()
+        self.run_mankai("add", "f.mk", "a", "b")
+        self.assertEqual(self.run_mankai("check", "-q", "f.mk", "a", "b"), (b"", b""))
+        self.assertEqual(self.run_mankai("check", "--quiet", "f.mk", "a", "x", "b", code=1), (b"", b""))
+        self.run_mankai("check", "-q", "f.mk", stdin=b"")
+        self.error("check", "-q", "--present", "f.mk", code=2, says="exclude")
+
+    def test_keys_are_bytes(self):
+        keys = [b"[a,b]", b"-x", b"--", b"{}", b"add", b"\xff\xfe", b"two words", b"", b"'", b"/a", b"a=b", b"%s"]
+        self.new_filter()
+        self.run_mankai("add", "f.mk", "--", *keys)
+        self.assertEqual(self.out("check", "f.mk", "--present", "--", *keys), b"\n".join(keys) + b"\n")
+        self.assertEqual(self.out("check", "f.mk", stdin=b"[a\nb]\n"), b"no\t[a\nno\tb]\n")
+        self.assertEqual(json.loads(self.out("info", "--json", "f.mk"))["keys_inserted"], len(keys))
+        self.run_mankai("add", "f.mk", stdin=b"nul\0here\ncrlf\r\n" + b"x" * (1 << 20) + b"\n")
+        self.assertEqual(self.out("check", "f.mk", "--present", stdin=b"nul\0here\nnul\ncrlf\n" + b"x" * (1 << 20)),
+                         b"nul\0here\ncrlf\n" + b"x" * (1 << 20) + b"\n")
+        self.error("add", "f.mk", "-x", code=2, says="--")
+
+    def test_inputs_may_be_compressed_and_several(self):
+        self.new_filter()
+        self.write("a.gz", gzip.compress(b"one\ntwo\n"))
+        self.write("b", lzma.compress(b"three\n"))
+        self.write("c.txt", subprocess.run(["zstd", "-c"], input=b"four", capture_output=True, check=True).stdout)
+        _, summary = self.run_mankai("add", "f.mk", "-i", "a.gz", "--input", "b", "--input=c.txt", "-i", "-", "--json",
+                                     stdin=b"five\n")
+        self.assertEqual(json.loads(summary), {"keys_read": 5, "keys_new": 5, "keys_inserted": 5, "capacity_keys": 1000})
+        self.assertEqual(self.out("check", "f.mk", "-i", "b", "-i", "a.gz"), b"yes\tthree\nyes\tone\nyes\ttwo\n")
+        self.error("add", "f.mk", "key", "-i", "b", code=2, says="--input")
+        self.write("d.gz", gzip.compress(b"six\n") + b"rubbish")
+        _, stderr = self.run_mankai("add", "f.mk", "-i", "d.gz")
+        self.assertIn(b"7 bytes", stderr)
+
+    def test_past_the_capacity_is_a_warning(self):
+        self.new_filter("f.mk", "10")
+        _, stderr = self.run_mankai("add", "f.mk", *map(str, range(30)))
+        self.assertIn(b"warning", stderr)
+        self.assertEqual(self.out("check", "f.mk", "--present", *map(str, range(30))).count(b"\n"), 30)
+        self.assertTrue(json.loads(self.out("info", "--json", "f.mk"))["over_capacity"])
+
+    def test_bad_input_leaves_the_filter_as_it_was(self):
+        before = self.new_filter().read_bytes()
+        packed = gzip.compress(os.urandom(100000))
+        self.write("cut.gz", packed[: len(packed) // 2])
+        self.write("long.txt", b"short\n" + b"x" * 5000)
+        self.error("add", "f.mk", "-i", "cut.gz", code=3, says=["cut.gz", "f.mk"])
+        self.error("add", "f.mk", "-i", "none.txt", code=4, says="none.txt")
+        self.error("add", "f.mk", "-i", ".", code=4, says="directory")
+        self.error("add", "f.mk", "-i", "long.txt", "--max-line", "1000", code=4, says=["long.txt", "line 2", "byte 6"])
+        self.error("add", "f.mk", "-i", "f.mk", "-i", "none.txt", code=4, says="none.txt")
+        self.assertEqual(self.read("f.mk"), before)
+        self.assert_no_temporaries()
+
+    @unittest.skipIf(os.geteuid() == 0, "SKIPPED: root may read and write everything")
+    def test_permissions(self):
+        path = self.new_filter()
+        path.chmod(0)
+        self.error("info", "f.mk", code=4, says=["f.mk", "Permission"])
+
+    def test_answers_come_while_the_input_waits(self):
+        self.new_filter()
+        self.run_mankai("add", "f.mk", "a")
+        process = self.start("check", "f.mk")
+        for key, answer in [(b"a\n", b"yes\ta\n"), (b"b\nunfinished", b"no\tb\n"), (b" line\n", b"no\tunfinished line\n")]:
+            process.stdin.write(key)
+            process.stdin.flush()
+            self.assertEqual(read_line(process.stdout), answer)
+
+    def test_two_writers_lock_each_other_out(self):
+        path = self.new_filter()
+        with open(path, "rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            for arguments in (["add", "f.mk", "a"], ["clear", "f.mk"], ["merge", "f.mk", "f.mk"],
+                              ["dedup", "--state", "f.mk"]):
+                self.error(*arguments, code=4, says=["f.mk", "another process"])
+            self.assertEqual(self.out("check", "f.mk", "a"), b"no\ta\n")  # readers need no lock
+        self.run_mankai("add", "f.mk", "a")
+
+    def test_signals_save_what_was_read(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with self.subTest(signal=number):
+                self.new_filter("f.mk", "1000", "--force")
+                process = self.start("add", "f.mk", preexec_fn=default_signals)
+                process.stdin.write(b"first\nsecond\nunfinish")
+                process.stdin.flush()
+                wait_until_read(process)
+                process.send_signal(number)
+                self.assertEqual(process.wait(20), code, process.stderr.read())
+                self.assertEqual(self.out("check", "f.mk", "first", "second", "unfinish"),
+                                 b"yes\tfirst\nyes\tsecond\nno\tunfinish\n")
+                self.assert_no_temporaries()
+
+    def test_fast_opens_what_checked_refuses(self):
+        path = self.new_filter("f.mk", "1M")
+        data = bytearray(path.read_bytes())
+        data[5000] ^= 1
+        path.write_bytes(data)
+        self.error("check", "f.mk", "a", code=3, says=["f.mk", "offset"])
+        self.out("check", "--fast", "f.mk", "a")
+
+
+def wait_until_read(process):
+    """Waits until the pipe to the command is empty."""
+    for _ in range(2000):
+        left = array.array("i", [0])
+        fcntl.ioctl(process.stdin.fileno(), termios.FIONREAD, left)
+        if left[0] == 0:
+            time.sleep(0.1)  # from the pipe into the filter
+            return
+        time.sleep(0.005)
+    raise AssertionError("the command does not read its input")
+
+
+class InfoAndPlan(CommandTest):
+    def test_info_has_every_field(self):
+        for kind in ("bloom", "blocked-bloom"):
+            self.new_filter("f.mk", "1000", "--kind", kind, "--seed", "123456789", "--force")
+            self.run_mankai("add", "f.mk", *map(str, range(500)))
+            text = self.out("info", "f.mk", "--json").decode()
+            info = json.loads(text)
+            self.assertEqual((info["kind"], info["capacity_keys"], info["hash"], info["format_version"]),
+                             (kind, 1000, "xxh3", 1))
+            self.assertAlmostEqual(info["keys_inserted"], 500, delta=5)
+            self.assertAlmostEqual(info["keys_estimate"], 500, delta=50)
+            self.assertTrue(0 < info["fpr_estimate"] < 0.01 and 0 < info["fill_ratio"] < 0.5)
+            self.assertEqual(info["bytes"], (self.dir / "f.mk").stat().st_size)
+            self.assertIn("fpr_formula", info)
+            self.assertNotIn("seed", info)
+            human = self.out("info", "f.mk").decode()
+            self.assertNotIn("123456789", text + human)
+            self.assertEqual("saturation" in human and "phase" in human, kind == "bloom")
+
+    def test_plan_compares_kinds(self):
+        rows = json.loads(self.out("plan", "--keys", "1M", "--fpr", "1%", "--json"))
+        self.assertEqual([(row["kind"], row.get("addressing")) for row in rows],
+                         [("blocked-bloom", None), ("bloom", "range"), ("bloom", "fields")])
+        for row in rows:
+            self.assertLessEqual(row["fpr"], 0.01)
+        self.assertLess(rows[0]["bits_per_key"], 10.15)
+        self.assertEqual(rows[0]["lines_per_key"], 1)
+        table = self.out("plan", "--keys", "1M", "--fpr", "1%").decode()
+        self.assertEqual(len({len(line) for line in table.rstrip("\n").split("\n")}), 1, "a table has straight edges")
+        for row in json.loads(self.out("plan", "--keys", "1M", "--bytes", "1MiB", "--json")):
+            self.assertLessEqual(row["bytes"], 1 << 20)
+
+    def test_plan_is_what_create_makes(self):
+        for row in json.loads(self.out("plan", "--keys", "12345", "--fpr", "0.003", "--json")):
+            more = ["--addressing", row["addressing"]] if "addressing" in row else []
+            self.run_mankai("create", "f.mk", "--keys", "12345", "--fpr", "0.003", "--kind", row["kind"], "--force", *more)
+            self.assertEqual((self.dir / "f.mk").stat().st_size, row["bytes"])
+
+    def test_plan_refuses_nonsense(self):
+        self.error("plan", code=2, says="--keys")
+        self.error("plan", "--keys", "10", code=2, says="--bytes")
+        self.error("plan", "--keys", "10", "--fpr", "1%", "--bytes", "1M", code=2, says="either")
+        self.error("plan", "--keys", "0", "--fpr", "1%", code=2, says="key")
+        self.error("plan", "--keys", "10", "--bytes", "3", code=2, says="smallest")
+        self.error("plan", "--keys", "10", "--bytes", "3XiB", code=2, says="--bytes")
+
+
+class MergeClearVerify(CommandTest):
+    def test_merge_is_all_or_nothing(self):
+        self.new_filter("t.mk")
+        self.run_mankai("create", "a.mk", "--like", "t.mk")
+        self.run_mankai("add", "a.mk", "x")
+        self.new_filter("other.mk")  # another seed
+        before = self.read("t.mk")
+        self.error("merge", "t.mk", "a.mk", "other.mk", code=2, says="other.mk")
+        self.error("merge", "t.mk", "a.mk", "none.mk", code=4, says="none.mk")
+        self.assertEqual(self.read("t.mk"), before)
+        self.new_filter("kind.mk", "1000", "--kind", "bloom")
+        self.error("merge", "t.mk", "kind.mk", code=2, says="kind.mk")
+        self.run_mankai("merge", "t.mk", "a.mk", "a.mk", "t.mk")
+        self.assertEqual(self.out("check", "t.mk", "x"), b"yes\tx\n")
+
+    def test_clear_forgets_and_keeps_the_shape(self):
+        fresh = self.new_filter().read_bytes()
+        self.run_mankai("add", "f.mk", "x")
+        self.assertNotEqual(self.read("f.mk"), fresh)
+        self.run_mankai("clear", "f.mk")
+        self.assertEqual(self.read("f.mk"), fresh)
+
+    def test_verify_names_the_damage(self):
+        good = self.new_filter("good.mk", "1M").read_bytes()
+        newer = bytearray(good)
+        newer[8] = 99  # the format version stands behind the magic
+        cases = {"cut.mk": good[:-100], "short.mk": good[:20], "empty.mk": b"", "magic.mk": b"GIF89a" + good[6:],
+                 "cell.mk": good[:70000] + b"\1" + good[70001:], "header.mk": good[:20] + b"\xff" + good[21:],
+                 "trailer.mk": good[:-1] + bytes([good[-1] ^ 1]), "long.mk": good + b"x"}
+        for name, data in cases.items():
+            with self.subTest(name):
+                self.write(name, data)
+                for command in (["verify", name], ["info", name], ["check", name, "a"], ["add", name, "a"],
+                                ["merge", name, "good.mk"], ["clear", name], ["create", "x.mk", "--like", "cut.mk"],
+                                ["dedup", "--state", name]):
+                    self.error(*command, code=3, says="offset" if name == "cell.mk" and command[0] != "create" else ".mk")
+                self.assertEqual(self.read(name), data, "a damaged file is left as it is")
+        self.write("newer.mk", bytes(newer))
+        self.error("verify", "newer.mk", code=3, says=["newer.mk", "99"])
+        stdout, stderr = self.run_mankai("verify", "good.mk", "cut.mk", "none.mk", "good.mk", code=3)
+        self.assertEqual(stdout.count(b"good.mk: ok"), 2)
+        self.assertEqual(stderr.count(b"\n"), 2)
+        self.error("verify", "good.mk", "none.mk", code=4, says="none.mk")
+        report = json.loads(self.out("verify", "good.mk", "cut.mk", "--json", code=3))
+        self.assertEqual([(row["file"], row["ok"], row.get("error")) for row in report],
+                         [("good.mk", True, None), ("cut.mk", False, "corrupt")])
+        self.assert_no_temporaries()
+
+    def test_things_that_are_no_files(self):
+        for path in (".", "/dev/null"):
+            for command in (["info", path], ["check", path, "a"], ["verify", path], ["add", path, "a"],
+                            ["dedup", "--state", path]):
+                with self.subTest(command):
+                    self.error(*command, code=4, says=path)
+
+
+class GenAndDemo(CommandTest):
+    def test_gen_is_reproducible_and_says_what_it_cannot_do(self):
+        a = self.out("gen", "urls", "--count", "1000", "--seed", "7")
+        self.assertEqual(a.count(b"\n"), 1000)
+        self.assertEqual(self.out("gen", "urls", "--count", "2k", "--seed", "0x7")[: len(a)], a)
+        self.assertNotEqual(self.out("gen", "urls", "--count", "1000", "--seed", "8"), a)
+        lines = self.out("gen", "urls", "--count", "10000", "--repeat", "50%", "--hosts", "3", "--zipf", "0.5").split()
+        self.assertAlmostEqual(len(set(lines)), 5000, delta=300)
+        self.assertEqual(len({line.split(b"/")[2] for line in lines}), 3)
+        self.assertEqual(self.out("gen", "urls", "--count", "0"), b"")
+        self.error("gen", "cats", code=2, says=["cats", "urls"])
+        self.error("gen", code=2, says="WHAT")
+        for arguments in (["--hosts", "0"], ["--repeat", "1.5"], ["--zipf", "x"], ["--count", "-1"], ["--seed", "-"]):
+            self.error("gen", "urls", *arguments, code=2, says=arguments[0].strip("-"))
+
+    def test_demo_misses_no_repeat(self):
+        report = json.loads(self.out("demo", "--count", "50k", "--json"))
+        self.assertEqual(report["urls"], 50000)
+        self.assertEqual(report["repeats_missed"], 0)
+        self.assertLess(report["lost_share"], report["promised_rate"])
+        self.assertLess(report["filter_bytes"] * 20, report["exact_bytes"])
+        text = self.out("demo", "--count", "20k", "--seed", "5").decode()
+        self.assertIn("repeats missed", text)
+        self.assertIn("Try next", text)
+        self.error("demo", "--count", "0", code=2)
+
+
+class Streams(CommandTest):
+    OUTPUTS = (["--help"], ["--version"], ["info", "f.mk"], ["info", "--json", "f.mk"], ["check", "f.mk", "a"],
+               ["plan", "--keys", "10", "--fpr", "1%"], ["verify", "f.mk"], ["gen", "urls", "--count", "100k"],
+               ["demo", "--count", "1000"], ["dedup", "text"])
+
+    def setUp(self):
+        super().setUp()
+        self.new_filter()
+        self.write("text", b"a line\n" * 3)
+
+    def test_a_full_disk_is_noticed(self):
+        for arguments in self.OUTPUTS:
+            with self.subTest(arguments), open("/dev/full", "wb") as full:
+                done = subprocess.run([MANKAI, *arguments], cwd=self.dir, stdout=full, stderr=subprocess.PIPE, check=False)
+                self.assertEqual(done.returncode, 4)
+                self.assertIn(b"standard output", done.stderr)
+                self.assertIn(b"No space left", done.stderr)
+
+    def test_a_closed_output_is_noticed_and_never_becomes_a_file_of_ours(self):
+        for arguments in [*self.OUTPUTS, ["add", "f.mk", "x"]]:
+            with self.subTest(arguments):
+                done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", MANKAI, *arguments], cwd=self.dir,
+                                      stderr=subprocess.PIPE, check=False)
+                self.assertEqual(done.returncode, 0 if arguments[0] == "add" else 4)
+        self.run_mankai("verify", "f.mk")
+
+    def test_a_closed_input_is_an_error(self):
+        done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", MANKAI, "check", "f.mk"], cwd=self.dir,
+                              stderr=subprocess.PIPE, stdout=subprocess.PIPE, check=False)
+        self.assertEqual((done.returncode, done.stdout), (4, b""))
+
+    def test_a_reader_that_has_had_enough_is_no_error(self):
+        for arguments in (["gen", "urls", "--count", "1M"], ["check", "f.mk", "-i", "big"], ["dedup", "big"]):
+            self.write("big", b"".join(b"line %d\n" % i for i in range(200000)))
+            with self.subTest(arguments):
+                done = subprocess.run(["bash", "-c", 'set -o pipefail; "$@" | head -n 1', "bash", MANKAI, *arguments],
+                                      cwd=self.dir, capture_output=True, check=False, preexec_fn=default_signals)
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                self.assertEqual(done.stdout.count(b"\n"), 1)
+
+
+@unittest.skipUnless((SHARE / "man/man1/mankai.1").exists(), "SKIPPED: docgen was not built")
+class Documents(CommandTest):
+    def test_man_page_is_clean_and_complete(self):
+        page = (SHARE / "man/man1/mankai.1").read_text()
+        for command in Help.COMMANDS:
+            self.assertIn(f".SS mankai {command}\n", page)
+        if shutil.which("groff") is None:
+            self.skipTest("SKIPPED: no groff")
+        done = subprocess.run(["groff", "-man", "-ww", "-Tascii"], input=page.encode(), capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def complete(self, *words):
+        script = f'source "{SHARE}/bash-completion/completions/mankai"\ncompopt() {{ :; }}\n' \
+                 'COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _mankai; printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script, "bash", "mankai", *words], capture_output=True, check=True, cwd=self.dir)
+        self.assertEqual(done.stderr, b"")
+        return done.stdout.decode().split()
+
+    def test_bash_completes(self):
+        self.write("some.mk", b"")
+        self.assertEqual(self.complete("ded"), ["dedup"])
+        self.assertEqual(self.complete("create", "--ki"), ["--kind"])
+        self.assertEqual(self.complete("create", "--kind", "bl"), ["blocked-bloom", "bloom"])
+        self.assertEqual(self.complete("create", "--hash", "=", "s"), ["siphash"])
+        self.assertEqual(self.complete("dedup", "--state", "so"), ["some.mk"])
+        self.assertEqual(self.complete("info", ""), ["some.mk"])
+        self.assertEqual(self.complete("gen", ""), ["urls"])
+        self.assertEqual(self.complete("create", "--keys", ""), [])
+
+    def test_scripts_have_no_syntax_errors(self):
+        for shell, path in (("bash", "bash-completion/completions/mankai"), ("zsh", "zsh/site-functions/_mankai"),
+                            ("fish", "fish/vendor_completions.d/mankai.fish")):
+            if shutil.which(shell):
+                done = subprocess.run([shell, "-n", SHARE / path], capture_output=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, b""), shell)
+
+
+if __name__ == "__main__":
+    main()

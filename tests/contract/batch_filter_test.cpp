@@ -1,0 +1,309 @@
+// Every BatchFilter: a batch means what its single calls in order mean. Each test makes two filters alike, gives one
+// the batch and the other the single calls, and compares answers and whole images (cells and count of keys).
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/filter/keyed_batch.hpp"
+#include "tests/support/counting_memory.hpp"
+#include "tests/support/outcomes.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/typed_kinds.hpp"
+
+namespace mankai::test {
+namespace {
+
+template <class Kind>
+class BatchFilterContract : public testing::Test {};
+TYPED_TEST_SUITE(BatchFilterContract, FilterKinds, KindNames);
+
+// Kernels work in windows of 32 keys in cache and 192 beyond it, three at a time, with vectors of up to 8 keys.
+constexpr std::size_t kSizesMax = 600;
+// So that kernels take the way for filters beyond the cache, which begins at 1 MiB of cells.
+constexpr std::uint64_t kKeysBeyondCache = 1500000;
+
+// Half of the keys asked for were inserted, and every third is a twin of an earlier one.
+std::vector<Digest> mixed(Random& random, std::span<const Digest> known, std::size_t count) {
+  std::vector<Digest> drawn;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!drawn.empty() && random.below(3) == 0) {
+      drawn.push_back(drawn[random.below(drawn.size())]);
+    } else {
+      drawn.push_back(random.below(2) == 0 ? known[random.below(known.size())] : random.digest());
+    }
+  }
+  return drawn;
+}
+
+template <class F>
+std::vector<bool> observe_singly(F& filter, std::span<const Digest> digests) {
+  std::vector<bool> seen;
+  for (const Digest digest : digests) {
+    seen.push_back(filter.observe(digest));
+  }
+  return seen;
+}
+
+template <class F>
+std::vector<bool> observe_batch(F& filter, std::span<const Digest> digests) {
+  Outcomes seen(digests.size());
+  filter.observe(digests, seen.span());
+  return seen.vector();
+}
+
+TYPED_TEST(BatchFilterContract, may_contain_agrees_with_singles_at_every_size) {
+  for (const std::uint64_t keys : {std::uint64_t{400}, kKeysBeyondCache}) {
+    auto filter = make<TypeParam>({.keys = keys, .fpr = 0.1});
+    Random random(1);
+    const auto known = random.digests(600);
+    filter.insert(std::span(known));
+    for (std::size_t size = 0; size <= kSizesMax; ++size) {
+      const auto asked = mixed(random, known, size);
+      ASSERT_EQ(batch_answers(filter, asked), single_answers(filter, asked)) << size << " keys";
+    }
+  }
+}
+
+TYPED_TEST(BatchFilterContract, insert_and_observe_agree_with_singles_at_every_size) {
+  auto by_insert = make<TypeParam>({.keys = 400});
+  auto by_observe = make<TypeParam>({.keys = 400});
+  auto by_singles = make<TypeParam>({.keys = 400});
+  Random random(2);
+  const auto known = random.digests(600);
+  for (std::size_t size = 0; size <= kSizesMax; ++size) {
+    const auto given = mixed(random, known, size);
+    if (size % 20 == 0) {
+      by_insert.clear();
+      by_observe.clear();
+      by_singles.clear();
+    }
+    by_insert.insert(std::span(given));
+    ASSERT_EQ(observe_batch(by_observe, given), observe_singly(by_singles, given)) << size << " keys";
+    const auto expected = by_singles.to_bytes();
+    ASSERT_EQ(by_insert.to_bytes(), expected) << size << " keys";
+    ASSERT_EQ(by_observe.to_bytes(), expected) << size << " keys";
+  }
+}
+
+TYPED_TEST(BatchFilterContract, insert_and_observe_agree_with_singles_beyond_the_cache) {
+  auto by_insert = make<TypeParam>({.keys = kKeysBeyondCache});
+  auto by_observe = make<TypeParam>({.keys = kKeysBeyondCache});
+  auto by_singles = make<TypeParam>({.keys = kKeysBeyondCache});
+  Random random(3);
+  const auto known = random.digests(500);
+  const auto both = [&](std::span<const Digest> given) {
+    by_insert.insert(given);
+    ASSERT_EQ(observe_batch(by_observe, given), observe_singly(by_singles, given)) << given.size() << " keys";
+    ASSERT_EQ(by_insert.keys_inserted(), by_singles.keys_inserted());
+    ASSERT_EQ(by_observe.keys_inserted(), by_singles.keys_inserted());
+  };
+  for (std::size_t size = 0; size <= kSizesMax; ++size) {
+    both(mixed(random, known, size));
+  }
+  both(random.digests(300000));
+  EXPECT_EQ(by_insert.to_bytes(), by_singles.to_bytes());
+  EXPECT_EQ(by_observe.to_bytes(), by_singles.to_bytes());
+}
+
+TYPED_TEST(BatchFilterContract, large_batches_agree_with_singles_in_cache_and_beyond) {
+  for (const std::uint64_t keys : {std::uint64_t{100000}, kKeysBeyondCache}) {
+    auto filter = make<TypeParam>({.keys = keys});
+    Random random(4);
+    const auto digests = random.digests(200001);
+    filter.insert(std::span(digests).first(100001));
+    EXPECT_EQ(batch_answers(filter, digests), single_answers(filter, digests));
+  }
+}
+
+TYPED_TEST(BatchFilterContract, spans_may_start_anywhere) {
+  auto filter = make<TypeParam>({.keys = 400, .fpr = 0.2});
+  const auto digests = Random(5).digests(256);
+  filter.insert(std::span(digests).subspan(3, 100));
+  const auto expected = single_answers(filter, digests);
+  for (std::size_t start = 0; start < 17; ++start) {
+    for (std::size_t out = 0; out < 9; ++out) {
+      Outcomes outcomes(digests.size() + out);
+      const auto asked = std::span(digests).subspan(start);
+      filter.may_contain(asked, outcomes.span().subspan(out, asked.size()));
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        ASSERT_EQ(outcomes.span()[out + i], expected[start + i]);
+      }
+      for (std::size_t i = 0; i < out; ++i) {
+        ASSERT_FALSE(outcomes.span()[i]) << "written before its start";
+      }
+    }
+  }
+}
+
+TYPED_TEST(BatchFilterContract, a_batch_writes_nothing_past_its_answers) {
+  auto filter = make<TypeParam>({.keys = 4, .fpr = 0.5});
+  insert_random(filter, 6, 500);
+  const auto digests = Random(7).digests(kSizesMax);
+  for (std::size_t size = 0; size < 70; ++size) {
+    Outcomes outcomes(kSizesMax);
+    filter.may_contain(std::span(digests).first(size), outcomes.span().first(size));
+    for (std::size_t i = size; i < kSizesMax; ++i) {
+      ASSERT_FALSE(outcomes.span()[i]);
+    }
+  }
+}
+
+TYPED_TEST(BatchFilterContract, an_empty_batch_does_nothing) {
+  auto filter = make<TypeParam>();
+  const auto before = filter.to_bytes();
+  filter.insert(std::span<const Digest>{});
+  filter.insert(std::span<const std::uint64_t>{});
+  filter.observe({}, {});
+  filter.may_contain(std::span<const Digest>{}, {});
+  filter.may_contain(std::span<const std::uint64_t>{}, {});
+  insert_keys(filter, {});
+  observe_keys(filter, {}, {});
+  may_contain_keys(filter, {}, {});
+  EXPECT_EQ(filter.to_bytes(), before);
+}
+
+TYPED_TEST(BatchFilterContract, observe_reports_a_keys_earlier_twin_in_the_same_batch) {
+  for (const std::uint64_t keys : {std::uint64_t{5000}, kKeysBeyondCache}) {
+    for (const std::size_t distance : {1U, 2U, 7U, 8U, 31U, 32U, 33U, 63U, 191U, 192U, 193U, 400U}) {
+      // Each key comes twice, `distance` places apart; at such a rate no stranger is taken for a twin.
+      auto filter = make<TypeParam>({.keys = keys, .fpr = 1e-9});
+      const auto fresh = Random(distance).digests(distance);
+      std::vector<Digest> batch(fresh);
+      batch.insert(batch.end(), fresh.begin(), fresh.end());
+      std::vector<bool> expected(distance, false);
+      expected.resize(2 * distance, true);
+      ASSERT_EQ(observe_batch(filter, batch), expected) << "twins " << distance << " apart";
+      ASSERT_EQ(filter.keys_inserted(), distance);
+    }
+  }
+}
+
+// Every other number is its own place, and so comes again in the next batch.
+std::vector<std::uint64_t> half_structured(Random& random, std::size_t count) {
+  std::vector<std::uint64_t> integers = random.numbers(count);
+  for (std::size_t i = 0; i < count; i += 2) {
+    integers[i] = i;
+  }
+  return integers;
+}
+
+template <class F>
+void expect_integers_hashed(F& batch, F& singles, std::span<const std::uint64_t> integers) {
+  const Hasher hash = singles.hasher();
+  std::vector<Digest> digests;
+  for (const std::uint64_t key : integers) {
+    digests.push_back(hash(key));
+  }
+  ASSERT_EQ(batch_answers(batch, integers), single_answers(singles, digests)) << integers.size() << " keys";
+  batch.insert(integers);
+  for (const Digest digest : digests) {
+    singles.insert(digest);
+  }
+  ASSERT_EQ(batch.keys_inserted(), singles.keys_inserted());
+  ASSERT_EQ(batch_answers(batch, integers), std::vector<bool>(integers.size(), true));
+}
+
+template <class Kind>
+void expect_integers_hashed_at_every_size(const Request& request, std::size_t step) {
+  auto batch = make<Kind>(request);
+  auto singles = make<Kind>(request);
+  Random random(8);
+  for (std::size_t size = 0; size <= kSizesMax; size += step) {
+    if (size % 10 == 0) {
+      batch.clear();
+      singles.clear();
+    }
+    expect_integers_hashed(batch, singles, half_structured(random, size));
+  }
+  EXPECT_EQ(batch.to_bytes(), singles.to_bytes());
+}
+
+// Goal: integer keys hashed inside a batch get the digests that hasher() gives, for both hashes.
+// Method: a filter filled by integer batches is the image of one filled by single digests; answers agree likewise.
+TYPED_TEST(BatchFilterContract, integer_batches_hash_as_hasher_does) {
+  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+    expect_integers_hashed_at_every_size<TypeParam>({.keys = 300, .hash = spec}, 1);
+    expect_integers_hashed_at_every_size<TypeParam>({.keys = kKeysBeyondCache, .hash = spec}, 37);
+  }
+}
+
+// Goal: the helpers for string keys are the single calls with hasher().
+// Method: every size around the helpers' windows of 128, keys of all lengths from none to longer than any hash's block.
+TYPED_TEST(BatchFilterContract, string_batches_agree_with_singles) {
+  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+    auto batch = make<TypeParam>({.keys = 400, .hash = spec});
+    auto observed = make<TypeParam>({.keys = 400, .hash = spec});
+    auto singles = make<TypeParam>({.keys = 400, .hash = spec});
+    const Hasher hash = singles.hasher();
+    Random random(9);
+    std::vector<std::string> texts;
+    for (int i = 0; i < 700; ++i) {
+      texts.push_back(random.bytes(random.below(10) == 0 ? random.below(600) : random.below(40)));
+    }
+    for (std::size_t size = 0; size <= 400; size += size < 100 ? 9 : 1) {
+      std::vector<std::string_view> keys;
+      std::vector<Digest> digests;
+      for (std::size_t i = 0; i < size; ++i) {
+        keys.emplace_back(texts[random.below(texts.size())]);
+        digests.push_back(hash(keys.back()));
+      }
+      if (size % 8 == 0) {
+        batch.clear();
+        observed.clear();
+        singles.clear();
+      }
+      Outcomes answers(size);
+      may_contain_keys(batch, keys, answers.span());
+      ASSERT_EQ(answers.vector(), single_answers(singles, digests)) << size << " keys";
+      Outcomes seen(size);
+      observe_keys(observed, keys, seen.span());
+      insert_keys(batch, keys);
+      ASSERT_EQ(seen.vector(), observe_singly(singles, digests)) << size << " keys";
+      ASSERT_EQ(batch.to_bytes(), singles.to_bytes()) << size << " keys";
+      ASSERT_EQ(observed.to_bytes(), singles.to_bytes()) << size << " keys";
+    }
+  }
+}
+
+// Kinds that offer a bulk build: the cells and the count are those of an ordinary insert, with scratch memory, with
+// less than it wants, and without any.
+template <class Kind>
+void expect_bulk_is_insert(std::uint64_t capacity, std::size_t count) {
+  Random random(11);
+  const auto digests = random.digests(count);
+  auto integers = random.numbers(count);
+  for (std::size_t i = 1; i < count; i += 5) {
+    integers[i] = integers[i / 2];
+  }
+  auto plain = make<Kind>({.keys = capacity});
+  plain.insert(std::span(digests));
+  plain.insert(std::span<const std::uint64_t>(integers));
+  const auto expected = plain.to_bytes();
+  for (const std::size_t grants : {SIZE_MAX, std::size_t{1}, std::size_t{0}}) {
+    CountingMemory scratch(grants);
+    auto bulk = make<Kind>({.keys = capacity});
+    bulk.insert_bulk(std::span(digests), scratch.memory());
+    bulk.insert_bulk(std::span<const std::uint64_t>(integers), scratch.memory());
+    ASSERT_TRUE(bulk.to_bytes() == expected) << count << " keys into " << capacity << ", " << grants << " grants";
+    ASSERT_EQ(scratch.bytes_in_use, 0U);
+  }
+}
+
+TYPED_TEST(BatchFilterContract, bulk_insert_is_insert) {
+  using Filter = typename TypeParam::Filter;
+  if constexpr (requires(Filter filter, std::span<const Digest> digests, const Memory& scratch) {
+                  filter.insert_bulk(digests, scratch);
+                }) {
+    for (const std::uint64_t capacity : {std::uint64_t{500}, kKeysBeyondCache, std::uint64_t{12000000}}) {
+      for (const std::size_t count : {0U, 1U, 1000U, 400000U}) {
+        expect_bulk_is_insert<TypeParam>(capacity, count);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test

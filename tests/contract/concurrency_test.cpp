@@ -1,0 +1,148 @@
+// Every kind under threads: writers that use insert_concurrent lose no key, and a reader beside a writer never misses
+// a key whose insert ended before the reader asked. Also run under ThreadSanitizer, where a race fails the test.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include "tests/support/outcomes.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/typed_kinds.hpp"
+
+namespace mankai::test {
+namespace {
+
+constexpr std::size_t kThreads = 4;
+constexpr std::size_t kKeys = 40000;
+
+template <class Kind>
+class ConcurrencyContract : public testing::Test {};
+TYPED_TEST_SUITE(ConcurrencyContract, FilterKinds, KindNames);
+
+template <class Body>
+void run_threads(std::size_t count, const Body& body) {
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < count; ++i) {
+    threads.emplace_back([&body, i] { body(i); });
+  }
+}
+
+TYPED_TEST(ConcurrencyContract, writers_lose_no_key) {
+  // Small, so that writers meet in the same words all the time.
+  auto filter = make<TypeParam>({.keys = 2000, .fpr = 0.1});
+  auto alone = make<TypeParam>({.keys = 2000, .fpr = 0.1});
+  const auto digests = Random(1).digests(4000);
+  std::atomic<std::uint64_t> fresh = 0;
+  run_threads(kThreads, [&](std::size_t thread) {
+    // Each key is given by two threads.
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      if (i % kThreads == thread || (i + 1) % kThreads == thread) {
+        fresh += filter.insert_concurrent(digests[i]) ? 1U : 0U;
+      }
+    }
+  });
+  alone.insert(std::span(digests));
+  EXPECT_EQ(filter.fill_ratio(), alone.fill_ratio());
+  EXPECT_EQ(filter.fpr_estimate(), alone.fpr_estimate());
+  EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(digests.size(), true));
+  EXPECT_EQ(filter.keys_inserted(), fresh.load());
+  EXPECT_LE(filter.keys_inserted(), 2 * digests.size());
+}
+
+TYPED_TEST(ConcurrencyContract, writers_of_different_keys_build_the_filter_of_one_writer) {
+  auto filter = make<TypeParam>({.keys = kKeys});
+  const auto digests = Random(2).digests(kKeys);
+  run_threads(kThreads, [&](std::size_t thread) {
+    for (std::size_t i = thread; i < digests.size(); i += kThreads) {
+      filter.insert_concurrent(digests[i]);
+    }
+  });
+  auto alone = make<TypeParam>({.keys = kKeys});
+  alone.insert(std::span(digests));
+  EXPECT_EQ(filter.fill_ratio(), alone.fill_ratio());
+  EXPECT_EQ(filter.fpr_estimate(), alone.fpr_estimate());
+}
+
+// Asks for some of the keys that are in, singly, and for the latest ones in a batch.
+template <class F>
+std::size_t count_missed(const F& filter, std::span<const Digest> known, Random& random) {
+  std::size_t missed = 0;
+  for (std::size_t i = 0; i < 50 && !known.empty(); ++i) {
+    missed += filter.may_contain(known[random.below(known.size())]) ? 0U : 1U;
+  }
+  const auto latest = known.last(std::min<std::size_t>(known.size(), 100));
+  Outcomes outcomes(latest.size());
+  filter.may_contain(latest, outcomes.span());
+  return missed + latest.size() - outcomes.yes();
+}
+
+// Goal: no reader misses a key that was in before it asked.
+// Method: the writer publishes how many keys it has inserted; readers take that number and ask for random keys below
+// it, singly and in batches, and read the counts along the way.
+template <class F, class Write>
+void read_beside_writers(F& filter, std::span<const Digest> digests, std::size_t writers, const Write& write) {
+  std::vector<std::atomic<std::size_t>> published(writers);
+  std::atomic<std::size_t> missed = 0;
+  std::atomic<std::size_t> writing = writers;
+  const std::size_t share = digests.size() / writers;
+  const auto read = [&](std::size_t reader) {
+    Random random(reader);
+    bool is_last_round = false;
+    while (!is_last_round) {
+      is_last_round = writing.load() == 0;
+      for (std::size_t writer = 0; writer < writers; ++writer) {
+        const std::size_t ready = published[writer].load(std::memory_order_acquire);
+        missed += count_missed(filter, digests.subspan(writer * share, ready), random);
+      }
+      missed += filter.keys_inserted() > 2 * digests.size() ? 1U : 0U;
+    }
+  };
+  run_threads(writers + 2, [&](std::size_t thread) {
+    if (thread >= writers) {
+      read(thread);
+      return;
+    }
+    for (std::size_t done = 0; done < share;) {
+      done += write(filter, digests.subspan(thread * share + done, share - done));
+      published[thread].store(done, std::memory_order_release);
+    }
+    --writing;
+  });
+  EXPECT_EQ(missed.load(), 0U);
+}
+
+TYPED_TEST(ConcurrencyContract, readers_beside_a_writer_of_single_keys_miss_nothing) {
+  auto filter = make<TypeParam>({.keys = kKeys / 4});
+  const auto digests = Random(3).digests(kKeys);
+  read_beside_writers(filter, digests, 1, [](auto& target, std::span<const Digest> rest) {
+    target.insert(rest[0]);
+    return std::size_t{1};
+  });
+}
+
+TYPED_TEST(ConcurrencyContract, readers_beside_a_writer_of_batches_miss_nothing) {
+  for (const std::uint64_t capacity : {std::uint64_t{kKeys / 4}, std::uint64_t{1500000}}) {
+    auto filter = make<TypeParam>({.keys = capacity});
+    const auto digests = Random(4).digests(4 * kKeys);
+    read_beside_writers(filter, digests, 1, [](auto& target, std::span<const Digest> rest) {
+      const auto batch = rest.first(std::min<std::size_t>(rest.size(), 333));
+      target.insert(batch);
+      return batch.size();
+    });
+  }
+}
+
+TYPED_TEST(ConcurrencyContract, readers_beside_several_writers_miss_nothing) {
+  auto filter = make<TypeParam>({.keys = kKeys / 4});
+  const auto digests = Random(5).digests(kKeys);
+  read_beside_writers(filter, digests, 2, [](auto& target, std::span<const Digest> rest) {
+    target.insert_concurrent(rest[0]);
+    return std::size_t{1};
+  });
+}
+
+}  // namespace
+}  // namespace mankai::test

@@ -1,0 +1,344 @@
+// Images that are not what they claim to be: altered in one bit, cut, extended, or made by somebody who knows the
+// checksums. Every one gives an error that names its cause and offset; none crashes (run under sanitizers too), and
+// none makes the reader allocate before it has been refused.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/counting_memory.hpp"
+#include "tests/support/image_edit.hpp"
+#include "tests/support/outcomes.hpp"
+#include "tests/support/typed_kinds.hpp"
+
+namespace mankai::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::size_t kHeaderBytes = sizeof(ImageHeader);
+
+template <class Kind>
+class CorruptImage : public testing::Test {
+ protected:
+  static Bytes image(std::uint64_t keys) {
+    auto filter = make<Kind>({.keys = keys});
+    insert_random(filter, keys, keys);
+    return filter.to_bytes();
+  }
+};
+TYPED_TEST_SUITE(CorruptImage, FilterKinds, KindNames);
+
+bool is_about_bytes(ErrorCode code) { return code == ErrorCode::corrupt || code == ErrorCode::unsupported_version; }
+
+// Refused, for a cause that bytes can have, with an offset or a size in the text, and before memory was asked for.
+template <class F>
+void expect_refused(std::span<const std::byte> bytes, Trust trust, const std::string& what) {
+  CountingMemory counter;
+  const auto opened = F::from_bytes(bytes, trust, counter.memory());
+  ASSERT_FALSE(opened.has_value()) << what;
+  ASSERT_TRUE(is_about_bytes(opened.error().code)) << what << ": " << opened.error().detail;
+  ASSERT_TRUE(opened.error().detail.find("offset") != std::string::npos ||
+              opened.error().detail.find("bytes") != std::string::npos)
+      << what << ": " << opened.error().detail;
+  ASSERT_EQ(counter.calls, 0U) << what;
+  AlignedBytes in_place(bytes);
+  const auto attached = F::attach(in_place.span(), trust);
+  ASSERT_FALSE(attached.has_value()) << what;
+  ASSERT_EQ(attached.error().detail, opened.error().detail) << what;
+}
+
+void flip(Bytes& bytes, std::size_t bit) { bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8)); }
+
+TYPED_TEST(CorruptImage, every_flipped_bit_is_found) {
+  Bytes bytes = this->image(1000);
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    flip(bytes, bit);
+    expect_refused<typename TypeParam::Filter>(bytes, Trust::checked, "bit " + std::to_string(bit));
+    if (testing::Test::HasFatalFailure()) {
+      return;
+    }
+    flip(bytes, bit);
+  }
+}
+
+// Two chunks and a bit; the bits of the header and trailer, and one of every 509 between.
+TYPED_TEST(CorruptImage, sampled_flipped_bits_of_several_chunks_are_found) {
+  Bytes bytes = this->image(120000);
+  ASSERT_GT(bytes.size(), 2 * kChunkBytes);
+  const std::size_t trailer = kHeaderBytes + make<TypeParam>({.keys = 120000}).cells_bytes();
+  for (std::size_t bit = 0; bit < bytes.size() * 8; bit += bit / 8 < kHeaderBytes || bit / 8 >= trailer ? 1 : 509) {
+    flip(bytes, bit);
+    expect_refused<typename TypeParam::Filter>(bytes, Trust::checked, "bit " + std::to_string(bit));
+    if (testing::Test::HasFatalFailure()) {
+      return;
+    }
+    flip(bytes, bit);
+  }
+}
+
+TYPED_TEST(CorruptImage, every_truncation_is_found_even_when_trusted) {
+  const Bytes bytes = this->image(1000);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    for (const Trust trust : {Trust::checked, Trust::fast}) {
+      // A copy of its own, so that a read past the end is seen.
+      expect_refused<typename TypeParam::Filter>(
+          Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)), trust,
+          "cut to " + std::to_string(size));
+      if (testing::Test::HasFatalFailure()) {
+        return;
+      }
+    }
+  }
+}
+
+TYPED_TEST(CorruptImage, every_extension_is_found_even_when_trusted) {
+  Bytes bytes = this->image(1000);
+  for (std::size_t more = 1; more <= 300; ++more) {
+    bytes.push_back(static_cast<std::byte>(more % 3));
+    for (const Trust trust : {Trust::checked, Trust::fast}) {
+      expect_refused<typename TypeParam::Filter>(bytes, trust, std::to_string(more) + " more bytes");
+    }
+    if (testing::Test::HasFatalFailure()) {
+      return;
+    }
+  }
+}
+
+TYPED_TEST(CorruptImage, trusted_cells_are_taken_as_they_are_until_verified) {
+  using Filter = typename TypeParam::Filter;
+  const Bytes original = this->image(200000);
+  const std::size_t cells_bytes = make<TypeParam>({.keys = 200000}).cells_bytes();
+  for (std::size_t at = 0; at < cells_bytes; at += 9973) {
+    Bytes bytes = original;
+    bytes[kHeaderBytes + at] ^= std::byte{0x10};
+    const auto opened = Filter::from_bytes(bytes, Trust::fast);
+    ASSERT_TRUE(opened.has_value()) << opened.error().detail;
+    const auto verified = opened->verify();
+    ASSERT_FALSE(verified.has_value());
+    EXPECT_EQ(verified.error().code, ErrorCode::corrupt);
+    const std::string offset = "offset " + std::to_string(kHeaderBytes + at / kChunkBytes * kChunkBytes) + " ";
+    EXPECT_NE(verified.error().detail.find(offset), std::string::npos) << verified.error().detail;
+    const auto checked = Filter::from_bytes(bytes, Trust::checked);
+    ASSERT_FALSE(checked.has_value());
+    EXPECT_EQ(checked.error().detail, verified.error().detail);
+  }
+}
+
+TYPED_TEST(CorruptImage, chunks_that_changed_places_are_found) {
+  Bytes bytes = this->image(120000);
+  std::swap_ranges(bytes.begin() + kHeaderBytes, bytes.begin() + kHeaderBytes + kChunkBytes,
+                   bytes.begin() + kHeaderBytes + kChunkBytes);
+  const std::size_t trailer = kHeaderBytes + make<TypeParam>({.keys = 120000}).cells_bytes();
+  std::array<std::byte, 8> first{};
+  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(trailer), 8, first.begin());
+  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(trailer) + 8, 8,
+              bytes.begin() + static_cast<std::ptrdiff_t>(trailer));
+  std::copy_n(first.begin(), 8, bytes.begin() + static_cast<std::ptrdiff_t>(trailer) + 8);
+  // The sums moved along with their chunks and the sum over the sums is made right.
+  const std::uint64_t whole = XXH3_64bits(bytes.data() + trailer, bytes.size() - trailer - 8);
+  std::memcpy(bytes.data() + bytes.size() - 8, &whole, 8);
+  EXPECT_TRUE(TypeParam::Filter::from_bytes(bytes, Trust::fast).has_value());
+  expect_refused<typename TypeParam::Filter>(bytes, Trust::checked, "swapped chunks");
+}
+
+TYPED_TEST(CorruptImage, a_newer_version_is_unsupported_and_says_which) {
+  Bytes bytes = this->image(10);
+  for (const unsigned version : {kImageVersion + 1U, 0xffffU}) {
+    ImageHeader header = header_of(bytes);
+    header.format_version = static_cast<std::uint16_t>(version);
+    set_header(bytes, header);
+    for (const bool is_fixed : {false, true}) {
+      if (is_fixed) {
+        fix_header_checksum(bytes);
+      }
+      const auto opened = TypeParam::Filter::from_bytes(bytes);
+      ASSERT_FALSE(opened.has_value());
+      EXPECT_EQ(opened.error().code, ErrorCode::unsupported_version);
+      EXPECT_NE(opened.error().detail.find(std::to_string(version)), std::string::npos) << opened.error().detail;
+    }
+  }
+}
+
+TYPED_TEST(CorruptImage, a_misaligned_image_cannot_be_used_in_place) {
+  const Bytes bytes = this->image(100);
+  AlignedBytes room(Bytes(bytes.size() + 64));
+  for (const std::size_t shift : {1U, 8U, 32U, 63U}) {
+    const auto shifted = room.span().subspan(shift, bytes.size());
+    std::copy(bytes.begin(), bytes.end(), shifted.begin());
+    const auto attached = TypeParam::Filter::attach(shifted);
+    ASSERT_FALSE(attached.has_value());
+    EXPECT_EQ(attached.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(attached.error().detail.find("from_bytes"), std::string::npos) << attached.error().detail;
+  }
+}
+
+TYPED_TEST(CorruptImage, no_bytes_at_all_are_refused) {
+  using Filter = typename TypeParam::Filter;
+  EXPECT_EQ(Filter::from_bytes({}).error().code, ErrorCode::corrupt);
+  EXPECT_EQ(Filter::attach({}).error().code, ErrorCode::corrupt);
+  EXPECT_EQ(Filter::from_bytes(Bytes(1 << 16)).error().code, ErrorCode::corrupt);
+}
+
+// One absurd field behind right checksums, and what the error must say.
+struct Forgery {
+  std::string name;
+  std::string_view says;
+  std::function<void(ImageHeader&)> forge;
+  ErrorCode code = ErrorCode::corrupt;
+};
+
+std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
+
+std::vector<Forgery> forged_headers() {
+  std::vector<Forgery> all = {
+      {"version 0", "header", [](ImageHeader& h) { h.format_version = 0; }},
+      {"no hash", "offset 12", [](ImageHeader& h) { h.hash_kind = 0; }, ErrorCode::unsupported_version},
+      {"later hash", "offset 12", [](ImageHeader& h) { h.hash_kind = 3; }, ErrorCode::unsupported_version},
+      {"later layout, no cells", "offset 13",
+       [](ImageHeader& h) {
+         h.layout = 1;
+         h.cells_bytes = 0;
+       },
+       ErrorCode::unsupported_version},
+      {"later flag", "offset 13", [](ImageHeader& h) { h.flags = 1; }, ErrorCode::unsupported_version},
+      {"reserved byte", "offset 13", [](ImageHeader& h) { h.reserved = 1; }, ErrorCode::unsupported_version},
+      {"no cells", "offset 16", [](ImageHeader& h) { h.cells_bytes = 0; }},
+      {"cells of no whole lines", "offset 16", [](ImageHeader& h) { h.cells_bytes -= 1; }},
+      {"all the cells there are", "offset 16", [](ImageHeader& h) { h.cells_bytes = ~std::uint64_t{63}; }},
+      {"more than 2^48", "offset 16", [](ImageHeader& h) { h.cells_bytes = kMaxImageBytes + 64; }},
+      {"2^48", "bytes", [](ImageHeader& h) { h.cells_bytes = kMaxImageBytes; }},
+      {"a terabyte", "truncated", [](ImageHeader& h) { h.cells_bytes = std::uint64_t{1} << 40; }},
+      {"one line more", "truncated", [](ImageHeader& h) { h.cells_bytes += 64; }},
+      {"a count that could overflow", "offset 56", [](ImageHeader& h) { h.keys_inserted = kMaxKeysInserted + 1; }},
+      {"largest count", "offset 56", [](ImageHeader& h) { h.keys_inserted = ~std::uint64_t{0}; }},
+  };
+  return all;
+}
+
+// What every kind so far needs, though a later one may not: a capacity and a rate.
+std::vector<Forgery> forged_sizes() {
+  std::vector<Forgery> all = {{"no capacity", "offset 40", [](ImageHeader& h) { h.capacity_keys = 0; }}};
+  for (const double fpr : {0.0, -0.0, 1.0, -0.5, 2.0, std::numeric_limits<double>::quiet_NaN(),
+                           std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
+    all.push_back(
+        {"rate " + std::to_string(fpr), "offset 48", [fpr](ImageHeader& h) { h.fpr_target_bits = bits_of(fpr); }});
+  }
+  return all;
+}
+
+// What a kind finds absurd about its own fields: kind_params begins at offset 64.
+std::vector<Forgery> forged_params(const BlockedBloomKind& /*kind*/) {
+  return {
+      {"no blocks", "offset 64", [](ImageHeader& h) { h.kind_params[0] = 0; }},
+      {"one block less", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 1; }},
+      {"one block more", "offset 64", [](ImageHeader& h) { h.kind_params[0] += 1; }},
+      {"blocks that overflow", "offset 64", [](ImageHeader& h) { h.kind_params[0] += std::uint64_t{1} << 58; }},
+      {"all the blocks there are", "offset 64", [](ImageHeader& h) { h.kind_params[0] = ~std::uint64_t{0}; }},
+      {"a second parameter", "offset 120", [](ImageHeader& h) { h.kind_params[1] = 1; }},
+      {"a last parameter", "offset 120", [](ImageHeader& h) { h.kind_params[6] = 1; }},
+  };
+}
+
+std::uint64_t packed(std::uint64_t k, std::uint64_t field_bits) { return k | field_bits << 32; }
+
+template <BloomAddressing addressing>
+std::vector<Forgery> forged_params(const BloomKind<addressing>& /*kind*/) {
+  return {
+      {"no cells", "offset 64", [](ImageHeader& h) { h.kind_params[0] = 0; }},
+      {"a line less", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 512; }},
+      {"a cell more", "offset 64", [](ImageHeader& h) { h.kind_params[0] += 1; }},
+      {"cells that overflow", "offset 64", [](ImageHeader& h) { h.kind_params[0] += std::uint64_t{1} << 61; }},
+      {"k of 0", "offset 72", [](ImageHeader& h) { h.kind_params[1] &= ~std::uint64_t{0xffffffff}; }},
+      {"k of 65", "offset 72", [](ImageHeader& h) { h.kind_params[1] = packed(65, h.kind_params[1] >> 32); }},
+      {"largest k", "offset 72", [](ImageHeader& h) { h.kind_params[1] |= 0xffffffff; }},
+      {"fields a bit too long", "offset 76", [](ImageHeader& h) { h.kind_params[1] = packed(3, 15); }},
+      {"fields a bit too short", "offset 76", [](ImageHeader& h) { h.kind_params[1] = packed(3, 13); }},
+      {"fields of 64 bits", "offset 76", [](ImageHeader& h) { h.kind_params[1] = packed(3, 64); }},
+      {"longest fields", "offset 76", [](ImageHeader& h) { h.kind_params[1] = packed(3, 0xffffffff); }},
+      {"a third parameter", "offset 120", [](ImageHeader& h) { h.kind_params[2] = 1; }},
+  };
+}
+
+template <class F>
+void expect_forgery_refused(const Bytes& original, const Forgery& forgery, std::size_t allocations_max) {
+  Bytes bytes = original;
+  ImageHeader header = header_of(bytes);
+  forgery.forge(header);
+  set_header(bytes, header);
+  fix_header_checksum(bytes);
+  fix_trailer(bytes);
+  for (const Trust trust : {Trust::checked, Trust::fast}) {
+    CountingMemory counter;
+    const auto opened = F::from_bytes(bytes, trust, counter.memory());
+    ASSERT_FALSE(opened.has_value()) << forgery.name;
+    EXPECT_EQ(opened.error().code, forgery.code) << forgery.name;
+    EXPECT_NE(opened.error().detail.find(forgery.says), std::string::npos)
+        << forgery.name << ": " << opened.error().detail;
+    EXPECT_LE(counter.calls, allocations_max) << forgery.name;
+    EXPECT_LE(counter.last_bytes, bytes.size()) << forgery.name;
+    EXPECT_EQ(counter.bytes_in_use, 0U) << forgery.name;
+    AlignedBytes in_place(bytes);
+    EXPECT_FALSE(F::attach(in_place.span(), trust).has_value()) << forgery.name;
+  }
+}
+
+TYPED_TEST(CorruptImage, absurd_header_fields_behind_right_checksums_are_refused_without_allocating) {
+  const Bytes original = this->image(1000);
+  for (const Forgery& forgery : forged_headers()) {
+    expect_forgery_refused<typename TypeParam::Filter>(original, forgery, 0);
+  }
+}
+
+// Those are read from the copy: at most as much memory as there were bytes.
+TYPED_TEST(CorruptImage, absurd_parameters_of_the_kind_behind_right_checksums_are_refused) {
+  const Bytes original = this->image(1000);
+  for (const Forgery& forgery : forged_params(TypeParam{})) {
+    expect_forgery_refused<typename TypeParam::Filter>(original, forgery, 1);
+  }
+  for (const Forgery& forgery : forged_sizes()) {
+    expect_forgery_refused<typename TypeParam::Filter>(original, forgery, 1);
+  }
+  expect_forgery_refused<typename TypeParam::Filter>(
+      original, {"unknown kind", "kind 999 at offset 10", [](ImageHeader& h) { h.kind = 999; }}, 1);
+}
+
+TEST(CorruptClassicImage, bits_behind_the_last_cell_are_refused) {
+  auto filter = Bloom::create({.keys = 1000, .fpr = 0.01}).value();
+  insert_random(filter, 3, 5000);
+  const Forgery fewer{"fewer cells", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 100; }};
+  expect_forgery_refused<Bloom>(filter.to_bytes(), fewer, 1);
+}
+
+// What is odd but not absurd opens, and nothing that is asked of it goes out of bounds.
+TYPED_TEST(CorruptImage, odd_counts_behind_right_checksums_are_only_numbers) {
+  for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{1} << 53, kMaxKeysInserted}) {
+    Bytes bytes = this->image(100);
+    ImageHeader header = header_of(bytes);
+    header.keys_inserted = count;
+    header.capacity_keys = ~count;
+    set_header(bytes, header);
+    fix_header_checksum(bytes);
+    auto opened = TypeParam::Filter::from_bytes(bytes);
+    ASSERT_TRUE(opened.has_value()) << opened.error().detail;
+    EXPECT_EQ(opened->keys_inserted(), count);
+    EXPECT_FALSE(opened->is_full());
+    const auto other = TypeParam::Filter::from_bytes(bytes).value();
+    insert_random(*opened, 1, 10);
+    EXPECT_TRUE(opened->merge(other).has_value());
+    EXPECT_GE(opened->keys_inserted(), count);
+    EXPECT_LE(opened->keys_inserted(), 2 * count + 10);
+    EXPECT_TRUE(TypeParam::Filter::from_bytes(opened->to_bytes()).has_value());
+    EXPECT_GE(opened->fpr_expected(opened->capacity_keys()), 0);
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/filter/blocked_bloom.hpp"
+#include "mankai/filter/bloom.hpp"
+#include "tests/support/random.hpp"
+
+namespace mankai::test {
+
+inline constexpr HashSpec kXxh3{.kind = HashKind::xxh3, .seed = {0x243f6a8885a308d3U, 0}};
+inline constexpr HashSpec kSiphash{.kind = HashKind::siphash, .seed = {0x13198a2e03707344U, 0xa4093822299f31d0U}};
+
+/// What the suites ask of every kind alike.
+struct Request {
+  std::uint64_t keys = 1000;
+  double fpr = 0.01;
+  HashSpec hash = kXxh3;
+  Memory memory = system_memory();
+};
+
+// One struct per kind and mode: how to make it, and its name in a suite. A new filter joins every suite by a struct
+// here and its name in typed_kinds.hpp.
+
+struct BlockedBloomKind {
+  using Filter = BlockedBloom;
+  static constexpr std::string_view kName = "blocked_bloom";
+  static Result<Filter> create(const Request& request) {
+    return Filter::create({.keys = request.keys, .fpr = request.fpr, .hash = request.hash, .memory = request.memory});
+  }
+};
+
+template <BloomAddressing addressing>
+struct BloomKind {
+  using Filter = Bloom;
+  static constexpr std::string_view kName = addressing == BloomAddressing::range ? "bloom_range" : "bloom_fields";
+  static Result<Filter> create(const Request& request) {
+    return Filter::create({.keys = request.keys,
+                           .fpr = request.fpr,
+                           .addressing = addressing,
+                           .hash = request.hash,
+                           .memory = request.memory});
+  }
+};
+
+using BloomRangeKind = BloomKind<BloomAddressing::range>;
+using BloomFieldsKind = BloomKind<BloomAddressing::fields>;
+
+template <class Kind>
+typename Kind::Filter make(const Request& request = {}) {
+  return Kind::create(request).value();
+}
+
+/// Inserts so many random keys, drawn from the seed.
+template <class F>
+void insert_random(F& filter, std::uint64_t seed, std::size_t count) {
+  const std::vector<Digest> digests = Random(seed).digests(count);
+  filter.insert(std::span(digests));
+}
+
+}  // namespace mankai::test

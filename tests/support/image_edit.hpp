@@ -1,0 +1,82 @@
+#pragma once
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "mankai/filter/image_format.hpp"
+
+// For tests of hostile images: bytes that carry right checksums over wrong fields. Written from the format's
+// specification, not by calling the writer.
+
+namespace mankai::test {
+
+/// Bytes aligned to 64 and not one byte longer than asked for, so that AddressSanitizer sees every step past the end.
+class AlignedBytes {
+ public:
+  explicit AlignedBytes(std::span<const std::byte> bytes)
+      : data_(static_cast<std::byte*>(::operator new(bytes.size(), std::align_val_t{64}))), size_(bytes.size()) {
+    std::copy(bytes.begin(), bytes.end(), data_.get());
+  }
+
+  [[nodiscard]] std::span<std::byte> span() noexcept { return {data_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const noexcept { ::operator delete(data, std::align_val_t{64}); }
+  };
+
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t size_;
+};
+
+[[nodiscard]] inline ImageHeader header_of(std::span<const std::byte> image) {
+  ImageHeader header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  return header;
+}
+
+inline void set_header(std::span<std::byte> image, const ImageHeader& header) {
+  std::memcpy(image.data(), &header, sizeof(header));
+}
+
+/// Makes the header's checksum right, whatever its fields say.
+inline void fix_header_checksum(std::span<std::byte> image) {
+  if (image.size() < sizeof(ImageHeader)) {
+    return;
+  }
+  const std::uint64_t checksum = XXH3_64bits(image.data(), offsetof(ImageHeader, checksum));
+  std::memcpy(image.data() + offsetof(ImageHeader, checksum), &checksum, sizeof(checksum));
+}
+
+/// Makes the trailer right where the header's size of cells agrees with the image's.
+inline void fix_trailer(std::span<std::byte> image) {
+  if (image.size() < sizeof(ImageHeader)) {
+    return;
+  }
+  const std::uint64_t cells_bytes = header_of(image).cells_bytes;
+  const std::uint64_t room = image.size() - sizeof(ImageHeader);
+  const std::uint64_t chunks = cells_bytes / kChunkBytes + static_cast<std::uint64_t>(cells_bytes % kChunkBytes != 0);
+  if (cells_bytes > room || room - cells_bytes != (chunks + 1) * sizeof(std::uint64_t)) {
+    return;
+  }
+  const std::byte* cells = image.data() + sizeof(ImageHeader);
+  std::byte* trailer = image.data() + sizeof(ImageHeader) + cells_bytes;
+  for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    const std::uint64_t offset = chunk * kChunkBytes;
+    const std::uint64_t checksum = XXH3_64bits_withSeed(
+        cells + offset, static_cast<std::size_t>(std::min<std::uint64_t>(kChunkBytes, cells_bytes - offset)), chunk);
+    std::memcpy(trailer + chunk * sizeof(checksum), &checksum, sizeof(checksum));
+  }
+  const std::uint64_t whole = XXH3_64bits(trailer, static_cast<std::size_t>(chunks) * sizeof(std::uint64_t));
+  std::memcpy(trailer + chunks * sizeof(whole), &whole, sizeof(whole));
+}
+
+}  // namespace mankai::test

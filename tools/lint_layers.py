@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Checks that includes and link edges go only in the directions that the architecture allows.
+
+Usage: tools/lint_layers.py [ROOT]
+
+MAY_INCLUDE below is the one table; docs/architecture.md explains it. A layer may always include itself. Tests and fuzz
+targets may include anything. Everything outside mankai/ sees public headers only, so no `detail/`, and the same holds
+between layers. The MAY_INCLUDE edges of mankai/*/CMakeLists.txt must be a part of the same table.
+"""
+import pathlib
+import re
+import sys
+
+import tree
+
+BELOW_FILTER = {"base", "hash", "kernel"}
+MAY_INCLUDE = {
+    "base": set(),
+    "hash": {"base"},
+    "kernel": {"base", "hash"},  # hash: probe constants and Digest are defined once, there
+    "storage": {"base"},
+    "url": {"base", "hash"},
+    "filter": BELOW_FILTER,
+    "baseline": {"base"},
+    "catalog": {"base", "hash", "filter", "baseline", "url"},
+    "durable": {"base", "hash", "filter", "catalog", "storage"},
+    "stream": {"base", "url"},
+    "service": BELOW_FILTER | {"filter", "baseline", "catalog", "url", "storage", "durable", "stream"},
+}
+MAY_INCLUDE["c"] = set(MAY_INCLUDE)
+
+# The third-party headers a layer may know; the rest of the library needs the standard library and the system only.
+MAY_USE = {
+    "xxhash.h": {"hash", "storage"},
+    "sodium": {"hash"},
+    "hwy": {"kernel"},
+    "idn2.h": {"url"},
+    "libpsl.h": {"url"},
+    "zlib.h": {"stream"},
+    "zstd.h": {"stream"},
+    "lzma.h": {"stream"},
+    "CLI": set(),
+    "nlohmann": set(),
+    "fmt": set(),
+}
+
+SOURCE = re.compile(r"\.(hpp|cpp|h|c|inc)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
+
+
+def is_test(path):
+    return path.startswith(("tests/", "fuzz/")) or bool(re.search(r"_(test|fuzz)\.(cpp|hpp)$", path))
+
+
+def layer_of(path):
+    """Returns the layer of a path such as mankai/base/bits.hpp, else None; the umbrella header has no layer."""
+    parts = path.split("/")
+    return parts[1] if parts[0] == "mankai" and len(parts) > 2 else None
+
+
+def complaint(path, target):
+    """Returns why `path` may not include `target` (a path below the root or a system header), or None."""
+    layer = layer_of(path)
+    if not target.startswith("mankai/"):
+        if target.startswith(("apps/", "modules/", "lab/", "bench/")) and path.split("/")[0] != target.split("/")[0]:
+            return "nobody includes apps, modules, lab or bench"
+        users = MAY_USE.get(target, MAY_USE.get(target.split("/")[0]))
+        if layer and users is not None and layer not in users:
+            return f"layer {layer} may not use this library"
+        return None
+    other = layer_of(target)
+    if other is None:
+        return "a layer may not include the umbrella header" if layer else None
+    if layer == other:
+        return None
+    if "/detail/" in target:
+        return "detail/ is private to its layer"
+    if layer and layer not in MAY_INCLUDE:
+        return f"layer {layer} is not in the table of tools/lint_layers.py"
+    if layer and other not in MAY_INCLUDE[layer]:
+        return f"layer {layer} may not include {other}"
+    if path.startswith("bindings/") and other != "c":
+        return "bindings include mankai/c/mankai.h only"
+    return None
+
+
+def check_includes(root, paths):
+    found = []
+    known = set(paths)
+    for path in paths:
+        if not SOURCE.search(path) or is_test(path):
+            continue
+        source = tree.text(root, path) or ""
+        for match in INCLUDE.finditer(source):
+            target = match.group(2)
+            line = source.count("\n", 0, match.start(2)) + 1
+            if match.group(1) == '"' and not target.startswith("mankai/") and path.startswith("mankai/"):
+                beside = str(pathlib.PurePosixPath(path).parent / target)
+                if beside in known:
+                    found.append(f'{path}:{line}: write "{beside}": includes name the path from the root')
+                    continue
+            why = complaint(path, target)
+            if why:
+                found.append(f"{path}:{line}: {target}: {why}")
+    return found
+
+
+def check_edges(root, paths):
+    """Checks the MAY_INCLUDE words of each mankai_layer(...) call."""
+    found = []
+    for path in paths:
+        if not re.fullmatch(r"mankai/[^/]+/CMakeLists\.txt", path):
+            continue
+        source = re.sub(r"#.*", "", tree.text(root, path))
+        for call in re.finditer(r"mankai_layer\(\s*(\w+)([^)]*)\)", source):
+            layer = call.group(1)
+            words = re.split(r"\b(?:SOURCES|HEADERS|LIBRARIES|PRIVATE_LIBRARIES)\b", call.group(2))
+            edges = {edge for part in words if "MAY_INCLUDE" in part for edge in part.split("MAY_INCLUDE")[1].split()}
+            if layer not in MAY_INCLUDE:
+                found.append(f"{path}: layer {layer} is not in the table of tools/lint_layers.py")
+                continue
+            for edge in sorted(edges - MAY_INCLUDE[layer]):
+                found.append(f"{path}: layer {layer} may not link {edge}")
+    return found
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else tree.ROOT
+    paths = tree.files(root)
+    found = check_includes(root, paths) + check_edges(root, paths)
+    print("\n".join(found + [f"lint_layers: {len(found)} findings"]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

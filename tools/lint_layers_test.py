@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Shows that lint_layers can fail, and where it must not."""
+import pathlib
+import tempfile
+import unittest
+
+import lint_layers
+
+
+class Layers(unittest.TestCase):
+    def findings(self, path, source, *others):
+        with tempfile.TemporaryDirectory() as root:
+            paths = [path, *others]
+            for name in paths:
+                pathlib.Path(root, name).parent.mkdir(parents=True, exist_ok=True)
+                pathlib.Path(root, name).write_text(source if name == path else "")
+            return lint_layers.check_includes(root, paths) + lint_layers.check_edges(root, paths)
+
+    def assert_fails(self, path, source, why, *others):
+        found = self.findings(path, source, *others)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(why, found[0])
+
+    def assert_passes(self, path, source):
+        self.assertEqual(self.findings(path, source), [])
+
+    def test_the_table_has_no_cycle(self):
+        left = dict(lint_layers.MAY_INCLUDE)
+        while left:
+            bottom = [layer for layer, below in left.items() if not below & set(left)]
+            self.assertTrue(bottom, f"a cycle among {sorted(left)}")
+            for layer in bottom:
+                del left[layer]
+
+    def test_downward_and_own_includes_pass(self):
+        self.assert_passes("mankai/filter/a.hpp", '#include "mankai/base/bits.hpp"\n#include "mankai/kernel/k.hpp"\n')
+        self.assert_passes("mankai/kernel/a.cpp", '#include "mankai/kernel/detail/k.hpp"\n#include "mankai/hash/p.hpp"\n')
+
+    def test_upward_include_fails_with_its_line(self):
+        self.assert_fails("mankai/base/a.hpp", '#pragma once\n#include "mankai/filter/f.hpp"\n',
+                          "mankai/base/a.hpp:2: mankai/filter/f.hpp: layer base may not include filter")
+
+    def test_filters_know_no_files(self):
+        self.assert_fails("mankai/filter/a.cpp", '#include "mankai/storage/file.hpp"\n', "may not include storage")
+        self.assert_fails("mankai/storage/a.cpp", "#include <mankai/filter/f.hpp>\n", "may not include filter")
+
+    def test_another_layers_detail_fails(self):
+        self.assert_fails("mankai/filter/a.hpp", '#include "mankai/kernel/detail/k.hpp"\n', "private")
+        self.assert_fails("apps/mankai/add.cpp", '#include "mankai/filter/detail/k.hpp"\n', "private")
+
+    def test_tests_may_include_anything(self):
+        self.assert_passes("mankai/base/a_test.cpp", '#include "mankai/service/detail/x.hpp"\n')
+        self.assert_passes("fuzz/image_fuzz.cpp", '#include "mankai/filter/detail/x.hpp"\n')
+
+    def test_nobody_includes_an_app(self):
+        self.assert_fails("mankai/service/a.cpp", '#include "apps/mankai/args.hpp"\n', "nobody includes")
+        self.assert_fails("bench/a.cpp", '#include "apps/mankai/args.hpp"\n', "nobody includes")
+        self.assert_passes("apps/mankai/a.cpp", '#include "apps/mankai/args.hpp"\n')
+
+    def test_heavy_headers_stay_out_of_the_library(self):
+        self.assert_fails("mankai/catalog/a.cpp", "#include <CLI/CLI.hpp>\n", "may not use")
+        self.assert_fails("mankai/filter/a.cpp", "#include <hwy/highway.h>\n", "may not use")
+        self.assert_passes("mankai/kernel/a.cpp", "#include <hwy/highway.h>\n")
+
+    def test_includes_name_the_path_from_the_root(self):
+        self.assert_fails("mankai/base/a.cpp", '#include "bits.hpp"\n', "from the root", "mankai/base/bits.hpp")
+
+    def test_link_edges_follow_the_same_table(self):
+        self.assert_fails("mankai/filter/CMakeLists.txt",
+                          "mankai_layer(filter SOURCES a.cpp HEADERS a.hpp\n  MAY_INCLUDE base storage LIBRARIES x)\n",
+                          "may not link storage")
+        self.assert_passes("mankai/filter/CMakeLists.txt", "mankai_layer(filter MAY_INCLUDE base hash HEADERS a.hpp)")
+        self.assert_fails("mankai/new/CMakeLists.txt", "mankai_layer(new HEADERS a.hpp)", "not in the table")
+
+
+if __name__ == "__main__":
+    unittest.main()
