@@ -38,6 +38,57 @@ concept BatchFilter = MembershipFilter<F> && requires(F filter, const F asked, s
   requires noexcept(asked.may_contain(digests, outcomes));
 };
 
+/// What became of a request to take a key out.
+enum class EraseResult : std::uint8_t {
+  erased,     ///< it is one time fewer in the filter
+  absent,     ///< refused: it is certainly not in it, and taking it out would harm others
+  ambiguous,  ///< refused: more than one slice may hold it, and the wrong one would lose somebody else's bits
+  below_ids,  ///< refused: no slice has ids so low
+};
+
+/// Takes keys out again. What was inserted n times and taken out fewer times is found. Taking out a key that was never
+/// inserted is refused where the filter can tell, and harms others at its false positive rate where it cannot.
+template <class F>
+concept DeletableFilter = MembershipFilter<F> && requires(F filter, Digest digest, std::span<const Digest> digests,
+                                                          std::span<EraseResult> results) {
+  { filter.erase(digest) } -> std::same_as<EraseResult>;
+  { filter.erase(digests, results) } -> std::same_as<void>;
+};
+
+/// How often a key may have been inserted.
+struct KeyCount {
+  std::uint32_t value = 0;    ///< an upper bound, unless saturated
+  bool is_saturated = false;  ///< every cell of the key is at its largest value: it may have been more often
+  friend bool operator==(const KeyCount&, const KeyCount&) = default;
+};
+
+/// Says how often a key was inserted, less how often it was taken out: never too little.
+template <class F>
+concept FrequencyFilter = MembershipFilter<F> && requires(const F asked, Digest digest, std::span<const Digest> digests,
+                                                          std::span<KeyCount> counts) {
+  { asked.estimate(digest) } -> std::same_as<KeyCount>;
+  { asked.estimate(digests, counts) } -> std::same_as<void>;
+  requires noexcept(asked.estimate(digest));
+};
+
+/// Numbers keys in the order in which they come, and takes a key out by its number: the number says where it is.
+template <class F>
+concept NumberedFilter = DeletableFilter<F> && requires(F filter, Digest digest, std::uint64_t id) {
+  { filter.insert(digest, id) } -> std::same_as<Result<void>>;
+  { filter.erase(digest, id) } -> std::same_as<EraseResult>;
+};
+
+/// Answers about keys that are paths: a digest for each segment.
+template <class F>
+concept PathFilter = std::movable<F> && requires(F filter, const F asked, std::span<const Digest> segments) {
+  typename F::Params;
+  { F::kPromise } -> std::convertible_to<Promise>;
+  { filter.insert(segments) } -> std::same_as<void>;
+  { filter.observe(segments) } -> std::same_as<bool>;
+  { asked.may_contain(segments) } -> std::same_as<bool>;
+  requires noexcept(asked.may_contain(segments));
+};
+
 /// Takes in the keys of another filter of the same layout: afterwards it answers as if they had all been inserted here.
 template <class F>
 concept MergeableFilter = MembershipFilter<F> && requires(F filter, const F other) {

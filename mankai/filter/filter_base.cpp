@@ -29,7 +29,7 @@ void FilterBase::merge_keys(const FilterBase& other, double estimated) noexcept 
   image_.set_keys_inserted(is_usable ? std::max(least, static_cast<std::uint64_t>(std::llround(estimated))) : most);
 }
 
-Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words) {
+Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words, std::size_t state_words) {
   if (image.header().kind != kind) {
     return fail(ErrorCode::corrupt,
                 "image of kind " + std::to_string(image.header().kind) + " at offset 10, not " + std::to_string(kind));
@@ -40,7 +40,7 @@ Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t para
   if (!(image.fpr_target() > 0 && image.fpr_target() < 1)) {
     return fail(ErrorCode::corrupt, "false positive rate at offset 48 is not between 0 and 1");
   }
-  if (!image.unused_params_are_zero(param_words)) {
+  if (!image.unused_words_are_zero(param_words, state_words)) {
     return fail(ErrorCode::corrupt, "reserved bytes before offset 120 are not zero");
   }
   return {};

@@ -57,7 +57,8 @@ class FilterBase {
   Image image_;
 };
 
-/// Checks what a kind's image must have besides a valid header. Errors: corrupt.
-[[nodiscard]] Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words);
+/// Checks what a kind's image must have besides a valid header: its own words, and zeros behind them. Errors: corrupt.
+[[nodiscard]] Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words,
+                                      std::size_t state_words = 0);
 
 }  // namespace mankai

@@ -40,8 +40,15 @@ std::span<const std::byte> cells_of(std::span<const std::byte> image) noexcept {
   return image.subspan(sizeof(ImageHeader), static_cast<std::size_t>(header.cells_bytes));
 }
 
-std::uint64_t trailer_checksum(std::span<const std::byte> trailer) noexcept {
-  return checksum(trailer.first(trailer.size() - kChecksumBytes));
+// What never changes in a filter's life: who it is. A trailer made for another filter's cells does not fit it.
+std::uint64_t identity(ImageHeader header) noexcept {
+  header.flags = 0;
+  header.keys_inserted = 0;
+  return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(ImageHeader, kind_state)));
+}
+
+std::uint64_t trailer_checksum(const ImageHeader& header, std::span<const std::byte> trailer) noexcept {
+  return checksum(trailer.first(trailer.size() - kChecksumBytes), identity(header));
 }
 
 void seal_bytes(std::span<std::byte> image) noexcept {
@@ -57,13 +64,15 @@ void seal_bytes(std::span<std::byte> image) noexcept {
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
     store(trailer + chunk * kChecksumBytes, chunk_checksum(cells, chunk));
   }
-  store(trailer + chunks * kChecksumBytes, trailer_checksum({trailer, (chunks + 1) * kChecksumBytes}));
+  store(trailer + chunks * kChecksumBytes, trailer_checksum(header, {trailer, (chunks + 1) * kChecksumBytes}));
 }
 
 Result<void> check_trailer(std::span<const std::byte> image) {
   const std::size_t trailer_start = sizeof(ImageHeader) + cells_of(image).size();
   const std::span<const std::byte> trailer = image.subspan(trailer_start);
-  if (load(trailer.data() + trailer.size() - kChecksumBytes) != trailer_checksum(trailer)) {
+  ImageHeader header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  if (load(trailer.data() + trailer.size() - kChecksumBytes) != trailer_checksum(header, trailer)) {
     return fail(ErrorCode::corrupt, "checksum of the trailer at offset " + std::to_string(trailer_start) +
                                         " does not match; restore the file from a copy");
   }
@@ -183,6 +192,8 @@ Result<Image> Image::create(std::uint16_t kind, const FilterSettings& settings, 
       .fpr_target_bits = std::bit_cast<std::uint64_t>(settings.fpr_target),
       .keys_inserted = 0,
       .kind_params = {},
+      .slice_tag = settings.slice_tag,
+      .kind_state = {},
       .checksum = 0};
   std::memcpy(region->bytes().data(), &header, sizeof(header));
   return Image(std::move(*region));
@@ -214,10 +225,12 @@ HashSpec Image::hash() const noexcept {
   return {.kind = static_cast<HashKind>(header().hash_kind), .seed = header().seed};
 }
 
-bool Image::unused_params_are_zero(std::size_t words_used) const noexcept {
-  const auto& words = header().kind_params;
-  return std::all_of(words.begin() + static_cast<std::ptrdiff_t>(words_used), words.end(),
-                     [](std::uint64_t word) { return word == 0; });
+bool Image::unused_words_are_zero(std::size_t param_words, std::size_t state_words) const noexcept {
+  const auto is_zero = [](std::span<const std::uint64_t> words) {
+    return std::ranges::all_of(words, [](std::uint64_t word) { return word == 0; });
+  };
+  return is_zero(std::span(header().kind_params).subspan(param_words)) &&
+         is_zero(std::span(header().kind_state).subspan(state_words));
 }
 
 std::span<const std::byte> Image::seal() noexcept {
@@ -241,6 +254,7 @@ Result<void> Image::verify() const { return check_cells(region_.bytes()); }
 
 void Image::clear() noexcept {
   std::ranges::fill(words_, 0);
+  std::ranges::fill(header().kind_state, 0);
   set_keys_inserted(0);
 }
 

@@ -28,6 +28,7 @@ struct FilterSettings {
   double fpr_target = 0;
   HashSpec hash;
   std::uint64_t cells_bytes = 0;
+  std::uint64_t slice_tag = 0;  ///< of a slice; else 0
 };
 
 /// A filter's bytes: header, cells and trailer in one Region, the same in memory, on disk and on the wire.
@@ -75,8 +76,16 @@ class Image {
     static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
     std::memcpy(header().kind_params.data(), &params, sizeof(params));
   }
-  /// Whether the header's words behind the kind's own `words_used` are zero, as they must be.
-  [[nodiscard]] bool unused_params_are_zero(std::size_t words_used) const noexcept;
+  /// One of the kind's own counts, which change with the cells. Threads: as keys_inserted.
+  [[nodiscard]] std::uint64_t state(std::size_t word) const noexcept {
+    return std::atomic_ref<std::uint64_t>(const_cast<ImageHeader&>(header()).kind_state[word])
+        .load(std::memory_order_relaxed);
+  }
+  void set_state(std::size_t word, std::uint64_t value) noexcept {
+    std::atomic_ref<std::uint64_t>(header().kind_state[word]).store(value, std::memory_order_relaxed);
+  }
+  /// Whether the header's words behind the kind's own are zero, as they must be.
+  [[nodiscard]] bool unused_words_are_zero(std::size_t param_words, std::size_t state_words) const noexcept;
 
   [[nodiscard]] std::size_t image_bytes() const noexcept { return region_.size(); }
   /// Brings the checksums up to date and returns the whole image, ready to be written.
@@ -87,7 +96,7 @@ class Image {
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
   /// Checks the cells against the trailer of the last `seal`. Errors: corrupt with the offset of the first bad chunk.
   [[nodiscard]] Result<void> verify() const;
-  /// Zeroes the cells and the count of keys.
+  /// Zeroes the cells, the count of keys and the kind's own counts.
   void clear() noexcept;
 
  private:

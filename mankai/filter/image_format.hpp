@@ -23,7 +23,8 @@ inline constexpr std::uint64_t kMaxKeysInserted = std::uint64_t{1} << 62;
 
 /// What follows the header. The values are part of the format.
 enum class ImageLayout : std::uint8_t {
-  flat = 0,  ///< cells_bytes of cells, then the trailer
+  flat = 0,    ///< cells_bytes of cells, then the trailer
+  sliced = 1,  ///< cells_bytes of slices: flat images one after the other, each filled up with zeros to 64 bytes
 };
 
 /// The first 128 bytes of an image, little-endian. The cells follow, then the trailer.
@@ -35,12 +36,14 @@ struct ImageHeader {
   std::uint8_t layout;                       //  13  ImageLayout
   std::uint8_t flags;                        //  14  zero: none is known yet
   std::uint8_t reserved;                     //  15  zero
-  std::uint64_t cells_bytes;                 //  16  a multiple of 64
+  std::uint64_t cells_bytes;                 //  16  a multiple of 64; 0 for a sliced image without slices
   std::array<std::uint64_t, 2> seed;         //  24
   std::uint64_t capacity_keys;               //  40
   std::uint64_t fpr_target_bits;             //  48  an IEEE 754 double, as its bits
   std::uint64_t keys_inserted;               //  56  at most 2^62
-  std::array<std::uint64_t, 7> kind_params;  //  64  the kind's own Params, then zeros
+  std::array<std::uint64_t, 3> kind_params;  //  64  the kind's own Params, then zeros; never change
+  std::uint64_t slice_tag;                   //  88  of a slice: what the growing kind around it wants to know; else 0
+  std::array<std::uint64_t, 3> kind_state;   //  96  the kind's own counts, which change with the cells; then zeros
   std::uint64_t checksum;                    // 120  XXH3_64 of bytes 0 to 119, seed 0
 };
 static_assert(sizeof(ImageHeader) == 128);
@@ -49,6 +52,8 @@ static_assert(std::has_unique_object_representations_v<ImageHeader>);
 static_assert(offsetof(ImageHeader, cells_bytes) == 16);
 static_assert(offsetof(ImageHeader, keys_inserted) == 56);
 static_assert(offsetof(ImageHeader, kind_params) == 64);
+static_assert(offsetof(ImageHeader, slice_tag) == 88);
+static_assert(offsetof(ImageHeader, kind_state) == 96);
 static_assert(offsetof(ImageHeader, checksum) == 120);
 
 }  // namespace mankai
