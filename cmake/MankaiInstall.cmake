@@ -1,8 +1,8 @@
-# Two libraries are built from the layers and installed: libmankai.a (the core; needs Highway and libsodium) and
+# Two libraries are built from the layers and installed: libmankai.a (the core; needs Highway, libsodium, libidn2 and libpsl) and
 # libmankai_stream.a (log and line readers; needs zlib, zstd and lzma as well). The installed tree can be moved.
 include(CMakePackageConfigHelpers)
 
-set(MANKAI_CORE_LAYERS base hash kernel filter baseline catalog storage durable service)
+set(MANKAI_CORE_LAYERS base hash kernel filter baseline url catalog storage durable service)
 set(MANKAI_STREAM_LAYERS stream)
 set(MANKAI_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/mankai)
 
@@ -43,7 +43,7 @@ endfunction()
 
 mankai_library(mankai OUTPUT_NAME mankai EXPORT_NAME mankai
   LAYERS ${MANKAI_CORE_LAYERS}
-  LIBRARIES PkgConfig::HWY PkgConfig::SODIUM)
+  LIBRARIES PkgConfig::HWY PkgConfig::SODIUM PkgConfig::IDN2 PkgConfig::PSL)
 mankai_library(mankai_stream_library OUTPUT_NAME mankai_stream EXPORT_NAME stream
   LAYERS ${MANKAI_STREAM_LAYERS}
   PUBLIC_LIBRARIES mankai
