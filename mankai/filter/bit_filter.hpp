@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/filter_base.hpp"
+#include "mankai/filter/flat_filter.hpp"
 #include "mankai/filter/hash_windows.hpp"
 #include "mankai/filter/sizing.hpp"
 #include "mankai/kernel/scan_ops.hpp"
@@ -20,34 +20,10 @@ namespace mankai {
 /// Threads: any number of readers beside one writer. Several writers use `insert_concurrent` only, beside any number of
 ///          readers. `seal`, `clear`, `merge` and moving need the filter alone.
 template <class Derived, class Layout>
-class BitFilter : public FilterBase {
+class BitFilter : public FlatFilter<Derived> {
  public:
-  /// Copies an image. Errors: corrupt, unsupported_version, out_of_space.
-  [[nodiscard]] static Result<Derived> from_bytes(std::span<const std::byte> bytes, Trust trust = Trust::checked,
-                                                  const Memory& memory = system_memory()) {
-    auto image = Image::from_bytes(bytes, trust, memory);
-    return image ? Derived::from_image(std::move(*image)) : std::unexpected(image.error());
-  }
-  /// Uses an image where it stands; the bytes must be aligned to 64 and outlive the filter, which changes them when it
-  /// is changed. Errors: corrupt, unsupported_version, invalid_argument.
-  [[nodiscard]] static Result<Derived> attach(std::span<std::byte> bytes, Trust trust = Trust::checked) {
-    auto image = Image::adopt(Region::borrow(bytes), trust);
-    return image ? Derived::from_image(std::move(*image)) : std::unexpected(image.error());
-  }
-
-  /// Makes an empty filter that merges with this one: same hash, seed, size and shape, whatever formula sized it.
-  /// Errors: out_of_space.
-  [[nodiscard]] Result<Derived> create_like(const Memory& memory = system_memory()) const {
-    auto made = Image::create(
-        image().header().kind,
-        {.capacity_keys = capacity_keys(), .fpr_target = fpr_target(), .hash = hash(), .cells_bytes = cells_bytes()},
-        memory);
-    if (!made) {
-      return std::unexpected(made.error());
-    }
-    made->header().kind_params = image().header().kind_params;
-    return Derived::from_image(std::move(*made));
-  }
+  using FilterBase::hash;
+  using FilterBase::hasher;
 
   // Single calls compile to what their caller's flags allow, so they must never be kept once for all callers
   // (docs/adr/0005).
@@ -132,6 +108,9 @@ class BitFilter : public FilterBase {
   }
 
  protected:
+  using FilterBase::check_mergeable;
+  using FilterBase::image;
+  using FilterBase::merge_keys;
   using Ops = typename Layout::Ops;
   using Shape = typename Layout::Shape;
 
@@ -144,7 +123,7 @@ class BitFilter : public FilterBase {
   // Only the kind that it is the base of may make one.
   friend Derived;
   BitFilter(Image source, const Shape& shape) noexcept
-      : FilterBase(std::move(source)), words_(image().words().data()), shape_(shape), ops_(&Layout::ops()) {}
+      : FlatFilter<Derived>(std::move(source)), words_(image().words().data()), shape_(shape), ops_(&Layout::ops()) {}
 
   // Kept beside each other, so that a query loads one line of the filter's own.
   std::uint64_t* words_;

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mankai/hash/digest.hpp"
+
+namespace mankai::kernel {
+
+/// A counter's largest value: who gets there stays there for ever, because nobody knows any more how often it was
+/// counted.
+inline constexpr std::uint64_t kStuckCounter = 15;
+
+/// An array of 4-bit counters, as its kernels need to know it.
+struct CountShape {
+  std::uint64_t size;  ///< blocked layout: blocks; partitioned: counters of each probe; >= 1
+  std::uint32_t k;     ///< counters per key: blocked layout 8; partitioned 1 to kMaxProbes
+};
+
+/// What an insertion found and did.
+struct Counted {
+  bool seen;           ///< no counter of the key was 0 before
+  std::uint8_t stuck;  ///< how many of its counters have now reached kStuckCounter
+};
+
+/// The hot loops of one layout of counters for one instruction set.
+///
+/// Shape:   words of 16 counters, low bits first, aligned to 64 bytes: 8 * size of them in the blocked layout,
+///          ceil(size * k / 16) in the partitioned one; digests[c] or keys[c], and an outcome for each.
+/// Units:   `seed` is the integer hash's (mix_integer); the `_integers` forms hash in the same pass.
+/// Cost:    one cache line a key, or k in the partitioned layout. Batches prefetch a window ahead where the counters do
+///          not fit a level-2 cache. No allocation; up to 66 KB of stack.
+/// Errors:  none; total.
+/// Threads: any number of readers beside one writer, which see each counter before or after a change.
+struct CountOps {
+  const char* target;  ///< the instruction set, by Highway's name
+
+  bool (*may_contain_one)(const std::uint64_t* words, const CountShape& shape, Digest digest) noexcept;
+  /// Returns the smallest of the key's counters.
+  std::uint32_t (*estimate_one)(const std::uint64_t* words, const CountShape& shape, Digest digest) noexcept;
+  /// Increments the key's counters, except those that are stuck.
+  Counted (*insert_one)(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept;
+  /// Decrements the key's counters, except those that are stuck, or none if one is 0; returns whether it did.
+  bool (*erase_one)(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept;
+
+  void (*may_contain)(const std::uint64_t* words, const CountShape& shape, const Digest* digests, std::size_t count,
+                      bool* outcomes) noexcept;
+  void (*may_contain_integers)(const std::uint64_t* words, const CountShape& shape, const std::uint64_t* keys,
+                               std::uint64_t seed, std::size_t count, bool* outcomes) noexcept;
+  void (*estimate)(const std::uint64_t* words, const CountShape& shape, const Digest* digests, std::size_t count,
+                   std::uint8_t* smallest) noexcept;
+  /// Insert in order; return how many counters got stuck.
+  std::uint64_t (*insert)(std::uint64_t* words, const CountShape& shape, const Digest* digests,
+                          std::size_t count) noexcept;
+  std::uint64_t (*insert_integers)(std::uint64_t* words, const CountShape& shape, const std::uint64_t* keys,
+                                   std::uint64_t seed, std::size_t count) noexcept;
+  /// Inserts in order and reports what was there before, a key's earlier twin in the same batch included; returns how
+  /// many counters got stuck.
+  std::uint64_t (*observe)(std::uint64_t* words, const CountShape& shape, const Digest* digests, std::size_t count,
+                           bool* seen) noexcept;
+  /// Erases in order: 0 for a key that was erased, 1 for one that was refused, as a byte; returns how many were erased.
+  std::uint64_t (*erase)(std::uint64_t* words, const CountShape& shape, const Digest* digests, std::size_t count,
+                         std::uint8_t* refused) noexcept;
+};
+
+/// The best kernels that this machine runs; resolved anew at each call, so keep the reference.
+[[nodiscard]] const CountOps& blocked_count_ops() noexcept;
+[[nodiscard]] const CountOps& partitioned_count_ops() noexcept;
+
+/// The kernels of every instruction set that this machine runs, best first; for tests and benchmarks.
+[[nodiscard]] std::vector<const CountOps*> all_blocked_count_ops();
+[[nodiscard]] std::vector<const CountOps*> all_partitioned_count_ops();
+
+}  // namespace mankai::kernel
