@@ -15,6 +15,7 @@ namespace mankai::command {
 [[nodiscard]] Subcommand verify_subcommand();
 [[nodiscard]] Subcommand dedup_subcommand();
 [[nodiscard]] Subcommand gen_subcommand();
+[[nodiscard]] Subcommand lab_subcommand();
 [[nodiscard]] Subcommand demo_subcommand();
 
 }  // namespace mankai::command

@@ -1,0 +1,149 @@
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "lab/report.hpp"
+#include "lab/sources.hpp"
+#include "lab/text.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::vector<std::string> names;
+  bool list = false;
+  bool quick = false;
+  std::optional<std::string> data_dir;
+  std::string out = "mankai-lab";
+};
+
+std::string list_of_names(const std::vector<lab::Source>& sources) {
+  std::string names;
+  for (const lab::Source& source : sources) {
+    names += (names.empty() ? "" : ", ") + source.name;
+  }
+  return names;
+}
+
+// Those that were named, in the order of the report; all when none was.
+Result<std::vector<lab::Source>> chosen_sources(const std::vector<std::string>& names) {
+  std::vector<lab::Source> sources = lab::all_sources();
+  for (const std::string& name : names) {
+    if (std::ranges::none_of(sources, [&name](const lab::Source& source) { return source.name == name; })) {
+      return fail(ErrorCode::invalid_argument,
+                  "there is no source '" + name + "' in the lab; there are: " + list_of_names(sources));
+    }
+  }
+  if (!names.empty()) {
+    std::erase_if(sources,
+                  [&names](const lab::Source& source) { return std::ranges::find(names, source.name) == names.end(); });
+  }
+  return sources;
+}
+
+Result<int> print(const std::string& text, int code) {
+  Output output;
+  output.append(text);
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  return code;
+}
+
+std::string list(const std::vector<lab::Source>& sources) {
+  std::string text;
+  for (const lab::Source& source : sources) {
+    text += source.name + "\t" + source.title + "\n";
+  }
+  return text;
+}
+
+// What is being measured, on a terminal only; an empty text takes the line away.
+void show_progress(const std::string& text) {
+  if (isatty(STDERR_FILENO) == 1) {
+    const std::string line = "\r\x1b[K" + text;
+    static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
+  }
+}
+
+Result<std::vector<lab::Outcome>> measure(const std::vector<lab::Source>& sources, lab::Context context) {
+  std::vector<lab::Outcome> outcomes;
+  for (const lab::Source& source : sources) {
+    context.progress = [&source](std::string_view what) { show_progress(source.name + ": " + std::string(what)); };
+    auto outcome = lab::run(source, context);
+    show_progress("");
+    if (!outcome) {
+      return std::unexpected(outcome.error());
+    }
+    outcomes.push_back(std::move(*outcome));
+  }
+  return outcomes;
+}
+
+Result<int> run(const Request& request) {
+  const auto sources = chosen_sources(request.names);
+  if (!sources) {
+    return std::unexpected(sources.error());
+  }
+  if (request.list) {
+    return print(list(*sources), static_cast<int>(ExitCode::fine));
+  }
+  if (auto ready = lab::prepare_folder(request.out); !ready) {
+    return std::unexpected(ready.error());
+  }
+  lab::Context context;
+  context.quick = request.quick;
+  context.data_dir = request.data_dir;
+  const auto outcomes = measure(*sources, context);
+  if (!outcomes) {
+    return std::unexpected(outcomes.error());
+  }
+  if (auto written = lab::write_report(request.out, *outcomes, context); !written) {
+    return std::unexpected(written.error());
+  }
+  const bool is_as_recorded = lab::unexpected_count(*outcomes) == 0;
+  return print(lab::summary(*outcomes) + "report: " + request.out + "/index.html\n",
+               static_cast<int>(is_as_recorded ? ExitCode::fine : ExitCode::negative));
+}
+
+Result<std::string> parse_folder(std::string_view text) {
+  if (access(std::string(text).c_str(), R_OK | X_OK) != 0) {
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is no folder that can be read");
+  }
+  return std::string(text);
+}
+
+}  // namespace
+
+Subcommand lab_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "lab",
+      .summary = "hold published claims about filters beside measurements",
+      .description =
+          "Measures what published sources claim about filters, and writes a report: index.html with a verdict and an "
+          "error bar for each claim (plots when gnuplot is installed), claims.json for programs, and a CSV for each "
+          "figure. Without names it takes every source.\n\n"
+          "Exit code 1 says that a verdict is not the one that the source's text or formula makes us expect, and that "
+          "the report shows which.",
+      .examples = {{"mankai lab --list", "which sources are there?"},
+                   {"mankai lab --quick", "seconds, with larger errors"},
+                   {"mankai lab basket-gate --out report", "one source, into report/index.html"}},
+  };
+  command.options = {
+      positionals("NAME", "Which sources; all of them unless given.", ValueKind::text, request->names),
+      flag("--list", "Prints names and titles and measures nothing.", request->list),
+      flag("--quick", "Fewer trials: under a minute instead of minutes, the same claims.", request->quick),
+      parsed_option("--data", "DIR",
+                    "Real data, in folders blocklists, logs, traces and urls. Claims that need it are shown as skipped "
+                    "unless given.",
+                    parse_folder, request->data_dir),
+      text_option("--out", "DIR", "Where to write, a new or an existing folder. mankai-lab unless given.",
+                  ValueKind::file, request->out)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

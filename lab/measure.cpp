@@ -1,0 +1,63 @@
+#include "lab/measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+namespace mankai::lab {
+
+Estimate share(std::uint64_t yes, std::uint64_t trials) noexcept {
+  const auto n = static_cast<double>(trials);
+  const double shrunk = (static_cast<double>(yes) + 1) / (n + 2);
+  return {.value = static_cast<double>(yes) / n, .error = std::sqrt(shrunk * (1 - shrunk) / n)};
+}
+
+Estimate mean(std::span<const double> samples) noexcept {
+  const auto n = static_cast<double>(samples.size());
+  const double value = std::accumulate(samples.begin(), samples.end(), 0.0) / n;
+  double squares = 0;
+  for (const double sample : samples) {
+    squares += (sample - value) * (sample - value);
+  }
+  return {.value = value, .error = std::sqrt(squares / (n - 1) / n)};
+}
+
+Estimate ratio_of_sums(std::span<const double> y, std::span<const double> x) noexcept {
+  const auto n = static_cast<double>(y.size());
+  const double sum_of_x = std::accumulate(x.begin(), x.end(), 0.0);
+  const double value = std::accumulate(y.begin(), y.end(), 0.0) / sum_of_x;
+  double squares = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double residual = y[i] - value * x[i];
+    squares += residual * residual;
+  }
+  return {.value = value, .error = std::sqrt(squares * n / (n - 1)) / sum_of_x};
+}
+
+Estimate quotient(const Estimate& a, const Estimate& b) noexcept {
+  const double value = a.value / b.value;
+  return {.value = value, .error = std::abs(value) * std::hypot(a.error / a.value, b.error / b.value)};
+}
+
+std::vector<Estimate> nanoseconds_interleaved(std::size_t rounds, std::uint64_t operations,
+                                              std::span<const std::function<void()>> works) {
+  std::vector<std::vector<double>> samples(works.size());
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      works[i]();
+      const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
+      samples[i].push_back(taken.count() / static_cast<double>(operations));
+    }
+  }
+  std::vector<Estimate> medians;
+  for (std::vector<double>& times : samples) {
+    std::ranges::sort(times);
+    const auto quartile = [&times](std::size_t quarter) { return times[(times.size() - 1) * quarter / 4]; };
+    medians.push_back({.value = quartile(2), .error = (quartile(3) - quartile(1)) / 2});
+  }
+  return medians;
+}
+
+}  // namespace mankai::lab

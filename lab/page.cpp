@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "lab/report.hpp"
+#include "lab/text.hpp"
+
+namespace mankai::lab {
+namespace {
+
+constexpr std::string_view kStyle = R"css(
+:root { color-scheme: light; --ink: #1d2126; --soft: #5c6670; --rule: #dde1e6; --paper: #ffffff; --tint: #f5f7f9; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2.5rem 1.5rem 5rem; max-width: 74rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 "Source Sans 3", "Segoe UI", system-ui, "Helvetica Neue", Arial, sans-serif; }
+h1, h2, h3 { line-height: 1.2; text-wrap: balance; }
+h1 { font-size: 2rem; margin: 0 0 .4rem; }
+h2 { font-size: 1.5rem; margin: 4rem 0 .3rem; padding-top: 1.2rem; border-top: 2px solid var(--ink); }
+h3 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; }
+p, dl { max-width: 44rem; }
+p.origin, figcaption, .note { color: var(--soft); }
+a { color: #0b5c9e; }
+nav ul { list-style: none; padding: 0; }
+nav li { margin: .25rem 0; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .875rem; line-height: 1.4; }
+th { text-align: left; font-weight: 600; border-bottom: 1.5px solid var(--ink); padding: .4rem .7rem .4rem 0;
+  vertical-align: bottom; }
+td { border-bottom: 1px solid var(--rule); padding: .5rem .7rem .5rem 0; vertical-align: top; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.claims td:first-child { min-width: 17rem; }
+.claims .formula { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: .8rem; }
+.small { color: var(--soft); font-size: .8rem; display: block; }
+.verdict { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; font-weight: 600; font-size: .8rem;
+  border: 1px solid; white-space: nowrap; }
+.reproduced { color: #0a5c36; background: #e6f5ec; border-color: #9fd3b6; }
+.refuted { color: #8f1d14; background: #fdebe9; border-color: #eeb0aa; }
+.depends { color: #6b4a00; background: #fdf3d8; border-color: #e2c77a; }
+.skipped { color: #4a525b; background: #eef0f2; border-color: #c6ccd2; }
+.unexpected { color: #ffffff; background: #8f1d14; border-color: #8f1d14; }
+.counts { display: flex; flex-wrap: wrap; gap: .5rem; margin: .8rem 0 1.2rem; }
+figure { margin: 2rem 0; }
+figcaption { max-width: 44rem; margin: .2rem 0 .8rem; }
+figure svg { width: 100%; max-width: 760px; height: auto; display: block; }
+details summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
+dt { font-weight: 600; margin-top: .8rem; }
+dd { margin: .1rem 0 0 0; }
+@media print { body { max-width: none; padding: 0; } details { display: block; } h2 { break-before: page; } }
+)css";
+
+std::string paragraphs(std::string_view text) {
+  std::string html;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find("\n\n"), text.size());
+    html += "<p>" + html_escape(text.substr(0, end)) + "</p>\n";
+    text.remove_prefix(std::min(end + 2, text.size()));
+  }
+  return html;
+}
+
+std::string badge(Verdict verdict) { return fmt::format("<span class=\"verdict {0}\">{0}</span>", name(verdict)); }
+
+std::string small(const std::string& text) {
+  return text.empty() ? "" : "<span class=\"small\">" + html_escape(text) + "</span>";
+}
+
+std::string row(const std::string& source, const Claim& claim) {
+  std::string verdict = badge(claim.verdict);
+  if (!claim.is_as_recorded()) {
+    verdict += fmt::format(" <span class=\"verdict unexpected\">recorded: {}</span>", name(claim.recorded));
+  }
+  return fmt::format(
+      "<tr id=\"{}-{}\"><td>{}{}</td><td class=\"formula\">{}</td><td class=\"number\">{}</td><td "
+      "class=\"number\">{}</td><td>{}{}{}</td></tr>\n",
+      html_escape(source), html_escape(claim.id), html_escape(claim.claim), small(claim.place + " · " + claim.id),
+      html_escape(claim.formula), html_escape(shown(claim)),
+      claim.verdict == Verdict::skipped ? "" : html_escape(shown_measured(claim)), verdict, small(claim.reason),
+      small(claim.basis));
+}
+
+std::string counts(const Findings& findings) {
+  std::array<std::size_t, 4> of{};
+  for (const Claim& claim : findings.claims()) {
+    ++of.at(static_cast<std::size_t>(claim.verdict));
+  }
+  std::string html = "<div class=\"counts\">";
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (of.at(i) > 0) {
+      html += fmt::format("<span class=\"verdict {0}\">{1} {0}</span>", name(static_cast<Verdict>(i)), of.at(i));
+    }
+  }
+  return html + "</div>\n";
+}
+
+std::string table(const Figure& figure) {
+  std::string html = "<div class=\"scroll\"><table><thead><tr>";
+  const auto is_number = [&figure](std::size_t column) {
+    return !figure.rows.empty() && column < figure.rows[0].size() &&
+           std::holds_alternative<double>(figure.rows[0][column]);
+  };
+  for (std::size_t i = 0; i < figure.columns.size(); ++i) {
+    html += fmt::format("<th{}>{}</th>", is_number(i) ? " class=\"number\"" : "", html_escape(figure.columns[i]));
+  }
+  html += "</tr></thead><tbody>\n";
+  for (const std::vector<Cell>& cells : figure.rows) {
+    html += "<tr>";
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      html += fmt::format("<td{}>{}</td>", is_number(i) ? " class=\"number\"" : "", html_escape(shown(cells[i])));
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string drawing(const std::string& source, const Figure& figure, const Draw& draw) {
+  const std::string file = html_escape(source + "-" + figure.name + ".csv");
+  std::string html = fmt::format("<figure id=\"{}\"><h3>{}</h3>\n<figcaption>{}</figcaption>\n",
+                                 html_escape("figure-" + source + "-" + figure.name), html_escape(figure.title),
+                                 html_escape(figure.caption));
+  Figure named = figure;
+  named.name = source + "-" + figure.name;
+  const auto svg = draw(named);
+  if (svg) {
+    html += *svg + fmt::format("<details><summary>The table ({})</summary>\n{}</details>", file, table(figure));
+  } else {
+    const bool is_missing = svg.error().code == ErrorCode::not_found;
+    html +=
+        fmt::format("<p class=\"note\">Not drawn: {}.</p>\n{}<p class=\"note\">{}</p>",
+                    is_missing ? "gnuplot is not installed" : html_escape(svg.error().message()), table(figure), file);
+  }
+  return html + "</figure>\n";
+}
+
+std::string section(const Outcome& outcome, const Draw& draw) {
+  const Source& source = outcome.source;
+  std::string html = fmt::format("<section id=\"{}\"><h2>{}</h2>\n<p class=\"origin\">{}</p>\n{}{}",
+                                 html_escape(source.name), html_escape(source.title), html_escape(source.origin),
+                                 paragraphs(source.essay), counts(outcome.findings));
+  html +=
+      "<h3>Claims</h3>\n<div class=\"scroll\"><table class=\"claims\"><thead><tr><th>What the source says</th>"
+      "<th>Formula</th><th class=\"number\">Expected</th><th class=\"number\">Measured</th><th>Verdict</th></tr>"
+      "</thead><tbody>\n";
+  for (const Claim& claim : outcome.findings.claims()) {
+    html += row(source.name, claim);
+  }
+  html += "</tbody></table></div>\n";
+  for (const Figure& figure : outcome.findings.figures()) {
+    html += drawing(source.name, figure, draw);
+  }
+  html += source.readings.empty() ? "" : "<h3>How we read what the source leaves open</h3>\n<dl>\n";
+  for (const Reading& reading : source.readings) {
+    html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escape(reading.question), html_escape(reading.answer));
+  }
+  return html + (source.readings.empty() ? "" : "</dl>\n") + "</section>\n";
+}
+
+std::string heading(const std::vector<Outcome>& outcomes, const Context& context) {
+  const std::size_t unexpected = unexpected_count(outcomes);
+  std::string html = fmt::format(
+      "<h1>Mankai lab</h1>\n<p>What published sources claim about filters, beside the formula and what we measure. "
+      "Measured values carry one standard error; a value is held to its formula within {} of them. {}</p>\n"
+      "<p class=\"note\">{} run; {}; seed {}.</p>\n<p>{}</p>\n",
+      shown(kStandardErrors),
+      "A verdict is compared with the one that the source's own text or a formula makes us expect.",
+      context.quick ? "Quick" : "Full",
+      context.data_dir ? "real data from " + html_escape(*context.data_dir) : "synthetic data only", context.seed,
+      unexpected == 0 ? "Every verdict is as recorded."
+                      : fmt::format("<span class=\"verdict unexpected\">{} verdicts differ from what was "
+                                    "recorded</span>",
+                                    unexpected));
+  html += "<nav><ul>\n";
+  for (const Outcome& outcome : outcomes) {
+    html += fmt::format("<li><a href=\"#{}\">{}</a> <span class=\"small\">{}</span></li>\n",
+                        html_escape(outcome.source.name), html_escape(outcome.source.title),
+                        html_escape(outcome.source.origin));
+  }
+  return html + "</ul></nav>\n";
+}
+
+}  // namespace
+
+std::string page(const std::vector<Outcome>& outcomes, const Context& context, const Draw& draw) {
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\">\n<title>Mankai "
+      "lab</title>\n<style>{}</style>\n</head>\n<body>\n",
+      kStyle);
+  html += heading(outcomes, context);
+  for (const Outcome& outcome : outcomes) {
+    html += section(outcome, draw);
+  }
+  return html + "</body>\n</html>\n";
+}
+
+}  // namespace mankai::lab

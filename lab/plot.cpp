@@ -1,0 +1,189 @@
+#include "lab/plot.hpp"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to the program
+
+namespace mankai::lab {
+namespace {
+
+// Okabe and Ito's colours, which people tell apart whatever their eyes.
+constexpr std::array<std::string_view, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                      "#56B4E9", "#E69F00", "#444444"};
+
+// gnuplot's quoted strings; titles may hold anything.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') {
+      result += '\\';
+    }
+    result += letter == '\n' ? ' ' : letter;
+  }
+  return result + "\"";
+}
+
+std::optional<std::size_t> column_of(const Figure& figure, std::string_view name) {
+  const auto found = std::ranges::find(figure.columns, name);
+  return found == figure.columns.end() ? std::nullopt : std::optional<std::size_t>(found - figure.columns.begin());
+}
+
+bool is_of(const Figure& figure, const Series& series, const std::vector<Cell>& row) {
+  return std::ranges::all_of(series.only, [&](const auto& condition) {
+    const auto column = column_of(figure, condition.first);
+    return column && *column < row.size() && row[*column] == Cell(condition.second);
+  });
+}
+
+std::optional<double> number_at(const std::vector<Cell>& row, std::optional<std::size_t> column) {
+  const double* number = column && *column < row.size() ? std::get_if<double>(&row[*column]) : nullptr;
+  return number != nullptr && std::isfinite(*number) ? std::optional(*number) : std::nullopt;
+}
+
+// A row per point: x, y, and the ends of its error bar. On a logarithmic axis a bar cannot reach 0.
+std::string points(const Figure& figure, const Series& series) {
+  constexpr double kLowestOfBar = 0.05;
+  std::string text;
+  for (const std::vector<Cell>& row : figure.rows) {
+    const auto x = number_at(row, column_of(figure, series.x));
+    const auto y = number_at(row, column_of(figure, series.y));
+    const bool is_drawable = x && y && (!figure.x.is_logarithmic || *x > 0) && (!figure.y.is_logarithmic || *y > 0);
+    if (!is_drawable || !is_of(figure, series, row)) {
+      continue;
+    }
+    const double error = number_at(row, column_of(figure, series.error)).value_or(0);
+    const double low = figure.y.is_logarithmic ? std::max(*y - error, *y * kLowestOfBar) : *y - error;
+    text += fmt::format("{} {} {} {}\n", *x, *y, low, *y + error);
+  }
+  return text;
+}
+
+struct CloseFile {
+  void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
+};
+using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
+
+Result<TemporaryFile> temporary(const std::string& content) {
+  TemporaryFile file(std::tmpfile());
+  if (!file || std::fwrite(content.data(), 1, content.size(), file.get()) != content.size() ||
+      std::fflush(file.get()) != 0) {
+    return fail(ErrorCode::io, "cannot make a temporary file for gnuplot", errno);
+  }
+  std::rewind(file.get());
+  return file;
+}
+
+std::string read_all(std::FILE* file) {
+  std::rewind(file);
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (std::size_t count = 0; (count = std::fread(buffer.data(), 1, buffer.size(), file)) > 0;) {
+    text.append(buffer.data(), count);
+  }
+  return text;
+}
+
+// Runs gnuplot on files as its standard streams, so that no pipe can fill up; returns its exit status.
+Result<int> run_gnuplot(std::FILE* input, std::FILE* output, std::FILE* errors) {
+  posix_spawn_file_actions_t actions{};
+  if (const int error = posix_spawn_file_actions_init(&actions); error != 0) {
+    return fail(ErrorCode::io, "cannot start gnuplot", error);
+  }
+  std::string name = "gnuplot";
+  std::array<char*, 2> arguments = {name.data(), nullptr};
+  posix_spawn_file_actions_adddup2(&actions, fileno(input), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(output), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, name.c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return fail(error == ENOENT ? ErrorCode::not_found : ErrorCode::io, "cannot start gnuplot", error);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) {
+      return fail(ErrorCode::io, "gnuplot went missing", errno);
+    }
+  }
+  return status;
+}
+
+void replace_all(std::string& text, std::string_view from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// Leaves the element only, and makes its ids differ from those of the page's other figures.
+Result<std::string> element(std::string svg, const std::string& name) {
+  const std::size_t start = svg.find("<svg");
+  if (start == std::string::npos || !svg.contains("</svg>")) {
+    return fail(ErrorCode::io, "gnuplot wrote no SVG");
+  }
+  svg.erase(0, start);
+  replace_all(svg, "id=\"", "id=\"" + name + "-");
+  replace_all(svg, "href='#", "href='#" + name + "-");
+  replace_all(svg, "href=\"#", "href=\"#" + name + "-");
+  replace_all(svg, "url(#", "url(#" + name + "-");
+  return svg;
+}
+
+}  // namespace
+
+std::string plot_script(const Figure& figure) {
+  std::string script =
+      "set terminal svg size 760,430 noenhanced font \"sans-serif,13\" background \"white\"\n"
+      "set encoding utf8\nset border 3 linecolor rgb \"#666666\"\nset tics nomirror textcolor rgb \"#333333\"\n"
+      "set grid linecolor rgb \"#dddddd\" linetype 1\nset key outside right top textcolor rgb \"#333333\"\n"
+      "set offsets graph 0.03, graph 0.03, graph 0.05, graph 0.05\n";
+  script += fmt::format("set xlabel {}\nset ylabel {}\n", quoted(figure.x.label), quoted(figure.y.label));
+  script += figure.x.is_logarithmic ? "set logscale x\n" : "";
+  script += figure.y.is_logarithmic ? "set logscale y\nset format y \"%.0e\"\n" : "";
+  std::string plots;
+  for (std::size_t i = 0; i < figure.series.size(); ++i) {
+    const Series& series = figure.series[i];
+    const std::string data = points(figure, series);
+    if (data.empty()) {
+      continue;
+    }
+    script += fmt::format("$series{} << END\n{}END\n", i, data);
+    const std::string colour = quoted(kColours[i % kColours.size()]);
+    const std::string style =
+        series.is_line
+            ? fmt::format("using 1:2 with lines linewidth 2 linecolor rgb {}", colour)
+            : fmt::format("using 1:2:3:4 with yerrorbars pointtype 7 pointsize 0.6 linecolor rgb {}", colour);
+    plots += fmt::format("{}$series{} {} title {}", plots.empty() ? "plot " : ", ", i, style, quoted(series.title));
+  }
+  return script + plots + "\n";
+}
+
+Result<std::string> plot_svg(const Figure& figure) {
+  auto input = temporary(plot_script(figure));
+  auto output = temporary("");
+  auto errors = temporary("");
+  if (!input || !output || !errors) {
+    return fail(ErrorCode::io, "cannot make a temporary file for gnuplot");
+  }
+  const auto status = run_gnuplot(input->get(), output->get(), errors->get());
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0) {
+    return fail(ErrorCode::io, "gnuplot failed on " + figure.name + ": " + read_all(errors->get()));
+  }
+  return element(read_all(output->get()), figure.name);
+}
+
+}  // namespace mankai::lab

@@ -1,0 +1,7 @@
+#include "lab/sources.hpp"
+
+namespace mankai::lab {
+
+std::vector<Source> all_sources() { return {basket_gate()}; }
+
+}  // namespace mankai::lab

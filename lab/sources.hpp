@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "lab/lab.hpp"
+
+namespace mankai::lab {
+
+// One folder each.
+[[nodiscard]] Source basket_gate();
+
+/// Every source, in the order of the report.
+[[nodiscard]] std::vector<Source> all_sources();
+
+}  // namespace mankai::lab
