@@ -1,0 +1,270 @@
+#include "mankai/url/canonical_url.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "mankai/url/detail/canonicalizer.hpp"
+#include "mankai/url/detail/escapes.hpp"
+#include "mankai/url/detail/host.hpp"
+
+namespace mankai::url {
+namespace {
+
+constexpr std::string_view kHttp = "http://";
+constexpr std::string_view kHttps = "https://";
+
+// What the shortcut may do with a byte behind the scheme.
+enum class ByteKind : std::uint8_t { other, host, dot, slash, question, plain };
+
+constexpr ByteKind kind_of(char byte) noexcept {
+  if (byte == '.') {
+    return ByteKind::dot;
+  }
+  if (byte == '/') {
+    return ByteKind::slash;
+  }
+  if (byte == '?') {
+    return ByteKind::question;
+  }
+  if ((byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_') {
+    return ByteKind::host;
+  }
+  return is_plain(byte) ? ByteKind::plain : ByteKind::other;
+}
+
+constexpr auto kByteKinds = [] {
+  std::array<ByteKind, 256> kinds{};
+  for (std::size_t byte = 0; byte < kinds.size(); ++byte) {
+    kinds[byte] = kind_of(static_cast<char>(byte));
+  }
+  return kinds;
+}();
+
+ByteKind kind_at(std::string_view text, std::size_t index) noexcept {
+  return kByteKinds[static_cast<unsigned char>(text[index])];
+}
+
+// Returns where a host that needs no change ends, or npos. A name whose last label begins with a digit may be an
+// IPv4 address, and is not decided here.
+std::size_t plain_host_end(std::string_view raw, std::size_t begin) noexcept {
+  std::size_t label = begin;
+  std::size_t end = begin;
+  for (; end < raw.size(); ++end) {
+    const ByteKind kind = kind_at(raw, end);
+    if (kind == ByteKind::host) {
+      continue;
+    }
+    if (kind != ByteKind::dot || end == label) {
+      break;
+    }
+    label = end + 1;
+  }
+  const bool is_name = end > label && (raw[label] < '0' || raw[label] > '9');
+  const bool is_followed = end == raw.size() || raw[end] == '/';
+  return is_name && is_followed ? end : std::string_view::npos;
+}
+
+// Returns where a path that needs no change ends, or npos. "/." may begin a "." or "..", and is not decided here.
+std::size_t plain_path_end(std::string_view raw, std::size_t begin) noexcept {
+  bool after_slash = false;
+  std::size_t end = begin;
+  for (; end < raw.size(); ++end) {
+    const ByteKind kind = kind_at(raw, end);
+    const bool is_slash = kind == ByteKind::slash;
+    if (kind == ByteKind::question) {
+      break;
+    }
+    if (kind == ByteKind::other || (after_slash && (is_slash || kind == ByteKind::dot))) {
+      return std::string_view::npos;
+    }
+    after_slash = is_slash;
+  }
+  return end;
+}
+
+constexpr bool is_letter(char byte) noexcept {
+  const char lower = static_cast<char>(byte | ' ');
+  return lower >= 'a' && lower <= 'z';
+}
+
+constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
+
+// Returns the length of "name" where text begins with "name:", else 0 [RFC3986] §3.1.
+std::size_t scheme_length(std::string_view text) noexcept {
+  if (text.empty() || !is_letter(text.front())) {
+    return 0;
+  }
+  const auto* const stop = std::find_if_not(text.begin(), text.end(), [](char byte) {
+    return is_letter(byte) || is_digit(byte) || byte == '+' || byte == '-' || byte == '.';
+  });
+  return stop != text.end() && *stop == ':' ? static_cast<std::size_t>(stop - text.begin()) : 0;
+}
+
+// Whether text begins with a port and then the authority ends, as behind "example.org:".
+bool begins_with_port(std::string_view text) noexcept {
+  const auto* const stop = std::find_if_not(text.begin(), text.end(), is_digit);
+  return stop != text.begin() && (stop == text.end() || *stop == '/' || *stop == '?');
+}
+
+struct Scheme {
+  std::string_view name;
+  std::uint16_t default_port;
+};
+
+// Those whose two slashes people forget, and whose default port is dropped.
+constexpr Scheme kWebSchemes[] = {{"http", 80}, {"https", 443}, {"ftp", 21}};
+
+const Scheme* find_web_scheme(std::string_view name) noexcept {
+  const auto* const found =
+      std::find_if(std::begin(kWebSchemes), std::end(kWebSchemes), [&](const Scheme& s) { return s.name == name; });
+  return found == std::end(kWebSchemes) ? nullptr : found;
+}
+
+std::unexpected<Error> no_host() {
+  return fail(ErrorCode::invalid_argument, "the URL has no host; write it as http://HOST/PATH or HOST/PATH");
+}
+
+std::unexpected<Error> no_host_after(std::string_view scheme) {
+  constexpr std::size_t kLongestShown = 32;
+  return fail(ErrorCode::invalid_argument,
+              "a URL of scheme " + std::string(scheme.substr(0, kLongestShown)) + " without \"//\" names no host");
+}
+
+// Cuts the scheme and its slashes off `rest` and puts it into `text`, in lower case; "http" where there is none.
+Result<void> take_scheme(std::string_view& rest, std::string& text) {
+  const std::size_t length = scheme_length(rest);
+  const std::string_view behind = length == 0 ? rest : rest.substr(length + 1);
+  text = rest.substr(0, length);
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char byte) { return is_letter(byte) ? static_cast<char>(byte | ' ') : byte; });
+  if (behind.starts_with("//")) {
+    rest = behind.substr(2);
+    text = length == 0 ? "http" : text;
+    return {};
+  }
+  if (find_web_scheme(text) != nullptr) {
+    rest = behind.substr(behind.starts_with('/') ? 1 : 0);
+    return {};
+  }
+  if (length != 0 && !begins_with_port(behind)) {
+    return no_host_after(text);
+  }
+  text = "http";
+  return {};
+}
+
+// Appends the path: "." and ".." resolved, runs of slashes made one, at least "/".
+void append_path(std::string_view path, std::string& text) {
+  const std::size_t root = text.size();
+  bool is_directory = true;
+  while (!path.empty()) {
+    path.remove_prefix(1);  // the slash
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(segment.size());
+    is_directory = segment.empty() || segment == "." || segment == "..";
+    if (segment == ".." && text.size() > root) {
+      text.resize(text.rfind('/'));
+    } else if (!is_directory) {
+      text += '/';
+      append_escaped(segment, text);
+    }
+  }
+  if (is_directory) {
+    text += '/';
+  }
+}
+
+}  // namespace
+
+void Canonicalizer::clear(CanonicalUrl& out) noexcept {
+  out.text_.clear();
+  out.scheme_end_ = out.host_begin_ = out.host_end_ = out.authority_end_ = out.path_end_ = 0;
+  out.is_ip_ = false;
+}
+
+bool Canonicalizer::copy(std::string_view raw, CanonicalUrl& out) {
+  const std::size_t begin = raw.starts_with(kHttp) ? kHttp.size() : raw.starts_with(kHttps) ? kHttps.size() : 0;
+  if (begin == 0) {
+    return false;
+  }
+  const std::size_t host_end = plain_host_end(raw, begin);
+  if (host_end == std::string_view::npos) {
+    return false;
+  }
+  const std::size_t path_end = plain_path_end(raw, host_end);
+  if (path_end == std::string_view::npos || !std::all_of(raw.begin() + path_end, raw.end(), is_plain)) {
+    return false;
+  }
+  out.text_.assign(raw);
+  const bool lacks_path = path_end == host_end;
+  if (lacks_path) {
+    out.text_ += '/';
+  }
+  out.scheme_end_ = begin - std::string_view("://").size();
+  out.host_begin_ = begin;
+  out.host_end_ = out.authority_end_ = host_end;
+  out.path_end_ = path_end + static_cast<std::size_t>(lacks_path);
+  out.is_ip_ = false;
+  return true;
+}
+
+Result<void> Canonicalizer::rewrite(std::string_view raw, CanonicalUrl& out) {
+  decode(raw, out.decoded_);
+  auto assembled = assemble(out);
+  if (!assembled) {
+    clear(out);
+  }
+  return assembled;
+}
+
+Result<void> Canonicalizer::assemble(CanonicalUrl& out) {
+  std::string& text = out.text_;
+  std::string_view rest = out.decoded_;
+  if (auto taken = take_scheme(rest, text); !taken) {
+    return taken;
+  }
+  const Scheme* const scheme = find_web_scheme(text);
+  out.scheme_end_ = text.size();
+  text += "://";
+  out.host_begin_ = text.size();
+
+  const std::size_t authority_size = std::min(rest.find_first_of("/?"), rest.size());
+  const std::size_t query_begin = std::min(rest.find('?'), rest.size());
+  char* const authority_begin = out.decoded_.data() + (rest.data() - out.decoded_.data());
+  const Authority authority = split_authority(authority_begin, authority_begin + authority_size);
+  out.is_ip_ = append_host(authority.host, text);
+  out.host_end_ = text.size();
+  if (out.host_end_ == out.host_begin_) {
+    return no_host();
+  }
+  if (authority.port && (scheme == nullptr || *authority.port != scheme->default_port)) {
+    text.append(1, ':').append(std::to_string(*authority.port));
+  }
+  out.authority_end_ = text.size();
+
+  append_path(rest.substr(authority_size, query_begin - authority_size), text);
+  out.path_end_ = text.size();
+  append_escaped(rest.substr(query_begin), text);
+  return {};
+}
+
+Result<void> canonicalize(std::string_view raw, CanonicalUrl& out) {
+  if (Canonicalizer::copy(raw, out)) [[likely]] {
+    return {};
+  }
+  return Canonicalizer::rewrite(raw, out);
+}
+
+Result<CanonicalUrl> canonicalize(std::string_view raw) {
+  CanonicalUrl url;
+  if (auto done = canonicalize(raw, url); !done) {
+    return std::unexpected(std::move(done).error());
+  }
+  return url;
+}
+
+}  // namespace mankai::url

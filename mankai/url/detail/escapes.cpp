@@ -1,0 +1,80 @@
+#include "mankai/url/detail/escapes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace mankai::url {
+namespace {
+
+constexpr int kNoDigit = -1;
+constexpr int kHexLetter = 10;
+constexpr std::size_t kEscapeBytes = 3;
+
+constexpr int hex_digit(char byte) noexcept {
+  if (byte >= '0' && byte <= '9') {
+    return byte - '0';
+  }
+  const char lower = static_cast<char>(byte | ' ');
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + kHexLetter : kNoDigit;
+}
+
+// White space and control bytes: what stands around a URL in text and logs.
+constexpr bool is_blank(char byte) noexcept { return static_cast<unsigned char>(byte) <= ' '; }
+
+std::string_view without_blanks(std::string_view raw) noexcept {
+  while (!raw.empty() && is_blank(raw.front())) {
+    raw.remove_prefix(1);
+  }
+  while (!raw.empty() && is_blank(raw.back())) {
+    raw.remove_suffix(1);
+  }
+  return raw;
+}
+
+// Undoes the escape that ends at `end`, as often as the byte it gives completes another one; returns the new end.
+// Two escapes never overlap, so the order in which they are undone does not matter and one pass finds them all.
+char* undo_escapes(const char* begin, char* end) noexcept {
+  while (end - begin >= static_cast<std::ptrdiff_t>(kEscapeBytes) && end[-3] == '%') {
+    const int high = hex_digit(end[-2]);
+    const int low = hex_digit(end[-1]);
+    if (high == kNoDigit || low == kNoDigit) {
+      break;
+    }
+    end -= kEscapeBytes - 1;
+    end[-1] = static_cast<char>(high * 16 + low);
+  }
+  return end;
+}
+
+}  // namespace
+
+void decode(std::string_view raw, std::string& decoded) {
+  raw = without_blanks(raw.substr(0, raw.find('#')));
+  decoded.resize(raw.size());
+  char* end = decoded.data();
+  for (const char byte : raw) {
+    if (byte == '\t' || byte == '\r' || byte == '\n') {
+      continue;
+    }
+    *end++ = byte;
+    end = undo_escapes(decoded.data(), end);
+  }
+  decoded.resize(static_cast<std::size_t>(end - decoded.data()));
+}
+
+void append_escaped(std::string_view bytes, std::string& text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  while (!bytes.empty()) {
+    const auto* const stop = std::find_if_not(bytes.begin(), bytes.end(), is_plain);
+    const auto run = static_cast<std::size_t>(stop - bytes.begin());
+    text.append(bytes.substr(0, run));
+    bytes.remove_prefix(run);
+    if (!bytes.empty()) {
+      const auto byte = static_cast<unsigned char>(bytes.front());
+      text += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
+      bytes.remove_prefix(1);
+    }
+  }
+}
+
+}  // namespace mankai::url

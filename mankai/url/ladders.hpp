@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "mankai/url/canonical_url.hpp"
+#include "mankai/url/public_suffixes.hpp"
+
+namespace mankai::url {
+
+/// Which parent domains of a host a list may name. An address has none: it is always exact.
+enum class HostLadder : std::uint8_t {
+  exact,             ///< the host itself
+  safe_browsing_v4,  ///< and up to 4 suffixes, from the last 5 labels, never the last label alone
+  safe_browsing_v5,  ///< and up to 4 suffixes, from the registrable domain upwards
+  uncapped,          ///< and every suffix; public suffixes and top levels can be listed too
+};
+
+/// Which parents of a path a list may name.
+enum class PathLadder : std::uint8_t {
+  safe_browsing,  ///< with query, without, and up to 4 directories from "/" down
+  uncapped,       ///< with query, without, and every directory from "/" down
+};
+
+/// One combination of both ladders; a list's key is the host followed by the path.
+struct Expression {
+  std::string_view host;
+  std::string_view path;
+
+  friend bool operator==(const Expression&, const Expression&) = default;
+};
+
+/// The most expressions that the ladders of Safe Browsing have: 5 hosts, 6 paths.
+inline constexpr std::size_t kMaxSafeBrowsingHosts = 5;
+inline constexpr std::size_t kMaxSafeBrowsingPaths = 6;
+
+/// Appends the host and its parents: the exact host, then under v4 and uncapped the longest suffix first, under v5 the
+/// shortest first. None comes twice. The port is no part of any.
+///
+/// Shape:   appended to hosts, views into url; suffixes is asked by v5 only, and is libpsl's own list where null.
+/// Errors:  none; total. Under v5 a host that is itself a public suffix has no parents.
+/// Threads: const on url and suffixes.
+/// Source:  [SafeBrowsing2025] "Suffix/prefix expressions", v4 and v5.
+void append_hosts(const CanonicalUrl& url, HostLadder ladder, std::vector<std::string_view>& hosts,
+                  const PublicSuffixes* suffixes = nullptr);
+
+/// Appends the path and its parents: with its query, unless that is empty or "?"; without; "/", "/1/", "/1/2/" and so
+/// on down. None comes twice.
+///
+/// Shape:   appended to paths, views into url.
+/// Errors:  none; total.
+/// Threads: const on url.
+/// Source:  [SafeBrowsing2025] "Suffix/prefix expressions".
+void append_paths(const CanonicalUrl& url, PathLadder ladder, std::vector<std::string_view>& paths);
+
+/// Appends every host of one ladder with every path of the other, paths fastest: at most 30 unless one is uncapped.
+///
+/// Shape:   appended to expressions, views into url; keeps no memory of its own, so a loop that cares reuses vectors of
+///          hosts and paths instead.
+/// Errors:  none; total.
+/// Threads: const on url and suffixes.
+void append_expressions(const CanonicalUrl& url, HostLadder hosts, PathLadder paths,
+                        std::vector<Expression>& expressions, const PublicSuffixes* suffixes = nullptr);
+
+}  // namespace mankai::url

@@ -1,0 +1,23 @@
+#include "mankai/url/segments.hpp"
+
+#include <cstddef>
+
+namespace mankai::url {
+
+void split_segments(const CanonicalUrl& url, std::vector<std::string_view>& segments) {
+  segments.clear();
+  segments.push_back(url.authority());
+  // The query lies behind the path, so the last segment can be lengthened in place.
+  std::string_view rest = url.without_scheme().substr(url.authority().size());
+  std::size_t path_bytes = url.path().size();
+  while (path_bytes != 0) {
+    rest.remove_prefix(1);  // the slash
+    const std::size_t slash = rest.substr(0, path_bytes - 1).find('/');
+    const std::string_view segment = rest.substr(0, slash);
+    segments.push_back(segment);
+    path_bytes = slash == std::string_view::npos ? 0 : path_bytes - 1 - segment.size();
+    rest.remove_prefix(segment.size());
+  }
+}
+
+}  // namespace mankai::url
