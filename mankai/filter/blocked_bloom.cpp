@@ -21,7 +21,8 @@ Result<BlockedBloom> BlockedBloom::create(const Options& options) {
                              {.capacity_keys = options.keys,
                               .fpr_target = options.fpr,
                               .hash = options.hash,
-                              .cells_bytes = *blocks * kBlockBytes},
+                              .cells_bytes = *blocks * kBlockBytes,
+                              .slice_tag = options.slice_tag},
                              options.memory);
   if (!image) {
     return std::unexpected(image.error());

@@ -74,6 +74,7 @@ class BlockedBloom : public BitFilter<BlockedBloom, BlockedLayout> {
     double fpr = 0.01;
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
+    std::uint64_t slice_tag = 0;  ///< for a growing filter's slice
   };
 
   /// Errors: invalid_argument for an impossible request; out_of_space.

@@ -27,11 +27,16 @@ class FilterBase {
   /// Past its capacity a filter keeps its promise; its false positive rate goes beyond the target.
   [[nodiscard]] bool is_full() const noexcept { return keys_inserted() >= capacity_keys(); }
 
+  /// What the growing filter around a slice wants to know about it; 0 for a filter on its own.
+  [[nodiscard]] std::uint64_t slice_tag() const noexcept { return image_.header().slice_tag; }
+
   [[nodiscard]] std::size_t cells_bytes() const noexcept { return image_.words().size_bytes(); }
   [[nodiscard]] std::size_t image_bytes() const noexcept { return image_.image_bytes(); }
 
   /// The image, checksums up to date. Cost: one pass over the cells. Threads: not beside inserts.
   [[nodiscard]] std::span<const std::byte> seal() noexcept { return image_.seal(); }
+  /// The same as the one piece that it is, as growing kinds have several.
+  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() { return {seal()}; }
   /// A copy of the image; `out` is image_bytes() long.
   void to_bytes(std::span<std::byte> out) const noexcept { image_.to_bytes(out); }
   [[nodiscard]] std::vector<std::byte> to_bytes() const { return image_.to_bytes(); }

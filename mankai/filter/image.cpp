@@ -54,9 +54,7 @@ std::uint64_t trailer_checksum(const ImageHeader& header, std::span<const std::b
 void seal_bytes(std::span<std::byte> image) noexcept {
   ImageHeader header;
   std::memcpy(&header, image.data(), sizeof(header));
-  // Only counts that came from outside get so far; what is written must be readable.
-  header.keys_inserted = std::min(header.keys_inserted, kMaxKeysInserted);
-  header.checksum = header_checksum(header);
+  seal_header(header);
   std::memcpy(image.data(), &header, sizeof(header));
   const std::span<const std::byte> cells = cells_of(image);
   std::byte* trailer = image.data() + sizeof(ImageHeader) + cells.size();
@@ -93,8 +91,13 @@ Result<void> check_cells(std::span<const std::byte> image) {
 }
 
 Result<void> check(std::span<const std::byte> image, Trust trust) {
-  if (auto header = read_header(image, image.size()); !header) {
+  const auto header = read_header(image, image.size());
+  if (!header) {
     return std::unexpected(header.error());
+  }
+  if (header->layout != static_cast<std::uint8_t>(ImageLayout::flat)) {
+    return fail(ErrorCode::corrupt, "layout " + std::to_string(header->layout) +
+                                        " at offset 13: the image of a growing kind, where a flat one must be");
   }
   if (auto trailer = check_trailer(image); !trailer) {
     return trailer;
@@ -109,7 +112,7 @@ std::string versions(std::uint16_t found) {
 
 Result<void> check_fields(const ImageHeader& header) {
   // What this version does not know yet is a later library's, not damage: the checksum has been found right.
-  if (header.layout != static_cast<std::uint8_t>(ImageLayout::flat) || header.flags != 0 || header.reserved != 0) {
+  if (header.layout > static_cast<std::uint8_t>(ImageLayout::sliced) || header.flags != 0 || header.reserved != 0) {
     return fail(ErrorCode::unsupported_version, "layout or flags at offset 13 of a later library: use a newer one");
   }
   if (header.hash_kind != static_cast<std::uint8_t>(HashKind::xxh3) &&
@@ -156,13 +159,43 @@ Result<ImageHeader> read_header(std::span<const std::byte> bytes, std::uint64_t 
   if (auto fields = check_fields(header); !fields) {
     return std::unexpected(fields.error());
   }
-  if (const std::uint64_t expected = image_bytes_for(header.cells_bytes); expected != total_bytes) {
+  const bool is_flat = header.layout == static_cast<std::uint8_t>(ImageLayout::flat);
+  const std::uint64_t expected =
+      is_flat ? image_bytes_for(header.cells_bytes) : sizeof(ImageHeader) + header.cells_bytes;
+  if (expected != total_bytes) {
     return fail(ErrorCode::corrupt, "image of " + std::to_string(expected) + " bytes in " +
                                         std::to_string(total_bytes) +
                                         (total_bytes < expected ? ": truncated" : ": bytes after its end"));
   }
   return header;
 }
+
+ImageHeader make_header(std::uint16_t kind, ImageLayout layout, const FilterSettings& settings) noexcept {
+  return {.magic = kImageMagic,
+          .format_version = kImageVersion,
+          .kind = kind,
+          .hash_kind = static_cast<std::uint8_t>(settings.hash.kind),
+          .layout = static_cast<std::uint8_t>(layout),
+          .flags = 0,
+          .reserved = 0,
+          .cells_bytes = settings.cells_bytes,
+          .seed = {settings.hash.seed[0], settings.hash.kind == HashKind::xxh3 ? 0 : settings.hash.seed[1]},
+          .capacity_keys = settings.capacity_keys,
+          .fpr_target_bits = std::bit_cast<std::uint64_t>(settings.fpr_target),
+          .keys_inserted = 0,
+          .kind_params = {},
+          .slice_tag = settings.slice_tag,
+          .kind_state = {},
+          .checksum = 0};
+}
+
+void seal_header(ImageHeader& header) noexcept {
+  // Only counts that came from outside get so far; what is written must be readable.
+  header.keys_inserted = std::min(header.keys_inserted, kMaxKeysInserted);
+  header.checksum = header_checksum(header);
+}
+
+Result<void> check_image(std::span<const std::byte> bytes, Trust trust) { return check(bytes, trust); }
 
 Image::Image(Region region) noexcept
     : region_(std::move(region)),
@@ -178,23 +211,7 @@ Result<Image> Image::create(std::uint16_t kind, const FilterSettings& settings, 
   if (!region) {
     return std::unexpected(region.error());
   }
-  const ImageHeader header{
-      .magic = kImageMagic,
-      .format_version = kImageVersion,
-      .kind = kind,
-      .hash_kind = static_cast<std::uint8_t>(settings.hash.kind),
-      .layout = static_cast<std::uint8_t>(ImageLayout::flat),
-      .flags = 0,
-      .reserved = 0,
-      .cells_bytes = settings.cells_bytes,
-      .seed = {settings.hash.seed[0], settings.hash.kind == HashKind::xxh3 ? 0 : settings.hash.seed[1]},
-      .capacity_keys = settings.capacity_keys,
-      .fpr_target_bits = std::bit_cast<std::uint64_t>(settings.fpr_target),
-      .keys_inserted = 0,
-      .kind_params = {},
-      .slice_tag = settings.slice_tag,
-      .kind_state = {},
-      .checksum = 0};
+  const ImageHeader header = make_header(kind, ImageLayout::flat, settings);
   std::memcpy(region->bytes().data(), &header, sizeof(header));
   return Image(std::move(*region));
 }

@@ -114,8 +114,16 @@ class Image {
 /// Returns the size of an image with so many bytes of cells: header, cells, a checksum a chunk and one over those.
 [[nodiscard]] std::uint64_t image_bytes_for(std::uint64_t cells_bytes) noexcept;
 
-/// Reads a header without trusting it: magic, version, checksum, and that the sizes agree with `total_bytes`.
-/// Errors: corrupt, unsupported_version.
+/// Makes the header of an empty image; its checksum is left for seal_header.
+[[nodiscard]] ImageHeader make_header(std::uint16_t kind, ImageLayout layout, const FilterSettings& settings) noexcept;
+/// Brings the header's checksum up to date.
+void seal_header(ImageHeader& header) noexcept;
+
+/// Checks a flat image. Errors: corrupt, unsupported_version.
+[[nodiscard]] Result<void> check_image(std::span<const std::byte> bytes, Trust trust);
+
+/// Reads the header of a flat or sliced image without trusting it: magic, version, checksum, and that the sizes agree
+/// with `total_bytes`. Errors: corrupt, unsupported_version.
 [[nodiscard]] Result<ImageHeader> read_header(std::span<const std::byte> bytes, std::uint64_t total_bytes);
 
 }  // namespace mankai

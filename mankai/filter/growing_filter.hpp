@@ -1,0 +1,265 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/filter/filter_base.hpp"
+#include "mankai/filter/slice_list.hpp"
+#include "mankai/filter/sliced_image.hpp"
+
+namespace mankai {
+
+/// What the kinds that grow share: an outer header, slices that are filters of their own, and the bytes of both.
+///
+/// `Derived` has `kKind`, `check_slice(const Slice&)` and a constructor from this class. The header's capacity is that
+/// of the first slice, its rate that of the whole filter.
+///
+/// Threads: any number of readers beside one writer; a slice is published when it is complete. `seal`, `clear`, `merge`
+///          and moving need the filter alone.
+template <class Derived, class SliceFilter>
+class GrowingFilter {
+ public:
+  using Slice = SliceFilter;
+
+  /// Copies an image. Errors: corrupt, unsupported_version, out_of_space; nothing is allocated before all is checked.
+  [[nodiscard]] static Result<Derived> from_bytes(std::span<const std::byte> bytes, Trust trust = Trust::checked,
+                                                  const Memory& memory = system_memory()) {
+    if (auto checked = check_sliced(bytes, trust); !checked) {
+      return std::unexpected(checked.error());
+    }
+    auto region = Region::allocate(memory, bytes.size());
+    if (!region) {
+      return std::unexpected(region.error());
+    }
+    std::copy(bytes.begin(), bytes.end(), region->bytes().begin());
+    return take_apart(std::move(*region), memory);
+  }
+  /// Takes over a Region that holds an image, such as a mapped file, without copying; later slices come from `memory`.
+  /// Errors: as from_bytes, and invalid_argument when the bytes are not aligned to 64.
+  [[nodiscard]] static Result<Derived> from_region(Region region, Trust trust, const Memory& memory = system_memory()) {
+    if (auto checked = check_sliced(region.bytes(), trust); !checked) {
+      return std::unexpected(checked.error());
+    }
+    return take_apart(std::move(region), memory);
+  }
+
+  /// The hash that turns keys into this filter's digests; all slices share it.
+  [[nodiscard]] Hasher hasher() const noexcept { return Hasher(hash()); }
+  [[nodiscard]] HashSpec hash() const noexcept {
+    return {.kind = static_cast<HashKind>(header().hash_kind), .seed = header().seed};
+  }
+
+  [[nodiscard]] std::size_t slice_count() const noexcept { return slices_.size(); }
+  [[nodiscard]] const Slice& slice(std::size_t index) const noexcept { return slices_[index]; }
+  /// The keys that the first slice was sized for.
+  [[nodiscard]] std::uint64_t initial_keys() const noexcept { return header().capacity_keys; }
+  /// The keys that the slices made so far have room for.
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept {
+    return sum([](const Slice& slice) { return slice.capacity_keys(); });
+  }
+  [[nodiscard]] double fpr_target() const noexcept { return std::bit_cast<double>(header().fpr_target_bits); }
+  [[nodiscard]] std::uint64_t keys_inserted() const noexcept {
+    return sum([](const Slice& slice) { return slice.keys_inserted(); });
+  }
+  /// Whether the last slice that there can be has as many keys as it was made for.
+  [[nodiscard]] bool is_full() const noexcept { return slice_count() == kMaxSlices && slices_.back().is_full(); }
+
+  [[nodiscard]] std::uint64_t cell_count() const noexcept {
+    return sum([](const Slice& slice) { return slice.cell_count(); });
+  }
+  [[nodiscard]] std::size_t cells_bytes() const noexcept {
+    return static_cast<std::size_t>(sum([](const Slice& slice) { return slice.cells_bytes(); }));
+  }
+  [[nodiscard]] std::size_t image_bytes() const noexcept {
+    return sizeof(ImageHeader) +
+           static_cast<std::size_t>(sum([](const Slice& slice) { return slice_bytes(slice.image_bytes()); }));
+  }
+
+  /// The pieces of the image in order, checksums up to date. Cost: one pass over the cells. Threads: not beside
+  /// inserts.
+  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() {
+    std::vector<std::span<const std::byte>> sealed;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      sealed.push_back(slices_[i].seal());
+    }
+    mutable_header().keys_inserted = keys_inserted();
+    return sliced_parts(mutable_header(), sealed);
+  }
+  /// A copy of the image.
+  [[nodiscard]] std::vector<std::byte> to_bytes() const {
+    std::vector<std::vector<std::byte>> copies;
+    std::vector<std::span<const std::byte>> sealed;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      copies.push_back(slices_[i].to_bytes());
+      sealed.emplace_back(copies.back());
+    }
+    ImageHeader copy = header();
+    copy.keys_inserted = keys_inserted();
+    std::vector<std::byte> out;
+    out.reserve(image_bytes());
+    for (const auto part : sliced_parts(copy, sealed)) {
+      out.insert(out.end(), part.begin(), part.end());
+    }
+    return out;
+  }
+  /// Checks the cells of a filter opened with Trust::fast, before anything is inserted. Errors: corrupt.
+  [[nodiscard]] Result<void> verify() const {
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      if (auto verified = slices_[i].verify(); !verified) {
+        return std::unexpected(verified.error().within("slice " + std::to_string(i)));
+      }
+    }
+    return {};
+  }
+
+  /// Set cells over all cells. Cost: a pass over the cells.
+  [[nodiscard]] double fill_ratio() const noexcept {
+    double set = 0;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      set += slices_[i].fill_ratio() * static_cast<double>(slices_[i].cell_count());
+    }
+    return set / static_cast<double>(cell_count());
+  }
+  /// How many distinct keys there are, from the fill of each slice. Cost: a pass over the cells.
+  [[nodiscard]] double keys_estimate() const noexcept {
+    double keys = 0;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      keys += slices_[i].keys_estimate();
+    }
+    return keys;
+  }
+  /// The probability that a stranger is answered yes, from the cells as they are: that not every slice says no.
+  /// Cost: a pass over the cells.
+  [[nodiscard]] double fpr_estimate() const noexcept {
+    double all_no = 0;  // a logarithm: 1 - (1 - f) loses what is small
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      all_no += std::log1p(-slices_[i].fpr_estimate());
+    }
+    return -std::expm1(all_no);
+  }
+
+ protected:
+  struct Parts {
+    Region header;
+    Region backing;  ///< what the first slices refer to, if they came from one image
+    SliceList<Slice> slices;
+    Memory memory;
+  };
+  explicit GrowingFilter(Parts parts) noexcept
+      : header_(std::move(parts.header)),
+        backing_(std::move(parts.backing)),
+        slices_(std::move(parts.slices)),
+        memory_(parts.memory) {}
+
+  /// Errors: out_of_space.
+  [[nodiscard]] static Result<Parts> make_parts(const ImageHeader& header, Slice first, const Memory& memory) {
+    auto parts = make_empty_parts(header, memory);
+    if (parts) {
+      parts->slices.append(std::move(first));
+    }
+    return parts;
+  }
+
+  [[nodiscard]] const ImageHeader& header() const noexcept {
+    return *reinterpret_cast<const ImageHeader*>(header_.bytes().data());
+  }
+  [[nodiscard]] ImageHeader& mutable_header() noexcept {
+    return *reinterpret_cast<ImageHeader*>(header_.bytes().data());
+  }
+  template <class Params>
+  [[nodiscard]] Params params_as() const noexcept {
+    static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
+    Params params;
+    std::memcpy(&params, header().kind_params.data(), sizeof(params));
+    return params;
+  }
+
+  [[nodiscard]] SliceList<Slice>& slices() noexcept { return slices_; }
+  [[nodiscard]] const SliceList<Slice>& slices() const noexcept { return slices_; }
+  [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
+
+  /// Growing filters merge when a key has the same digest in both. Errors: invalid_argument with what differs.
+  [[nodiscard]] Result<void> check_same_hash(const GrowingFilter& other) const {
+    if (hash() != other.hash()) {
+      return fail(ErrorCode::invalid_argument,
+                  "the filters hash with different seeds; create the second one like the first");
+    }
+    if (header().kind_params != other.header().kind_params || header().capacity_keys != other.header().capacity_keys ||
+        header().fpr_target_bits != other.header().fpr_target_bits) {
+      return fail(ErrorCode::invalid_argument,
+                  "the filters grow by different rules; create the second one like the first");
+    }
+    return {};
+  }
+
+ private:
+  static Result<Parts> make_empty_parts(const ImageHeader& header, const Memory& memory) {
+    auto region = Region::allocate(memory, sizeof(ImageHeader));
+    if (!region) {
+      return std::unexpected(region.error());
+    }
+    std::memcpy(region->bytes().data(), &header, sizeof(header));
+    return Parts{.header = std::move(*region), .backing = {}, .slices = {}, .memory = memory};
+  }
+
+  static Result<Derived> take_apart(Region region, const Memory& memory) {
+    ImageHeader outer;
+    std::memcpy(&outer, region.bytes().data(), sizeof(outer));
+    if (outer.kind != Derived::kKind) {
+      return fail(ErrorCode::corrupt, "image of kind " + std::to_string(outer.kind) + " at offset 10, not " +
+                                          std::to_string(Derived::kKind));
+    }
+    if (auto valid = Derived::check_header(outer); !valid) {
+      return std::unexpected(valid.error());
+    }
+    auto images = slices_in(region.bytes());
+    if (!images) {
+      return std::unexpected(images.error());
+    }
+    auto parts = make_empty_parts(outer, memory);
+    if (!parts) {
+      return std::unexpected(parts.error());
+    }
+    for (std::size_t i = 0; i < images->size(); ++i) {
+      auto slice = open_slice(std::move((*images)[i]), outer);
+      if (!slice) {
+        return std::unexpected(slice.error().within("slice " + std::to_string(i)));
+      }
+      parts->slices.append(std::move(*slice));
+    }
+    parts->backing = std::move(region);
+    return Derived(std::move(*parts));
+  }
+
+  static Result<Slice> open_slice(Image image, const ImageHeader& outer) {
+    const HashSpec expected{.kind = static_cast<HashKind>(outer.hash_kind), .seed = outer.seed};
+    if (image.hash() != expected) {
+      return fail(ErrorCode::corrupt, "its seed at offset 24 is not the filter's");
+    }
+    return Slice::from_image(std::move(image));
+  }
+
+  template <class Value>
+  [[nodiscard]] std::uint64_t sum(const Value& value) const noexcept {
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      total += value(slices_[i]);
+    }
+    return total;
+  }
+
+  Region header_;
+  Region backing_;
+  SliceList<Slice> slices_;
+  Memory memory_;
+};
+
+}  // namespace mankai

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/filter/sliced_image.hpp"
+
+namespace mankai {
+
+/// A list that only grows, up to kMaxSlices, and whose elements never move: segment s holds 2^s of them.
+///
+/// Threads: any number of readers beside one writer that appends. The count is published after the element, so a reader
+///          never sees a half-made one.
+template <class T>
+class SliceList {
+ public:
+  SliceList() noexcept = default;
+  SliceList(SliceList&& other) noexcept
+      : segments_(std::move(other.segments_)), count_(other.count_.exchange(0, std::memory_order_relaxed)) {}
+  SliceList& operator=(SliceList&& other) noexcept {
+    segments_ = std::move(other.segments_);
+    count_.store(other.count_.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
+    return *this;
+  }
+  SliceList(const SliceList&) = delete;
+  SliceList& operator=(const SliceList&) = delete;
+  ~SliceList() = default;
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_.load(std::memory_order_acquire); }
+  [[nodiscard]] const T& operator[](std::size_t index) const noexcept {
+    return *segments_[segment_of(index)][place_in_segment(index)];
+  }
+  [[nodiscard]] T& operator[](std::size_t index) noexcept {
+    return *segments_[segment_of(index)][place_in_segment(index)];
+  }
+  [[nodiscard]] const T& back() const noexcept { return (*this)[size() - 1]; }
+  [[nodiscard]] T& back() noexcept { return (*this)[size() - 1]; }
+
+  /// Errors: std::bad_alloc, after which the list is as it was.
+  void append(T element) {
+    const std::size_t index = size();
+    MANKAI_ASSERT(index < kMaxSlices);
+    auto& segment = segments_[segment_of(index)];
+    if (segment == nullptr) {
+      segment = std::make_unique<std::optional<T>[]>(std::size_t{1} << segment_of(index));
+    }
+    segment[place_in_segment(index)].emplace(std::move(element));
+    count_.store(index + 1, std::memory_order_release);
+  }
+
+  /// Drops all but the first. Threads: not beside readers.
+  void keep_first() noexcept {
+    count_.store(1, std::memory_order_relaxed);
+    for (std::size_t segment = 1; segment < kSegments; ++segment) {
+      segments_[segment].reset();
+    }
+  }
+
+ private:
+  static constexpr std::size_t kSegments = std::bit_width(kMaxSlices);
+
+  static std::size_t segment_of(std::size_t index) noexcept { return std::bit_width(index + 1) - 1U; }
+  static std::size_t place_in_segment(std::size_t index) noexcept {
+    return index + 1 - (std::size_t{1} << segment_of(index));
+  }
+
+  std::array<std::unique_ptr<std::optional<T>[]>, kSegments> segments_;
+  std::atomic<std::size_t> count_ = 0;
+};
+
+}  // namespace mankai
