@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 48;
 constexpr std::uint64_t kMaxCells = kMaxCellsBytes * 8;
+constexpr std::uint64_t kMaxCounters = kMaxCellsBytes * 2;
 constexpr std::uint64_t kLineCells = kCacheLineBytes * 8;
 constexpr std::uint64_t kMaxBlocks = kMaxCells / kLineCells;
 /// Terms below this share of the largest no longer change a double.
@@ -26,8 +27,8 @@ constexpr std::uint64_t kFineStep = std::uint64_t{1} << 20;
 /// this, the search for a size would begin with sums of hundreds of millions of terms.
 constexpr double kFullLoad = 10000;
 
-double block_says_yes(double keys_in_block) noexcept {
-  const double empty = std::exp(keys_in_block * std::log1p(-1.0 / probes::kLaneBits));
+double block_says_yes(double keys_in_block, unsigned lane_cells) noexcept {
+  const double empty = std::exp(keys_in_block * std::log1p(-1.0 / lane_cells));
   return std::pow(1 - empty, probes::kBlockLanes);
 }
 
@@ -65,6 +66,58 @@ Result<void> check_k(std::uint32_t k) {
   return {};
 }
 
+// The rate of blocks of eight lanes with so many cells each.
+double blocked_fpr(std::uint64_t keys, std::uint64_t block_count, unsigned lane_cells) noexcept {
+  const auto n = static_cast<double>(keys);
+  if (block_count == 1) {
+    return block_says_yes(n, lane_cells);
+  }
+  if (n > kFullLoad * static_cast<double>(block_count)) {
+    return 1;
+  }
+  // Weights relative to the mode, by the ratio of neighbouring binomial terms, need no factorials.
+  const double odds = 1 / (static_cast<double>(block_count) - 1);
+  const double mode = std::floor((n + 1) / static_cast<double>(block_count));
+  double weights = 1;
+  double sum = block_says_yes(mode, lane_cells);
+  for (double j = mode, weight = 1; j < n; ++j) {
+    weight *= (n - j) / (j + 1) * odds;
+    if (weight < kNegligible) {
+      break;
+    }
+    weights += weight;
+    sum += weight * block_says_yes(j + 1, lane_cells);
+  }
+  for (double j = mode, weight = 1; j > 0; --j) {
+    weight *= j / ((n - j + 1) * odds);
+    if (weight < kNegligible) {
+      break;
+    }
+    weights += weight;
+    sum += weight * block_says_yes(j - 1, lane_cells);
+  }
+  return sum / weights;
+}
+
+Result<std::uint64_t> fewest_blocks(const SizeRequest& request, unsigned lane_cells) {
+  if (auto valid = check_request(request); !valid) {
+    return std::unexpected(valid.error());
+  }
+  std::uint64_t enough = 1;
+  while (blocked_fpr(request.keys, enough, lane_cells) > request.fpr) {
+    if (enough == kMaxBlocks) {
+      return std::unexpected(too_large());
+    }
+    enough = std::min(enough * 2, kMaxBlocks);
+  }
+  std::uint64_t too_few = enough / 2;
+  while (enough - too_few > 1) {
+    const std::uint64_t middle = too_few + (enough - too_few) / 2;
+    (blocked_fpr(request.keys, middle, lane_cells) > request.fpr ? too_few : enough) = middle;
+  }
+  return enough;
+}
+
 }  // namespace
 
 Result<void> check_request(const SizeRequest& request) {
@@ -82,54 +135,19 @@ Result<void> check_request(const SizeRequest& request) {
 }
 
 double blocked_bloom_fpr(std::uint64_t keys, std::uint64_t block_count) noexcept {
-  const auto n = static_cast<double>(keys);
-  if (block_count == 1) {
-    return block_says_yes(n);
-  }
-  if (n > kFullLoad * static_cast<double>(block_count)) {
-    return 1;
-  }
-  // Weights relative to the mode, by the ratio of neighbouring binomial terms, need no factorials.
-  const double odds = 1 / (static_cast<double>(block_count) - 1);
-  const double mode = std::floor((n + 1) / static_cast<double>(block_count));
-  double weights = 1;
-  double sum = block_says_yes(mode);
-  for (double j = mode, weight = 1; j < n; ++j) {
-    weight *= (n - j) / (j + 1) * odds;
-    if (weight < kNegligible) {
-      break;
-    }
-    weights += weight;
-    sum += weight * block_says_yes(j + 1);
-  }
-  for (double j = mode, weight = 1; j > 0; --j) {
-    weight *= j / ((n - j + 1) * odds);
-    if (weight < kNegligible) {
-      break;
-    }
-    weights += weight;
-    sum += weight * block_says_yes(j - 1);
-  }
-  return sum / weights;
+  return blocked_fpr(keys, block_count, probes::kLaneBits);
 }
 
 Result<std::uint64_t> blocked_bloom_blocks(const SizeRequest& request) {
-  if (auto valid = check_request(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  std::uint64_t enough = 1;
-  while (blocked_bloom_fpr(request.keys, enough) > request.fpr) {
-    if (enough == kMaxBlocks) {
-      return std::unexpected(too_large());
-    }
-    enough = std::min(enough * 2, kMaxBlocks);
-  }
-  std::uint64_t too_few = enough / 2;
-  while (enough - too_few > 1) {
-    const std::uint64_t middle = too_few + (enough - too_few) / 2;
-    (blocked_bloom_fpr(request.keys, middle) > request.fpr ? too_few : enough) = middle;
-  }
-  return enough;
+  return fewest_blocks(request, probes::kLaneBits);
+}
+
+double counting_blocked_fpr(std::uint64_t keys, std::uint64_t block_count) noexcept {
+  return blocked_fpr(keys, block_count, probes::kLaneCounters);
+}
+
+Result<std::uint64_t> counting_blocked_blocks(const SizeRequest& request) {
+  return fewest_blocks(request, probes::kLaneCounters);
 }
 
 std::uint32_t best_probes(std::uint64_t keys, std::uint64_t cell_count) noexcept {
@@ -177,6 +195,37 @@ Result<BloomSize> bloom_size_for_fields(const SizeRequest& request, std::uint32_
   if (k == 0) {
     // More room than asked for: the best k for the room there is.
     size->k = best_probes(request.keys, size->cell_count);
+  }
+  return size;
+}
+
+double partitioned_fpr(std::uint64_t keys, const PartitionedSize& size) noexcept {
+  const double fill =
+      -std::expm1(static_cast<double>(keys) * std::log1p(-1 / static_cast<double>(size.cells_per_probe)));
+  return std::pow(fill, size.k);
+}
+
+Result<PartitionedSize> partitioned_size(const SizeRequest& request, std::uint32_t k) {
+  if (auto valid = check_request(request); !valid) {
+    return std::unexpected(valid.error());
+  }
+  if (auto valid = check_k(k); !valid) {
+    return std::unexpected(valid.error());
+  }
+  const double usual_k = std::clamp(std::ceil(-std::log2(request.fpr)), 1.0, double{kernel::kMaxProbes});
+  const std::uint32_t probes = k == 0 ? static_cast<std::uint32_t>(usual_k) : k;
+  const double cells = cells_needed(request, probes) / probes;
+  if (!(cells * probes < static_cast<double>(kMaxCounters))) {
+    return std::unexpected(too_large());
+  }
+  PartitionedSize size{.cells_per_probe = static_cast<std::uint64_t>(cells) + 1, .k = probes};
+  // Which of its neighbours is the smallest that does, decides the formula for whole counters.
+  while (size.cells_per_probe > 1 &&
+         partitioned_fpr(request.keys, {.cells_per_probe = size.cells_per_probe - 1, .k = probes}) <= request.fpr) {
+    --size.cells_per_probe;
+  }
+  while (partitioned_fpr(request.keys, size) > request.fpr) {
+    size.cells_per_probe += 1 + size.cells_per_probe / kFineStep;
   }
   return size;
 }

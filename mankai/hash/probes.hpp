@@ -37,6 +37,16 @@ inline constexpr std::uint64_t kRemix = 0x9e3779b97f4a7c15U;
   return static_cast<unsigned>(remixed >> (kFirstPositionShift + kPositionBits * lane)) & (kLaneBits - 1);
 }
 
+/// A block of counters has sixteen of four bits in each lane. The upper four bits of a lane's position choose one, so
+/// that the same fields of the remixed digest, two bits of each cleared, are the bits where the counters begin.
+inline constexpr unsigned kCounterBits = 4;
+inline constexpr unsigned kLaneCounters = kLaneBits / kCounterBits;
+
+/// Returns the lowest bit (0, 4, ... 60) of a key's counter in lane 0 to 7 of its block.
+[[nodiscard]] constexpr unsigned counter_shift(std::uint64_t remixed, unsigned lane) noexcept {
+  return lane_position(remixed, lane) & ~(kCounterBits - 1);
+}
+
 /// The positions of a classic Bloom filter: a multiplicative congruential sequence that starts at the remixed digest,
 /// its high bits scaled to the cell count. Multiplier: [Steele2021], the best of 64 bits by their spectral score.
 /// Source: [Bloom1970] asks for k independent addresses; [Kirsch2006] shows that two derived ones suffice.

@@ -1,0 +1,267 @@
+#include "mankai/filter/counting_bloom.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
+#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/sizing.hpp"
+#include "mankai/hash/probes.hpp"
+#include "mankai/kernel/bloom_ops.hpp"
+#include "mankai/kernel/count_scan.hpp"
+
+namespace mankai {
+namespace {
+
+using Params = CountingBloom::Params;
+
+constexpr std::uint64_t kByteCounters = 2;
+constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
+constexpr std::size_t kSaturatedCells = 0;  // which word of the state
+
+// What the kernels say of a key, 0 or 1, is what the filter says.
+static_assert(static_cast<std::uint8_t>(EraseResult::erased) == 0);
+static_assert(static_cast<std::uint8_t>(EraseResult::absent) == 1);
+
+constexpr std::uint32_t number(CountingLayout layout) noexcept { return static_cast<std::uint32_t>(layout); }
+
+Result<Params> size_for(const CountingBloom::Options& options) {
+  const SizeRequest request{.keys = options.keys, .fpr = options.fpr};
+  if (options.layout == CountingLayout::partitioned) {
+    const auto size = partitioned_size(request, options.k);
+    if (!size) {
+      return std::unexpected(size.error());
+    }
+    return Params{.size = size->cells_per_probe, .k = size->k, .layout = number(CountingLayout::partitioned)};
+  }
+  if (options.k != 0 && options.k != probes::kBlockLanes) {
+    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(options.k) +
+                                                 ", but the blocked layout has 8 counters a key; leave k out, or take "
+                                                 "the partitioned layout");
+  }
+  const auto blocks = counting_blocked_blocks(request);
+  if (!blocks) {
+    return std::unexpected(blocks.error());
+  }
+  return Params{.size = *blocks, .k = probes::kBlockLanes, .layout = number(CountingLayout::blocked)};
+}
+
+std::uint64_t cells_bytes_for(const Params& params) noexcept {
+  if (params.layout == number(CountingLayout::blocked)) {
+    return params.size * kBlockBytes;
+  }
+  return align_up(divide_up(params.size * params.k, kByteCounters), std::uint64_t{kCacheLineBytes});
+}
+
+Result<void> check_shape(const Params& params, std::uint64_t cells_bytes) {
+  if (params.layout > number(CountingLayout::partitioned)) {
+    return fail(ErrorCode::unsupported_version,
+                "layout " + std::to_string(params.layout) + " at offset 76 of a later library: use a newer one");
+  }
+  const bool is_blocked = params.layout == number(CountingLayout::blocked);
+  if (params.k == 0 || params.k > kernel::kMaxProbes || (is_blocked && params.k != probes::kBlockLanes)) {
+    return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 72 does not go with the layout");
+  }
+  // Bounded first: a hostile size must not overflow its way into a match.
+  if (params.size == 0 || params.size > kMaxImageBytes * kByteCounters || cells_bytes_for(params) != cells_bytes) {
+    return fail(ErrorCode::corrupt, std::to_string(params.size) + (is_blocked ? " blocks" : " counters a probe") +
+                                        " at offset 64 do not fill the cells");
+  }
+  return {};
+}
+
+// Counters behind the last would be added to by a merge, and mean nothing.
+Result<void> check_tail(std::span<const std::uint64_t> words, std::uint64_t cell_count) {
+  const std::uint64_t room = words.size() * probes::kLaneCounters;
+  if (kernel::count_nonzero(words.data(), cell_count, room - cell_count) != 0) {
+    return fail(ErrorCode::corrupt,
+                "counters behind the last of " + std::to_string(cell_count) + " cells at offset 64 are not zero");
+  }
+  return {};
+}
+
+const kernel::CountOps& ops_of(CountingLayout layout) noexcept {
+  return layout == CountingLayout::blocked ? kernel::blocked_count_ops() : kernel::partitioned_count_ops();
+}
+
+KeyCount count_of(std::uint32_t smallest) noexcept {
+  return {.value = smallest, .is_saturated = smallest == kernel::kStuckCounter};
+}
+
+}  // namespace
+
+std::string_view name(CountingLayout layout) noexcept {
+  return layout == CountingLayout::blocked ? "blocked" : "partitioned";
+}
+
+CountingBloom::CountingBloom(Image source, const Params& params) noexcept
+    : FlatFilter(std::move(source)),
+      words_(image().words().data()),
+      shape_{.size = params.size, .k = params.k},
+      layout_(static_cast<CountingLayout>(params.layout)),
+      ops_(&ops_of(layout_)) {}
+
+Result<CountingBloom> CountingBloom::create(const Options& options) {
+  const auto params = size_for(options);
+  if (!params) {
+    return std::unexpected(params.error());
+  }
+  auto image = Image::create(kKind,
+                             {.capacity_keys = options.keys,
+                              .fpr_target = options.fpr,
+                              .hash = options.hash,
+                              .cells_bytes = cells_bytes_for(*params),
+                              .slice_tag = options.slice_tag},
+                             options.memory);
+  if (!image) {
+    return std::unexpected(image.error());
+  }
+  image->set_params(*params);
+  return CountingBloom(std::move(*image), *params);
+}
+
+Result<CountingBloom> CountingBloom::from_image(Image source) {
+  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), 1); !valid) {
+    return std::unexpected(valid.error());
+  }
+  const auto params = source.params<Params>();
+  if (auto valid = check_shape(params, source.header().cells_bytes); !valid) {
+    return std::unexpected(valid.error());
+  }
+  CountingBloom filter(std::move(source), params);
+  if (auto valid = check_tail(filter.image().words(), filter.cell_count()); !valid) {
+    return std::unexpected(valid.error());
+  }
+  if (filter.saturated_cells() > filter.cell_count()) {
+    return fail(ErrorCode::corrupt, std::to_string(filter.saturated_cells()) +
+                                        " stuck counters at offset 96 are more than there are counters");
+  }
+  return filter;
+}
+
+void CountingBloom::count_inserted(std::uint64_t keys, std::uint64_t stuck) noexcept {
+  image().add_keys(keys);
+  if (stuck != 0) {
+    image().set_state(kSaturatedCells, saturated_cells() + stuck);
+  }
+}
+
+void CountingBloom::count_erased(std::uint64_t keys) noexcept {
+  image().set_keys_inserted(keys_inserted() - std::min(keys_inserted(), keys));
+}
+
+bool CountingBloom::observe(Digest digest) noexcept {
+  const kernel::Counted counted = ops_->insert_one(words_, shape_, digest);
+  count_inserted(1, counted.stuck);
+  return counted.seen;
+}
+
+KeyCount CountingBloom::estimate(Digest digest) const noexcept {
+  return count_of(ops_->estimate_one(words_, shape_, digest));
+}
+
+EraseResult CountingBloom::erase(Digest digest) noexcept {
+  if (!ops_->erase_one(words_, shape_, digest)) {
+    return EraseResult::absent;
+  }
+  count_erased(1);
+  return EraseResult::erased;
+}
+
+void CountingBloom::insert(std::span<const Digest> digests) noexcept {
+  count_inserted(digests.size(), ops_->insert(words_, shape_, digests.data(), digests.size()));
+}
+
+void CountingBloom::insert(std::span<const std::uint64_t> keys) noexcept {
+  if (const HashSpec spec = hash(); spec.kind == HashKind::xxh3) {
+    count_inserted(keys.size(), ops_->insert_integers(words_, shape_, keys.data(), spec.seed[0], keys.size()));
+    return;
+  }
+  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
+}
+
+void CountingBloom::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
+  MANKAI_ASSERT(digests.size() == seen.size());
+  count_inserted(digests.size(), ops_->observe(words_, shape_, digests.data(), digests.size(), seen.data()));
+}
+
+void CountingBloom::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
+  MANKAI_ASSERT(digests.size() == outcomes.size());
+  ops_->may_contain(words_, shape_, digests.data(), digests.size(), outcomes.data());
+}
+
+void CountingBloom::may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
+  MANKAI_ASSERT(keys.size() == outcomes.size());
+  if (const HashSpec spec = hash(); spec.kind == HashKind::xxh3) {
+    ops_->may_contain_integers(words_, shape_, keys.data(), spec.seed[0], keys.size(), outcomes.data());
+    return;
+  }
+  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+    may_contain(digests, outcomes.subspan(start, digests.size()));
+  });
+}
+
+void CountingBloom::estimate(std::span<const Digest> digests, std::span<KeyCount> counts) const noexcept {
+  MANKAI_ASSERT(digests.size() == counts.size());
+  std::array<std::uint8_t, kHashWindow> smallest;
+  for (std::size_t start = 0; start < digests.size(); start += kHashWindow) {
+    const std::size_t count = std::min(kHashWindow, digests.size() - start);
+    ops_->estimate(words_, shape_, digests.data() + start, count, smallest.data());
+    std::transform(smallest.begin(), smallest.begin() + static_cast<std::ptrdiff_t>(count), counts.data() + start,
+                   count_of);
+  }
+}
+
+void CountingBloom::erase(std::span<const Digest> digests, std::span<EraseResult> results) noexcept {
+  MANKAI_ASSERT(digests.size() == results.size());
+  count_erased(
+      ops_->erase(words_, shape_, digests.data(), digests.size(), reinterpret_cast<std::uint8_t*>(results.data())));
+}
+
+Result<void> CountingBloom::merge(const CountingBloom& other) {
+  if (auto same = check_mergeable(other); !same) {
+    return same;
+  }
+  const std::uint64_t stuck = kernel::merge_counters(words_, other.words_, image().words().size());
+  image().add_keys(other.keys_inserted());
+  image().set_state(kSaturatedCells, stuck);
+  return {};
+}
+
+std::uint64_t CountingBloom::cell_count() const noexcept {
+  return layout_ == CountingLayout::blocked ? shape_.size * probes::kBlockLanes * probes::kLaneCounters
+                                            : shape_.size * shape_.k;
+}
+
+std::uint64_t CountingBloom::cells_per_probe() const noexcept {
+  return layout_ == CountingLayout::blocked ? shape_.size * probes::kLaneCounters : shape_.size;
+}
+
+double CountingBloom::fill_ratio() const noexcept {
+  return static_cast<double>(kernel::count_nonzero(words_, 0, cell_count())) / static_cast<double>(cell_count());
+}
+
+double CountingBloom::keys_estimate() const noexcept {
+  return estimate_keys(fill_ratio(), static_cast<double>(cells_per_probe()), 1);
+}
+
+double CountingBloom::fpr_estimate() const noexcept {
+  if (layout_ == CountingLayout::blocked) {
+    return kernel::mean_counting_block_fpr(words_, shape_.size);
+  }
+  double product = 1;
+  for (std::uint32_t probe = 0; probe < shape_.k; ++probe) {
+    product *= static_cast<double>(kernel::count_nonzero(words_, probe * shape_.size, shape_.size)) /
+               static_cast<double>(shape_.size);
+  }
+  return product;
+}
+
+double CountingBloom::fpr_expected(std::uint64_t keys) const noexcept {
+  return layout_ == CountingLayout::blocked ? counting_blocked_fpr(keys, shape_.size)
+                                            : partitioned_fpr(keys, {.cells_per_probe = shape_.size, .k = shape_.k});
+}
+
+}  // namespace mankai

@@ -1,0 +1,128 @@
+// Batches over blocks of one cache line, a window of keys ahead of memory: included once per instruction set by kernel
+// sources.
+
+// The toggle is Highway's idiom for headers that are compiled once per target.
+#if defined(MANKAI_KERNEL_BLOCK_WINDOW_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef MANKAI_KERNEL_BLOCK_WINDOW_INL_HPP
+#undef MANKAI_KERNEL_BLOCK_WINDOW_INL_HPP
+#else
+#define MANKAI_KERNEL_BLOCK_WINDOW_INL_HPP
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "mankai/hash/probes.hpp"
+#include "mankai/kernel/digest_vectors-inl.hpp"
+#include "mankai/kernel/tuning.hpp"
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace mankai::kernel {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using probes::kBlockLanes;
+
+// What a visit to a key's block found. Kept as a byte, so that a window's answers are turned into bools in one vector
+// pass.
+using Outcome = std::uint8_t;
+
+// Where one window's keys go, prepared before any of its lines is touched, and what was found there.
+template <std::size_t kWindow>
+struct Window {
+  HWY_ALIGN std::uint64_t first_word[kWindow];
+  HWY_ALIGN std::uint64_t remixed[kWindow];
+  HWY_ALIGN Outcome outcomes[kWindow];
+  std::size_t start = 0;
+  std::size_t count = 0;
+
+  template <class Source>
+  HWY_INLINE void prepare(const Source& source, std::uint64_t block_count) {
+    std::size_t i = 0;
+#if MANKAI_VECTOR_DIGESTS
+    // Vectors multiply 32 bits by 32; filters of 256 GB and more take the scalar way.
+    if (block_count <= kVectorRangeLimit) {
+      const DigestTag d;
+      for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+        const DigestVector digests = source.load(d, start + i);
+        hn::Store(hn::ShiftLeft<3>(vector_fastrange(d, digests, block_count)), d, first_word + i);
+        hn::Store(vector_multiply(d, digests, probes::kRemix), d, remixed + i);
+      }
+    }
+#endif
+    for (; i < count; ++i) {
+      const Digest digest = source.at(start + i);
+      first_word[i] = probes::block_index(digest, block_count) * kBlockLanes;
+      remixed[i] = probes::remix(digest);
+    }
+  }
+
+  HWY_INLINE void prefetch(const std::uint64_t* words, std::size_t i) const {
+    __builtin_prefetch(words + first_word[i]);
+  }
+
+  template <class Words, class Touch>
+  HWY_INLINE void visit(Words* words, std::size_t i, const Touch& touch) {
+    outcomes[i] = touch(words + first_word[i], remixed[i]);
+  }
+};
+
+// A pipeline of three stages, a window each: the next one is prepared and its lines fetched while this one is visited;
+// the one before is answered. Reading what was written one stage ago spares the stalls of reading it at once, and
+// fetching one line for each one visited keeps the memory busy without flooding it.
+template <bool kPrefetch, std::size_t kWindow, class Words, class Source, class Touch, class Answer>
+HWY_INLINE void visit_windows(Words* words, std::uint64_t block_count, const Source& source, std::size_t count,
+                              const Touch& touch, const Answer& answer) {
+  Window<kWindow> windows[3];
+  const auto open = [&](Window<kWindow>& window, std::size_t start) HWY_ATTR {
+    window.start = start;
+    window.count = std::min(count - start, kWindow);
+    window.prepare(source, block_count);
+  };
+  Window<kWindow>* next = &windows[0];
+  Window<kWindow>* current = &windows[1];
+  Window<kWindow>* previous = &windows[2];
+  open(*current, 0);
+  for (std::size_t i = 0; kPrefetch && i < current->count; ++i) {
+    current->prefetch(words, i);
+  }
+  while (current->count != 0) {
+    open(*next, current->start + current->count);
+    std::size_t i = 0;
+    for (; kPrefetch && i < next->count; ++i) {
+      next->prefetch(words, i);
+      current->visit(words, i, touch);
+    }
+    for (; i < current->count; ++i) {
+      current->visit(words, i, touch);
+    }
+    answer(previous->start, previous->outcomes, previous->count);
+    Window<kWindow>* const answered = previous;
+    previous = current;
+    current = next;
+    next = answered;
+  }
+  answer(previous->start, previous->outcomes, previous->count);
+}
+
+template <class Words, class Source, class Touch, class Answer>
+HWY_INLINE void visit_all(Words* words, std::uint64_t block_count, const Source& source, std::size_t count,
+                          const Touch& touch, const Answer& answer) {
+  if (block_count * probes::kBlockBits / 8 <= kNearBytes) {
+    visit_windows<false, kNearWindow>(words, block_count, source, count, touch, answer);
+  } else {
+    visit_windows<true, kFarWindow>(words, block_count, source, count, touch, answer);
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace mankai::kernel
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
