@@ -81,9 +81,11 @@ struct Series {
   std::string title;
   std::string x;  ///< names of columns
   std::string y;
-  std::string error{};   ///< the column of standard errors, if there is one
-  bool is_line = false;  ///< lines for formulas, points for measurements
+  std::string error{};     ///< the column of standard errors, if there is one
+  bool is_line = false;    ///< lines for formulas, points for measurements
+  bool is_hollow = false;  ///< rings instead of full points
   std::vector<std::pair<std::string, std::string>> only{};
+  std::optional<std::size_t> colour{};  ///< series with the same number share a colour; each its own unless set
 };
 
 /// A table, and how to draw it. The table is always written, as CSV and in the page; the plot needs gnuplot.
@@ -93,7 +95,7 @@ struct Figure {
   std::string caption;
   Axis x;
   Axis y;
-  std::vector<std::string> columns;
+  std::vector<std::string> columns{};
   std::vector<std::vector<Cell>> rows{};
   std::vector<Series> series{};
 };

@@ -159,11 +159,11 @@ std::string plot_script(const Figure& figure) {
       continue;
     }
     script += fmt::format("$series{} << END\n{}END\n", i, data);
-    const std::string colour = quoted(kColours[i % kColours.size()]);
+    const std::string colour = quoted(kColours.at(series.colour.value_or(i) % kColours.size()));
     const std::string style =
-        series.is_line
-            ? fmt::format("using 1:2 with lines linewidth 2 linecolor rgb {}", colour)
-            : fmt::format("using 1:2:3:4 with yerrorbars pointtype 7 pointsize 0.6 linecolor rgb {}", colour);
+        series.is_line ? fmt::format("using 1:2 with lines linewidth 2 linecolor rgb {}", colour)
+                       : fmt::format("using 1:2:3:4 with yerrorbars pointtype {} pointsize 0.7 linecolor rgb {}",
+                                     series.is_hollow ? 6 : 7, colour);
     plots += fmt::format("{}$series{} {} title {}", plots.empty() ? "plot " : ", ", i, style, quoted(series.title));
   }
   return script + plots + "\n";

@@ -57,10 +57,11 @@ std::string shown(const Claim& claim) {
 }
 
 std::string shown_measured(const Claim& claim) {
+  constexpr double kTwoDigits = 10;
   const Estimate& measured = claim.measured;
-  return with_unit(
-      measured.error > 0 ? fmt::format("{} ± {:.2g}", shown(measured.value), measured.error) : shown(measured.value),
-      claim.unit);
+  const std::string error = measured.error >= kTwoDigits ? shown(std::round(measured.error))
+                                                         : fmt::format("{:.2g}", measured.error);
+  return with_unit(shown(measured.value) + (measured.error > 0 ? " ± " + error : ""), claim.unit);
 }
 
 std::string shown(const Cell& cell) {

@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "lab/basket_gate/gate.hpp"
+#include "lab/basket_gate/parts.hpp"
+
+namespace mankai::lab::basket {
+namespace {
+
+constexpr const char* kPlace = "What we want to do";
+constexpr double kFilled = 0.05;
+// The stub: one connection, first come first served; a query takes 5 ms on average, exponentially distributed. A page
+// takes 10 ms of its own. Simulated time, so that the figures are the same on every machine.
+constexpr double kQueryMs = 5;
+constexpr double kPageMs = 10;
+constexpr double kPagesPerSecond = 150;
+constexpr double kMsPerSecond = 1000;
+constexpr std::uint64_t kBatches = 50;
+
+struct Stub {
+  Estimate load;        // share of the time that the database is busy
+  Estimate latency_ms;  // of a page, queries included
+};
+
+// Whether the next page asks the database.
+using Asks = std::function<bool(Random&)>;
+
+// Pages arrive at random; each asks the database or not. Errors are those of batch means: pages near each other wait
+// for the same queue, batches hardly do.
+Stub simulate(double pages_per_second, std::uint64_t pages, const Asks& asks, Random& random) {
+  std::vector<double> batch_latency;
+  std::vector<double> batch_load;
+  double now = 0;
+  double free_at = 0;
+  for (std::uint64_t batch = 0; batch < kBatches; ++batch) {
+    const double start = now;
+    double latency = 0;
+    double busy = 0;
+    for (std::uint64_t i = 0; i < pages / kBatches; ++i) {
+      now += random.exponential(kMsPerSecond / pages_per_second);
+      latency += kPageMs;
+      if (asks(random)) {
+        const double query = random.exponential(kQueryMs);
+        free_at = std::max(free_at, now) + query;
+        busy += query;
+        latency += free_at - now;
+      }
+    }
+    batch_latency.push_back(latency / static_cast<double>(pages / kBatches));
+    batch_load.push_back(busy / (now - start));
+  }
+  return {.load = mean(batch_load), .latency_ms = mean(batch_latency)};
+}
+
+// The M/M/1 queue: queries arrive at random with rate r, so they wait and run for s / (1 - r s) on average.
+double formula_latency(double pages_per_second, double share_that_asks) {
+  const double load = pages_per_second * share_that_asks * kQueryMs / kMsPerSecond;
+  return kPageMs + share_that_asks * kQueryMs / (1 - load);
+}
+
+// A shopper is new on every page: one of the filled baskets, or a stranger.
+Asks behind(const Gate& gate, std::uint64_t members_seed, std::uint64_t members) {
+  return [&gate, members_seed, members](Random& random) {
+    if (random.chance(kFilled)) {
+      return gate.may_contain({Random(members_seed + random.below(members)).next()});
+    }
+    return gate.may_contain({random.next()});
+  };
+}
+
+Estimate over(const Estimate& estimate, double divisor) {
+  return {.value = estimate.value / divisor, .error = estimate.error / divisor};
+}
+
+void judge_stub(const Stub& before, const Stub& after, double asked, Findings& findings) {
+  const double load = kPagesPerSecond * kQueryMs / kMsPerSecond;
+  findings.judged({.id = "load-before",
+                   .place = kPlace,
+                   .claim = "Every generated page hits the database.",
+                   .formula = "load = 150 pages/s * 5 ms",
+                   .unit = "busy",
+                   .expected = {.value = load},
+                   .measured = before.load});
+  findings.judged({.id = "load-after",
+                   .place = kPlace,
+                   .claim = "Behind the filter the database is hit for yes answers only.",
+                   .formula = "load * (b + (1 - b) f)",
+                   .unit = "busy",
+                   .expected = {.value = load * asked},
+                   .measured = after.load});
+  findings.judged({.id = "latency-before",
+                   .place = kPlace,
+                   .claim = "The query consumes time while the user waits.",
+                   .formula = "10 ms + 5 ms / (1 - load), an M/M/1 queue",
+                   .unit = "ms",
+                   .expected = {.value = formula_latency(kPagesPerSecond, 1)},
+                   .measured = before.latency_ms});
+  findings.judged({.id = "latency-after",
+                   .place = kPlace,
+                   .claim = "The filter takes nearly all of that time away.",
+                   .formula = "10 ms + q * 5 ms / (1 - q * load), q = b + (1 - b) f",
+                   .unit = "ms",
+                   .expected = {.value = formula_latency(kPagesPerSecond, asked)},
+                   .measured = after.latency_ms});
+  Estimate share_of_page =
+      over({.value = before.latency_ms.value - kPageMs, .error = before.latency_ms.error}, before.latency_ms.value);
+  findings.depends({.id = "database-is-the-bottleneck",
+                    .place = kPlace,
+                    .claim = "The database is typically the bottleneck of web applications.",
+                    .formula = "its share of a page's latency, 20 / 30 ms with the stub's stated times",
+                    .expected = {.value = 2.0 / 3},
+                    .measured = share_of_page,
+                    .reason = "On the query's time, the page's own and the load; the stub states all three. What the "
+                              "gate gives does not depend on them: q = 6 % of the queries are left."});
+}
+
+Figure sweep(const Asks& asks, double asked, std::uint64_t pages, Random& random) {
+  Figure figure{.name = "page-latency",
+                .title = "Page latency over the load, before and after",
+                .caption =
+                    "A stub database of 5 ms a query behind pages of 10 ms; lines are the M/M/1 queue's. Without "
+                    "the gate the database is saturated at 200 pages a second.",
+                .x = {.label = "pages a second", .is_logarithmic = true},
+                .y = {.label = "mean page latency, ms"},
+                .columns = {"gate", "pages a second", "formula", "measured", "error", "database load"}};
+  const auto add = [&](const std::string& gate, double rate, double share_that_asks, const Asks& these) {
+    const Stub stub = simulate(rate, pages, these, random);
+    figure.rows.push_back({gate, rate, formula_latency(rate, share_that_asks), stub.latency_ms.value,
+                           stub.latency_ms.error, stub.load.value});
+  };
+  const Asks always = [](Random& /*random*/) { return true; };
+  for (const double rate : {10.0, 20.0, 50.0, 100.0, 150.0, 180.0}) {
+    add("before", rate, 1, always);
+  }
+  for (const double rate : {10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 3000.0}) {
+    add("after", rate, asked, asks);
+  }
+  for (const std::string gate : {"before", "after"}) {
+    const std::size_t colour = gate == "before" ? 1 : 0;
+    figure.series.push_back({.title = gate + ": formula",
+                             .x = "pages a second",
+                             .y = "formula",
+                             .is_line = true,
+                             .only = {{"gate", gate}},
+                             .colour = colour});
+    figure.series.push_back({.title = gate + ": measured",
+                             .x = "pages a second",
+                             .y = "measured",
+                             .error = "error",
+                             .only = {{"gate", gate}},
+                             .colour = colour});
+  }
+  return figure;
+}
+
+// Wall clock, so the machine's.
+Result<void> time_gate(const Context& context, Findings& findings) {
+  constexpr std::uint64_t kAsked = 20'000;
+  std::vector<Gate> gates;
+  for (const BloomAddressing addressing : kAddressings) {
+    auto gate = make_gate({.phase = 10, .addressing = addressing}, context);
+    if (!gate) {
+      return std::unexpected(gate.error());
+    }
+    Random random(context.seed);
+    fill_to(*gate, 0.5, random);
+    gates.push_back(std::move(*gate));
+  }
+  std::uint64_t yes = 0;
+  const auto ask = [&yes, seed = context.seed](const Gate& gate) {
+    Random random(seed);
+    for (std::uint64_t i = 0; i < kAsked; ++i) {
+      yes += static_cast<std::uint64_t>(gate.may_contain({random.next()}));
+    }
+  };
+  const std::array<std::function<void()>, 2> works = {[&] { ask(gates[0]); }, [&] { ask(gates[1]); }};
+  const auto times = nanoseconds_interleaved(context.trials(5, 101), kAsked, works);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    findings.depends({.id = fmt::format("gate-time-{}", name(kAddressings.at(i))),
+                      .place = kPlace,
+                      .claim = fmt::format("Asking the filter costs next to nothing beside a query ({} addressing).",
+                                           shown(kAddressings.at(i))),
+                      .formula = "far below the query's 5 ms = 5 000 000 ns",
+                      .unit = "ns",
+                      .expected = {.value = kQueryMs * 1e6, .relation = Relation::at_most},
+                      .measured = times[i],
+                      .reason = "On the machine; median of rounds that take turns."});
+  }
+  MANKAI_ASSERT(yes > 0);
+  return {};
+}
+
+}  // namespace
+
+Result<void> measure_database(const Context& context, Findings& findings) {
+  constexpr double kRate = 0.01;
+  constexpr std::uint64_t kMembers = 10'000;
+  auto filter = Bloom::create({.keys = kMembers, .fpr = kRate, .hash = {.seed = {context.seed, 0}}});
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  Gate gate(std::move(*filter), context.fault);
+  for (std::uint64_t member = 0; member < kMembers; ++member) {
+    gate.insert({Random(context.seed + member).next()});
+  }
+  Random random(context.seed);
+  const Asks asks = behind(gate, context.seed, kMembers);
+  const double asked = kFilled + (1 - kFilled) * gate.filter().fpr_estimate();
+  const std::uint64_t pages = context.trials(1'000'000, 10'000'000);
+  const Stub before = simulate(kPagesPerSecond, pages, [](Random& /*random*/) { return true; }, random);
+  const Stub after = simulate(kPagesPerSecond, pages, asks, random);
+  judge_stub(before, after, asked, findings);
+  findings.add(sweep(asks, asked, context.trials(50'000, 1'000'000), random));
+  return time_gate(context, findings);
+}
+
+}  // namespace mankai::lab::basket

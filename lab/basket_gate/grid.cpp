@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "lab/basket_gate/gate.hpp"
+#include "lab/basket_gate/parts.hpp"
+#include "mankai/filter/image_format.hpp"
+#include "mankai/hash/probes.hpp"
+
+namespace mankai::lab::basket {
+namespace {
+
+constexpr std::array<double, 3> kSaturations = {0.25, 0.5, 0.75};
+// Counted where so many hits are expected, which puts the error at a tenth of the rate.
+constexpr double kHitsAtLeast = 100;
+// More hits than these say nothing more.
+constexpr double kHitsEnough = 1e4;
+
+struct Point {
+  GateShape shape;
+  double saturation = 0;
+};
+
+struct Measured {
+  Estimate rate;
+  double formula = 0;
+  std::string how;
+};
+
+// The gate's cells, read from its image.
+class Cells {
+ public:
+  explicit Cells(const Bloom& filter) : bytes_(filter.to_bytes()), params_(filter.params()) {}
+
+  // Calls `visit(probe, is_set)` for each of a digest's probes.
+  template <class Visit>
+  void for_each_probe(Digest digest, const Visit& visit) const {
+    probes::FieldSequence fields(digest);
+    probes::CellSequence range(digest);
+    for (std::uint32_t i = 0; i < params_.k; ++i) {
+      visit(i, is_set(params_.field_bits != 0 ? fields.next(params_.field_bits) : range.next(params_.cell_count)));
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_set(std::uint64_t cell) const {
+    constexpr std::uint64_t kByteBits = 8;
+    const auto byte = std::to_integer<unsigned>(bytes_[sizeof(ImageHeader) + cell / kByteBits]);
+    return (byte >> (cell % kByteBits) & 1U) != 0;
+  }
+
+  std::vector<std::byte> bytes_;
+  Bloom::Params params_;
+};
+
+// The product of what each probe hits on its own: for rates that are too small to count.
+Estimate rate_per_probe(const Gate& gate, std::uint64_t trials, Random& random) {
+  const Cells cells(gate.filter());
+  std::vector<std::uint64_t> hits(gate.filter().phase());
+  for (std::uint64_t i = 0; i < trials; ++i) {
+    cells.for_each_probe({random.next()}, [&hits](std::uint32_t probe, bool is_set) {
+      hits[probe] += static_cast<std::uint64_t>(is_set);
+    });
+  }
+  double product = 1;
+  double squares = 0;
+  for (const std::uint64_t count : hits) {
+    const Estimate probe = share(count, trials);
+    product *= probe.value;
+    squares += probe.error * probe.error / (probe.value * probe.value);
+  }
+  return {.value = product, .error = product * std::sqrt(squares)};
+}
+
+Result<Measured> measure_point(const Point& point, const Context& context, Random& random) {
+  auto gate = make_gate(point.shape, context);
+  if (!gate) {
+    return std::unexpected(gate.error());
+  }
+  fill_to(*gate, point.saturation, random);
+  const double formula = gate->filter().fpr_estimate();
+  const auto most = static_cast<double>(context.trials(std::uint64_t{1} << 22, std::uint64_t{1} << 27));
+  const std::uint64_t probed = context.trials(200'000, 4'000'000);
+  if (formula * most < kHitsAtLeast) {
+    return Measured{rate_per_probe(*gate, probed, random), formula, fmt::format("per probe, {} strangers", probed)};
+  }
+  const auto trials = static_cast<std::uint64_t>(std::clamp(kHitsEnough / formula, most / 4, most));
+  return Measured{strangers_let_through(*gate, trials, random), formula, fmt::format("counted, {} strangers", trials)};
+}
+
+Claim claim_of(const Point& point, const Measured& measured) {
+  const std::string_view addressing = name(point.shape.addressing);
+  return {.id = fmt::format("rate-{}-{:.0f}-{}", addressing, 100 * point.saturation, point.shape.phase),
+          .place = "Tuning the Bloom filter, the formula",
+          .claim = fmt::format("With {} of the bits set and phase {}, the chance of a false positive is the saturation "
+                               "to the power of the phase ({} addressing).",
+                               percent(point.saturation), point.shape.phase, shown(point.shape.addressing)),
+          .formula = fmt::format("saturation^phase = {:.2f}^{}", point.saturation, point.shape.phase),
+          .expected = {.value = measured.formula},
+          .measured = measured.rate,
+          .reason = measured.how};
+}
+
+Figure empty_figure() {
+  Figure figure{.name = "saturation-phase",
+                .title = "False positives over saturation and phase",
+                .caption =
+                    "Lines are saturation^phase. Full points: our addressing; rings: the paper's own, fields of "
+                    "one long hash. Counted where at least 100 hits are expected, otherwise the product of what "
+                    "each probe hits on its own.",
+                .x = {.label = "phase"},
+                .y = {.label = "chance of a false positive", .is_logarithmic = true},
+                .columns = {"addressing", "saturation", "phase", "formula", "measured", "error", "how"}};
+  for (std::size_t i = 0; i < kSaturations.size(); ++i) {
+    const std::string saturation = percent(kSaturations.at(i));
+    const auto only = [&saturation](BloomAddressing addressing) {
+      return std::vector<std::pair<std::string, std::string>>{{"addressing", std::string(shown(addressing))},
+                                                              {"saturation", saturation}};
+    };
+    figure.series.push_back({.title = saturation + " set: formula",
+                             .x = "phase",
+                             .y = "formula",
+                             .is_line = true,
+                             .only = only(BloomAddressing::range),
+                             .colour = i});
+    figure.series.push_back({.title = saturation + ": range",
+                             .x = "phase",
+                             .y = "measured",
+                             .error = "error",
+                             .only = only(BloomAddressing::range),
+                             .colour = i});
+    figure.series.push_back({.title = saturation + ": literal",
+                             .x = "phase",
+                             .y = "measured",
+                             .error = "error",
+                             .is_hollow = true,
+                             .only = only(BloomAddressing::fields),
+                             .colour = i});
+  }
+  return figure;
+}
+
+}  // namespace
+
+Result<void> measure_grid(const Context& context, Findings& findings) {
+  Random random(context.seed);
+  Figure figure = empty_figure();
+  for (const BloomAddressing addressing : kAddressings) {
+    for (const double saturation : kSaturations) {
+      for (const std::uint32_t phase : kPhases) {
+        const Point point{.shape = {.phase = phase, .addressing = addressing}, .saturation = saturation};
+        const auto measured = measure_point(point, context, random);
+        if (!measured) {
+          return std::unexpected(measured.error());
+        }
+        findings.judged(claim_of(point, *measured));
+        figure.rows.push_back({std::string(shown(addressing)), percent(saturation), static_cast<double>(phase),
+                               measured->formula, measured->rate.value, measured->rate.error, measured->how});
+      }
+    }
+  }
+  findings.add(std::move(figure));
+  return {};
+}
+
+}  // namespace mankai::lab::basket

@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "lab/basket_gate/gate.hpp"
+#include "lab/basket_gate/parts.hpp"
+
+namespace mankai::lab::basket {
+namespace {
+
+constexpr const char* kScenario = "The Scenario";
+constexpr const char* kBloomsWay = "Bloom's way";
+constexpr double kExceptionShare = 0.1;
+constexpr std::uint32_t kPhase = 6;
+
+using Breaks = std::vector<std::size_t>;
+
+bool is_vowel(char letter) { return std::string_view("aeiou").contains(letter); }
+
+// The simple rule: between two consonants that stand between vowels.
+Breaks breaks_by_rule(std::string_view word) {
+  Breaks breaks;
+  for (std::size_t i = 1; i + 2 < word.size(); ++i) {
+    if (is_vowel(word[i - 1]) && !is_vowel(word[i]) && !is_vowel(word[i + 1]) && is_vowel(word[i + 2])) {
+      breaks.push_back(i + 1);
+    }
+  }
+  return breaks;
+}
+
+std::string random_word(Random& random) {
+  constexpr std::string_view kConsonants = "bcdfghjklmnprstvwz";
+  constexpr std::string_view kVowels = "aeiou";
+  std::string word;
+  const auto add = [&](std::string_view letters) { word += letters[random.below(letters.size())]; };
+  const std::uint64_t syllables = 3 + random.below(3);
+  for (std::uint64_t i = 0; i < syllables; ++i) {
+    add(kConsonants);
+    add(kVowels);
+    if (i + 1 < syllables && (i == 0 || random.chance(0.5))) {
+      add(kConsonants);  // closes the syllable, so that the rule finds a break
+    }
+  }
+  return word;
+}
+
+struct Language {
+  std::vector<std::string> words;                        // all different
+  std::unordered_map<std::string, Breaks> dictionary{};  // the exceptions: on slow storage
+};
+
+// A word is an exception when its first break is not where the rule puts it. Exactly every tenth one is.
+Language make_language(std::size_t count, Random& random) {
+  Language language;
+  std::unordered_set<std::string> known;
+  while (language.words.size() < count) {
+    std::string word = random_word(random);
+    if (!known.insert(word).second) {
+      continue;
+    }
+    if (language.words.size() % static_cast<std::size_t>(1 / kExceptionShare) == 0) {
+      Breaks breaks = breaks_by_rule(word);
+      breaks.erase(breaks.begin());
+      language.dictionary[word] = std::move(breaks);
+    }
+    language.words.push_back(std::move(word));
+  }
+  return language;
+}
+
+struct Text {
+  std::uint64_t words = 0;
+  std::uint64_t accesses = 0;
+  std::uint64_t wasted = 0;
+  std::uint64_t wrong = 0;
+};
+
+// Hyphenates every word once: by rule where the gate knows it for no exception, else by the dictionary.
+Text hyphenate(const Language& language, const Gate& gate) {
+  Text text;
+  const Hasher hasher = gate.filter().hasher();
+  for (const std::string& word : language.words) {
+    const auto entry = language.dictionary.find(word);
+    const bool is_exception = entry != language.dictionary.end();
+    const bool asks = gate.may_contain(hasher(std::string_view(word)));
+    const Breaks truth = is_exception ? entry->second : breaks_by_rule(word);
+    const Breaks answer = asks && is_exception ? entry->second : breaks_by_rule(word);
+    ++text.words;
+    text.accesses += static_cast<std::uint64_t>(asks);
+    text.wasted += static_cast<std::uint64_t>(asks && !is_exception);
+    text.wrong += static_cast<std::uint64_t>(answer != truth);
+  }
+  return text;
+}
+
+Result<Gate> gate_of(const Language& language, std::uint32_t phase, const Context& context) {
+  auto filter = Bloom::create({.keys = language.dictionary.size(),
+                               .fpr = std::exp2(-static_cast<double>(phase)),
+                               .k = phase,
+                               .hash = {.seed = {context.seed, 0}}});
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  Gate gate(std::move(*filter), context.fault);
+  for (const auto& [word, breaks] : language.dictionary) {
+    gate.insert(gate.filter().hasher()(std::string_view(word)));
+  }
+  return gate;
+}
+
+double list_bytes(const Language& language) {
+  std::size_t bytes = 0;
+  for (const auto& [word, breaks] : language.dictionary) {
+    bytes += word.size() + breaks.size() + 1;  // the word with hyphens in it, and its end
+  }
+  return static_cast<double>(bytes);
+}
+
+void judge_text(const Text& text, const Gate& gate, const Language& language, Findings& findings) {
+  const double rate = gate.filter().fpr_estimate();
+  const double asked = kExceptionShare + (1 - kExceptionShare) * rate;
+  const auto regular = text.words - language.dictionary.size();
+  const Estimate wasted = share(text.wasted, regular);
+  const Estimate accesses{.value = static_cast<double>(text.accesses) / static_cast<double>(text.words),
+                          .error = (1 - kExceptionShare) * wasted.error};
+  findings.judged(
+      {.id = "never-a-wrong-hyphen",
+       .place = kBloomsWay,
+       .claim = "The exception list catches every word that the simple rule would get wrong: errors of the "
+                "filter cost accesses, never a wrong hyphenation.",
+       .formula = "no false negatives, so wrong hyphenations = 0",
+       .unit = "words",
+       .expected = {.value = 0},
+       .measured = {.value = static_cast<double>(text.wrong)},
+       .reason = fmt::format("{} words, each once, {} of them exceptions.", text.words, language.dictionary.size())});
+  findings.judged({.id = "simple-words-that-ask",
+                   .place = kBloomsWay,
+                   .claim = "A word that is simply solvable is looked up only by a false positive.",
+                   .formula = "saturation^6",
+                   .expected = {.value = rate},
+                   .measured = wasted});
+  findings.judged({.id = "dictionary-accesses",
+                   .place = kBloomsWay,
+                   .claim = "A majority of words, 90 %, is solved by the rule; the others take a dictionary access.",
+                   .formula = "0.1 + 0.9 f",
+                   .expected = {.value = asked},
+                   .measured = accesses});
+  findings.judged({.id = "faster-than-slow-storage",
+                   .place = kBloomsWay,
+                   .claim = "It is faster than looking every word up in slow storage.",
+                   .formula = "1 / (0.1 + 0.9 f) times fewer accesses",
+                   .unit = "times",
+                   .expected = {.value = 1 / asked},
+                   .measured = quotient({.value = 1}, accesses),
+                   .reason = "In accesses, which is what the time was spent on; core memory counts nothing."});
+}
+
+Result<void> measure_words(const Context& context, Findings& findings) {
+  Random random(context.seed);
+  const Language language = make_language(context.trials(60'000, 400'000), random);
+  Figure figure{.name = "hyphenation",
+                .title = "Dictionary accesses over the size of the filter",
+                .caption =
+                    "A synthetic language in which every tenth word is an exception. Without a filter every "
+                    "word is looked up; with a perfect one a tenth of them.",
+                .x = {.label = "bits of filter per exception"},
+                .y = {.label = "accesses a word"},
+                .columns = {"phase", "bits per exception", "formula", "measured", "error", "wrong hyphenations"}};
+  for (std::uint32_t phase = 1; phase <= 10; ++phase) {
+    const auto gate = gate_of(language, phase, context);
+    if (!gate) {
+      return std::unexpected(gate.error());
+    }
+    const Text text = hyphenate(language, *gate);
+    const double bits =
+        static_cast<double>(gate->filter().cell_count()) / static_cast<double>(language.dictionary.size());
+    figure.rows.push_back({static_cast<double>(phase), bits,
+                           kExceptionShare + (1 - kExceptionShare) * gate->filter().fpr_estimate(),
+                           static_cast<double>(text.accesses) / static_cast<double>(text.words),
+                           (1 - kExceptionShare) * share(text.wasted, text.words - language.dictionary.size()).error,
+                           static_cast<double>(text.wrong)});
+    if (phase == kPhase) {
+      judge_text(text, *gate, language, findings);
+      findings.judged(
+          {.id = "less-space",
+           .place = kBloomsWay,
+           .claim = "It takes less space than a one-to-one table.",
+           .formula = "bits of the filter / bits of the list of exceptions; phase / ln 2 = 8.66 bits each",
+           .expected = {.value = 1, .relation = Relation::at_most},
+           .measured = {.value = static_cast<double>(gate->filter().cell_count()) / (8 * list_bytes(language))},
+           .reason = "In fast memory; the list itself stays on slow storage."});
+    }
+  }
+  figure.series = {{.title = "0.1 + 0.9 f", .x = "bits per exception", .y = "formula", .is_line = true},
+                   {.title = "measured", .x = "bits per exception", .y = "measured", .error = "error"}};
+  findings.add(std::move(figure));
+  return {};
+}
+
+// An array with a bit for each shopper, the shopper's number being the index.
+void measure_bit_array(const Context& context, Findings& findings) {
+  constexpr std::size_t kShoppers = std::size_t{1} << 20;
+  constexpr double kFilled = 0.05;
+  Random random(context.seed);
+  std::vector<bool> bits(kShoppers);
+  std::unordered_set<std::size_t> filled;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kFilled * kShoppers); ++i) {
+    const auto shopper = static_cast<std::size_t>(random.below(kShoppers));
+    filled.insert(shopper);
+    bits[shopper] = true;
+  }
+  std::uint64_t wrong = 0;
+  for (std::size_t shopper = 0; shopper < kShoppers; ++shopper) {
+    wrong += static_cast<std::uint64_t>(bits[shopper] != filled.contains(shopper));
+  }
+  findings.judged({.id = "bit-array-is-exact",
+                   .place = kScenario,
+                   .claim = "An array with one bit for each element answers with 100 % accuracy.",
+                   .formula = "wrong answers = 0",
+                   .unit = "answers",
+                   .expected = {.value = 0},
+                   .measured = {.value = static_cast<double>(wrong)}});
+  const double bits_per_basket = static_cast<double>(kShoppers) / static_cast<double>(filled.size());
+  const double filter_bits = -std::log2(0.01) / std::numbers::ln2;
+  findings.depends({.id = "bit-array-needs-an-index",
+                    .place = kScenario,
+                    .claim = "A bit array suits data that is itself an array, and other data does not fit it.",
+                    .formula = "bits a filled basket: 1 / (share filled) in an array, log2(1/f) / ln 2 = 9.59 in a "
+                               "filter at 1 %",
+                    .unit = "bits",
+                    .expected = {.value = filter_bits, .relation = Relation::at_least},
+                    .measured = {.value = bits_per_basket},
+                    .reason = "On the keys: with shoppers numbered from 0 and more than a tenth of the baskets filled "
+                              "the array is smaller and exact; a cookie of 128 bits would need 2^128 bits."});
+}
+
+}  // namespace
+
+Result<void> measure_hyphenation(const Context& context, Findings& findings) {
+  measure_bit_array(context, findings);
+  return measure_words(context, findings);
+}
+
+}  // namespace mankai::lab::basket
