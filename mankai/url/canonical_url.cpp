@@ -157,7 +157,7 @@ Result<void> take_scheme(std::string_view& rest, std::string& text) {
   return {};
 }
 
-// Appends the path: "." and ".." resolved, runs of slashes made one, at least "/".
+// Appends the path: first "." and ".." resolved, then runs of slashes made one, at least "/".
 void append_path(std::string_view path, std::string& text) {
   const std::size_t root = text.size();
   bool is_directory = true;
@@ -165,17 +165,20 @@ void append_path(std::string_view path, std::string& text) {
     path.remove_prefix(1);  // the slash
     const std::string_view segment = path.substr(0, path.find('/'));
     path.remove_prefix(segment.size());
-    is_directory = segment.empty() || segment == "." || segment == "..";
-    if (segment == ".." && text.size() > root) {
-      text.resize(text.rfind('/'));
-    } else if (!is_directory) {
+    is_directory = segment == "." || segment == "..";
+    if (!is_directory) {
       text += '/';
       append_escaped(segment, text);
+    } else if (segment == ".." && text.size() > root) {
+      text.resize(text.rfind('/'));
     }
   }
   if (is_directory) {
     text += '/';
   }
+  const auto is_run = [](char before, char byte) { return before == '/' && byte == '/'; };
+  const auto begin = text.begin() + static_cast<std::ptrdiff_t>(root);
+  text.erase(std::unique(begin, text.end(), is_run), text.end());
 }
 
 }  // namespace
