@@ -1,9 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <span>
 #include <string>
@@ -12,15 +15,23 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/filter/filter_base.hpp"
+#include "mankai/filter/growth.hpp"
+#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/sizing.hpp"
 #include "mankai/filter/slice_list.hpp"
 #include "mankai/filter/sliced_image.hpp"
 
 namespace mankai {
 
+/// Keys asked slice by slice in one go: enough that the kernels' own windows overlap (1024 take 4 % longer at 5e6
+/// keys), few enough that digests and answers stay in the near caches.
+inline constexpr std::size_t kSliceWindow = 4096;
+
 /// What the kinds that grow share: an outer header, slices that are filters of their own, and the bytes of both.
 ///
-/// `Derived` has `kKind`, `check_slice(const Slice&)` and a constructor from this class. The header's capacity is that
-/// of the first slice, its rate that of the whole filter.
+/// `Derived` has `kKind`, `growth()`, `check_header(outer)` and `check_slice(outer, slice, index)` for what it alone
+/// knows of their fields, and takes over our constructor. The header's capacity is that of the first slice, its rate
+/// that of the filter.
 ///
 /// Threads: any number of readers beside one writer; a slice is published when it is complete. `seal`, `clear`, `merge`
 ///          and moving need the filter alone.
@@ -29,10 +40,11 @@ class GrowingFilter {
  public:
   using Slice = SliceFilter;
 
-  /// Copies an image. Errors: corrupt, unsupported_version, out_of_space; nothing is allocated before all is checked.
+  /// Copies an image. Errors: corrupt, unsupported_version, out_of_space; nothing is allocated before the header and
+  /// all checksums have been believed.
   [[nodiscard]] static Result<Derived> from_bytes(std::span<const std::byte> bytes, Trust trust = Trust::checked,
                                                   const Memory& memory = system_memory()) {
-    if (auto checked = check_sliced(bytes, trust); !checked) {
+    if (auto checked = check(bytes, trust); !checked) {
       return std::unexpected(checked.error());
     }
     auto region = Region::allocate(memory, bytes.size());
@@ -45,10 +57,34 @@ class GrowingFilter {
   /// Takes over a Region that holds an image, such as a mapped file, without copying; later slices come from `memory`.
   /// Errors: as from_bytes, and invalid_argument when the bytes are not aligned to 64.
   [[nodiscard]] static Result<Derived> from_region(Region region, Trust trust, const Memory& memory = system_memory()) {
-    if (auto checked = check_sliced(region.bytes(), trust); !checked) {
+    if (auto checked = check(region.bytes(), trust); !checked) {
       return std::unexpected(checked.error());
     }
     return take_apart(std::move(region), memory);
+  }
+
+  /// Returns whether the key may be in: always true if it is. The newest slice is asked first.
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept {
+    for (std::size_t i = slice_count(); i-- > 0;) {
+      if (slices_[i].may_contain(digest)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  /// Batches: slice after slice. Shape: digests[c] or keys[c], outcomes[c]; may be empty; must not overlap.
+  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
+    MANKAI_ASSERT(digests.size() == outcomes.size());
+    for (std::size_t start = 0; start < digests.size(); start += kSliceWindow) {
+      const std::size_t count = std::min(kSliceWindow, digests.size() - start);
+      ask_slices(slice_count(), digests.subspan(start, count), outcomes.subspan(start, count));
+    }
+  }
+  void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
+    MANKAI_ASSERT(keys.size() == outcomes.size());
+    for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+      may_contain(digests, outcomes.subspan(start, digests.size()));
+    });
   }
 
   /// The hash that turns keys into this filter's digests; all slices share it.
@@ -95,19 +131,19 @@ class GrowingFilter {
   }
   /// A copy of the image.
   [[nodiscard]] std::vector<std::byte> to_bytes() const {
-    std::vector<std::vector<std::byte>> copies;
+    std::vector<std::byte> out(image_bytes());
     std::vector<std::span<const std::byte>> sealed;
+    std::size_t offset = sizeof(ImageHeader);
     for (std::size_t i = 0; i < slice_count(); ++i) {
-      copies.push_back(slices_[i].to_bytes());
-      sealed.emplace_back(copies.back());
+      const auto place = std::span(out).subspan(offset, slices_[i].image_bytes());
+      slices_[i].to_bytes(place);
+      sealed.emplace_back(place);
+      offset += static_cast<std::size_t>(slice_bytes(place.size()));
     }
-    ImageHeader copy = header();
-    copy.keys_inserted = keys_inserted();
-    std::vector<std::byte> out;
-    out.reserve(image_bytes());
-    for (const auto part : sliced_parts(copy, sealed)) {
-      out.insert(out.end(), part.begin(), part.end());
-    }
+    ImageHeader outer = header();
+    outer.keys_inserted = keys_inserted();
+    seal_outer(outer, sealed);
+    std::memcpy(out.data(), &outer, sizeof(outer));
     return out;
   }
   /// Checks the cells of a filter opened with Trust::fast, before anything is inserted. Errors: corrupt.
@@ -159,6 +195,53 @@ class GrowingFilter {
         slices_(std::move(parts.slices)),
         memory_(parts.memory) {}
 
+  /// Asks the first `count` slices, at least one, the newest of them first. Shape: at most kSliceWindow.
+  void ask_slices(std::size_t count, std::span<const Digest> digests, std::span<bool> any) const noexcept {
+    slices_[--count].may_contain(digests, any);
+    std::array<bool, kSliceWindow> answers;
+    while (count-- > 0) {
+      slices_[count].may_contain(digests, std::span(answers).first(digests.size()));
+      std::transform(any.begin(), any.end(), answers.begin(), any.begin(), [](bool a, bool b) { return a | b; });
+    }
+  }
+
+  /// Opens the slice that `make` returns. Returns false where there can be none, so that the newest takes the rest.
+  /// Errors: std::bad_alloc, which leaves the filter as it was.
+  template <class Make>
+  bool grow(const Make& make) {
+    if (slice_count() == kMaxSlices) {
+      return false;
+    }
+    slices_.reserve(slice_count() + 1);
+    Result<Slice> slice = make();
+    if (slice) {
+      slices_.append(std::move(*slice));
+    } else if (slice.error().code == ErrorCode::out_of_space) {
+      throw std::bad_alloc();
+    }
+    return slice.has_value();  // else too large to address
+  }
+
+  /// Copies slices of another filter. Errors: out_of_space.
+  [[nodiscard]] Result<Slice> copy_of(const Slice& slice) const {
+    auto region = Region::allocate(memory_, slice.image_bytes());
+    if (!region) {
+      return std::unexpected(region.error());
+    }
+    slice.to_bytes(region->bytes());
+    auto image = Image::adopt(std::move(*region), Trust::fast);
+    return image ? Slice::from_image(std::move(*image)) : std::unexpected(image.error());
+  }
+  /// Makes room for more slices. Errors: invalid_argument when there would be too many.
+  [[nodiscard]] Result<void> reserve_slices(std::size_t more) {
+    if (slice_count() + more > kMaxSlices) {
+      return fail(ErrorCode::invalid_argument, "the filters have more than " + std::to_string(kMaxSlices) +
+                                                   " slices together; create one with more keys and add them there");
+    }
+    slices_.reserve(slice_count() + more);
+    return {};
+  }
+
   /// Errors: out_of_space.
   [[nodiscard]] static Result<Parts> make_parts(const ImageHeader& header, Slice first, const Memory& memory) {
     auto parts = make_empty_parts(header, memory);
@@ -186,6 +269,20 @@ class GrowingFilter {
   [[nodiscard]] const SliceList<Slice>& slices() const noexcept { return slices_; }
   [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
 
+  /// Checks what every growing kind's header has. Errors: corrupt.
+  [[nodiscard]] static Result<void> check_growing(const ImageHeader& outer, const Growth& growth) {
+    if (auto valid = check_growth(growth); !valid) {
+      return fail(ErrorCode::corrupt, valid.error().detail + " (offset 64)");
+    }
+    if (!check_request({.keys = outer.capacity_keys, .fpr = std::bit_cast<double>(outer.fpr_target_bits)})) {
+      return fail(ErrorCode::corrupt, "capacity at offset 40 or rate at offset 48 is impossible");
+    }
+    if (outer.slice_tag != 0 || outer.kind_params[2] != 0 || outer.kind_state[2] != 0) {
+      return fail(ErrorCode::corrupt, "reserved bytes before offset 120 are not zero");
+    }
+    return {};
+  }
+
   /// Growing filters merge when a key has the same digest in both. Errors: invalid_argument with what differs.
   [[nodiscard]] Result<void> check_same_hash(const GrowingFilter& other) const {
     if (hash() != other.hash()) {
@@ -210,16 +307,23 @@ class GrowingFilter {
     return Parts{.header = std::move(*region), .backing = {}, .slices = {}, .memory = memory};
   }
 
-  static Result<Derived> take_apart(Region region, const Memory& memory) {
+  static Result<void> check(std::span<const std::byte> bytes, Trust trust) {
+    if (auto checked = check_sliced(bytes, trust); !checked) {
+      return checked;
+    }
     ImageHeader outer;
-    std::memcpy(&outer, region.bytes().data(), sizeof(outer));
+    std::memcpy(&outer, bytes.data(), sizeof(outer));
     if (outer.kind != Derived::kKind) {
       return fail(ErrorCode::corrupt, "image of kind " + std::to_string(outer.kind) + " at offset 10, not " +
                                           std::to_string(Derived::kKind));
     }
-    if (auto valid = Derived::check_header(outer); !valid) {
-      return std::unexpected(valid.error());
-    }
+    return Derived::check_header(outer);
+  }
+
+  // The bytes have been checked.
+  static Result<Derived> take_apart(Region region, const Memory& memory) {
+    ImageHeader outer;
+    std::memcpy(&outer, region.bytes().data(), sizeof(outer));
     auto images = slices_in(region.bytes());
     if (!images) {
       return std::unexpected(images.error());
@@ -229,7 +333,7 @@ class GrowingFilter {
       return std::unexpected(parts.error());
     }
     for (std::size_t i = 0; i < images->size(); ++i) {
-      auto slice = open_slice(std::move((*images)[i]), outer);
+      auto slice = open_slice(std::move((*images)[i]), outer, i);
       if (!slice) {
         return std::unexpected(slice.error().within("slice " + std::to_string(i)));
       }
@@ -239,19 +343,26 @@ class GrowingFilter {
     return Derived(std::move(*parts));
   }
 
-  static Result<Slice> open_slice(Image image, const ImageHeader& outer) {
+  static Result<Slice> open_slice(Image image, const ImageHeader& outer, std::size_t index) {
     const HashSpec expected{.kind = static_cast<HashKind>(outer.hash_kind), .seed = outer.seed};
     if (image.hash() != expected) {
       return fail(ErrorCode::corrupt, "its seed at offset 24 is not the filter's");
     }
-    return Slice::from_image(std::move(image));
+    auto slice = Slice::from_image(std::move(image));
+    if (!slice) {
+      return slice;
+    }
+    if (auto valid = Derived::check_slice(outer, *slice, index); !valid) {
+      return std::unexpected(valid.error());
+    }
+    return slice;
   }
 
   template <class Value>
   [[nodiscard]] std::uint64_t sum(const Value& value) const noexcept {
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < slice_count(); ++i) {
-      total += value(slices_[i]);
+      total = std::min(total + value(slices_[i]), kMaxKeysInserted);  // hostile counts do not overflow
     }
     return total;
   }

@@ -40,13 +40,7 @@ std::span<const std::byte> cells_of(std::span<const std::byte> image) noexcept {
   return image.subspan(sizeof(ImageHeader), static_cast<std::size_t>(header.cells_bytes));
 }
 
-// What never changes in a filter's life: who it is. A trailer made for another filter's cells does not fit it.
-std::uint64_t identity(ImageHeader header) noexcept {
-  header.flags = 0;
-  header.keys_inserted = 0;
-  return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(ImageHeader, kind_state)));
-}
-
+// A trailer made for another filter's cells does not fit this one.
 std::uint64_t trailer_checksum(const ImageHeader& header, std::span<const std::byte> trailer) noexcept {
   return checksum(trailer.first(trailer.size() - kChecksumBytes), identity(header));
 }
@@ -193,6 +187,12 @@ void seal_header(ImageHeader& header) noexcept {
   // Only counts that came from outside get so far; what is written must be readable.
   header.keys_inserted = std::min(header.keys_inserted, kMaxKeysInserted);
   header.checksum = header_checksum(header);
+}
+
+std::uint64_t identity(ImageHeader header) noexcept {
+  header.flags = 0;
+  header.keys_inserted = 0;
+  return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(ImageHeader, kind_state)));
 }
 
 Result<void> check_image(std::span<const std::byte> bytes, Trust trust) { return check(bytes, trust); }

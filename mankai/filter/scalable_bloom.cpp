@@ -11,12 +11,6 @@
 namespace mankai {
 namespace {
 
-/// Keys asked slice by slice in one go: enough that the kernels' own windows overlap (1024 take 4 % longer at 5e6
-/// keys), few enough that digests and answers stay in the near caches.
-constexpr std::size_t kWindow = 4096;
-constexpr double kMinSliceFpr = 1e-8;
-constexpr std::uint64_t kMaxSliceKeys = std::uint64_t{1} << 48;
-
 Result<BlockedBloom> make_slice(const ScalableBloom::Options& options, std::uint64_t generation) {
   return BlockedBloom::create({.keys = slice_keys(options.keys, options.growth, generation),
                                .fpr = slice_fpr(options.fpr, options.growth, generation),
@@ -52,13 +46,13 @@ class Unknown {
     count_ = kept;
   }
 
-  std::array<Digest, kWindow> digests_;
-  std::array<std::uint16_t, kWindow> places_;
+  std::array<Digest, kSliceWindow> digests_;
+  std::array<std::uint16_t, kSliceWindow> places_;
   std::size_t count_;
 };
 
 void ask(const BlockedBloom& slice, Unknown& unknown, bool* seen) noexcept {
-  std::array<bool, kWindow> answers;
+  std::array<bool, kSliceWindow> answers;
   const auto asked = std::span(answers).first(unknown.digests().size());
   slice.may_contain(unknown.digests(), asked);
   unknown.drop_known(asked, seen);
@@ -69,40 +63,13 @@ bool have_room_together(const BlockedBloom& a, const BlockedBloom& b) noexcept {
          a.keys_inserted() + b.keys_inserted() <= a.capacity_keys();
 }
 
+Growth growth_of(const ScalableBloom::Params& params) noexcept {
+  return {.factor = params.growth_factor,
+          .tightening = std::bit_cast<double>(params.tightening_bits),
+          .bound = static_cast<FprBound>(params.bound)};
+}
+
 }  // namespace
-
-std::string_view name(FprBound bound) noexcept { return bound == FprBound::total ? "total" : "first"; }
-
-Result<void> check_growth(const Growth& growth) {
-  if (growth.factor == 0 || growth.factor > Growth::kMaxFactor) {
-    return fail(ErrorCode::invalid_argument, "a growth of " + std::to_string(growth.factor) +
-                                                 " is impossible: give a factor from 1 to " +
-                                                 std::to_string(Growth::kMaxFactor) + ", such as 2");
-  }
-  if (!(growth.tightening > 0 && growth.tightening < 1)) {
-    return fail(ErrorCode::invalid_argument, "a tightening of " + std::to_string(growth.tightening) +
-                                                 " is impossible: give a ratio between 0 and 1, such as 0.5");
-  }
-  return {};
-}
-
-std::uint64_t slice_keys(std::uint64_t initial_keys, const Growth& growth, std::uint64_t generation) noexcept {
-  const double keys =
-      static_cast<double>(initial_keys) * std::pow(static_cast<double>(growth.factor), static_cast<double>(generation));
-  if (!(keys < static_cast<double>(kMaxSliceKeys))) {
-    return kMaxSliceKeys;
-  }
-  std::uint64_t exact = initial_keys;
-  for (std::uint64_t i = 0; i < generation && growth.factor > 1; ++i) {
-    exact *= growth.factor;
-  }
-  return exact;
-}
-
-double slice_fpr(double fpr_target, const Growth& growth, std::uint64_t generation) noexcept {
-  const double first = growth.bound == FprBound::total ? fpr_target * (1 - growth.tightening) : fpr_target;
-  return std::max(first * std::pow(growth.tightening, static_cast<double>(generation)), std::min(first, kMinSliceFpr));
-}
 
 Result<ScalableBloom> ScalableBloom::create(const Options& options) {
   if (auto valid = check_request({.keys = options.keys, .fpr = options.fpr}); !valid) {
@@ -133,50 +100,29 @@ Result<ScalableBloom> ScalableBloom::create_like(const Memory& memory) const {
 Result<void> ScalableBloom::check_header(const ImageHeader& header) {
   Params params;
   std::memcpy(&params, header.kind_params.data(), sizeof(params));
-  if (params.bound > static_cast<std::uint32_t>(FprBound::first) || header.kind_params[2] != 0 ||
-      header.slice_tag != 0 || header.kind_state[1] != 0 || header.kind_state[2] != 0) {
-    return fail(ErrorCode::corrupt, "bound or reserved bytes from offset 76 on are not what a scalable-bloom has");
+  if (params.bound > static_cast<std::uint32_t>(FprBound::first)) {
+    return fail(ErrorCode::unsupported_version,
+                "bound " + std::to_string(params.bound) + " at offset 76 of a later library: use a newer one");
   }
-  const Growth growth{.factor = params.growth_factor, .tightening = std::bit_cast<double>(params.tightening_bits)};
-  if (auto valid = check_growth(growth); !valid) {
-    return fail(ErrorCode::corrupt, valid.error().detail + " (offset 64)");
-  }
-  const double fpr = std::bit_cast<double>(header.fpr_target_bits);
-  if (!check_request({.keys = header.capacity_keys, .fpr = fpr})) {
-    return fail(ErrorCode::corrupt, "capacity at offset 40 or rate at offset 48 is impossible");
+  return check_growing(header, growth_of(params));
+}
+
+Result<void> ScalableBloom::check_slice(const ImageHeader& outer, const BlockedBloom& slice, std::size_t index) {
+  Params params;
+  std::memcpy(&params, outer.kind_params.data(), sizeof(params));
+  const std::uint64_t generation = slice.slice_tag();
+  if (generation >= kMaxSlices || (index == 0 && generation != 0) ||
+      slice.capacity_keys() != slice_keys(outer.capacity_keys, growth_of(params), generation)) {
+    return fail(ErrorCode::corrupt, "a slice for " + std::to_string(slice.capacity_keys()) +
+                                        " keys at offset 40 is not what generation " + std::to_string(generation) +
+                                        " at offset 88 has");
   }
   return {};
 }
 
-Growth ScalableBloom::growth() const noexcept {
-  const Params stored = params();
-  return {.factor = stored.growth_factor,
-          .tightening = std::bit_cast<double>(stored.tightening_bits),
-          .bound = static_cast<FprBound>(stored.bound)};
-}
-
-bool ScalableBloom::may_contain(Digest digest) const noexcept {
-  for (std::size_t i = slice_count(); i-- > 0;) {
-    if (slices()[i].may_contain(digest)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool ScalableBloom::is_in_older_slices(Digest digest) const noexcept {
-  for (std::size_t i = slice_count() - 1; i-- > 0;) {
-    if (slices()[i].may_contain(digest)) {
-      return true;
-    }
-  }
-  return false;
-}
+Growth ScalableBloom::growth() const noexcept { return growth_of(params()); }
 
 bool ScalableBloom::observe(Digest digest) {
-  if (!slices().back().is_full()) {
-    return is_in_older_slices(digest) || slices().back().observe(digest);
-  }
   if (may_contain(digest)) {
     return true;
   }
@@ -186,25 +132,16 @@ bool ScalableBloom::observe(Digest digest) {
 
 // Returns how many keys the newest slice takes; opens a new one where that would be none.
 std::size_t ScalableBloom::make_room() {
-  const BlockedBloom& newest = slices().back();
-  if (!newest.is_full()) {
-    return static_cast<std::size_t>(newest.capacity_keys() - newest.keys_inserted());
-  }
-  constexpr std::size_t kNoLimit = ~std::size_t{0};
-  if (slice_count() == kMaxSlices) {
-    return kNoLimit;
+  const auto room_in = [](const BlockedBloom& slice) {
+    return static_cast<std::size_t>(slice.capacity_keys() - slice.keys_inserted());
+  };
+  if (!slices().back().is_full()) {
+    return room_in(slices().back());
   }
   const Options options{
       .keys = initial_keys(), .fpr = fpr_target(), .growth = growth(), .hash = hash(), .memory = memory()};
-  auto slice = make_slice(options, newest.slice_tag() + 1);
-  if (slice) {
-    slices().append(std::move(*slice));
-    return static_cast<std::size_t>(slices().back().capacity_keys());
-  }
-  if (slice.error().code == ErrorCode::out_of_space) {
-    throw std::bad_alloc();
-  }
-  return kNoLimit;  // too large to address: the newest one takes the rest
+  const bool has_grown = grow([&] { return make_slice(options, slices().back().slice_tag() + 1); });
+  return has_grown ? room_in(slices().back()) : ~std::size_t{0};
 }
 
 void ScalableBloom::observe_window(std::span<const Digest> digests, bool* seen) {
@@ -212,7 +149,7 @@ void ScalableBloom::observe_window(std::span<const Digest> digests, bool* seen) 
   for (std::size_t i = slice_count() - 1; i-- > 0;) {
     ask(slices()[i], unknown, seen);
   }
-  std::array<bool, kWindow> answers;
+  std::array<bool, kSliceWindow> answers;
   while (true) {
     if (slices().back().is_full()) {
       ask(slices().back(), unknown, seen);
@@ -229,42 +166,20 @@ void ScalableBloom::observe_window(std::span<const Digest> digests, bool* seen) 
 
 void ScalableBloom::observe(std::span<const Digest> digests, std::span<bool> seen) {
   MANKAI_ASSERT(digests.size() == seen.size());
-  for (std::size_t start = 0; start < digests.size(); start += kWindow) {
-    observe_window(digests.subspan(start, std::min(kWindow, digests.size() - start)), seen.data() + start);
+  for (std::size_t start = 0; start < digests.size(); start += kSliceWindow) {
+    observe_window(digests.subspan(start, std::min(kSliceWindow, digests.size() - start)), seen.data() + start);
   }
 }
 
 void ScalableBloom::insert(std::span<const Digest> digests) {
-  std::array<bool, kWindow> seen;
-  for (std::size_t start = 0; start < digests.size(); start += kWindow) {
-    observe_window(digests.subspan(start, std::min(kWindow, digests.size() - start)), seen.data());
+  std::array<bool, kSliceWindow> seen;
+  for (std::size_t start = 0; start < digests.size(); start += kSliceWindow) {
+    observe_window(digests.subspan(start, std::min(kSliceWindow, digests.size() - start)), seen.data());
   }
 }
 
 void ScalableBloom::insert(std::span<const std::uint64_t> keys) {
   for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
-}
-
-void ScalableBloom::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(digests.size() == outcomes.size());
-  std::array<bool, kWindow> answers;
-  for (std::size_t start = 0; start < digests.size(); start += kWindow) {
-    const std::size_t count = std::min(kWindow, digests.size() - start);
-    bool* const any = outcomes.data() + start;
-    std::size_t slice = slice_count();
-    slices()[--slice].may_contain(digests.subspan(start, count), {any, count});
-    while (slice-- > 0) {
-      slices()[slice].may_contain(digests.subspan(start, count), std::span(answers).first(count));
-      std::transform(any, any + count, answers.begin(), any, [](bool a, bool b) { return a | b; });
-    }
-  }
-}
-
-void ScalableBloom::may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(keys.size() == outcomes.size());
-  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    may_contain(digests, outcomes.subspan(start, digests.size()));
-  });
 }
 
 Result<void> ScalableBloom::merge(const ScalableBloom& other) {
@@ -280,15 +195,14 @@ Result<void> ScalableBloom::merge(const ScalableBloom& other) {
       joins.push_back(i);
       continue;
     }
-    auto copy = BlockedBloom::from_bytes(slice.to_bytes(), Trust::fast, memory());
+    auto copy = copy_of(slice);
     if (!copy) {
       return std::unexpected(copy.error());
     }
     taken_over.push_back(std::move(*copy));
   }
-  if (slice_count() + taken_over.size() > kMaxSlices) {
-    return fail(ErrorCode::invalid_argument, "the filters have more than " + std::to_string(kMaxSlices) +
-                                                 " slices together; create one with more keys and add them there");
+  if (auto room = reserve_slices(taken_over.size()); !room) {
+    return room;
   }
   for (const std::size_t i : joins) {
     if (auto merged = slices()[i].merge(other.slices()[i]); !merged) {

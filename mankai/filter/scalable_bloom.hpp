@@ -10,14 +10,10 @@
 ///
 /// A key that some slice knows already is not inserted again, so repeats take no room.
 ///
-/// Source:  [Almeida2007]; dablooms [Bitly2012] has the same growth with counters.
-/// Formula: total rate F = 1 - Π(1 - p_i) <= Σ p_i. Two conventions for p_i:
-///   - `total` (default): p_i = F (1 - r) r^i, whose sum is F. At r = 0.5 that is dablooms' code, F 0.5^(i+1).
-///   - `first`: p_i = F r^i, as dablooms' article writes it: the sum is F / (1 - r), ten times F at its r = 0.9.
-///   r = 0.7 is within a tenth of the fewest bits from 1 to 7 doublings: at 1 % it takes 12.8, 14.1, 15.8, 17.9
-///   and 20.3 bits a key in 1, 3, 5, 7 and 9 full slices; r = 0.5 takes 11.6, 14.1, 17.6, 22.2 and 28.1, r = 0.9 15.7
-///   to 18.0. Below a slice rate of 1e-8 nothing is gained in practice and a slice would cost hundreds of bits a key,
-///   so it stays there: 4096 such slices add 4e-5.
+/// Source:  [Almeida2007]; dablooms [Dablooms2012] has the same growth with counters.
+/// Formula: total rate F = 1 - Π(1 - p_i) <= Σ p_i, with p_i as growth.hpp has them. Tightening by r = 0.7 is within a
+///          tenth of the fewest bits from 1 to 7 doublings: at 1 % it takes 12.8, 14.1, 15.8, 17.9 and 20.3 bits a key
+///          in 1, 3, 5, 7 and 9 full slices; r = 0.5 takes 11.6, 14.1, 17.6, 22.2 and 28.1, r = 0.9 15.7 to 18.0.
 /// Growth:  s = 2 doubles; s = 1 makes all slices equal, as dablooms does: n/n0 of them, and as many lines a miss.
 /// Cannot:  forget one key. A miss touches one line a slice: 6 of them when grown 50 times by doubling.
 
@@ -26,38 +22,11 @@
 #include <string_view>
 
 #include "mankai/filter/blocked_bloom.hpp"
+#include "mankai/filter/concepts.hpp"
 #include "mankai/filter/growing_filter.hpp"
+#include "mankai/filter/growth.hpp"
 
 namespace mankai {
-
-/// Which rate the target is. The values are part of the image format.
-enum class FprBound : std::uint8_t {
-  total = 0,  ///< of the whole filter, whatever it grows to
-  first = 1,  ///< of the first slice: the whole reaches target / (1 - tightening)
-};
-
-/// Returns the name used in specs.
-[[nodiscard]] std::string_view name(FprBound bound) noexcept;
-
-/// How a filter grows.
-struct Growth {
-  static constexpr std::uint32_t kMaxFactor = 1U << 20U;
-
-  std::uint32_t factor = 2;  ///< each slice's keys over those of the one before; 1 to kMaxFactor
-  double tightening = 0.5;   ///< each slice's rate over that of the one before; above 0, below 1
-  FprBound bound = FprBound::total;
-
-  friend bool operator==(const Growth&, const Growth&) = default;
-};
-
-/// Errors: invalid_argument naming what is out of range.
-[[nodiscard]] Result<void> check_growth(const Growth& growth);
-/// Returns the keys that a slice is made for; generation 0 is the first slice. At most the largest request there can
-/// be.
-[[nodiscard]] std::uint64_t slice_keys(std::uint64_t initial_keys, const Growth& growth,
-                                       std::uint64_t generation) noexcept;
-/// Returns the rate that a slice is made for.
-[[nodiscard]] double slice_fpr(double fpr_target, const Growth& growth, std::uint64_t generation) noexcept;
 
 /// See the top of this file. Cost: one cache line a slice for a miss, newest slice first; batches go slice by slice.
 class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
@@ -86,8 +55,6 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
   [[nodiscard]] static Result<ScalableBloom> create(const Options& options);
   /// Makes an empty filter that merges with this one. Errors: out_of_space.
   [[nodiscard]] Result<ScalableBloom> create_like(const Memory& memory = system_memory()) const;
-  /// Checks the kind's own fields. Errors: corrupt.
-  [[nodiscard]] static Result<void> check_header(const ImageHeader& header);
 
   [[nodiscard]] Params params() const noexcept { return params_as<Params>(); }
   [[nodiscard]] Growth growth() const noexcept;
@@ -97,15 +64,12 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
   void insert(Digest digest) { static_cast<void>(observe(digest)); }
   /// Inserts, and returns whether the key had been seen before, as far as the filter can tell.
   bool observe(Digest digest);
-  [[nodiscard]] bool may_contain(Digest digest) const noexcept;
 
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], outcomes[c]; may be empty; must not overlap.
   /// After std::bad_alloc the keys before the one that found no room are in.
   void insert(std::span<const Digest> digests);
   void insert(std::span<const std::uint64_t> keys);
   void observe(std::span<const Digest> digests, std::span<bool> seen);
-  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
-  void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
 
   /// Adds the other filter's keys: a slice joins one of the same shape that has room for its keys, or is taken over as
   /// a slice of its own. The rates of the two add up: at most twice the target. Errors: invalid_argument when seeds or
@@ -126,7 +90,9 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
   friend class GrowingFilter<ScalableBloom, BlockedBloom>;
   using GrowingFilter::GrowingFilter;
 
-  bool is_in_older_slices(Digest digest) const noexcept;
+  static Result<void> check_header(const ImageHeader& header);
+  static Result<void> check_slice(const ImageHeader& outer, const BlockedBloom& slice, std::size_t index);
+
   void observe_window(std::span<const Digest> digests, bool* seen);
   std::size_t make_room();
 };

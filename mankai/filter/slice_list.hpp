@@ -42,15 +42,20 @@ class SliceList {
   [[nodiscard]] const T& back() const noexcept { return (*this)[size() - 1]; }
   [[nodiscard]] T& back() noexcept { return (*this)[size() - 1]; }
 
-  /// Errors: std::bad_alloc, after which the list is as it was.
+  /// Makes room for so many elements in all. Errors: std::bad_alloc.
+  void reserve(std::size_t count) {
+    MANKAI_ASSERT(count <= kMaxSlices);
+    for (std::size_t segment = 0; count > 0 && segment <= segment_of(count - 1); ++segment) {
+      if (segments_[segment] == nullptr) {
+        segments_[segment] = std::make_unique<std::optional<T>[]>(std::size_t{1} << segment);
+      }
+    }
+  }
+  /// Errors: std::bad_alloc unless there is room, after which the list is as it was.
   void append(T element) {
     const std::size_t index = size();
-    MANKAI_ASSERT(index < kMaxSlices);
-    auto& segment = segments_[segment_of(index)];
-    if (segment == nullptr) {
-      segment = std::make_unique<std::optional<T>[]>(std::size_t{1} << segment_of(index));
-    }
-    segment[place_in_segment(index)].emplace(std::move(element));
+    reserve(index + 1);
+    segments_[segment_of(index)][place_in_segment(index)].emplace(std::move(element));
     count_.store(index + 1, std::memory_order_release);
   }
 

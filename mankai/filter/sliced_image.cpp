@@ -4,25 +4,39 @@
 #include <array>
 #include <string>
 
-#include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/hash/checksum.hpp"
 
 namespace mankai {
 namespace {
 
 constexpr std::array<std::byte, kCacheLineBytes> kZeros{};
+// The words of an outer header's kind_state.
+constexpr std::size_t kSliceCount = 0;
+constexpr std::size_t kSliceOrder = 1;
 
 std::string place_of(std::size_t slice, std::uint64_t offset) {
   return "slice " + std::to_string(slice) + " at offset " + std::to_string(offset);
 }
 
+ImageHeader header_at(std::span<const std::byte> image) noexcept {
+  ImageHeader header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  return header;
+}
+
+// One slice more in the chain: which slices there are, in which order.
+std::uint64_t chain(std::uint64_t before, std::span<const std::byte> slice) noexcept {
+  const std::uint64_t who = identity(header_at(slice));
+  return checksum(std::as_bytes(std::span(&who, 1)), before);
+}
+
 // How long the slice's image says that it is; check_image compares that with what it gets.
 Result<std::uint64_t> image_bytes_at(std::span<const std::byte> rest) {
-  ImageHeader header;
-  if (rest.size() < sizeof(header)) {
+  if (rest.size() < sizeof(ImageHeader)) {
     return fail(ErrorCode::corrupt, "truncated: only " + std::to_string(rest.size()) + " bytes are left for it");
   }
-  std::memcpy(&header, rest.data(), sizeof(header));
+  const ImageHeader header = header_at(rest);
   const std::uint64_t bytes = header.cells_bytes <= kMaxImageBytes ? image_bytes_for(header.cells_bytes) : 0;
   if (bytes == 0 || slice_bytes(bytes) > rest.size()) {
     return fail(ErrorCode::corrupt, "a slice of " + std::to_string(header.cells_bytes) + " bytes of cells in the " +
@@ -79,20 +93,27 @@ Result<void> check_sliced(std::span<const std::byte> bytes, Trust trust) {
     return fail(ErrorCode::corrupt, "layout " + std::to_string(header->layout) +
                                         " at offset 13: a flat image, where one of a growing kind must be");
   }
-  const std::uint64_t count = header->kind_state[0];
+  const std::uint64_t count = header->kind_state[kSliceCount];
   if (count == 0 || count > kMaxSlices) {
     return fail(ErrorCode::corrupt, "impossible count of slices " + std::to_string(count) + " at offset 96");
   }
-  return for_each_slice(bytes, count, [&](std::size_t, std::size_t offset, std::size_t size) {
+  std::uint64_t order = 0;
+  auto checked = for_each_slice(bytes, count, [&](std::size_t, std::size_t offset, std::size_t size) {
+    order = chain(order, bytes.subspan(offset));
     return check_slice(bytes, offset, size, trust);
   });
+  if (checked && order != header->kind_state[kSliceOrder]) {
+    return fail(ErrorCode::corrupt,
+                "the slices are not those that the header names at offset 104, or not in its order; restore the file "
+                "from a copy");
+  }
+  return checked;
 }
 
 Result<std::vector<Image>> slices_in(std::span<std::byte> bytes) {
-  ImageHeader header;
-  std::memcpy(&header, bytes.data(), sizeof(header));
   std::vector<Image> slices;
-  auto taken = for_each_slice(bytes, header.kind_state[0], [&](std::size_t, std::size_t offset, std::size_t size) {
+  const std::uint64_t count = header_at(bytes).kind_state[kSliceCount];
+  auto taken = for_each_slice(bytes, count, [&](std::size_t, std::size_t offset, std::size_t size) {
     auto image = Image::adopt(Region::borrow(bytes.subspan(offset, size)), Trust::fast);
     if (!image) {
       return Result<void>(std::unexpected(image.error()));
@@ -103,18 +124,26 @@ Result<std::vector<Image>> slices_in(std::span<std::byte> bytes) {
   return taken ? Result<std::vector<Image>>(std::move(slices)) : std::unexpected(taken.error());
 }
 
-std::vector<std::span<const std::byte>> sliced_parts(ImageHeader& header,
-                                                     std::span<const std::span<const std::byte>> sealed_slices) {
-  std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(&header, 1))};
-  header.cells_bytes = 0;
-  for (const std::span<const std::byte> slice : sealed_slices) {
-    const std::uint64_t whole = slice_bytes(slice.size());
-    parts.push_back(slice);
-    parts.push_back(std::span(kZeros).first(static_cast<std::size_t>(whole) - slice.size()));
-    header.cells_bytes += whole;
+void seal_outer(ImageHeader& outer, std::span<const std::span<const std::byte>> slices) noexcept {
+  std::uint64_t order = 0;
+  outer.cells_bytes = 0;
+  for (const std::span<const std::byte> slice : slices) {
+    outer.cells_bytes += slice_bytes(slice.size());
+    order = chain(order, slice);
   }
-  header.kind_state[0] = sealed_slices.size();
-  seal_header(header);
+  outer.kind_state[kSliceCount] = slices.size();
+  outer.kind_state[kSliceOrder] = order;
+  seal_header(outer);
+}
+
+std::vector<std::span<const std::byte>> sliced_parts(ImageHeader& outer,
+                                                     std::span<const std::span<const std::byte>> slices) {
+  seal_outer(outer, slices);
+  std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(&outer, 1))};
+  for (const std::span<const std::byte> slice : slices) {
+    parts.push_back(slice);
+    parts.push_back(std::span(kZeros).first(static_cast<std::size_t>(slice_bytes(slice.size())) - slice.size()));
+  }
   return parts;
 }
 

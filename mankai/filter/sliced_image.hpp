@@ -27,9 +27,13 @@ inline constexpr std::size_t kMaxSlices = 4096;
 /// Image::adopt's for Trust::fast.
 [[nodiscard]] Result<std::vector<Image>> slices_in(std::span<std::byte> bytes);
 
-/// Returns the pieces that make up the image, in order: the header, slices and the zeros between them.
-/// `header` gets its sizes and checksum. The pieces refer to the arguments' bytes.
-[[nodiscard]] std::vector<std::span<const std::byte>> sliced_parts(
-    ImageHeader& header, std::span<const std::span<const std::byte>> sealed_slices);
+/// Brings the outer header up to date: its sizes, which slices follow it in which order, and its checksum. Each slice
+/// is a sealed image, of which only the header is read.
+void seal_outer(ImageHeader& outer, std::span<const std::span<const std::byte>> slices) noexcept;
+
+/// Returns the pieces that make up the image, in order: the header, which is sealed first, slices and the zeros between
+/// them. The pieces refer to the arguments' bytes.
+[[nodiscard]] std::vector<std::span<const std::byte>> sliced_parts(ImageHeader& outer,
+                                                                   std::span<const std::span<const std::byte>> slices);
 
 }  // namespace mankai
