@@ -78,15 +78,22 @@ concept NumberedFilter = DeletableFilter<F> && requires(F filter, Digest digest,
   { filter.erase(digest, id) } -> std::same_as<EraseResult>;
 };
 
-/// Answers about keys that are paths: a digest for each segment.
+/// Answers about keys that are paths: a digest for each segment. A batch is many paths, their digests one after the
+/// other and where each of them ends; it is the fast path and agrees with the single calls made in order.
 template <class F>
-concept PathFilter = std::movable<F> && requires(F filter, const F asked, std::span<const Digest> segments) {
+concept PathFilter = std::movable<F> && requires(F filter, const F asked, std::span<const Digest> segments,
+                                                 std::span<const std::uint32_t> ends, std::span<bool> outcomes) {
   typename F::Params;
   { F::kPromise } -> std::convertible_to<Promise>;
   { filter.insert(segments) } -> std::same_as<void>;
   { filter.observe(segments) } -> std::same_as<bool>;
   { asked.may_contain(segments) } -> std::same_as<bool>;
+  { filter.insert(segments, ends) } -> std::same_as<void>;
+  { filter.observe(segments, ends, outcomes) } -> std::same_as<void>;
+  { asked.may_contain(segments, ends, outcomes) } -> std::same_as<void>;
+  { asked.params() } -> std::convertible_to<typename F::Params>;
   requires noexcept(asked.may_contain(segments));
+  requires noexcept(asked.may_contain(segments, ends, outcomes));
 };
 
 /// Takes in the keys of another filter of the same layout: afterwards it answers as if they had all been inserted here.
