@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -17,36 +18,17 @@ namespace {
 constexpr std::string_view kHttp = "http://";
 constexpr std::string_view kHttps = "https://";
 
-// What the shortcut may do with a byte behind the scheme.
-enum class ByteKind : std::uint8_t { other, host, dot, slash, question, plain };
+// What the shortcut may do with a byte of a host.
+enum class HostByte : std::uint8_t { other, label, dot };
 
-constexpr ByteKind kind_of(char byte) noexcept {
-  if (byte == '.') {
-    return ByteKind::dot;
+constexpr auto kHostBytes = [] {
+  std::array<HostByte, 256> bytes{};
+  for (const char byte : std::string_view("abcdefghijklmnopqrstuvwxyz0123456789-_")) {
+    bytes[static_cast<unsigned char>(byte)] = HostByte::label;
   }
-  if (byte == '/') {
-    return ByteKind::slash;
-  }
-  if (byte == '?') {
-    return ByteKind::question;
-  }
-  if ((byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_') {
-    return ByteKind::host;
-  }
-  return is_plain(byte) ? ByteKind::plain : ByteKind::other;
-}
-
-constexpr auto kByteKinds = [] {
-  std::array<ByteKind, 256> kinds{};
-  for (std::size_t byte = 0; byte < kinds.size(); ++byte) {
-    kinds[byte] = kind_of(static_cast<char>(byte));
-  }
-  return kinds;
+  bytes['.'] = HostByte::dot;
+  return bytes;
 }();
-
-ByteKind kind_at(std::string_view text, std::size_t index) noexcept {
-  return kByteKinds[static_cast<unsigned char>(text[index])];
-}
 
 // Returns where a host that needs no change ends, or npos. A name whose last label begins with a digit may be an
 // IPv4 address, and is not decided here.
@@ -54,11 +36,11 @@ std::size_t plain_host_end(std::string_view raw, std::size_t begin) noexcept {
   std::size_t label = begin;
   std::size_t end = begin;
   for (; end < raw.size(); ++end) {
-    const ByteKind kind = kind_at(raw, end);
-    if (kind == ByteKind::host) {
+    const HostByte byte = kHostBytes[static_cast<unsigned char>(raw[end])];
+    if (byte == HostByte::label) {
       continue;
     }
-    if (kind != ByteKind::dot || end == label) {
+    if (byte != HostByte::dot || end == label) {
       break;
     }
     label = end + 1;
@@ -68,22 +50,57 @@ std::size_t plain_host_end(std::string_view raw, std::size_t begin) noexcept {
   return is_name && is_followed ? end : std::string_view::npos;
 }
 
-// Returns where a path that needs no change ends, or npos. "/." may begin a "." or "..", and is not decided here.
-std::size_t plain_path_end(std::string_view raw, std::size_t begin) noexcept {
-  bool after_slash = false;
-  std::size_t end = begin;
-  for (; end < raw.size(); ++end) {
-    const ByteKind kind = kind_at(raw, end);
-    const bool is_slash = kind == ByteKind::slash;
-    if (kind == ByteKind::question) {
-      break;
-    }
-    if (kind == ByteKind::other || (after_slash && (is_slash || kind == ByteKind::dot))) {
-      return std::string_view::npos;
-    }
-    after_slash = is_slash;
+// Eight bytes at a time: a byte of a word is compared by the words below, whose bytes are all the same.
+constexpr std::size_t kWordBytes = 8;
+constexpr std::uint64_t kOnes = 0x0101010101010101U;
+constexpr std::uint64_t kHighBits = 0x80 * kOnes;
+
+std::uint64_t load_word(const char* bytes) noexcept {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, kWordBytes);
+  return word;
+}
+
+// Returns the high bit of each byte that equals `byte`.
+constexpr std::uint64_t equal_bytes(std::uint64_t word, std::uint8_t byte) noexcept {
+  const std::uint64_t x = word ^ (byte * kOnes);
+  return ~(((x & ~kHighBits) + ~kHighBits) | x | ~kHighBits);
+}
+
+// Whether a byte of the word is none that a canonical URL holds as it is; the same as is_plain.
+constexpr bool has_other_than_plain(std::uint64_t word) noexcept {
+  const std::uint64_t below = word - (' ' + 1) * kOnes;      // borrows into the high bit of a byte at most ' '
+  const std::uint64_t above = word + (0x80 - 0x7f) * kOnes;  // carries into that of 0x7f; the rest have it set
+  return ((below | above | word | equal_bytes(word, '#') | equal_bytes(word, '%')) & kHighBits) != 0;
+}
+
+bool is_all_plain(std::string_view text) noexcept {
+  if (text.size() < kWordBytes) {
+    return std::all_of(text.begin(), text.end(), is_plain);
   }
-  return end;
+  bool has_other = has_other_than_plain(load_word(text.data() + text.size() - kWordBytes));
+  for (std::size_t i = 0; i + kWordBytes <= text.size(); i += kWordBytes) {
+    has_other |= has_other_than_plain(load_word(text.data() + i));
+  }
+  return !has_other;
+}
+
+// Whether "//" or "/." stands in a path: runs of slashes, and what may be a "." or "..".
+bool has_path_work(std::string_view path) noexcept {
+  static_assert(('.' | 1) == '/');
+  std::size_t i = 0;
+  for (; i + kWordBytes < path.size(); i += kWordBytes) {
+    const std::uint64_t slashes = equal_bytes(load_word(path.data() + i), '/');
+    if ((slashes & equal_bytes(load_word(path.data() + i + 1) | kOnes, '/')) != 0) {
+      return true;
+    }
+  }
+  for (; i + 1 < path.size(); ++i) {
+    if (path[i] == '/' && (path[i + 1] == '/' || path[i + 1] == '.')) {
+      return true;
+    }
+  }
+  return false;
 }
 
 constexpr bool is_letter(char byte) noexcept {
@@ -198,8 +215,8 @@ bool Canonicalizer::copy(std::string_view raw, CanonicalUrl& out) {
   if (host_end == std::string_view::npos) {
     return false;
   }
-  const std::size_t path_end = plain_path_end(raw, host_end);
-  if (path_end == std::string_view::npos || !std::all_of(raw.begin() + path_end, raw.end(), is_plain)) {
+  const std::size_t path_end = std::min(raw.find('?', host_end), raw.size());
+  if (!is_all_plain(raw.substr(host_end)) || has_path_work(raw.substr(host_end, path_end - host_end))) {
     return false;
   }
   out.text_.assign(raw);

@@ -17,9 +17,9 @@ class CanonicalUrl;
 /// Brings a URL into the one form that all its spellings share; docs/url.md has the rules as a table.
 ///
 /// Shape:   raw is any bytes of any length; out is overwritten, keeps its memory, and is empty after an error.
-/// Cost:    a URL that is canonical already is scanned and copied once, 40 ns for 70 bytes; others three times that.
-///          Linear in the length, however its escapes are nested. Allocates only while out grows, and for hosts beyond
-///          ASCII, which go through libidn2 (microseconds).
+/// Cost:    a URL that is canonical already is scanned and copied, 75 ns for 53 bytes; others are rewritten, about
+///          600 ns. Linear in the length, however its escapes are nested. Allocates only while out grows, and for hosts
+///          beyond ASCII, which go through libidn2 (microseconds).
 /// Errors:  invalid_argument when there is no host: nothing before the path, or a scheme such as mailto: that is
 ///          followed by none. Everything else has an answer, and canonicalising an answer again gives the same.
 /// Threads: safe on different `out`.

@@ -26,7 +26,7 @@ class PublicSuffixes {
   /// itself a public suffix or an address. A top level that is not listed is one suffix.
   ///
   /// Shape:   host as in CanonicalUrl::host(): lower case, punycode.
-  /// Cost:    about 250 ns; no allocation up to 255 bytes.
+  /// Cost:    about 700 ns, all of it libpsl's; no allocation up to 255 bytes.
   /// Errors:  none; total: any other bytes give an empty answer or a suffix of theirs.
   [[nodiscard]] std::string_view registrable_domain(std::string_view host) const;
 
