@@ -297,6 +297,31 @@ class GrowingFilter {
     return {};
   }
 
+  /// The sum over slices.
+  template <class Value>
+  [[nodiscard]] std::uint64_t sum(const Value& value) const noexcept {
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      total = std::min(total + value(slices_[i]), kMaxKeysInserted);  // hostile counts do not overflow
+    }
+    return total;
+  }
+
+  /// The rate of a filter grown from empty to so many keys: `rate(slice, keys)` is a slice's when it holds `keys`.
+  template <class Rate>
+  [[nodiscard]] double expected_fpr(std::uint64_t keys, const Rate& rate) const noexcept {
+    const Growth growth = static_cast<const Derived&>(*this).growth();
+    double all_no = 0;
+    for (std::uint64_t generation = 0; keys > 0 && generation < kMaxSlices; ++generation) {
+      const SizeRequest slice{.keys = slice_keys(initial_keys(), growth, generation),
+                              .fpr = slice_fpr(fpr_target(), growth, generation)};
+      const std::uint64_t inside = generation + 1 == kMaxSlices ? keys : std::min(keys, slice.keys);
+      all_no += std::log1p(-rate(slice, inside));
+      keys -= inside;
+    }
+    return -std::expm1(all_no);
+  }
+
  private:
   static Result<Parts> make_empty_parts(const ImageHeader& header, const Memory& memory) {
     auto region = Region::allocate(memory, sizeof(ImageHeader));
@@ -356,15 +381,6 @@ class GrowingFilter {
       return std::unexpected(valid.error());
     }
     return slice;
-  }
-
-  template <class Value>
-  [[nodiscard]] std::uint64_t sum(const Value& value) const noexcept {
-    std::uint64_t total = 0;
-    for (std::size_t i = 0; i < slice_count(); ++i) {
-      total = std::min(total + value(slices_[i]), kMaxKeysInserted);  // hostile counts do not overflow
-    }
-    return total;
   }
 
   Region header_;

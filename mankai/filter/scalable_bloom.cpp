@@ -221,15 +221,10 @@ void ScalableBloom::clear() noexcept {
 }
 
 double ScalableBloom::fpr_expected(std::uint64_t keys) const noexcept {
-  double all_no = 0;
-  for (std::uint64_t generation = 0; keys > 0 && generation < kMaxSlices; ++generation) {
-    const std::uint64_t capacity = slice_keys(initial_keys(), growth(), generation);
-    const std::uint64_t inside = generation + 1 == kMaxSlices ? keys : std::min(keys, capacity);
-    const auto blocks = blocked_bloom_blocks({.keys = capacity, .fpr = slice_fpr(fpr_target(), growth(), generation)});
-    all_no += blocks ? std::log1p(-blocked_bloom_fpr(inside, *blocks)) : 0;
-    keys -= inside;
-  }
-  return -std::expm1(all_no);
+  return expected_fpr(keys, [](const SizeRequest& slice, std::uint64_t inside) {
+    const auto blocks = blocked_bloom_blocks(slice);
+    return blocks ? blocked_bloom_fpr(inside, *blocks) : 0;
+  });
 }
 
 }  // namespace mankai

@@ -143,6 +143,7 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
 
   [[nodiscard]] bool owns(std::size_t slice, std::uint64_t id) const noexcept;
   [[nodiscard]] std::size_t newest_from(std::uint64_t id) const noexcept;
+  [[nodiscard]] std::size_t sole_owner(std::uint64_t id) const noexcept;
   std::size_t make_room(std::uint64_t id);
   void note_ids(std::size_t slice, std::uint64_t greatest) noexcept;
 
