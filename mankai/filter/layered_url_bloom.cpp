@@ -166,6 +166,17 @@ class Window {
     array.observe(digests(), answers());
     note();
   }
+  /// The segments from the level on, which share an array: URL by URL, as they come.
+  void observe_rest(UrlLevel& array, UrlLayering layering, std::size_t first) noexcept {
+    for (std::size_t i = 0; i < open_; ++i) {
+      const auto path = paths_[places_[i]];
+      answers_[i] = true;
+      for (std::size_t level = first; level < path.size(); ++level) {
+        answers_[i] &= array.observe(level_digest(layering, path[level], level));
+      }
+    }
+    note();
+  }
   /// Goes on with the URLs that have a segment at the level; returns whether there are any.
   [[nodiscard]] bool keep_those_at(std::size_t level) noexcept {
     keep([this, level](std::size_t place) { return level < paths_[place].size(); });
@@ -309,7 +320,7 @@ Result<LayeredUrlBloom> LayeredUrlBloom::create_like(const Memory& memory) const
 Result<void> LayeredUrlBloom::check_header(const ImageHeader& header) {
   const Params params = params_in(header);
   if (params.layering > static_cast<std::uint32_t>(UrlLayering::faithful) || header.kind_params[2] != 0 ||
-      header.slice_tag != 0 || header.kind_state[1] != 0 || header.kind_state[2] != 0) {
+      header.slice_tag != 0 || header.kind_state[2] != 0) {
     return fail(ErrorCode::corrupt, "mode or reserved bytes from offset 76 on are not what a layered-url-bloom has");
   }
   if (params.layering == static_cast<std::uint32_t>(UrlLayering::faithful) && !std::has_single_bit(params.cell_count)) {
@@ -432,8 +443,12 @@ void LayeredUrlBloom::observe_window(std::span<const Digest> segments, std::span
     window.for_each_xored(slice(0), params(),
                           [this](std::span<const std::uint64_t> cells) { return slices()[0].observe_cells(cells); });
   }
-  for (std::size_t level = 0; window.keep_those_at(level); ++level) {
+  std::size_t level = 0;
+  for (; level + 1 < kMaxLevels && window.keep_those_at(level); ++level) {
     window.observe_level(slices()[slice_of(level)], layering(), level);
+  }
+  if (window.keep_those_at(level)) {
+    window.observe_rest(slices()[slice_of(level)], layering(), level);
   }
   add_keys(static_cast<std::uint64_t>(std::ranges::count(seen, false)));
 }
