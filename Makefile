@@ -54,6 +54,12 @@ bench: ## one table of peers on the same work; BENCH_STRICT=1 fails when a peer 
 	@$(call BUILD,bench)
 	@bench/run.sh build/bench
 
+.PHONY: lab
+lab: build ## what published sources claim, measured: the report in build/lab/index.html
+	$(call SAY,lab: every claim of every source)
+	$(call NEED,lab)
+	@build/bin/mankai lab --out build/lab $(if $(wildcard ../shared/data),--data ../shared/data)
+
 .PHONY: lint
 lint: ## clang-format, clang-tidy on everything, layers, citations, dead files, comments
 	$(call SAY,lint: everything)

@@ -78,8 +78,8 @@ struct Axis {
 /// What is drawn of a figure's table: one column over another, in the rows whose cells in the columns of `only` have
 /// the given words.
 struct Series {
-  std::string title;
-  std::string x;  ///< names of columns
+  std::string title;  ///< in the key; not there when empty
+  std::string x;      ///< names of columns
   std::string y;
   std::string error{};     ///< the column of standard errors, if there is one
   bool is_line = false;    ///< lines for formulas, points for measurements

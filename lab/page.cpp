@@ -29,6 +29,7 @@ th { text-align: left; font-weight: 600; border-bottom: 1.5px solid var(--ink); 
 td { border-bottom: 1px solid var(--rule); padding: .5rem .7rem .5rem 0; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .claims td:first-child { min-width: 17rem; }
+.claims td:last-child { min-width: 15rem; }
 .claims .formula { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: .8rem; }
 .small { color: var(--soft); font-size: .8rem; display: block; }
 .verdict { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; font-weight: 600; font-size: .8rem;
@@ -164,10 +165,8 @@ std::string heading(const std::vector<Outcome>& outcomes, const Context& context
       "A verdict is compared with the one that the source's own text or a formula makes us expect.",
       context.quick ? "Quick" : "Full",
       context.data_dir ? "real data from " + html_escape(*context.data_dir) : "synthetic data only", context.seed,
-      unexpected == 0 ? "Every verdict is as recorded."
-                      : fmt::format("<span class=\"verdict unexpected\">{} verdicts differ from what was "
-                                    "recorded</span>",
-                                    unexpected));
+      unexpected == 0 ? unexpected_words(0)
+                      : "<span class=\"verdict unexpected\">" + unexpected_words(unexpected) + "</span>");
   html += "<nav><ul>\n";
   for (const Outcome& outcome : outcomes) {
     html += fmt::format("<li><a href=\"#{}\">{}</a> <span class=\"small\">{}</span></li>\n",

@@ -51,22 +51,51 @@ std::optional<double> number_at(const std::vector<Cell>& row, std::optional<std:
   return number != nullptr && std::isfinite(*number) ? std::optional(*number) : std::nullopt;
 }
 
-// A row per point: x, y, and the ends of its error bar. On a logarithmic axis a bar cannot reach 0.
-std::string points(const Figure& figure, const Series& series) {
-  constexpr double kLowestOfBar = 0.05;
-  std::string text;
+struct Point {
+  double x = 0;
+  double y = 0;
+  double error = 0;
+};
+
+// What can be drawn of a series.
+std::vector<Point> points(const Figure& figure, const Series& series) {
+  std::vector<Point> points;
   for (const std::vector<Cell>& row : figure.rows) {
     const auto x = number_at(row, column_of(figure, series.x));
     const auto y = number_at(row, column_of(figure, series.y));
     const bool is_drawable = x && y && (!figure.x.is_logarithmic || *x > 0) && (!figure.y.is_logarithmic || *y > 0);
-    if (!is_drawable || !is_of(figure, series, row)) {
-      continue;
+    if (is_drawable && is_of(figure, series, row)) {
+      points.push_back({*x, *y, number_at(row, column_of(figure, series.error)).value_or(0)});
     }
-    const double error = number_at(row, column_of(figure, series.error)).value_or(0);
-    const double low = figure.y.is_logarithmic ? std::max(*y - error, *y * kLowestOfBar) : *y - error;
-    text += fmt::format("{} {} {} {}\n", *x, *y, low, *y + error);
+  }
+  return points;
+}
+
+// A row per point: x, y, and the ends of its error bar. On a logarithmic axis a bar cannot reach 0.
+std::string rows(const std::vector<Point>& points, bool is_logarithmic) {
+  constexpr double kLowestOfBar = 0.05;
+  std::string text;
+  for (const Point& point : points) {
+    const double low = is_logarithmic ? std::max(point.y - point.error, point.y * kLowestOfBar) : point.y - point.error;
+    text += fmt::format("{} {} {} {}\n", point.x, point.y, low, point.y + point.error);
   }
   return text;
+}
+
+// An axis from a little before the first value to a little behind the last; a linear one without negative values
+// begins at 0.
+std::string range(const std::vector<double>& values, bool is_logarithmic) {
+  constexpr double kMargin = 0.05;
+  if (values.empty()) {
+    return "[*:*]";
+  }
+  const auto [least, greatest] = std::ranges::minmax(values);
+  if (is_logarithmic) {
+    const double factor = std::max(std::pow(greatest / least, kMargin), 1 + kMargin);
+    return fmt::format("[{}:{}]", least / factor, greatest * factor);
+  }
+  const double margin = kMargin * std::max(greatest - least, std::abs(greatest) * kMargin);
+  return fmt::format("[{}:{}]", least >= 0 ? 0 : least - margin, greatest + margin);
 }
 
 struct CloseFile {
@@ -133,7 +162,8 @@ Result<std::string> element(std::string svg, const std::string& name) {
     return fail(ErrorCode::io, "gnuplot wrote no SVG");
   }
   svg.erase(0, start);
-  replace_all(svg, "id=\"", "id=\"" + name + "-");
+  replace_all(svg, " id=\"", " id=\"" + name + "-");
+  replace_all(svg, " id='", " id='" + name + "-");
   replace_all(svg, "href='#", "href='#" + name + "-");
   replace_all(svg, "href=\"#", "href=\"#" + name + "-");
   replace_all(svg, "url(#", "url(#" + name + "-");
@@ -144,28 +174,37 @@ Result<std::string> element(std::string svg, const std::string& name) {
 
 std::string plot_script(const Figure& figure) {
   std::string script =
-      "set terminal svg size 760,430 noenhanced font \"sans-serif,13\" background \"white\"\n"
+      "set terminal svg size 760,460 noenhanced font \"sans-serif,13\" background \"white\"\n"
       "set encoding utf8\nset border 3 linecolor rgb \"#666666\"\nset tics nomirror textcolor rgb \"#333333\"\n"
-      "set grid linecolor rgb \"#dddddd\" linetype 1\nset key outside right top textcolor rgb \"#333333\"\n"
-      "set offsets graph 0.03, graph 0.03, graph 0.05, graph 0.05\n";
+      "set grid linecolor rgb \"#dddddd\" linetype 1\nset key tmargin center horizontal textcolor rgb \"#333333\"\n"
+      "set format \"%g\"\nset bars small\n";
   script += fmt::format("set xlabel {}\nset ylabel {}\n", quoted(figure.x.label), quoted(figure.y.label));
   script += figure.x.is_logarithmic ? "set logscale x\n" : "";
-  script += figure.y.is_logarithmic ? "set logscale y\nset format y \"%.0e\"\n" : "";
+  script += figure.y.is_logarithmic ? "set logscale y\n" : "";
   std::string plots;
+  std::vector<double> xs;
+  std::vector<double> ys;
   for (std::size_t i = 0; i < figure.series.size(); ++i) {
     const Series& series = figure.series[i];
-    const std::string data = points(figure, series);
-    if (data.empty()) {
+    const std::vector<Point> drawn = points(figure, series);
+    if (drawn.empty()) {
       continue;
     }
-    script += fmt::format("$series{} << END\n{}END\n", i, data);
+    for (const Point& point : drawn) {
+      xs.push_back(point.x);
+      ys.push_back(point.y);
+    }
+    script += fmt::format("$series{} << END\n{}END\n", i, rows(drawn, figure.y.is_logarithmic));
     const std::string colour = quoted(kColours.at(series.colour.value_or(i) % kColours.size()));
     const std::string style =
         series.is_line ? fmt::format("using 1:2 with lines linewidth 2 linecolor rgb {}", colour)
                        : fmt::format("using 1:2:3:4 with yerrorbars pointtype {} pointsize 0.7 linecolor rgb {}",
                                      series.is_hollow ? 6 : 7, colour);
-    plots += fmt::format("{}$series{} {} title {}", plots.empty() ? "plot " : ", ", i, style, quoted(series.title));
+    plots += fmt::format("{}$series{} {} {}", plots.empty() ? "plot " : ", ", i, style,
+                         series.title.empty() ? "notitle" : "title " + quoted(series.title));
   }
+  script += fmt::format("set xrange {}\nset yrange {}\n", range(xs, figure.x.is_logarithmic),
+                        range(ys, figure.y.is_logarithmic));
   return script + plots + "\n";
 }
 

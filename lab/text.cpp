@@ -59,8 +59,8 @@ std::string shown(const Claim& claim) {
 std::string shown_measured(const Claim& claim) {
   constexpr double kTwoDigits = 10;
   const Estimate& measured = claim.measured;
-  const std::string error = measured.error >= kTwoDigits ? shown(std::round(measured.error))
-                                                         : fmt::format("{:.2g}", measured.error);
+  const std::string error =
+      measured.error >= kTwoDigits ? shown(std::round(measured.error)) : fmt::format("{:.2g}", measured.error);
   return with_unit(shown(measured.value) + (measured.error > 0 ? " ± " + error : ""), claim.unit);
 }
 
@@ -115,9 +115,15 @@ std::string summary(const std::vector<Outcome>& outcomes) {
   for (const Outcome& outcome : outcomes) {
     text += summary_of(outcome);
   }
-  const std::size_t unexpected = unexpected_count(outcomes);
-  return text + (unexpected == 0 ? "every verdict as recorded\n"
-                                 : fmt::format("{} verdicts differ from what was recorded\n", unexpected));
+  return text + unexpected_words(unexpected_count(outcomes)) + "\n";
+}
+
+std::string unexpected_words(std::size_t count) {
+  if (count == 0) {
+    return "Every verdict is as recorded.";
+  }
+  return count == 1 ? "1 verdict differs from what was recorded."
+                    : fmt::format("{} verdicts differ from what was recorded.", count);
 }
 
 }  // namespace mankai::lab

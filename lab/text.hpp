@@ -25,6 +25,8 @@ namespace mankai::lab {
 
 /// Returns the array of claims for programs. Numbers that are none become null.
 [[nodiscard]] std::string claims_json(const std::vector<Outcome>& outcomes);
+/// Returns the sentence that says how many verdicts are not as recorded.
+[[nodiscard]] std::string unexpected_words(std::size_t count);
 /// Returns what is printed on the terminal: every claim on a line, then the counts.
 [[nodiscard]] std::string summary(const std::vector<Outcome>& outcomes);
 

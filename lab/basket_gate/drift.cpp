@@ -30,13 +30,13 @@ Figure empty_figure() {
                 .caption =
                     "2^20 bits at phase 10; the unit across is the 72 682 baskets that half of the bits hold. "
                     "One gate is never rebuilt; the other is rebuilt from the database at every look, from "
-                    "the baskets that are filled then.",
+                    "the baskets that are filled then. Lines are the formulas.",
                 .x = {.label = "baskets ever filled, in capacities at 50 %"},
                 .y = {.label = "saturation, chance of a false positive"},
                 .columns = {"gate", "filled", "saturation, formula", "saturation", "rate, formula", "rate", "error"}};
   const auto add = [&figure](const std::string& gate, const std::string& y, std::size_t colour) {
     const bool is_rate = y == "rate";
-    figure.series.push_back({.title = gate + ": " + y + ", formula",
+    figure.series.push_back({.title = "",
                              .x = "filled",
                              .y = y + ", formula",
                              .is_line = true,

@@ -61,12 +61,11 @@ Figure figure_of(const std::vector<Load>& loads, Figure figure, const std::strin
   return figure;
 }
 
-// The larger of the two is the claim's subject.
 Estimate ratio(const Load& a, const Load& b) { return quotient(a.rate_of_any_array(), b.rate_of_any_array()); }
 
 Result<void> measure_array(const Context& context, Findings& findings, Random& random) {
   constexpr std::uint32_t kPhase = 5;
-  const auto keys = static_cast<std::uint64_t>(capacity_at_half({.phase = kPhase}));
+  const auto keys = static_cast<std::uint64_t>(std::llround(capacity_at_half({.phase = kPhase})));
   const auto loads = measure_loads({{.cells = kCells / 4, .phase = kPhase},
                                     {.cells = kCells / 2, .phase = kPhase},
                                     {.cells = kCells, .phase = kPhase},
@@ -154,7 +153,7 @@ Result<void> measure_optimum(const Context& context, Findings& findings, Random&
   for (const std::uint32_t phase : {4U, 5U, 6U, 8U, 10U, 12U, 14U, 16U, 20U}) {
     shapes.push_back({.phase = phase});
   }
-  const auto keys = static_cast<std::uint64_t>(capacity_at_half({.phase = 10}));
+  const auto keys = static_cast<std::uint64_t>(std::llround(capacity_at_half({.phase = 10})));
   const auto loads = measure_loads(shapes, keys, context, random);
   if (!loads) {
     return std::unexpected(loads.error());
@@ -165,7 +164,7 @@ Result<void> measure_optimum(const Context& context, Findings& findings, Random&
                           .title = "The optimum: half of the bits set",
                           .caption = fmt::format("{} keys in 2^20 bits. At phase 10 half of the bits are set.", keys),
                           .x = {.label = "phase"},
-                          .y = {.label = "chance of a false positive", .is_logarithmic = true}},
+                          .y = {.label = "chance of a false positive"}},
                          "phase"));
   return {};
 }

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""mankai lab, on the built command: the quick run of every source, its files, and what is refused."""
+import csv
+import html.parser
+import json
+import os
+import signal
+import subprocess
+import time
+
+from harness import MANKAI, PATIENCE, CommandTest, default_signals, main
+
+KEYS = {"source", "id", "place", "claim", "formula", "expected", "relation", "unit", "measured", "error", "verdict",
+        "reason", "recorded_verdict", "recorded_basis", "as_recorded"}
+VERDICTS = {"reproduced", "refuted", "depends", "skipped"}
+
+
+class Page(html.parser.HTMLParser):
+    """Which elements are left open or closed twice, and what would be loaded from elsewhere."""
+    VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.loads = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.loads += [value for name, value in attrs
+                       if name in ("src", "href", "xlink:href") and not (value or "").startswith("#")]
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+class Lab(CommandTest):
+    def names(self):
+        return [line.split("\t")[0] for line in self.out("lab", "--list").decode().splitlines()]
+
+    def test_list_names_every_source(self):
+        self.assertIn("basket-gate", self.names())
+        self.assertEqual(os.listdir(self.dir), [], "--list writes nothing")
+
+    def test_quick_run_writes_the_report(self):
+        stdout, stderr = self.run_mankai("lab", "--quick", "--out", "new/report")
+        self.assertEqual(stderr, b"", "progress is for terminals")
+        folder = self.dir / "new" / "report"
+        claims = json.loads((folder / "claims.json").read_text())
+        for claim in claims:
+            self.assertEqual(set(claim), KEYS)
+            self.assertIn(claim["verdict"], VERDICTS)
+            self.assertTrue(claim["as_recorded"], claim["id"])
+            self.assertEqual(claim["measured"] is None, claim["verdict"] == "skipped")
+            self.assertIn(claim["id"].encode(), stdout)
+        self.assertEqual({claim["source"] for claim in claims}, set(self.names()))
+        self.assertEqual(len({(claim["source"], claim["id"]) for claim in claims}), len(claims), "ids are unique")
+        self.assert_page(folder / "index.html", claims)
+        self.assert_tables(folder)
+        self.assert_no_temporaries()
+
+    def assert_page(self, path, claims):
+        text = path.read_text()
+        page = Page()
+        page.feed(text)
+        self.assertEqual((page.open, page.wrong), ([], []), "every element is closed where it should be")
+        self.assertEqual([target for target in page.loads if "://" in target], [], "the page loads nothing")
+        for claim in claims:
+            self.assertIn(f'id="{claim["source"]}-{claim["id"]}"', text)
+
+    def assert_tables(self, folder):
+        tables = sorted(folder.glob("*.csv"))
+        self.assertTrue(tables)
+        for path in tables:
+            with open(path, newline="", encoding="utf-8") as file:
+                rows = list(csv.reader(file, strict=True))
+            self.assertGreater(len(rows), 1, path.name)
+            self.assertEqual({len(row) for row in rows}, {len(rows[0])}, path.name)
+
+    def test_one_source_into_an_existing_folder(self):
+        (self.dir / "out").mkdir()
+        self.write("out/other", b"stays")
+        self.write("out/index.html", b"old")
+        stdout = self.out("lab", "basket-gate", "--quick", "--out", "out")
+        self.assertIn(b"out/index.html", stdout)
+        self.assertIn(b"basket-gate", self.read("out/index.html"))
+        self.assertEqual(self.read("out/other"), b"stays")
+        self.assertEqual({claim["source"] for claim in json.loads(self.read("out/claims.json"))}, {"basket-gate"})
+
+    def test_gnuplot_missing_or_failing_is_a_note_and_changes_no_verdict(self):
+        (self.dir / "bin").mkdir()
+        environment = {"PATH": str(self.dir / "bin")}
+        without = self.claims_of_run("without", environment)
+        page = self.read("without/index.html").decode()
+        self.assertNotIn("<svg", page)
+        self.assertIn("gnuplot is not installed", page)
+        self.assertIn("<td", page)
+        self.write("bin/gnuplot", b"#!/bin/sh\necho 'no <terminal>' >&2\nexit 1\n").chmod(0o755)
+        self.assertEqual(self.claims_of_run("failing", environment), without, "the same run gives the same numbers")
+        self.assertIn("no &lt;terminal&gt;", self.read("failing/index.html").decode())
+
+    def claims_of_run(self, out, environment):
+        """Every claim that no clock decides."""
+        self.run_mankai("lab", "basket-gate", "--quick", "--out", out, env=environment)
+        return [claim for claim in json.loads(self.read(out + "/claims.json")) if claim["unit"] != "ns"]
+
+    def test_wrong_usage(self):
+        self.error("lab", "nobody", code=2, says=("'nobody'", *self.names()))
+        self.error("lab", "--data", "missing", "--list", code=2, says=("--data", "'missing'"))
+        self.error("lab", "--quick=1", code=2, says="takes no value")
+        self.assertEqual(os.listdir(self.dir), [])
+
+    def test_a_folder_that_cannot_be_written_is_refused_at_once(self):
+        self.write("file", b"x")
+        self.error("lab", "--out", "file", code=4, says=("file", "--out"))
+        self.error("lab", "--out", "file/below", code=4, says=("file/below", "--out"))
+        self.assertEqual(self.read("file"), b"x")
+
+    def test_ctrl_c_leaves_no_torn_file(self):
+        process = subprocess.Popen([MANKAI, "lab", "--out", "out"], cwd=self.dir, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, preexec_fn=default_signals)
+        self.addCleanup(self._end_of, process)
+        deadline = time.monotonic() + PATIENCE
+        while not (self.dir / "out").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=PATIENCE)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        left = [name for name in os.listdir(self.dir / "out") if not name.startswith(".mankai-lab-")]
+        self.assertEqual(left, [], "nothing is written before everything is measured")
+
+    @staticmethod
+    def _end_of(process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+if __name__ == "__main__":
+    main()
