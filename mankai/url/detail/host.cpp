@@ -80,9 +80,8 @@ std::optional<std::uint32_t> parse_number(std::string_view text) noexcept {
     text.remove_prefix(1);
   }
   std::uint32_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
-  const bool is_number = error == std::errc() && stop == end;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  const bool is_number = error == std::errc() && stop == text.data() + text.size();
   return is_number ? std::optional(value) : std::nullopt;
 }
 
