@@ -239,6 +239,16 @@ TEST(CanonicalUrl, long_urls_have_answers_in_linear_time) {
   EXPECT_EQ(canonical("http://" + beyond_ascii).size(), std::string_view("http:///").size() + 3 * kBytes);
 }
 
+TEST(CanonicalUrl, a_loop_keeps_its_memory) {
+  CanonicalUrl url;
+  ASSERT_TRUE(canonicalize("http://h/%20" + std::string(1000, 'x'), url).has_value());
+  const char* const memory = url.text().data();
+  for (const std::string_view raw : {"http://example.org/a", "example.org:8080/a/../b%20c?d", "http://0x7f.1/", ""}) {
+    static_cast<void>(canonicalize(raw, url));
+    EXPECT_EQ(url.text().data(), memory) << raw;
+  }
+}
+
 TEST(CanonicalUrl, may_be_canonicalised_into_itself) {
   CanonicalUrl url;
   ASSERT_TRUE(canonicalize("http://example.org/a", url).has_value());
