@@ -176,7 +176,7 @@ TYPED_TEST(BatchFilterContract, observe_reports_a_keys_earlier_twin_in_the_same_
       std::vector<bool> expected(distance, false);
       expected.resize(2 * distance, true);
       ASSERT_EQ(observe_batch(filter, batch), expected) << "twins " << distance << " apart";
-      ASSERT_EQ(filter.keys_inserted(), distance);
+      ASSERT_EQ(filter.keys_inserted(), kCountsRepeats<typename TypeParam::Filter> ? 2 * distance : distance);
     }
   }
 }

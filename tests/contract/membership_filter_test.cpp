@@ -87,34 +87,38 @@ TYPED_TEST(MembershipFilterContract, observe_says_what_may_contain_said_and_inse
   EXPECT_EQ(observed.to_bytes(), inserted.to_bytes());
 }
 
-TYPED_TEST(MembershipFilterContract, keys_inserted_counts_the_inserts_that_set_a_bit) {
+// A filter of bits counts the inserts that set one, a filter of counters all; whoever was not seen raises the fill.
+TYPED_TEST(MembershipFilterContract, keys_inserted_counts_the_inserts_that_change_cells) {
+  constexpr bool kCountsAll = kCountsRepeats<typename TypeParam::Filter>;
   auto filter = make<TypeParam>({.keys = 300});
   Random random(4);
   const auto digests = random.digests(900);
   std::set<Digest> model;
-  std::uint64_t fresh = 0;
+  std::uint64_t counted = 0;
   for (int i = 0; i < 4000; ++i) {
     const Digest digest = digests[random.below(digests.size())];
     const double fill = filter.fill_ratio();
     const bool seen = filter.observe(digest);
     ASSERT_EQ(filter.fill_ratio() > fill, !seen);
-    fresh += seen ? 0U : 1U;
+    counted += seen && !kCountsAll ? 0U : 1U;
     model.insert(digest);
-    ASSERT_EQ(filter.keys_inserted(), fresh);
-    ASSERT_LE(fresh, model.size());
+    ASSERT_EQ(filter.keys_inserted(), counted);
+    ASSERT_TRUE(kCountsAll || counted <= model.size());
   }
 }
 
 TYPED_TEST(MembershipFilterContract, insert_concurrent_alone_is_insert) {
-  auto one = make<TypeParam>({.keys = 500});
-  auto other = make<TypeParam>({.keys = 500});
-  Random random(5);
-  const auto digests = random.digests(800);
-  for (int i = 0; i < 3000; ++i) {
-    const Digest digest = digests[random.below(digests.size())];
-    ASSERT_EQ(one.insert_concurrent(digest), !other.observe(digest));
+  if constexpr (ConcurrentFilter<typename TypeParam::Filter>) {
+    auto one = make<TypeParam>({.keys = 500});
+    auto other = make<TypeParam>({.keys = 500});
+    Random random(5);
+    const auto digests = random.digests(800);
+    for (int i = 0; i < 3000; ++i) {
+      const Digest digest = digests[random.below(digests.size())];
+      ASSERT_EQ(one.insert_concurrent(digest), !other.observe(digest));
+    }
+    EXPECT_EQ(one.to_bytes(), other.to_bytes());
   }
-  EXPECT_EQ(one.to_bytes(), other.to_bytes());
 }
 
 TYPED_TEST(MembershipFilterContract, the_order_of_inserts_does_not_matter_to_the_cells) {
@@ -184,10 +188,12 @@ TYPED_TEST(MembershipFilterContract, a_move_leaves_valid_filters) {
       ASSERT_TRUE(first.may_contain(digest));
       ASSERT_TRUE(first.observe(digest));
     }
+    const auto observed = first.to_bytes();
+    EXPECT_EQ(observed == bytes, !kCountsRepeats<typename TypeParam::Filter>);
     using std::swap;
     auto third = make<TypeParam>(request);
     swap(first, third);
-    EXPECT_EQ(third.to_bytes(), bytes);
+    EXPECT_EQ(third.to_bytes(), observed);
     EXPECT_EQ(first.keys_inserted(), 0U);
   }
   EXPECT_EQ(counter.bytes_in_use, 0U);

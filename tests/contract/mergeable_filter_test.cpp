@@ -25,6 +25,7 @@ std::vector<std::byte> cells_of(const F& filter) {
   return {start, start + static_cast<std::ptrdiff_t>(filter.cells_bytes())};
 }
 
+// Of what was inserted: a filter of counters counts a key that both have as often as both together.
 TYPED_TEST(MergeableFilterContract, merging_is_the_union) {
   for (const std::uint64_t keys : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{300000}}) {
     auto left = make<TypeParam>({.keys = keys});
@@ -35,7 +36,12 @@ TYPED_TEST(MergeableFilterContract, merging_is_the_union) {
     const auto second = std::span(digests).last(keys);  // the two overlap by half
     left.insert(first);
     right.insert(second);
-    both.insert(std::span(digests));
+    if (kCountsRepeats<typename TypeParam::Filter>) {
+      both.insert(first);
+      both.insert(second);
+    } else {
+      both.insert(std::span(digests));
+    }
     const auto right_before = right.to_bytes();
     ASSERT_TRUE(left.merge(right).has_value());
     EXPECT_EQ(cells_of(left), cells_of(both));
@@ -80,8 +86,12 @@ TYPED_TEST(MergeableFilterContract, the_count_of_keys_is_between_the_larger_and_
     ASSERT_TRUE(left.merge(right).has_value());
     EXPECT_GE(left.keys_inserted(), least);
     EXPECT_LE(left.keys_inserted(), most);
-    // The estimate from the cells is within 2 % of the truth here; statistical/ derives its bound.
-    EXPECT_NEAR(static_cast<double>(left.keys_inserted()), static_cast<double>(2 * kKeys - shared), 0.02 * 2 * kKeys);
+    if (kCountsRepeats<typename TypeParam::Filter>) {
+      EXPECT_EQ(left.keys_inserted(), most);
+    } else {
+      // The estimate from the cells is within 2 % of the truth here; statistical/ derives its bound.
+      EXPECT_NEAR(static_cast<double>(left.keys_inserted()), static_cast<double>(2 * kKeys - shared), 0.02 * 2 * kKeys);
+    }
   }
 }
 

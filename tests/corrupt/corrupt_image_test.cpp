@@ -280,6 +280,45 @@ std::vector<Forgery> forged_params(const BloomKind<addressing>& /*kind*/) {
   };
 }
 
+// What both layouts of counters find absurd.
+std::vector<Forgery> forged_counting_params() {
+  return {
+      {"no size", "offset 64", [](ImageHeader& h) { h.kind_params[0] = 0; }},
+      {"sizes that overflow", "offset 64", [](ImageHeader& h) { h.kind_params[0] += std::uint64_t{1} << 58; }},
+      {"the largest size", "offset 64", [](ImageHeader& h) { h.kind_params[0] = ~std::uint64_t{0}; }},
+      {"k of 0", "offset 72", [](ImageHeader& h) { h.kind_params[1] &= ~std::uint64_t{0xffffffff}; }},
+      {"k of 65", "offset 72", [](ImageHeader& h) { h.kind_params[1] = packed(65, h.kind_params[1] >> 32); }},
+      {"largest k", "offset 72", [](ImageHeader& h) { h.kind_params[1] |= 0xffffffff; }},
+      {"a third layout", "offset 76", [](ImageHeader& h) { h.kind_params[1] = packed(8, 2); },
+       ErrorCode::unsupported_version},
+      {"the last layout", "offset 76", [](ImageHeader& h) { h.kind_params[1] = packed(8, 0xffffffff); },
+       ErrorCode::unsupported_version},
+      {"a third parameter", "offset 120", [](ImageHeader& h) { h.kind_params[2] = 1; }},
+      {"more stuck counters than counters", "offset 96",
+       [](ImageHeader& h) { h.kind_state[0] = h.cells_bytes * 2 + 1; }},
+      {"as many as can be written", "offset 96", [](ImageHeader& h) { h.kind_state[0] = ~std::uint64_t{0}; }},
+      {"a third count", "offset 120", [](ImageHeader& h) { h.kind_state[2] = 1; }},
+  };
+}
+
+std::vector<Forgery> forged_params(const CountingBlockedKind& /*kind*/) {
+  auto forgeries = forged_counting_params();
+  forgeries.push_back({"one block less", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 1; }});
+  forgeries.push_back({"one block more", "offset 64", [](ImageHeader& h) { h.kind_params[0] += 1; }});
+  forgeries.push_back({"k of 7", "offset 72", [](ImageHeader& h) { h.kind_params[1] = packed(7, 0); }});
+  forgeries.push_back({"the other layout", "offset 64", [](ImageHeader& h) { h.kind_params[1] = packed(8, 1); }});
+  return forgeries;
+}
+
+std::vector<Forgery> forged_params(const CountingPartitionedKind& /*kind*/) {
+  auto forgeries = forged_counting_params();
+  forgeries.push_back({"a line less", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 19; }});
+  forgeries.push_back({"a line more", "offset 64", [](ImageHeader& h) { h.kind_params[0] += 19; }});
+  forgeries.push_back({"another k", "offset 64", [](ImageHeader& h) { h.kind_params[1] = packed(8, 1); }});
+  forgeries.push_back({"the other layout", "offset 64", [](ImageHeader& h) { h.kind_params[1] = packed(8, 0); }});
+  return forgeries;
+}
+
 template <class F>
 void expect_forgery_refused(const Bytes& original, const Forgery& forgery, std::size_t allocations_max) {
   Bytes bytes = original;
@@ -328,6 +367,29 @@ TEST(CorruptClassicImage, bits_behind_the_last_cell_are_refused) {
   insert_random(filter, 3, 5000);
   const Forgery fewer{"fewer cells", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 100; }};
   expect_forgery_refused<Bloom>(filter.to_bytes(), fewer, 1);
+}
+
+TEST(CorruptCountingImage, counters_behind_the_last_cell_are_refused) {
+  auto filter = make<CountingPartitionedKind>();
+  insert_random(filter, 3, 5000);
+  // Some lines have room for a counter less in each partition.
+  for (std::uint64_t less = 1; less < 10; ++less) {
+    const CountingBloom::Params params = filter.params();
+    Bytes bytes = filter.to_bytes();
+    ImageHeader header = header_of(bytes);
+    header.kind_params[0] = params.size - less;
+    if ((header.kind_params[0] * params.k / 2 + 63) / 64 * 64 != header.cells_bytes) {
+      continue;
+    }
+    set_header(bytes, header);
+    fix_header_checksum(bytes);
+    fix_trailer(bytes);
+    const auto opened = CountingBloom::from_bytes(bytes);
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_NE(opened.error().detail.find("counters behind the last"), std::string::npos) << opened.error().detail;
+    return;
+  }
+  FAIL() << "no size to try";
 }
 
 // What is odd but not absurd opens, and nothing that is asked of it goes out of bounds.

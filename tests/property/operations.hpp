@@ -63,7 +63,13 @@ void run_operations(const Request& request, std::span<const Operation> operation
       case Verb::insert: checked.insert(digest); break;
       case Verb::observe: checked.observe(digest); break;
       case Verb::may_contain: static_cast<void>(checked.may_contain(digest)); break;
-      case Verb::insert_concurrent: checked.insert_concurrent(digest); break;
+      case Verb::insert_concurrent:
+        if constexpr (ConcurrentFilter<typename Kind::Filter>) {
+          checked.insert_concurrent(digest);
+        } else {
+          checked.insert(digest);
+        }
+        break;
       case Verb::insert_batch: checked.insert(std::span(batch)); break;
       case Verb::observe_batch: checked.observe(std::span(batch)); break;
       case Verb::may_contain_batch: checked.may_contain(std::span(batch)); break;

@@ -51,18 +51,18 @@ void for_each_load(double n, double blocks, const Visit& visit) {
 }
 
 /// V of the blocked layout. q is the mean over blocks of g, a block's own rate: the product of its eight lanes' fills.
-/// Given j keys in the block the lanes are independent, each an occupancy of 64 cells, so E[g^2 | j] = E[fill^2]^8.
-/// Blocks share n keys, so their loads are negatively associated and so are the g, which grow with the load: the
-/// variance of the mean is at most Var(g) / blocks.
-inline double blocked_variance(double n, double blocks) {
-  constexpr double kLane = probes::kLaneBits;
+/// Given j keys in the block the lanes are independent, each an occupancy of its cells (64 bits, 16 counters), so E[g^2
+/// | j] = E[fill^2]^8. Blocks share n keys, so their loads are negatively associated and so are the g, which grow with
+/// the load: the variance of the mean is at most Var(g) / blocks.
+inline double blocked_variance(double n, double blocks, double lane_cells = probes::kLaneBits) {
   double mean = 0;
   double mean_of_square = 0;
   for_each_load(n, blocks, [&](double j, double probability) {
-    const Occupancy lane = occupancy(j, kLane);
-    const double fill = lane.mean / kLane;
+    const Occupancy lane = occupancy(j, lane_cells);
+    const double fill = lane.mean / lane_cells;
     mean += probability * std::pow(fill, probes::kBlockLanes);
-    mean_of_square += probability * std::pow(fill * fill + lane.variance / (kLane * kLane), probes::kBlockLanes);
+    mean_of_square +=
+        probability * std::pow(fill * fill + lane.variance / (lane_cells * lane_cells), probes::kBlockLanes);
   });
   return std::fmax(0, mean_of_square - mean * mean) / blocks;
 }
@@ -83,6 +83,14 @@ inline ClassicSpread classic_spread(double n, double m, double k) {
   return {.variance = slope * slope * fill_variance, .bias = k * (k - 1) / 2 * std::pow(fill, k - 2) * fill_variance};
 }
 
+/// V of the partitioned layout. q is the product of k fills, each the occupancy of c cells by n keys. The positions of
+/// a key in different partitions are independent, so E[q] is the formula exactly and E[q^2] = E[fill^2]^k.
+inline double partitioned_variance(double n, double c, double k) {
+  const Occupancy cells = occupancy(n, c);
+  const double fill = cells.mean / c;
+  return std::fmax(0, std::pow(fill * fill + cells.variance / (c * c), k) - std::pow(fill, 2 * k));
+}
+
 /// The largest distance of a measured rate from `p` that chance explains.
 inline double allowed(double p, double strangers, double variance) {
   return kSigmas * std::sqrt(p * (1 - p) / strangers + variance);
@@ -91,14 +99,14 @@ inline double allowed(double p, double strangers, double variance) {
 /// Variance of the number of cells set in the blocked layout, n keys being in it. Given its load j, a block's cells are
 /// eight independent occupancies, variance 8 v(j); the loads would add B Var(h), h(j) their mean, were they
 /// independent. Since they add up to n, the part of h that is linear in j cancels: B (Var(h) - Cov(h, j)^2 / Var(j)).
-inline double blocked_fill_variance(double n, double blocks) {
+inline double blocked_fill_variance(double n, double blocks, double lane_cells = probes::kLaneBits) {
   double mean = 0;
   double mean_of_square = 0;
   double with_load = 0;
   double inner = 0;
   const double load = n / blocks;
   for_each_load(n, blocks, [&](double j, double probability) {
-    const Occupancy lane = occupancy(j, probes::kLaneBits);
+    const Occupancy lane = occupancy(j, lane_cells);
     const double cells = probes::kBlockLanes * lane.mean;
     mean += probability * cells;
     mean_of_square += probability * cells * cells;

@@ -12,6 +12,7 @@
 #include "mankai/base/region.hpp"
 #include "mankai/filter/concepts.hpp"
 #include "mankai/filter/image.hpp"
+#include "tests/support/filter_kinds.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/outcomes.hpp"
 
@@ -29,14 +30,15 @@ enum class RoundTrip : std::uint8_t { from_bytes, from_bytes_fast, adopt, attach
 
 /// A filter beside an exact set of what it was given. Every call is made on both, and the promise is checked: an
 /// inserted key is found. What else follows from the cells is checked too: a `no` from observe or an answered `no`
-/// means that the set has not got the key; the count of keys is the count of such inserts.
+/// means that the set has not got the key; the count of keys is the count of such inserts, or of all inserts where the
+/// filter counts repeats.
 template <BatchFilter F>
 class Checked {
  public:
   explicit Checked(F filter) : filter_(std::move(filter)), keys_inserted_(filter_.keys_inserted()) {}
 
   void insert(Digest digest) {
-    keys_inserted_ += filter_.may_contain(digest) ? 0U : 1U;
+    keys_inserted_ += counts(filter_.may_contain(digest));
     filter_.insert(digest);
     model_.insert(digest);
     require_count();
@@ -48,7 +50,7 @@ class Checked {
     const bool known = model_.contains(digest);
     const bool seen = filter_.observe(digest);
     model_.insert(digest);
-    keys_inserted_ += seen ? 0U : 1U;
+    keys_inserted_ += counts(seen);
     require(seen == answered, "observe says what may_contain said before it");
     require(seen || !known, "a key that was inserted has been seen");
     require(filter_.may_contain(digest), "a key is found right after it was observed");
@@ -62,7 +64,9 @@ class Checked {
     return answer;
   }
 
-  bool insert_concurrent(Digest digest) {
+  bool insert_concurrent(Digest digest)
+    requires ConcurrentFilter<F>
+  {
     const bool answered = filter_.may_contain(digest);
     const bool fresh = filter_.insert_concurrent(digest);
     model_.insert(digest);
@@ -81,6 +85,7 @@ class Checked {
     // How many of a batch were fresh is the contract suite's question; here the count may only grow by at most that.
     const std::uint64_t now = filter_.keys_inserted();
     require(now >= keys_inserted_ && now - keys_inserted_ <= digests.size(), "a batch counts no key twice");
+    require(!kCountsRepeats<F> || now - keys_inserted_ == digests.size(), "a batch of repeats counts every key");
     keys_inserted_ = now;
   }
 
@@ -89,7 +94,7 @@ class Checked {
     filter_.observe(digests, seen.span());
     for (std::size_t i = 0; i < digests.size(); ++i) {
       require(seen.span()[i] || !model_.contains(digests[i]), "a key that was inserted has been seen, also in a batch");
-      keys_inserted_ += seen.span()[i] ? 0U : 1U;
+      keys_inserted_ += counts(seen.span()[i]);
       model_.insert(digests[i]);
     }
     require_count();
@@ -155,8 +160,11 @@ class Checked {
   [[nodiscard]] const std::set<Digest>& model() const noexcept { return model_; }
 
  private:
+  /// By how much an insert of a key raises the count.
+  static std::uint64_t counts(bool seen) { return seen && !kCountsRepeats<F> ? 0 : 1; }
+
   void require_count() const {
-    require(filter_.keys_inserted() == keys_inserted_, "the count of keys is that of the inserts that set a bit");
+    require(filter_.keys_inserted() == keys_inserted_, "the count of keys is that of the inserts that count");
   }
 
   F filter_;

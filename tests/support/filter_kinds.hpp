@@ -9,6 +9,7 @@
 
 #include "mankai/filter/blocked_bloom.hpp"
 #include "mankai/filter/bloom.hpp"
+#include "mankai/filter/counting_bloom.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {
@@ -50,6 +51,28 @@ struct BloomKind {
 
 using BloomRangeKind = BloomKind<BloomAddressing::range>;
 using BloomFieldsKind = BloomKind<BloomAddressing::fields>;
+
+template <CountingLayout kLayout>
+struct CountingKind {
+  using Filter = CountingBloom;
+  static constexpr std::string_view kName =
+      kLayout == CountingLayout::blocked ? "counting_blocked" : "counting_partitioned";
+  static Result<Filter> create(const Request& request) {
+    return Filter::create(
+        {.keys = request.keys, .fpr = request.fpr, .layout = kLayout, .hash = request.hash, .memory = request.memory});
+  }
+};
+
+using CountingBlockedKind = CountingKind<CountingLayout::blocked>;
+using CountingPartitionedKind = CountingKind<CountingLayout::partitioned>;
+
+/// Whether a filter counts a key that is in once more when it is inserted again: counters do, bits do not.
+template <class F>
+inline constexpr bool kCountsRepeats = FrequencyFilter<F>;
+
+/// Whether several writers may insert at once.
+template <class F>
+concept ConcurrentFilter = requires(F filter, Digest digest) { filter.insert_concurrent(digest); };
 
 template <class Kind>
 typename Kind::Filter make(const Request& request = {}) {

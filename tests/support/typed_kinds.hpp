@@ -9,7 +9,10 @@
 namespace mankai::test {
 
 /// Every kind and mode there is, for typed suites.
-using FilterKinds = testing::Types<BlockedBloomKind, BloomRangeKind, BloomFieldsKind>;
+using FilterKinds =
+    testing::Types<BlockedBloomKind, BloomRangeKind, BloomFieldsKind, CountingBlockedKind, CountingPartitionedKind>;
+/// Those from which keys can be taken out, and that say how often one is in.
+using CountingKinds = testing::Types<CountingBlockedKind, CountingPartitionedKind>;
 
 /// Names typed tests after the kind instead of a number.
 struct KindNames {

@@ -1,0 +1,261 @@
+// Every DeletableFilter against an exact multiset: a key inserted more often than erased is found, for ever, also after
+// its counters have overflowed; an erase of what is certainly not in is refused and changes nothing.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "tests/support/outcomes.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/typed_kinds.hpp"
+
+namespace mankai::test {
+namespace {
+
+template <class Kind>
+class DeletableFilterContract : public testing::Test {};
+TYPED_TEST_SUITE(DeletableFilterContract, CountingKinds, KindNames);
+
+constexpr std::uint64_t kKeysBeyondCache = 1500000;
+
+template <class F>
+std::vector<EraseResult> erase_singly(F& filter, std::span<const Digest> digests) {
+  std::vector<EraseResult> results;
+  for (const Digest digest : digests) {
+    results.push_back(filter.erase(digest));
+  }
+  return results;
+}
+
+template <class F>
+std::vector<EraseResult> erase_batch(F& filter, std::span<const Digest> digests) {
+  std::vector<EraseResult> results(digests.size(), EraseResult::ambiguous);
+  filter.erase(digests, results);
+  return results;
+}
+
+TYPED_TEST(DeletableFilterContract, erasing_all_that_was_inserted_leaves_an_empty_filter) {
+  for (const std::uint64_t keys : {std::uint64_t{1000}, kKeysBeyondCache}) {
+    auto filter = make<TypeParam>({.keys = keys});
+    const auto fresh = filter.to_bytes();
+    const auto digests = Random(1).digests(1000);
+    filter.insert(std::span(digests));
+    EXPECT_EQ(filter.keys_inserted(), 1000U);
+    EXPECT_EQ(erase_batch(filter, digests), std::vector<EraseResult>(1000, EraseResult::erased));
+    EXPECT_EQ(filter.to_bytes(), fresh);
+  }
+}
+
+TYPED_TEST(DeletableFilterContract, an_erase_is_the_insert_undone) {
+  auto filter = make<TypeParam>({.keys = 500});
+  insert_random(filter, 2, 300);
+  for (const Digest digest : Random(3).digests(200)) {
+    const auto before = filter.to_bytes();
+    filter.insert(digest);
+    ASSERT_EQ(filter.erase(digest), EraseResult::erased);
+    ASSERT_EQ(filter.to_bytes(), before);
+  }
+}
+
+TYPED_TEST(DeletableFilterContract, what_is_certainly_absent_is_refused_and_changes_nothing) {
+  auto filter = make<TypeParam>({.keys = 500});
+  EXPECT_EQ(filter.erase(Digest{1}), EraseResult::absent);
+  EXPECT_EQ(filter.keys_inserted(), 0U);
+  insert_random(filter, 4, 500);
+  const auto before = filter.to_bytes();
+  std::vector<Digest> absent;
+  for (const Digest digest : Random(5).digests(1000)) {
+    if (!filter.may_contain(digest)) {
+      absent.push_back(digest);
+    }
+  }
+  ASSERT_GT(absent.size(), 900U);
+  EXPECT_EQ(erase_singly(filter, absent), std::vector<EraseResult>(absent.size(), EraseResult::absent));
+  EXPECT_EQ(erase_batch(filter, absent), std::vector<EraseResult>(absent.size(), EraseResult::absent));
+  EXPECT_EQ(filter.to_bytes(), before);
+}
+
+template <class F>
+void expect_all_found(const F& filter, const std::map<Digest, std::uint64_t>& model) {
+  for (const auto& [digest, count] : model) {
+    ASSERT_TRUE(filter.may_contain(digest)) << "in " << count << " times";
+  }
+}
+
+// Goal: no false negative in a long life, overflow included.
+// Method: random inserts and erasures of what the model has, over few keys, so that many are in more than 15 times, and
+// far beyond the capacity, so that counters of different keys overflow together. At each end all is erased but one of
+// each key, and everything is asked for.
+template <class Kind>
+void live_long(std::uint64_t capacity, std::uint64_t different, std::uint64_t seed) {
+  auto filter = make<Kind>({.keys = capacity, .fpr = 0.1});
+  const Hasher hash = filter.hasher();
+  std::map<Digest, std::uint64_t> model;
+  Random random(seed);
+  for (int i = 0; i < 20000; ++i) {
+    const Digest digest = hash(random.below(different));
+    const auto found = model.find(digest);
+    if (found != model.end() && random.below(5) < 2) {
+      ASSERT_EQ(filter.erase(digest), EraseResult::erased);
+      if (--found->second == 0) {
+        model.erase(found);
+      }
+    } else {
+      filter.insert(digest);
+      ++model[digest];
+    }
+    if (i % 1000 == 0) {
+      expect_all_found(filter, model);
+    }
+  }
+  for (auto& [digest, count] : model) {
+    for (; count > 1; --count) {
+      ASSERT_EQ(filter.erase(digest), EraseResult::erased);
+    }
+  }
+  EXPECT_EQ(filter.keys_inserted(), model.size());
+  expect_all_found(filter, model);
+}
+
+TYPED_TEST(DeletableFilterContract, a_key_inserted_more_often_than_erased_is_found_for_ever) {
+  live_long<TypeParam>(1000, 1000, 6);
+  live_long<TypeParam>(100, 100, 7);
+  live_long<TypeParam>(100, 3000, 8);
+  live_long<TypeParam>(1, 30, 9);
+}
+
+TYPED_TEST(DeletableFilterContract, a_key_that_overflowed_is_never_lost) {
+  for (const int times : {14, 15, 16, 20, 300}) {
+    auto filter = make<TypeParam>();
+    const Digest digest{0x123456789abcdefU};
+    for (int i = 0; i < times; ++i) {
+      filter.insert(digest);
+    }
+    EXPECT_EQ(filter.saturated_cells(), times < 15 ? 0 : filter.probes_per_key());
+    for (int i = 0; i < times - 1; ++i) {
+      ASSERT_EQ(filter.erase(digest), EraseResult::erased);
+    }
+    EXPECT_TRUE(filter.may_contain(digest)) << times;
+    EXPECT_EQ(filter.keys_inserted(), 1U);
+    EXPECT_EQ(filter.erase(digest), EraseResult::erased);
+    EXPECT_EQ(filter.may_contain(digest), times >= 15) << "what stuck stays";
+    EXPECT_EQ(filter.keys_inserted(), 0U);
+  }
+}
+
+TYPED_TEST(DeletableFilterContract, the_count_of_keys_never_falls_below_0) {
+  auto filter = make<TypeParam>();
+  const std::vector<Digest> digests(20, Digest{99});
+  filter.insert(std::span(digests).first(16));
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(filter.erase(Digest{99}), EraseResult::erased);
+  }
+  EXPECT_EQ(filter.keys_inserted(), 0U);
+  EXPECT_EQ(erase_batch(filter, digests), std::vector<EraseResult>(20, EraseResult::erased));
+  EXPECT_EQ(filter.keys_inserted(), 0U);
+  filter.insert(Digest{1});
+  EXPECT_EQ(filter.keys_inserted(), 1U);
+}
+
+TYPED_TEST(DeletableFilterContract, saturated_cells_are_those_at_15) {
+  auto filter = make<TypeParam>({.keys = 10});
+  Random random(10);
+  const auto digests = random.digests(30);
+  for (int i = 0; i < 400; ++i) {
+    const Digest digest = digests[random.below(digests.size())];
+    random.below(4) == 0 ? static_cast<void>(filter.erase(digest)) : filter.insert(digest);
+    const auto bytes = filter.to_bytes();
+    std::uint64_t stuck = 0;
+    for (std::size_t cell = 0; cell < filter.cells_bytes(); ++cell) {
+      const auto pair = std::to_integer<unsigned>(bytes[sizeof(ImageHeader) + cell]);
+      stuck += (pair % 16 == 15 ? 1U : 0U) + (pair / 16 == 15 ? 1U : 0U);
+    }
+    ASSERT_EQ(filter.saturated_cells(), stuck);
+  }
+  EXPECT_GT(filter.saturated_cells(), 0U);
+  filter.clear();
+  EXPECT_EQ(filter.saturated_cells(), 0U);
+}
+
+// Inserts, erasures of members, of twins in one batch, and of strangers: batch and singles leave the same image.
+TYPED_TEST(DeletableFilterContract, erase_batches_agree_with_singles_at_every_size) {
+  for (const std::uint64_t keys : {std::uint64_t{300}, kKeysBeyondCache}) {
+    auto batch = make<TypeParam>({.keys = keys, .fpr = 0.1});
+    auto singles = make<TypeParam>({.keys = keys, .fpr = 0.1});
+    Random random(11);
+    const auto known = random.digests(400);
+    for (std::size_t size = 0; size <= 600; size += keys == 300 ? 1 : 13) {
+      std::vector<Digest> given;
+      for (std::size_t i = 0; i < size; ++i) {
+        given.push_back(random.below(4) == 0 ? random.digest() : known[random.below(known.size())]);
+      }
+      if (size % 3 == 0) {
+        batch.insert(std::span(known));
+        singles.insert(std::span(known));
+      }
+      ASSERT_EQ(erase_batch(batch, given), erase_singly(singles, given)) << size << " keys";
+      ASSERT_EQ(batch.keys_inserted(), singles.keys_inserted());
+      if (keys == 300) {
+        ASSERT_EQ(batch.to_bytes(), singles.to_bytes()) << size << " keys";
+      }
+    }
+    EXPECT_EQ(batch.to_bytes(), singles.to_bytes());
+  }
+}
+
+TYPED_TEST(DeletableFilterContract, a_twin_in_one_batch_is_refused_once_the_key_is_out) {
+  for (const std::size_t distance : {1U, 7U, 31U, 32U, 33U, 191U, 192U, 193U, 400U}) {
+    auto filter = make<TypeParam>({.keys = 5000, .fpr = 1e-6});
+    const auto fresh = Random(distance).digests(distance);
+    filter.insert(std::span(fresh));
+    std::vector<Digest> twice(fresh);
+    twice.insert(twice.end(), fresh.begin(), fresh.end());
+    std::vector<EraseResult> expected(distance, EraseResult::erased);
+    expected.resize(2 * distance, EraseResult::absent);
+    ASSERT_EQ(erase_batch(filter, twice), expected) << "twins " << distance << " apart";
+    EXPECT_EQ(filter.fill_ratio(), 0);
+  }
+}
+
+TYPED_TEST(DeletableFilterContract, an_empty_batch_erases_nothing) {
+  auto filter = make<TypeParam>();
+  filter.insert(Digest{1});
+  const auto before = filter.to_bytes();
+  filter.erase(std::span<const Digest>{}, {});
+  EXPECT_EQ(filter.to_bytes(), before);
+}
+
+TYPED_TEST(DeletableFilterContract, a_merged_filter_gives_back_each_part) {
+  auto left = make<TypeParam>();
+  auto right = make<TypeParam>();
+  const auto digests = Random(12).digests(900);
+  left.insert(std::span(digests).first(600));
+  right.insert(std::span(digests).last(600));
+  const auto only_right = right.to_bytes();
+  ASSERT_TRUE(right.merge(left).has_value());
+  EXPECT_EQ(right.keys_inserted(), 1200U);
+  EXPECT_EQ(erase_batch(right, std::span(digests).first(600)), std::vector<EraseResult>(600, EraseResult::erased));
+  EXPECT_EQ(right.to_bytes(), only_right);
+}
+
+TYPED_TEST(DeletableFilterContract, merging_sticks_where_a_sum_is_15) {
+  auto left = make<TypeParam>();
+  auto right = make<TypeParam>();
+  const std::vector<Digest> often(20, Digest{5});
+  left.insert(std::span(often).first(7));
+  right.insert(std::span(often).first(7));
+  ASSERT_TRUE(right.merge(left).has_value());
+  EXPECT_EQ(right.saturated_cells(), 0U);
+  ASSERT_TRUE(right.merge(make<TypeParam>()).has_value());
+  left.insert(Digest{5});
+  right = make<TypeParam>();
+  right.insert(std::span(often).first(7));
+  ASSERT_TRUE(right.merge(left).has_value());
+  EXPECT_EQ(right.saturated_cells(), right.probes_per_key());
+  EXPECT_EQ(right.estimate(Digest{5}), (KeyCount{.value = 15, .is_saturated = true}));
+}
+
+}  // namespace
+}  // namespace mankai::test

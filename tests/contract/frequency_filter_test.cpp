@@ -1,0 +1,123 @@
+// Every FrequencyFilter against an exact multiset: an estimate is never below how often the key is in, unless it says
+// that it is saturated.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "tests/support/random.hpp"
+#include "tests/support/typed_kinds.hpp"
+
+namespace mankai::test {
+namespace {
+
+template <class Kind>
+class FrequencyFilterContract : public testing::Test {};
+TYPED_TEST_SUITE(FrequencyFilterContract, CountingKinds, KindNames);
+
+constexpr std::uint64_t kKeysBeyondCache = 1500000;
+constexpr std::uint32_t kMost = 15;
+
+template <class F>
+std::vector<KeyCount> estimate_batch(const F& filter, std::span<const Digest> digests) {
+  std::vector<KeyCount> counts(digests.size(), KeyCount{.value = 77, .is_saturated = true});
+  filter.estimate(digests, counts);
+  return counts;
+}
+
+TYPED_TEST(FrequencyFilterContract, a_lone_key_is_counted_exactly_up_to_15) {
+  auto filter = make<TypeParam>();
+  const Digest digest{42};
+  EXPECT_EQ(filter.estimate(digest), KeyCount{});
+  for (std::uint32_t times = 1; times <= 40; ++times) {
+    filter.insert(digest);
+    const std::uint32_t value = std::min(times, kMost);
+    EXPECT_EQ(filter.estimate(digest), (KeyCount{.value = value, .is_saturated = value == kMost})) << times;
+  }
+}
+
+TYPED_TEST(FrequencyFilterContract, an_estimate_follows_erasures) {
+  auto filter = make<TypeParam>();
+  for (std::uint32_t times = 0; times < kMost - 1; ++times) {
+    filter.insert(Digest{42});
+  }
+  for (std::uint32_t left = kMost - 1; left > 0; --left) {
+    EXPECT_EQ(filter.estimate(Digest{42}), (KeyCount{.value = left, .is_saturated = false}));
+    static_cast<void>(filter.erase(Digest{42}));
+  }
+  EXPECT_EQ(filter.estimate(Digest{42}), KeyCount{});
+}
+
+// In filters far too small, too: keys share counters, so that estimates are too large, never too small.
+TYPED_TEST(FrequencyFilterContract, an_estimate_is_never_too_small) {
+  for (const std::uint64_t capacity : {std::uint64_t{1}, std::uint64_t{50}, std::uint64_t{1000}}) {
+    auto filter = make<TypeParam>({.keys = capacity, .fpr = 0.1});
+    const Hasher hash = filter.hasher();
+    std::map<Digest, std::uint32_t> model;
+    Random random(capacity);
+    for (int i = 0; i < 6000; ++i) {
+      const Digest digest = hash(random.below(700));
+      std::uint32_t& count = model[digest];
+      if (count > 0 && random.below(3) == 0) {
+        ASSERT_EQ(filter.erase(digest), EraseResult::erased);
+        --count;
+      } else {
+        filter.insert(digest);
+        ++count;
+      }
+      const KeyCount estimate = filter.estimate(digest);
+      ASSERT_TRUE(estimate.value >= count || estimate.is_saturated) << estimate.value << " for " << count;
+      ASSERT_EQ(estimate.value != 0, filter.may_contain(digest));
+    }
+    for (const auto& [digest, count] : model) {
+      const KeyCount estimate = filter.estimate(digest);
+      ASSERT_TRUE(estimate.value >= count || estimate.is_saturated) << estimate.value << " for " << count;
+    }
+  }
+}
+
+TYPED_TEST(FrequencyFilterContract, estimates_are_exact_for_most_keys_at_capacity) {
+  auto filter = make<TypeParam>({.keys = 3000, .fpr = 0.001});
+  const auto digests = Random(3).digests(3000);
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    for (std::size_t times = 0; times < 1 + i % 3; ++times) {
+      filter.insert(digests[i]);
+    }
+  }
+  std::size_t exact = 0;
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    exact += filter.estimate(digests[i]).value == 1 + i % 3 ? 1U : 0U;
+  }
+  // A key is overestimated only where all of its counters are shared: at most as often as a stranger is found.
+  EXPECT_GT(exact, 2960U);
+}
+
+TYPED_TEST(FrequencyFilterContract, batches_agree_with_singles_at_every_size) {
+  for (const std::uint64_t keys : {std::uint64_t{200}, kKeysBeyondCache}) {
+    auto filter = make<TypeParam>({.keys = keys, .fpr = 0.1});
+    Random random(4);
+    const auto known = random.digests(600);
+    for (std::size_t times = 1; times <= 20; ++times) {
+      filter.insert(std::span(known).first(known.size() / times));
+    }
+    for (std::size_t size = 0; size <= 600; ++size) {
+      std::vector<Digest> asked;
+      std::vector<KeyCount> expected;
+      for (std::size_t i = 0; i < size; ++i) {
+        asked.push_back(random.below(3) == 0 ? random.digest() : known[random.below(known.size())]);
+        expected.push_back(filter.estimate(asked.back()));
+      }
+      ASSERT_EQ(estimate_batch(filter, asked), expected) << size << " keys";
+    }
+    // Longer than the window in which bytes become counts.
+    const auto many = random.digests(10001);
+    const auto counts = estimate_batch(filter, many);
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      ASSERT_EQ(counts[i], filter.estimate(many[i]));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test
