@@ -13,8 +13,6 @@
 #include <memory>
 #include <optional>
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to the program
-
 namespace mankai::lab {
 namespace {
 
@@ -106,16 +104,17 @@ using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
 Result<TemporaryFile> temporary(const std::string& content) {
   TemporaryFile file(std::tmpfile());
   if (!file || std::fwrite(content.data(), 1, content.size(), file.get()) != content.size() ||
-      std::fflush(file.get()) != 0) {
+      std::fflush(file.get()) != 0 || std::fseek(file.get(), 0, SEEK_SET) != 0) {
     return fail(ErrorCode::io, "cannot make a temporary file for gnuplot", errno);
   }
-  std::rewind(file.get());
   return file;
 }
 
 std::string read_all(std::FILE* file) {
-  std::rewind(file);
   std::string text;
+  if (std::fseek(file, 0, SEEK_SET) != 0) {
+    return text;
+  }
   std::array<char, 4096> buffer{};
   for (std::size_t count = 0; (count = std::fread(buffer.data(), 1, buffer.size(), file)) > 0;) {
     text.append(buffer.data(), count);

@@ -10,7 +10,9 @@ namespace {
 
 constexpr double kShownWhole = 1e9;
 
-std::string with_unit(std::string text, const std::string& unit) { return unit.empty() ? text : text + " " + unit; }
+std::string with_unit(const std::string& text, const std::string& unit) {
+  return unit.empty() ? text : text + " " + unit;
+}
 
 std::string_view word(Relation relation) {
   switch (relation) {

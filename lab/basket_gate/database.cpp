@@ -8,6 +8,7 @@
 
 #include "lab/basket_gate/gate.hpp"
 #include "lab/basket_gate/parts.hpp"
+#include "mankai/base/assert.hpp"
 
 namespace mankai::lab::basket {
 namespace {
@@ -33,6 +34,7 @@ using Asks = std::function<bool(Random&)>;
 // Pages arrive at random; each asks the database or not. Errors are those of batch means: pages near each other wait
 // for the same queue, batches hardly do.
 Stub simulate(double pages_per_second, std::uint64_t pages, const Asks& asks, Random& random) {
+  const std::uint64_t batch_pages = pages / kBatches;
   std::vector<double> batch_latency;
   std::vector<double> batch_load;
   double now = 0;
@@ -41,7 +43,7 @@ Stub simulate(double pages_per_second, std::uint64_t pages, const Asks& asks, Ra
     const double start = now;
     double latency = 0;
     double busy = 0;
-    for (std::uint64_t i = 0; i < pages / kBatches; ++i) {
+    for (std::uint64_t i = 0; i < batch_pages; ++i) {
       now += random.exponential(kMsPerSecond / pages_per_second);
       latency += kPageMs;
       if (asks(random)) {
@@ -51,7 +53,7 @@ Stub simulate(double pages_per_second, std::uint64_t pages, const Asks& asks, Ra
         latency += free_at - now;
       }
     }
-    batch_latency.push_back(latency / static_cast<double>(pages / kBatches));
+    batch_latency.push_back(latency / static_cast<double>(batch_pages));
     batch_load.push_back(busy / (now - start));
   }
   return {.load = mean(batch_load), .latency_ms = mean(batch_latency)};

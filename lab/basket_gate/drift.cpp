@@ -12,7 +12,8 @@ constexpr const char* kSilent = "How it works, left out";
 constexpr GateShape kShape = {.phase = 10};
 // Baskets filled between two looks, as a share of the capacity at half; each is emptied by the next look.
 constexpr int kLooksPerCapacity = 4;
-constexpr int kLooks = 4 * kLooksPerCapacity;
+constexpr int kCapacities = 4;
+constexpr int kLooks = kCapacities * kLooksPerCapacity;
 
 std::vector<Cell> row(const std::string& gate, double filled, const Gate& asked, double ever, const Estimate& rate) {
   return {gate,
@@ -58,7 +59,7 @@ Figure empty_figure() {
 }
 
 void judge_end(const Gate& gate, const Estimate& rate, Findings& findings) {
-  const double keys = kLooks / kLooksPerCapacity * capacity_at_half(kShape);
+  const double keys = kCapacities * capacity_at_half(kShape);
   const Estimate formula = formula_rate(keys, kShape);
   findings.judged({.id = "drift-of-saturation",
                    .place = kSilent,

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <map>
-#include <tuple>
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "lab/basket_gate/gate.hpp"
@@ -30,6 +30,18 @@ struct Measured {
   double formula = 0;
   std::string how;
 };
+
+std::vector<Point> grid() {
+  std::vector<Point> points;
+  for (const BloomAddressing addressing : kAddressings) {
+    for (const double saturation : kSaturations) {
+      for (const std::uint32_t phase : kPhases) {
+        points.push_back({.shape = {.phase = phase, .addressing = addressing}, .saturation = saturation});
+      }
+    }
+  }
+  return points;
+}
 
 // The gate's cells, read from its image.
 class Cells {
@@ -149,19 +161,15 @@ Figure empty_figure() {
 Result<void> measure_grid(const Context& context, Findings& findings) {
   Random random(context.seed);
   Figure figure = empty_figure();
-  for (const BloomAddressing addressing : kAddressings) {
-    for (const double saturation : kSaturations) {
-      for (const std::uint32_t phase : kPhases) {
-        const Point point{.shape = {.phase = phase, .addressing = addressing}, .saturation = saturation};
-        const auto measured = measure_point(point, context, random);
-        if (!measured) {
-          return std::unexpected(measured.error());
-        }
-        findings.judged(claim_of(point, *measured));
-        figure.rows.push_back({std::string(shown(addressing)), percent(saturation), static_cast<double>(phase),
-                               measured->formula, measured->rate.value, measured->rate.error, measured->how});
-      }
+  for (const Point& point : grid()) {
+    const auto measured = measure_point(point, context, random);
+    if (!measured) {
+      return std::unexpected(measured.error());
     }
+    findings.judged(claim_of(point, *measured));
+    figure.rows.push_back({std::string(shown(point.shape.addressing)), percent(point.saturation),
+                           static_cast<double>(point.shape.phase), measured->formula, measured->rate.value,
+                           measured->rate.error, measured->how});
   }
   findings.add(std::move(figure));
   return {};

@@ -1,0 +1,89 @@
+#include "lab/url_dedup/filters.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mankai/filter/sizing.hpp"
+
+namespace mankai::lab::dedup {
+namespace {
+
+HashSpec hash_of(const Context& context) noexcept { return {.seed = {context.seed, 0}}; }
+
+std::vector<Digest> wholes(const Urls& urls) {
+  std::vector<Digest> digests;
+  digests.reserve(urls.size());
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    digests.push_back(whole(urls[i]));
+  }
+  return digests;
+}
+
+}  // namespace
+
+void FlatUrls::insert(const Urls& urls) {
+  const std::vector<Digest> digests = wholes(urls);
+  filter_.insert(std::span(digests));
+}
+
+void FlatUrls::may_contain(const Urls& urls, std::span<bool> outcomes) const {
+  filter_.may_contain(wholes(urls), outcomes);
+}
+
+void SegmentsInOneFilter::may_contain(const Urls& urls, std::span<bool> outcomes) const {
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    outcomes[i] =
+        std::ranges::all_of(urls[i], [this](Digest segment) { return filter_.may_contain(segment); });
+  }
+}
+
+std::uint64_t keys_for(std::uint64_t cells, const Setting& setting) noexcept {
+  // As many as keep the rate, less one in 500: rounding to whole lines stays within the power of two.
+  constexpr double kRoom = 0.998;
+  const double fill = std::pow(setting.fpr, 1.0 / setting.k);
+  return static_cast<std::uint64_t>(-kRoom * static_cast<double>(cells) * std::log1p(-fill) / setting.k);
+}
+
+Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t k, const Context& context) {
+  const BloomSize size{.cell_count = cells, .k = k == 0 ? best_probes(keys, cells) : k};
+  return Bloom::create({.keys = keys, .fpr = bloom_fpr(keys, size), .k = size.k, .hash = hash_of(context)});
+}
+
+Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering, const Context& context) {
+  auto filter = LayeredUrlBloom::create({.keys = keys, .fpr = fpr, .layering = layering, .hash = hash_of(context)});
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return Layered(LayeredUrls(std::move(*filter)), context.fault);
+}
+
+double level_rate(const LayeredUrlBloom& filter, std::size_t level) noexcept {
+  return filter.slice(level + 1).fpr_estimate();
+}
+
+double last_rate(const LayeredUrlBloom& filter) noexcept { return filter.slice(0).fpr_estimate(); }
+
+double corrected_rate(const LayeredUrlBloom& filter, QueryClass query) noexcept {
+  const double last = last_rate(filter);
+  switch (query) {
+    case QueryClass::all_new: {
+      double rate = last;
+      for (std::size_t level = 0; level < Site::kLevels; ++level) {
+        rate *= level_rate(filter, level);
+      }
+      return rate;
+    }
+    case QueryClass::new_last: return level_rate(filter, Site::kLevels - 1) * last;
+    case QueryClass::recombined:
+    case QueryClass::prefix: return last;
+    case QueryClass::swapped:
+    case QueryClass::cancelled: return filter.layering() == UrlLayering::faithful ? 1 : last;
+  }
+  return 1;
+}
+
+double printed_rate(double keys, double cells, std::uint32_t k, std::size_t levels) noexcept {
+  return std::pow(-std::expm1(-k * keys / cells), static_cast<double>(k * levels));
+}
+
+}  // namespace mankai::lab::dedup

@@ -1,0 +1,120 @@
+#include "lab/url_dedup/urls.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "mankai/hash/hasher.hpp"
+#include "mankai/hash/path_mix.hpp"
+
+namespace mankai::lab::dedup {
+namespace {
+
+constexpr std::uint64_t kUrlsPerHost = 50;
+constexpr std::uint64_t kDirectories = 2000;
+constexpr std::uint64_t kRepeatsEvery = 10;
+
+// Vocabularies that share no word.
+enum Vocabulary : std::uint64_t { kHost, kDirectory, kPage, kStrange };
+
+}  // namespace
+
+Digest whole(std::span<const Digest> url) noexcept {
+  Digest digest{};
+  std::uint64_t level = 0;
+  for (const Digest segment : url) {
+    digest = chain(digest, segment, level++);
+  }
+  return digest;
+}
+
+std::string_view shown(QueryClass query) noexcept {
+  switch (query) {
+    case QueryClass::all_new: return "all segments new";
+    case QueryClass::new_last: return "seen directories, new last segment";
+    case QueryClass::recombined: return "recombined";
+    case QueryClass::prefix: return "proper prefix";
+    case QueryClass::swapped: return "swapped levels";
+    case QueryClass::cancelled: return "cancelled repeats";
+  }
+  return "unknown";
+}
+
+std::string_view id_of(QueryClass query) noexcept {
+  switch (query) {
+    case QueryClass::all_new: return "all-new";
+    case QueryClass::new_last: return "new-last";
+    case QueryClass::recombined: return "recombined";
+    case QueryClass::prefix: return "prefix";
+    case QueryClass::swapped: return "swapped";
+    case QueryClass::cancelled: return "cancelled";
+  }
+  return "unknown";
+}
+
+Digest Site::word(std::uint64_t vocabulary, std::uint64_t number) const noexcept {
+  return mix_integer(number << 2 | vocabulary, seed_);
+}
+
+Site::Url Site::url(std::uint64_t number) const noexcept {
+  Random random(mix_integer(number, ~seed_).value);
+  const auto hosts = static_cast<double>(urls_ / kUrlsPerHost + 1);
+  const auto host = static_cast<std::uint64_t>(std::exp(random.uniform() * std::log(hosts + 1)));  // Zipf, exponent 1
+  const Digest first = word(kDirectory, random.below(kDirectories));
+  const Digest other = word(kDirectory, random.below(kDirectories));
+  return {word(kHost, host), first, number % kRepeatsEvery == 0 ? first : other, word(kPage, number)};
+}
+
+Urls Site::members(std::uint64_t first, std::uint64_t last) const {
+  Urls urls;
+  urls.segments.reserve((last - first) * kLevels);
+  urls.ends.reserve(last - first);
+  for (std::uint64_t number = first; number < last; ++number) {
+    urls.add(url(number));
+  }
+  return urls;
+}
+
+// Turns member `number` into a stranger; returns false where that member does not yield one.
+bool Site::stranger(QueryClass query, std::uint64_t known, std::uint64_t number, Url& url) const noexcept {
+  Random random(mix_integer(number, seed_ + static_cast<std::uint64_t>(query) + 1).value);
+  url = this->url(number);
+  const Url other = this->url(random.below(known));
+  const bool repeats = url[1] == url[2];
+  switch (query) {
+    case QueryClass::all_new:
+      for (std::size_t level = 0; level < kLevels; ++level) {
+        url[level] = word(kStrange, number * kLevels + level);
+      }
+      return true;
+    case QueryClass::new_last: url[3] = word(kStrange, number * kLevels + 3); return true;
+    case QueryClass::recombined: {
+      const bool is_member = url[0] == other[0] && url[1] == other[1];
+      url[2] = other[2];
+      url[3] = other[3];
+      return !is_member;
+    }
+    case QueryClass::prefix: return !repeats;  // a/x/x has the XOR of its host, and hosts are few
+    case QueryClass::swapped: std::swap(url[1], url[2]); return !repeats;
+    case QueryClass::cancelled: {
+      const bool is_member = url[1] == other[1];
+      url[1] = other[1];
+      url[2] = other[1];
+      return repeats && !is_member;
+    }
+  }
+  return false;
+}
+
+Urls Site::strangers(QueryClass query, std::uint64_t known, std::uint64_t count) const {
+  Urls urls;
+  Url url;
+  for (std::uint64_t number = 0; number < known && urls.size() < count; ++number) {
+    if (stranger(query, known, number, url)) {
+      urls.add(std::span(url).first(query == QueryClass::prefix ? kLevels - 1 : kLevels));
+    }
+  }
+  return urls;
+}
+
+}  // namespace mankai::lab::dedup
