@@ -53,6 +53,23 @@ Bytes filled(Result<F> made) {
   return filter.to_bytes();
 }
 
+// Counters of every size: some keys come again, one until its counters stick, and some are taken out.
+Bytes with_repeats(Result<CountingBloom> made) {
+  CountingBloom filter = std::move(made).value();
+  const Hasher hash = filter.hasher();
+  for (int i = 0; i < 20; ++i) {
+    filter.insert(hash(key(0)));
+    filter.insert(hash(key(i % 5)));
+    filter.insert(hash(key(1000000 + i)));
+  }
+  const Bytes bytes = filled<CountingBloom>(std::move(filter));
+  filter = CountingBloom::from_bytes(bytes).value();
+  for (int i = 0; i < 20; ++i) {
+    static_cast<void>(filter.erase(hash(key(1000000 + i))));
+  }
+  return filter.to_bytes();
+}
+
 std::string hex(std::span<const std::byte> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -87,9 +104,20 @@ void expect_answers(const Bytes& bytes, const Golden& golden) {
   EXPECT_EQ(answers_to_strangers(*filter), golden.strangers) << golden.name;
 }
 
-bool is_blocked(const Golden& golden) { return std::string_view(golden.name).starts_with("blocked"); }
+// Calls `use` with the kind of the golden image, as in `use.template operator()<BlockedBloom>()`.
+template <class Use>
+auto with_kind(const Golden& golden, const Use& use) {
+  const std::string_view name = golden.name;
+  if (name.starts_with("blocked")) {
+    return use.template operator()<BlockedBloom>();
+  }
+  if (name.starts_with("counting")) {
+    return use.template operator()<CountingBloom>();
+  }
+  return use.template operator()<Bloom>();
+}
 
-const std::array<Golden, 7> kGolden = {{
+const std::array<Golden, 10> kGolden = {{
     {"blocked_bloom_xxh3", [] { return filled(BlockedBloom::create({.keys = 100, .fpr = 0.01, .hash = kXxh3})); },
      "4d414e4b41491a0a01000200010000008000000000000000d308a385886a3f24"
      "000000000000000064000000000000007b14ae47e17a843f6400000000000000"
@@ -140,6 +168,30 @@ const std::array<Golden, 7> kGolden = {{
      "00100000000000001c0000000c00000000000000000000000000000000000000"
      "0000000000000000000000000000000000000000000000006672e0579be92052",
      0xaf1941bbb6db1f91U, 0xcfc05a4112393455U},
+    {"counting_blocked_xxh3",
+     [] { return with_repeats(CountingBloom::create({.keys = 100, .fpr = 0.01, .hash = kXxh3})); },
+     "4d414e4b41491a0a01000300010000004002000000000000d308a385886a3f24"
+     "000000000000000064000000000000007b14ae47e17a843f8c00000000000000"
+     "0900000000000000080000000000000000000000000000000000000000000000"
+     "0800000000000000000000000000000000000000000000000e6c90edcaaa9c48",
+     0x6eb0e5c6c4177401U, 0xc7a3a4976136f613U},
+    {"counting_blocked_siphash",
+     [] { return with_repeats(CountingBloom::create({.keys = 100, .fpr = 0.1, .hash = kSiphash, .slice_tag = 77})); },
+     "4d414e4b41491a0a01000300020000004001000000000000447370032e8a1913"
+     "d0319f29223809a464000000000000009a9999999999b93f8c00000000000000"
+     "0500000000000000080000000000000000000000000000004d00000000000000"
+     "0800000000000000000000000000000000000000000000002e5dc15769cb93bb",
+     0xcb7bc703f0a8325fU, 0x980b314b1927eeccU},
+    {"counting_partitioned_xxh3",
+     [] {
+       return with_repeats(
+           CountingBloom::create({.keys = 100, .fpr = 0.01, .layout = CountingLayout::partitioned, .hash = kXxh3}));
+     },
+     "4d414e4b41491a0a01000300010000000002000000000000d308a385886a3f24"
+     "000000000000000064000000000000007b14ae47e17a843f8c00000000000000"
+     "8a00000000000000070000000100000000000000000000000000000000000000"
+     "0700000000000000000000000000000000000000000000001d87e32b847219d1",
+     0xc5950dcae2884bbeU, 0x12a34142029a943fU},
 }};
 
 TEST(Golden, todays_code_writes_the_pinned_bytes) {
@@ -157,7 +209,7 @@ TEST(Golden, todays_code_reads_the_files_of_every_version) {
     const auto raw = std::as_bytes(std::span(text));
     const Bytes bytes(raw.begin(), raw.end());
     EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
-    is_blocked(golden) ? expect_answers<BlockedBloom>(bytes, golden) : expect_answers<Bloom>(bytes, golden);
+    with_kind(golden, [&]<class F>() { expect_answers<F>(bytes, golden); });
   }
 }
 
@@ -176,8 +228,8 @@ TEST(Golden, DISABLED_write) {
     const Bytes bytes = golden.make();
     std::ofstream(std::string(golden.name) + ".mk", std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    const std::uint64_t strangers = is_blocked(golden) ? answers_to_strangers(BlockedBloom::from_bytes(bytes).value())
-                                                       : answers_to_strangers(Bloom::from_bytes(bytes).value());
+    const std::uint64_t strangers =
+        with_kind(golden, [&]<class F>() { return answers_to_strangers(F::from_bytes(bytes).value()); });
     std::cout << golden.name << "\n\"" << hex(std::span(bytes).first(sizeof(ImageHeader))) << "\"\n0x" << std::hex
               << XXH3_64bits(bytes.data(), bytes.size()) << "U, 0x" << strangers << "U\n"
               << std::dec;
