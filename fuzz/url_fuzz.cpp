@@ -1,6 +1,6 @@
 // Any bytes as a URL, as an authority and as a path: an answer or an error that says why, the same answer when it is
 // canonicalised again, the shortcut and the rules of one mind, views that make up the text, segments that join to it,
-// ladders within their bounds.
+// ladders within their bounds. The same bytes as a public suffix list.
 
 #include <cstddef>
 #include <cstdint>
@@ -71,6 +71,19 @@ void check_ladders(const CanonicalUrl& url) {
   MANKAI_ASSERT(paths.size() <= all && paths.size() <= kMaxSafeBrowsingPaths);
 }
 
+// Any bytes as a list of public suffixes: refused, or a list whose answers are suffixes of what it is asked.
+void check_suffixes(std::string_view text) {
+  static_cast<void>(PublicSuffixes::builtin().registrable_domain(text));
+  const auto list = PublicSuffixes::from_bytes(text);
+  if (!list) {
+    MANKAI_ASSERT(list.error().code == ErrorCode::invalid_argument || list.error().code == ErrorCode::corrupt);
+    return;
+  }
+  for (const std::string_view host : {std::string_view("www.example.co.uk"), text.substr(0, text.find('\n'))}) {
+    MANKAI_ASSERT(host.ends_with(list->registrable_domain(host)));
+  }
+}
+
 void check(std::string_view raw) {
   CanonicalUrl url;
   const auto done = canonicalize(raw, url);
@@ -97,6 +110,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   mankai::url::check(text);
   mankai::url::check("https://" + text);
   mankai::url::check("http://example.org/" + text);
-  static_cast<void>(mankai::url::PublicSuffixes::builtin().registrable_domain(text));
+  mankai::url::check_suffixes(text);
   return 0;
 }
