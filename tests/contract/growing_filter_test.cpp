@@ -1,0 +1,487 @@
+// Every kind that grows: what it promises while it grows, against an exact model, and that batches mean what single
+// calls in order mean, whatever slice boundaries they cross.
+
+#include <gtest/gtest.h>
+
+#include <new>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mankai/filter/keyed_batch.hpp"
+#include "tests/support/counting_memory.hpp"
+#include "tests/support/growing_kinds.hpp"
+#include "tests/support/outcomes.hpp"
+#include "tests/support/random.hpp"
+
+namespace mankai::test {
+namespace {
+
+template <class Kind>
+class GrowingContract : public testing::Test {};
+TYPED_TEST_SUITE(GrowingContract, GrowingKinds, GrowingKindNames);
+
+TYPED_TEST(GrowingContract, declares_that_it_has_no_false_negatives) {
+  static_assert(BatchFilter<typename TypeParam::Filter> && MergeableFilter<typename TypeParam::Filter>);
+  EXPECT_TRUE(TypeParam::Filter::kPromise.no_false_negatives);
+}
+
+TYPED_TEST(GrowingContract, a_fresh_filter_is_one_empty_slice) {
+  const auto filter = make_growing<TypeParam>();
+  Random random(1);
+  for (int i = 0; i < 10000; ++i) {
+    ASSERT_FALSE(filter.may_contain(random.digest()));
+  }
+  EXPECT_EQ(filter.slice_count(), 1U);
+  EXPECT_EQ(filter.keys_inserted(), 0U);
+  EXPECT_EQ(filter.capacity_keys(), 100U);
+  EXPECT_EQ(filter.initial_keys(), 100U);
+  EXPECT_EQ(filter.fpr_target(), 0.01);
+  EXPECT_EQ(filter.fill_ratio(), 0);
+  EXPECT_EQ(filter.fpr_estimate(), 0);
+  EXPECT_EQ(filter.keys_estimate(), 0);
+  EXPECT_FALSE(filter.is_full());
+}
+
+template <class F>
+void expect_all_found(const F& filter, const std::set<Digest>& model) {
+  for (const Digest known : model) {
+    ASSERT_TRUE(filter.may_contain(known)) << "after " << model.size() << " keys";
+  }
+}
+
+// Keys drawn from a small range, so that many come again, up to forty times the first capacity.
+TYPED_TEST(GrowingContract, an_inserted_key_is_found_while_slices_open) {
+  for (const double fpr : {0.5, 0.01, 1e-5}) {
+    auto filter = make_growing<TypeParam>({.keys = 100, .fpr = fpr});
+    std::set<Digest> model;
+    Random random(2);
+    const Hasher hash = filter.hasher();
+    for (int i = 1; i <= 6000; ++i) {
+      const Digest digest = hash(random.below(5000));
+      filter.insert(digest);
+      model.insert(digest);
+      ASSERT_TRUE(filter.may_contain(digest));
+      if (i % 500 == 0) {
+        expect_all_found(filter, model);
+      }
+    }
+    EXPECT_GT(filter.slice_count(), 4U);
+  }
+}
+
+TYPED_TEST(GrowingContract, a_slice_opens_when_the_newest_has_the_keys_it_was_made_for) {
+  auto filter = make_growing<TypeParam>({.keys = 50, .fpr = 1e-6});
+  Random random(3);
+  const std::uint64_t factor = filter.growth().factor;
+  const double tightening = filter.growth().tightening;
+  double slice_fpr = 1e-6 * (1 - tightening);
+  std::uint64_t slice_keys = 50;
+  std::uint64_t filled = 0;
+  for (std::size_t slices = 1; slices <= 5; ++slices) {
+    filled += slice_keys;
+    while (filter.keys_inserted() < filled) {
+      filter.insert(random.digest());
+    }
+    EXPECT_EQ(filter.slice_count(), slices);
+    EXPECT_EQ(filter.capacity_keys(), filled);
+    EXPECT_EQ(filter.slice(slices - 1).capacity_keys(), slice_keys);
+    EXPECT_NEAR(filter.slice(slices - 1).fpr_target(), slice_fpr, slice_fpr * 1e-9);
+    slice_keys *= factor;
+    slice_fpr *= tightening;
+  }
+}
+
+TYPED_TEST(GrowingContract, observe_says_what_may_contain_said_and_inserts) {
+  auto observed = make_growing<TypeParam>();
+  auto inserted = make_growing<TypeParam>();
+  Random random(4);
+  const auto digests = random.digests(1200);
+  for (int i = 0; i < 3000; ++i) {
+    const Digest digest = digests[random.below(digests.size())];
+    const bool before = observed.may_contain(digest);
+    ASSERT_EQ(observed.observe(digest), before);
+    ASSERT_TRUE(observed.may_contain(digest));
+    inserted.insert(digest);
+  }
+  EXPECT_EQ(observed.to_bytes(), inserted.to_bytes());
+}
+
+TYPED_TEST(GrowingContract, repeats_take_room_only_where_they_are_counted) {
+  auto filter = make_growing<TypeParam>();
+  for (int i = 0; i < 1000; ++i) {
+    filter.insert(Digest{7});
+  }
+  if constexpr (DeletableFilter<typename TypeParam::Filter>) {
+    EXPECT_EQ(filter.keys_inserted(), 1000U);
+    EXPECT_GT(filter.slice_count(), 1U);
+  } else {
+    EXPECT_EQ(filter.keys_inserted(), 1U);
+    EXPECT_EQ(filter.slice_count(), 1U);
+  }
+}
+
+// Half of the keys come from those that are known, every fifth is a twin of an earlier one.
+std::vector<Digest> mixed(Random& random, std::span<const Digest> known, std::size_t count) {
+  std::vector<Digest> drawn;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!drawn.empty() && random.below(5) == 0) {
+      drawn.push_back(drawn[random.below(drawn.size())]);
+    } else {
+      drawn.push_back(random.below(2) == 0 ? known[random.below(known.size())] : random.digest());
+    }
+  }
+  return drawn;
+}
+
+template <class F>
+std::vector<bool> observe_singly(F& filter, std::span<const Digest> digests) {
+  std::vector<bool> seen;
+  for (const Digest digest : digests) {
+    seen.push_back(filter.observe(digest));
+  }
+  return seen;
+}
+
+template <class F>
+std::vector<bool> observe_batch(F& filter, std::span<const Digest> digests) {
+  Outcomes seen(digests.size());
+  filter.observe(digests, seen.span());
+  return seen.vector();
+}
+
+// Goal: a batch is its single calls in order, at sizes around the windows (4096) and slices that fill in their middle.
+// Method: three filters alike get the same keys by insert, by observe and singly; answers and images are compared.
+TYPED_TEST(GrowingContract, batches_agree_with_singles_across_slices) {
+  for (const std::uint64_t keys : {1U, 37U, 1500U}) {
+    auto by_insert = make_growing<TypeParam>({.keys = keys});
+    auto by_observe = make_growing<TypeParam>({.keys = keys});
+    auto by_singles = make_growing<TypeParam>({.keys = keys});
+    Random random(keys);
+    const auto known = random.digests(300);
+    for (const std::size_t size : {0U, 1U, 2U, 31U, 36U, 37U, 38U, 200U, 1000U, 4095U, 4096U, 4097U, 9000U}) {
+      if (keys == 1 && size > 1000) {
+        continue;  // thousands of slices are the last test's question
+      }
+      const auto given = mixed(random, known, size);
+      ASSERT_EQ(batch_answers(by_insert, given), single_answers(by_insert, given)) << size << " keys";
+      by_insert.insert(std::span(given));
+      ASSERT_EQ(observe_batch(by_observe, given), observe_singly(by_singles, given)) << size << " keys";
+      const auto expected = by_singles.to_bytes();
+      ASSERT_TRUE(by_insert.to_bytes() == expected) << size << " keys into slices from " << keys;
+      ASSERT_TRUE(by_observe.to_bytes() == expected) << size << " keys into slices from " << keys;
+    }
+    EXPECT_GT(by_singles.slice_count(), 2U);
+  }
+}
+
+TYPED_TEST(GrowingContract, keys_in_batches_hash_as_hasher_does) {
+  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+    auto integers = make_growing<TypeParam>({.hash = spec});
+    auto singles = make_growing<TypeParam>({.hash = spec});
+    auto strings = make_growing<TypeParam>({.hash = spec});
+    auto texts_singly = make_growing<TypeParam>({.hash = spec});
+    const Hasher hash = singles.hasher();
+    const std::vector<std::uint64_t> numbers = Random(5).numbers(5000);
+    std::vector<std::string> texts;
+    for (const std::uint64_t number : numbers) {
+      singles.insert(hash(number));
+      texts.push_back(std::to_string(number));
+      texts_singly.insert(hash(texts.back()));
+    }
+    integers.insert(std::span(numbers));
+    const std::vector<std::string_view> keys(texts.begin(), texts.end());
+    insert_keys(strings, keys);
+    EXPECT_TRUE(integers.to_bytes() == singles.to_bytes());
+    EXPECT_TRUE(strings.to_bytes() == texts_singly.to_bytes());
+    EXPECT_EQ(batch_answers(integers, numbers), std::vector<bool>(numbers.size(), true));
+  }
+}
+
+TYPED_TEST(GrowingContract, an_empty_batch_does_nothing) {
+  auto filter = make_growing<TypeParam>({.keys = 1});
+  filter.insert(Digest{1});
+  const auto before = filter.to_bytes();
+  filter.insert(std::span<const Digest>{});
+  filter.insert(std::span<const std::uint64_t>{});
+  filter.observe({}, {});
+  filter.may_contain(std::span<const Digest>{}, {});
+  filter.may_contain(std::span<const std::uint64_t>{}, {});
+  EXPECT_EQ(filter.to_bytes(), before);
+}
+
+TYPED_TEST(GrowingContract, clear_forgets_every_key_and_all_slices_but_the_first) {
+  CountingMemory counter;
+  auto filter = make_growing<TypeParam>({.memory = counter.memory()});
+  const auto fresh = filter.to_bytes();
+  const std::size_t fresh_bytes = counter.bytes_in_use;
+  const auto digests = Random(6).digests(3000);
+  filter.insert(std::span(digests));
+  EXPECT_GT(counter.bytes_in_use, fresh_bytes);
+  filter.clear();
+  EXPECT_EQ(filter.to_bytes(), fresh);
+  EXPECT_EQ(counter.bytes_in_use, fresh_bytes);
+  auto other = make_growing<TypeParam>();
+  filter.insert(std::span(digests));
+  other.insert(std::span(digests));
+  EXPECT_TRUE(filter.to_bytes() == other.to_bytes());
+}
+
+TYPED_TEST(GrowingContract, a_move_leaves_valid_filters) {
+  CountingMemory counter;
+  {
+    const GrowingRequest request{.memory = counter.memory()};
+    auto first = make_growing<TypeParam>(request);
+    const auto digests = Random(7).digests(2000);
+    first.insert(std::span(digests));
+    const auto bytes = first.to_bytes();
+    auto second = std::move(first);
+    EXPECT_TRUE(second.to_bytes() == bytes);
+    first = make_growing<TypeParam>(request);
+    first.insert(digests[0]);
+    EXPECT_TRUE(first.may_contain(digests[0]));
+    EXPECT_EQ(first.keys_inserted(), 1U);
+    std::swap(first, second);
+    EXPECT_TRUE(first.to_bytes() == bytes);
+    EXPECT_EQ(batch_answers(first, digests), std::vector<bool>(digests.size(), true));
+    first = std::move(second);
+    EXPECT_EQ(first.keys_inserted(), 1U);
+  }
+  EXPECT_EQ(counter.bytes_in_use, 0U);
+}
+
+// Goal: no memory for a slice leaves the filter as it was, whichever allocation it is and whoever asked.
+// Method: with n grants the filter grows as far as they go; the insert that needs one more throws.
+template <class Kind, class Insert>
+void expect_strong_guarantee(std::size_t grants, const Insert& insert) {
+  CountingMemory counter(grants);
+  auto filter = make_growing<Kind>({.keys = 20, .fpr = 1e-6, .memory = counter.memory()});
+  Random random(8);
+  bool has_thrown = false;
+  std::vector<std::byte> before;
+  while (!has_thrown) {
+    if (filter.slice(filter.slice_count() - 1).is_full()) {
+      before = filter.to_bytes();
+    }
+    const Digest digest = random.digest();
+    try {
+      insert(filter, digest);
+      ASSERT_TRUE(filter.may_contain(digest));
+    } catch (const std::bad_alloc&) {
+      has_thrown = true;
+      ASSERT_TRUE(filter.to_bytes() == before) << grants << " grants";
+      ASSERT_FALSE(filter.may_contain(digest)) << grants << " grants";
+      ASSERT_EQ(filter.slice_count() + 1, grants);  // one for the header
+    }
+    ASSERT_LT(filter.keys_inserted(), 100000U);
+  }
+}
+
+TYPED_TEST(GrowingContract, memory_that_refuses_a_slice_leaves_the_filter_as_it_was) {
+  using Filter = typename TypeParam::Filter;
+  for (std::size_t grants = 2; grants < 9; ++grants) {
+    expect_strong_guarantee<TypeParam>(grants, [](Filter& filter, Digest digest) { filter.insert(digest); });
+    expect_strong_guarantee<TypeParam>(
+        grants, [](Filter& filter, Digest digest) { filter.insert(std::span<const Digest>(&digest, 1)); });
+    expect_strong_guarantee<TypeParam>(grants, [](Filter& filter, Digest digest) {
+      Outcomes seen(1);
+      filter.observe(std::span<const Digest>(&digest, 1), seen.span());
+    });
+    if constexpr (NumberedFilter<Filter>) {
+      expect_strong_guarantee<TypeParam>(
+          grants, [](Filter& filter, Digest digest) { ASSERT_TRUE(filter.insert(digest, 7).has_value()); });
+    }
+  }
+}
+
+// A batch that finds no room part of the way keeps the keys before the one that needed it.
+TYPED_TEST(GrowingContract, a_batch_that_runs_out_of_memory_keeps_what_came_before) {
+  CountingMemory counter(4);
+  auto filter = make_growing<TypeParam>({.keys = 20, .fpr = 1e-6, .memory = counter.memory()});
+  const auto digests = Random(9).digests(3000);
+  EXPECT_THROW(filter.insert(std::span(digests)), std::bad_alloc);
+  EXPECT_EQ(filter.slice_count(), 3U);
+  EXPECT_EQ(filter.keys_inserted(), filter.capacity_keys());
+  EXPECT_EQ(batch_answers(filter, std::span(digests).first(filter.keys_inserted())),
+            std::vector<bool>(filter.keys_inserted(), true));
+}
+
+TYPED_TEST(GrowingContract, memory_that_refuses_at_once_is_an_error) {
+  for (const std::size_t grants : {0U, 1U}) {
+    CountingMemory counter(grants);
+    const auto filter = TypeParam::create({.memory = counter.memory()});
+    ASSERT_FALSE(filter.has_value());
+    EXPECT_EQ(filter.error().code, ErrorCode::out_of_space);
+    EXPECT_EQ(counter.bytes_in_use, 0U);
+  }
+}
+
+TYPED_TEST(GrowingContract, impossible_requests_are_refused) {
+  for (const GrowingRequest& request :
+       {GrowingRequest{.keys = 0}, GrowingRequest{.fpr = 0}, GrowingRequest{.fpr = 1},
+        GrowingRequest{.keys = (std::uint64_t{1} << 48) + 1}, GrowingRequest{.keys = std::uint64_t{1} << 48}}) {
+    const auto filter = TypeParam::create(request);
+    ASSERT_FALSE(filter.has_value());
+    EXPECT_EQ(filter.error().code, ErrorCode::invalid_argument) << filter.error().detail;
+  }
+}
+
+TYPED_TEST(GrowingContract, impossible_growth_is_refused_by_name) {
+  using Filter = typename TypeParam::Filter;
+  const auto expect_refused = [](const Growth& growth, std::string_view word) {
+    typename Filter::Options options;
+    options.keys = 10;
+    options.growth = growth;
+    const auto filter = Filter::create(options);
+    ASSERT_FALSE(filter.has_value());
+    EXPECT_EQ(filter.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(filter.error().detail.find(word), std::string::npos) << filter.error().detail;
+  };
+  expect_refused({.factor = 0}, "growth");
+  expect_refused({.factor = Growth::kMaxFactor + 1}, "growth");
+  for (const double ratio : {0.0, 1.0, -0.5, 2.0, std::nan("")}) {
+    expect_refused({.tightening = ratio}, "tightening");
+  }
+}
+
+// Slices of one key each, as many as there can be; then the newest one takes the rest, and the promise holds.
+TYPED_TEST(GrowingContract, past_the_last_slice_the_newest_takes_the_rest) {
+  typename TypeParam::Filter::Options options;
+  options.keys = 1;
+  options.fpr = 0.5;
+  options.growth = {.factor = 1, .tightening = 0.5};
+  options.hash = kXxh3;
+  auto filter = TypeParam::Filter::create(options).value();
+  const auto digests = Random(10).digests(kMaxSlices + 500);
+  filter.insert(std::span(digests));
+  EXPECT_EQ(filter.slice_count(), kMaxSlices);
+  EXPECT_TRUE(filter.is_full());
+  filter.insert(Digest{1});
+  EXPECT_TRUE(filter.may_contain(Digest{1}));
+  EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(digests.size(), true));
+  const auto refused = filter.merge(TypeParam::Filter::from_bytes(filter.to_bytes()).value());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(refused.error().detail.find("slices"), std::string::npos) << refused.error().detail;
+}
+
+TYPED_TEST(GrowingContract, merging_is_the_union) {
+  auto left = make_growing<TypeParam>();
+  auto right = make_growing<TypeParam>();
+  const auto digests = Random(11).digests(2500);
+  left.insert(std::span(digests).first(1500));
+  right.insert(std::span(digests).last(1500));  // the two overlap by 500
+  const auto strangers = Random(12).digests(20000);
+  const auto in_left = batch_answers(left, strangers);
+  const auto in_right = batch_answers(right, strangers);
+  const auto right_before = right.to_bytes();
+  ASSERT_TRUE(left.merge(right).has_value());
+  EXPECT_TRUE(right.to_bytes() == right_before);
+  EXPECT_EQ(batch_answers(left, digests), std::vector<bool>(digests.size(), true));
+  // No slice of the two was joined with another here, as all but the last are full; so no stranger's answer changed.
+  const auto in_both = batch_answers(left, strangers);
+  for (std::size_t i = 0; i < strangers.size(); ++i) {
+    ASSERT_TRUE(in_both[i] || !(in_left[i] || in_right[i]));
+  }
+  left.insert(std::span(digests).first(100));
+  EXPECT_EQ(batch_answers(left, digests), std::vector<bool>(digests.size(), true));
+}
+
+TYPED_TEST(GrowingContract, an_empty_filter_adds_nothing) {
+  auto filter = make_growing<TypeParam>();
+  insert_random(filter, 13, 950);
+  const auto before = filter.to_bytes();
+  ASSERT_TRUE(filter.merge(make_growing<TypeParam>()).has_value());
+  EXPECT_TRUE(filter.to_bytes() == before);
+}
+
+template <class F>
+void expect_refused(F& filter, const F& other, std::string_view word) {
+  const auto before = filter.to_bytes();
+  const auto merged = filter.merge(other);
+  ASSERT_FALSE(merged.has_value());
+  EXPECT_EQ(merged.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(merged.error().detail.find(word), std::string::npos) << merged.error().detail;
+  EXPECT_TRUE(filter.to_bytes() == before);
+}
+
+TYPED_TEST(GrowingContract, filters_of_other_seeds_or_growth_are_refused_by_name) {
+  auto filter = make_growing<TypeParam>();
+  insert_random(filter, 14, 300);
+  HashSpec seeded = kXxh3;
+  seeded.seed[0] ^= 1;
+  expect_refused(filter, make_growing<TypeParam>({.hash = seeded}), "seed");
+  expect_refused(filter, make_growing<TypeParam>({.hash = kSiphash}), "hash");
+  expect_refused(filter, make_growing<TypeParam>({.keys = 101}), "grow");
+  expect_refused(filter, make_growing<TypeParam>({.fpr = 0.02}), "grow");
+}
+
+TYPED_TEST(GrowingContract, a_merge_without_memory_leaves_both_as_they_were) {
+  CountingMemory counter(4);
+  auto filter = make_growing<TypeParam>({.memory = counter.memory()});
+  filter.insert(Digest{1});
+  auto other = make_growing<TypeParam>();
+  insert_random(other, 15, 2000);
+  const auto before = filter.to_bytes();
+  const auto merged = filter.merge(other);
+  ASSERT_FALSE(merged.has_value());
+  EXPECT_EQ(merged.error().code, ErrorCode::out_of_space);
+  EXPECT_TRUE(filter.to_bytes() == before);
+  EXPECT_FALSE(filter.may_contain(Random(15).digest()));
+}
+
+TYPED_TEST(GrowingContract, create_like_makes_one_that_merges) {
+  auto filter = make_growing<TypeParam>();
+  insert_random(filter, 16, 500);
+  auto like = filter.create_like().value();
+  EXPECT_EQ(like.keys_inserted(), 0U);
+  EXPECT_EQ(like.slice_count(), 1U);
+  like.insert(Digest{5});
+  ASSERT_TRUE(filter.merge(like).has_value());
+  EXPECT_TRUE(filter.may_contain(Digest{5}));
+}
+
+TYPED_TEST(GrowingContract, estimates_are_near_the_truth) {
+  auto filter = make_growing<TypeParam>({.keys = 1000});
+  insert_random(filter, 17, 20000);
+  EXPECT_NEAR(filter.keys_estimate(), 20000, 400);
+  EXPECT_GT(filter.fpr_estimate(), 0);
+  EXPECT_LE(filter.fpr_estimate(), 0.01);
+  EXPECT_GT(filter.fill_ratio(), 0);
+  EXPECT_LT(filter.fill_ratio(), 1);
+  EXPECT_GE(filter.probes_per_key(), filter.slice_count());
+  EXPECT_GE(filter.lines_per_key(), static_cast<double>(filter.slice_count()));
+}
+
+// Slices join only in scalable-bloom: those of one generation that have room for both.
+TEST(ScalableBloomMerge, slices_with_room_for_each_other_join) {
+  auto left = make_growing<ScalableDoublingKind>();
+  auto right = make_growing<ScalableDoublingKind>();
+  insert_random(left, 18, 40);
+  insert_random(right, 19, 40);
+  ASSERT_TRUE(left.merge(right).has_value());
+  EXPECT_EQ(left.slice_count(), 1U);
+  // An estimate from the cells, in which a few keys share all of their bits.
+  EXPECT_NEAR(static_cast<double>(left.keys_inserted()), 80, 5);
+  auto third = make_growing<ScalableDoublingKind>();
+  insert_random(third, 20, 40);
+  ASSERT_TRUE(left.merge(third).has_value());
+  EXPECT_EQ(left.slice_count(), 2U);
+}
+
+// A filter stays below its promised rate when it goes on growing after a merge: at most twice the target.
+TYPED_TEST(GrowingContract, growing_after_a_merge_keeps_twice_the_target) {
+  auto left = make_growing<TypeParam>({.keys = 500, .fpr = 0.02});
+  auto right = make_growing<TypeParam>({.keys = 500, .fpr = 0.02});
+  insert_random(left, 21, 6000);
+  insert_random(right, 22, 2500);
+  ASSERT_TRUE(left.merge(right).has_value());
+  insert_random(left, 23, 20000);
+  EXPECT_LE(left.fpr_estimate(), 0.04);
+  EXPECT_EQ(batch_answers(left, Random(22).digests(2500)), std::vector<bool>(2500, true));
+}
+
+}  // namespace
+}  // namespace mankai::test

@@ -1,0 +1,393 @@
+// scalable-counting-bloom: ids choose the slice. Members survive whatever is inserted and erased with right ids; a
+// refused request changes nothing; and what dablooms got wrong stays right.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/counting_memory.hpp"
+#include "tests/support/growing_kinds.hpp"
+#include "tests/support/outcomes.hpp"
+#include "tests/support/random.hpp"
+
+namespace mankai::test {
+namespace {
+
+template <class Kind>
+class GrowingIds : public testing::Test {};
+TYPED_TEST_SUITE(GrowingIds, CountingGrowingKinds, GrowingKindNames);
+
+constexpr std::uint64_t kMaxId = ScalableCountingBloom::kMaxId;
+
+std::vector<std::uint64_t> ids_from(std::uint64_t first, std::size_t count) {
+  std::vector<std::uint64_t> ids;
+  for (std::size_t i = 0; i < count; ++i) {
+    ids.push_back(first + i);
+  }
+  return ids;
+}
+
+TYPED_TEST(GrowingIds, keys_without_an_id_get_the_next_one) {
+  auto filter = make_growing<TypeParam>({.keys = 10});
+  EXPECT_EQ(filter.first_id(), 0U);
+  EXPECT_EQ(filter.next_id(), 0U);
+  EXPECT_EQ(filter.max_id(), 0U);
+  const auto digests = Random(1).digests(35);
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    EXPECT_EQ(filter.next_id(), i);
+    filter.insert(digests[i]);
+    EXPECT_EQ(filter.max_id(), i);
+  }
+  ASSERT_TRUE(filter.insert(Digest{1}, 1000).has_value());
+  EXPECT_EQ(filter.max_id(), 1000U);
+  EXPECT_EQ(filter.next_id(), 1001U);
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    EXPECT_EQ(filter.erase(digests[i], i), EraseResult::erased) << i;
+  }
+  EXPECT_EQ(filter.keys_inserted(), 1U);
+}
+
+TYPED_TEST(GrowingIds, slices_own_ranges_that_meet) {
+  auto filter = make_growing<TypeParam>({.keys = 10, .fpr = 1e-4});
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    ASSERT_TRUE(filter.insert(Random(i).digest(), 100 * i).has_value());
+  }
+  ASSERT_GT(filter.slice_count(), 2U);
+  EXPECT_EQ(filter.slice_first_id(0), 0U);
+  for (std::size_t i = 0; i + 1 < filter.slice_count(); ++i) {
+    EXPECT_EQ(filter.slice_first_id(i + 1), filter.slice_last_id(i) + 100);
+  }
+  EXPECT_EQ(filter.slice_last_id(filter.slice_count() - 1), filter.max_id());
+}
+
+TYPED_TEST(GrowingIds, ids_below_the_first_are_refused_and_change_nothing) {
+  auto filter = TypeParam::Filter::create({.keys = 10, .first_id = 500, .hash = kXxh3}).value();
+  EXPECT_EQ(filter.next_id(), 500U);
+  filter.insert(Digest{5});
+  EXPECT_EQ(filter.max_id(), 500U);
+  const auto before = filter.to_bytes();
+  for (const std::uint64_t id : {std::uint64_t{0}, std::uint64_t{499}, kMaxId + 1}) {
+    const auto inserted = filter.insert(Digest{6}, id);
+    ASSERT_FALSE(inserted.has_value());
+    EXPECT_EQ(inserted.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(inserted.error().detail.find(std::to_string(id)), std::string::npos) << inserted.error().detail;
+  }
+  EXPECT_EQ(filter.erase(Digest{5}, 499), EraseResult::below_ids);
+  EXPECT_EQ(filter.erase(Digest{5}, 501), EraseResult::absent);
+  EXPECT_EQ(filter.to_bytes(), before);
+  EXPECT_EQ(filter.erase(Digest{5}, 500), EraseResult::erased);
+  const auto refused = TypeParam::Filter::create({.keys = 10, .first_id = kMaxId + 1});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+}
+
+TYPED_TEST(GrowingIds, ids_stop_at_the_greatest) {
+  auto filter = TypeParam::Filter::create({.keys = 5, .first_id = kMaxId - 2, .hash = kXxh3}).value();
+  const auto digests = Random(2).digests(20);
+  auto singles = filter.create_like().value();
+  filter.insert(std::span(digests));
+  for (const Digest digest : digests) {
+    singles.insert(digest);
+  }
+  EXPECT_TRUE(filter.to_bytes() == singles.to_bytes());
+  EXPECT_EQ(filter.max_id(), kMaxId);
+  EXPECT_EQ(filter.next_id(), kMaxId);
+  EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(20, true));
+  EXPECT_TRUE(TypeParam::Filter::from_bytes(filter.to_bytes()).has_value());
+}
+
+// dablooms opens a filter for an id above the greatest only: 20 000 keys of one timestamp in room for 1000 answer yes
+// to everything.
+TYPED_TEST(GrowingIds, equal_ids_scale) {
+  auto filter = make_growing<TypeParam>({.keys = 1000});
+  const auto digests = Random(3).digests(20000);
+  for (const Digest digest : digests) {
+    ASSERT_TRUE(filter.insert(digest, 1700000000).has_value());
+  }
+  EXPECT_GT(filter.slice_count(), 3U);
+  EXPECT_LE(filter.fpr_estimate(), 0.011);  // slices for 1000 keys vary by some hundredths
+  EXPECT_EQ(filter.overfilled_slices(), 0U);
+  std::size_t ambiguous = 0;
+  for (const Digest digest : digests) {
+    const EraseResult result = filter.erase(digest, 1700000000);
+    ASSERT_TRUE(result == EraseResult::erased || result == EraseResult::ambiguous);
+    ambiguous += result == EraseResult::ambiguous ? 1U : 0U;
+  }
+  EXPECT_EQ(filter.keys_inserted(), ambiguous);
+  // A key of which another slice is wrong: the rate once more, within five standard deviations.
+  EXPECT_LE(static_cast<double>(ambiguous), 20000 * 0.011 + 5 * std::sqrt(20000 * 0.011));
+}
+
+TYPED_TEST(GrowingIds, late_keys_overfill_the_slice_of_their_id_and_are_counted) {
+  auto filter = make_growing<TypeParam>({.keys = 100});
+  insert_random(filter, 4, 1000);
+  const std::size_t slices = filter.slice_count();
+  EXPECT_EQ(filter.overfilled_slices(), 0U);
+  const auto late = Random(5).digests(50);
+  for (const Digest digest : late) {
+    ASSERT_TRUE(filter.insert(digest, 3).has_value());
+  }
+  EXPECT_EQ(filter.slice_count(), slices);
+  EXPECT_EQ(filter.overfilled_slices(), 1U);
+  EXPECT_EQ(filter.slice(0).keys_inserted(), 150U);
+  EXPECT_EQ(filter.max_id(), 999U);
+  for (const Digest digest : late) {
+    EXPECT_EQ(filter.erase(digest, 3), EraseResult::erased);
+  }
+  EXPECT_EQ(filter.overfilled_slices(), 0U);
+}
+
+// dablooms: 20 additions and 19 removals of one key lose it, as its counters stay at 15 and are then decremented.
+TYPED_TEST(GrowingIds, a_key_inserted_more_often_than_a_counter_counts_is_never_lost) {
+  auto filter = make_growing<TypeParam>({.keys = 1000});
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(filter.insert(Digest{11}, 1).has_value());
+  }
+  EXPECT_TRUE(filter.estimate(Digest{11}).is_saturated);
+  EXPECT_GT(filter.saturated_cells(), 0U);
+  for (int i = 0; i < 19; ++i) {
+    filter.erase(Digest{11}, 1);
+  }
+  EXPECT_TRUE(filter.may_contain(Digest{11}));
+}
+
+TYPED_TEST(GrowingIds, without_an_id_a_key_that_several_slices_hold_is_refused) {
+  auto filter = make_growing<TypeParam>({.keys = 20, .fpr = 1e-6});
+  filter.insert(Digest{1});
+  insert_random(filter, 6, 100);
+  filter.insert(Digest{1});
+  ASSERT_GT(filter.slice_count(), 1U);
+  const auto before = filter.to_bytes();
+  EXPECT_EQ(filter.erase(Digest{1}), EraseResult::ambiguous);
+  EXPECT_EQ(filter.erase(Digest{2}), EraseResult::absent);
+  EXPECT_EQ(filter.to_bytes(), before);
+  EXPECT_EQ(filter.estimate(Digest{1}), (KeyCount{.value = 2, .is_saturated = false}));
+  EXPECT_EQ(filter.erase(Digest{1}, 0), EraseResult::erased);
+  EXPECT_EQ(filter.erase(Digest{1}), EraseResult::erased);
+  EXPECT_FALSE(filter.may_contain(Digest{1}));
+}
+
+// Goal: members survive any interleaving of inserts and erasures with right ids, repeats beyond 15 included.
+// Method: an exact multiset of (key, id); ids mostly rise, often repeat, and are late now and then.
+TYPED_TEST(GrowingIds, members_survive_every_interleaving_with_right_ids) {
+  for (const double fpr : {0.2, 0.01}) {
+    auto filter = make_growing<TypeParam>({.keys = 60, .fpr = fpr});
+    std::map<std::pair<Digest, std::uint64_t>, int> model;
+    Random random(7);
+    std::uint64_t id = 0;
+    for (int step = 0; step < 12000; ++step) {
+      const auto at = model.lower_bound({random.digest(), 0});
+      if (random.below(5) < 2 && at != model.end()) {
+        const auto [digest, its_id] = at->first;
+        const EraseResult result = filter.erase(digest, its_id);
+        ASSERT_TRUE(result == EraseResult::erased || result == EraseResult::ambiguous);
+        if (result == EraseResult::erased && --at->second == 0) {
+          model.erase(at);
+        }
+        continue;
+      }
+      id += random.below(3) == 0 ? 1U : 0U;
+      const std::uint64_t its_id = random.below(20) == 0 ? random.below(id + 1) : id;
+      const Digest digest = filter.hasher()(random.below(400));
+      ASSERT_TRUE(filter.insert(digest, its_id).has_value());
+      ++model[{digest, its_id}];
+      if (step % 400 == 0) {
+        for (const auto& [key, count] : model) {
+          ASSERT_TRUE(filter.may_contain(key.first)) << "after " << step << " steps";
+          const KeyCount estimate = filter.estimate(key.first);
+          ASSERT_TRUE(estimate.is_saturated || estimate.value >= static_cast<std::uint32_t>(count));
+        }
+      }
+    }
+    EXPECT_GT(filter.slice_count(), 3U);
+  }
+}
+
+// Goal: erasing strangers harms nobody but at the stated rate, and that is counted.
+// Method: every refusal leaves all bytes as they were; every acceptance takes one from the count; how many are accepted
+// is the rate of the slice asked, within five standard deviations. At 1e-7 none is, and no member is lost.
+TYPED_TEST(GrowingIds, erasing_strangers_harms_at_the_false_positive_rate_only) {
+  for (const double fpr : {0.1, 1e-7}) {
+    auto filter = make_growing<TypeParam>({.keys = 200, .fpr = fpr});
+    const auto members = Random(8).digests(3000);
+    filter.insert(std::span(members));
+    Random random(9);
+    std::size_t accepted = 0;
+    constexpr std::size_t kStrangers = 600;
+    for (std::size_t i = 0; i < kStrangers; ++i) {
+      const auto before = filter.to_bytes();
+      const std::uint64_t count = filter.keys_inserted();
+      if (filter.erase(random.digest(), random.below(4000)) == EraseResult::erased) {
+        ++accepted;
+        ASSERT_EQ(filter.keys_inserted() + 1, count);
+      } else {
+        ASSERT_TRUE(filter.to_bytes() == before);
+      }
+    }
+    // The slices' rates are below the target, as is their mean.
+    const double most = kStrangers * fpr;
+    EXPECT_LE(static_cast<double>(accepted), most + 5 * std::sqrt(most));
+    if (fpr < 1e-6) {
+      EXPECT_EQ(accepted, 0U);
+      EXPECT_EQ(batch_answers(filter, members), std::vector<bool>(members.size(), true));
+    }
+  }
+}
+
+TYPED_TEST(GrowingIds, a_members_wrong_id_is_refused_and_changes_nothing) {
+  auto filter = make_growing<TypeParam>({.keys = 200, .fpr = 1e-7});
+  const auto members = Random(10).digests(3000);
+  filter.insert(std::span(members));
+  const auto before = filter.to_bytes();
+  for (std::uint64_t i = 0; i < members.size(); ++i) {
+    // An id of another slice: half of all ids away.
+    const std::uint64_t wrong = (i + 1500) % 3000;
+    if (filter.slice_first_id(filter.slice_count() - 1) <= std::min(i, wrong)) {
+      continue;
+    }
+    bool is_same_slice = false;
+    for (std::size_t slice = 0; slice < filter.slice_count(); ++slice) {
+      const auto holds = [&](std::uint64_t id) {
+        return filter.slice_first_id(slice) <= id && id <= filter.slice_last_id(slice);
+      };
+      is_same_slice = is_same_slice || (holds(i) && holds(wrong));
+    }
+    if (!is_same_slice) {
+      ASSERT_EQ(filter.erase(members[i], wrong), EraseResult::absent) << i;
+    }
+  }
+  EXPECT_TRUE(filter.to_bytes() == before);
+}
+
+// What the tests of batches with ids are given: rising ids, runs of equal ones, late ones, some below the first.
+std::vector<std::uint64_t> assorted_ids(Random& random, std::size_t count, std::uint64_t first) {
+  std::vector<std::uint64_t> ids;
+  std::uint64_t id = first;
+  for (std::size_t i = 0; i < count; ++i) {
+    id += random.below(2);
+    ids.push_back(random.below(15) == 0 ? random.below(id) : id);
+  }
+  return ids;
+}
+
+TYPED_TEST(GrowingIds, batches_with_ids_agree_with_singles) {
+  typename TypeParam::Filter::Options options;
+  options.keys = 50;
+  options.first_id = 100;
+  options.hash = kXxh3;
+  auto batch = TypeParam::Filter::create(options).value();
+  auto singles = TypeParam::Filter::create(options).value();
+  Random random(11);
+  for (const std::size_t size : {0U, 1U, 10U, 300U, 1000U, 5000U}) {
+    const auto digests = random.digests(size);
+    auto ids = assorted_ids(random, size, 150);
+    if (size > 5) {
+      ids[5] = kMaxId + 1;
+    }
+    std::size_t refused = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      refused += singles.insert(digests[i], ids[i]).has_value() ? 0U : 1U;
+    }
+    ASSERT_EQ(batch.insert(std::span(digests), std::span(ids)), refused);
+    ASSERT_TRUE(batch.to_bytes() == singles.to_bytes()) << size;
+
+    std::vector<KeyCount> counts(size);
+    batch.estimate(digests, counts);
+    std::vector<EraseResult> results(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      ASSERT_EQ(counts[i], singles.estimate(digests[i]));
+    }
+    // Half of the keys, some of them twice and some with a wrong id.
+    std::vector<Digest> erased(digests.begin(), digests.begin() + static_cast<std::ptrdiff_t>(size / 2));
+    std::vector<std::uint64_t> erased_ids(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(size / 2));
+    for (std::size_t i = 7; i < erased.size(); i += 7) {
+      erased[i] = erased[i - 1];
+      erased_ids[i] = erased_ids[i % 2 == 0 ? i - 1 : i];
+    }
+    results.resize(erased.size());
+    batch.erase(erased, erased_ids, results);
+    for (std::size_t i = 0; i < erased.size(); ++i) {
+      ASSERT_EQ(results[i], singles.erase(erased[i], erased_ids[i])) << i;
+    }
+    ASSERT_TRUE(batch.to_bytes() == singles.to_bytes()) << size;
+
+    // Then without ids, all of the keys, backwards.
+    std::vector<Digest> rest(digests.rbegin(), digests.rend());
+    rest.insert(rest.end(), digests.begin(), digests.end());
+    results.resize(rest.size());
+    batch.erase(rest, results);
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      ASSERT_EQ(results[i], singles.erase(rest[i])) << i;
+    }
+    ASSERT_TRUE(batch.to_bytes() == singles.to_bytes()) << size;
+  }
+  EXPECT_GT(batch.slice_count(), 4U);
+}
+
+TYPED_TEST(GrowingIds, merged_slices_keep_their_ids) {
+  auto left = make_growing<TypeParam>({.keys = 100, .fpr = 1e-6});
+  auto right = make_growing<TypeParam>({.keys = 100, .fpr = 1e-6});
+  const auto in_left = Random(12).digests(800);
+  const auto in_right = Random(13).digests(800);
+  left.insert(std::span(in_left));
+  ASSERT_EQ(right.insert(std::span(in_right), std::span<const std::uint64_t>(ids_from(400, 800))), 0U);
+  const std::size_t slices = left.slice_count() + right.slice_count();
+  ASSERT_TRUE(left.merge(right).has_value());
+  EXPECT_EQ(left.slice_count(), slices);
+  EXPECT_EQ(left.keys_inserted(), 1600U);
+  EXPECT_EQ(left.max_id(), 1199U);
+  EXPECT_EQ(left.next_id(), 1200U);
+  for (std::size_t i = 0; i < 800; ++i) {
+    ASSERT_EQ(left.erase(in_left[i], i), EraseResult::erased) << i;
+    ASSERT_EQ(left.erase(in_right[i], i + 400), EraseResult::erased) << i;
+  }
+  EXPECT_EQ(left.keys_inserted(), 0U);
+  EXPECT_EQ(left.fill_ratio(), 0);
+}
+
+TYPED_TEST(GrowingIds, clear_begins_the_ids_anew) {
+  auto filter = TypeParam::Filter::create({.keys = 10, .first_id = 70, .hash = kXxh3}).value();
+  const auto fresh = filter.to_bytes();
+  insert_random(filter, 14, 100);
+  filter.clear();
+  EXPECT_EQ(filter.to_bytes(), fresh);
+  EXPECT_EQ(filter.next_id(), 70U);
+  EXPECT_EQ(filter.max_id(), 70U);
+  filter.insert(Digest{1});
+  EXPECT_EQ(filter.erase(Digest{1}, 70), EraseResult::erased);
+}
+
+TYPED_TEST(GrowingIds, an_image_keeps_ids_and_the_next_one) {
+  auto filter = make_growing<TypeParam>({.keys = 40});
+  const auto digests = Random(15).digests(500);
+  ASSERT_EQ(filter.insert(std::span(digests), std::span<const std::uint64_t>(ids_from(1000, 500))), 0U);
+  auto again = TypeParam::Filter::from_bytes(filter.to_bytes()).value();
+  EXPECT_EQ(again.next_id(), 1500U);
+  for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+    EXPECT_EQ(again.slice_first_id(i), filter.slice_first_id(i));
+    EXPECT_EQ(again.slice_last_id(i), filter.slice_last_id(i));
+  }
+  again.insert(Digest{1});
+  filter.insert(Digest{1});
+  EXPECT_TRUE(again.to_bytes() == filter.to_bytes());
+}
+
+// A slice from which keys were taken has room again.
+TYPED_TEST(GrowingIds, erasing_from_the_newest_slice_makes_room) {
+  auto filter = make_growing<TypeParam>({.keys = 100, .fpr = 1e-6});
+  const auto digests = Random(16).digests(100);
+  filter.insert(std::span(digests));
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_EQ(filter.erase(digests[0]), EraseResult::erased);
+    filter.insert(digests[0]);
+  }
+  EXPECT_EQ(filter.slice_count(), 1U);
+  filter.insert(Digest{1});
+  EXPECT_EQ(filter.slice_count(), 2U);
+}
+
+}  // namespace
+}  // namespace mankai::test

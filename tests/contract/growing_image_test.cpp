@@ -1,0 +1,119 @@
+// The images of the kinds that grow: whole, in parts, and in place; a filter from an image goes on as the one it came
+// from would have.
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/support/counting_memory.hpp"
+#include "tests/support/growing_kinds.hpp"
+#include "tests/support/outcomes.hpp"
+
+namespace mankai::test {
+namespace {
+
+template <class Kind>
+class GrowingImage : public testing::Test {};
+TYPED_TEST_SUITE(GrowingImage, GrowingKinds, GrowingKindNames);
+
+constexpr std::size_t kKeys = 1700;
+
+template <class Kind>
+typename Kind::Filter grown() {
+  auto filter = make_growing<Kind>();
+  insert_random(filter, 1, kKeys);
+  return filter;
+}
+
+TYPED_TEST(GrowingImage, an_image_makes_the_filter_that_it_came_from) {
+  const auto filter = grown<TypeParam>();
+  const auto bytes = filter.to_bytes();
+  EXPECT_EQ(bytes.size(), filter.image_bytes());
+  for (const Trust trust : {Trust::checked, Trust::fast}) {
+    const auto again = TypeParam::Filter::from_bytes(bytes, trust).value();
+    EXPECT_TRUE(again.to_bytes() == bytes);
+    EXPECT_TRUE(again.verify().has_value());
+    EXPECT_EQ(again.slice_count(), filter.slice_count());
+    EXPECT_EQ(again.keys_inserted(), filter.keys_inserted());
+    EXPECT_EQ(again.hash(), filter.hash());
+    EXPECT_EQ(again.growth(), filter.growth());
+    EXPECT_EQ(batch_answers(again, Random(1).digests(kKeys)), std::vector<bool>(kKeys, true));
+    const auto in_place = TypeParam::Filter::from_region(region_of(bytes), trust).value();
+    EXPECT_TRUE(in_place.to_bytes() == bytes);
+  }
+}
+
+TYPED_TEST(GrowingImage, its_parts_are_the_whole) {
+  auto filter = grown<TypeParam>();
+  const auto bytes = filter.to_bytes();
+  EXPECT_TRUE(joined(filter.seal_parts()) == bytes);
+  filter.insert(Digest{3});
+  EXPECT_TRUE(joined(filter.seal_parts()) == filter.to_bytes());
+}
+
+// Goal: what is written and opened grows on like what stayed.
+TYPED_TEST(GrowingImage, a_filter_from_an_image_grows_on) {
+  auto stayed = grown<TypeParam>();
+  auto copied = TypeParam::Filter::from_bytes(stayed.to_bytes()).value();
+  auto in_place = TypeParam::Filter::from_region(region_of(stayed.to_bytes()), Trust::checked).value();
+  for (auto* filter : {&stayed, &copied, &in_place}) {
+    insert_random(*filter, 2, 4000);
+  }
+  EXPECT_GT(stayed.slice_count(), TypeParam::Filter::from_bytes(stayed.to_bytes()).value().growth().factor);
+  EXPECT_TRUE(copied.to_bytes() == stayed.to_bytes());
+  EXPECT_TRUE(in_place.to_bytes() == stayed.to_bytes());
+  in_place.clear();
+  insert_random(in_place, 1, kKeys);
+  EXPECT_TRUE(in_place.to_bytes() == grown<TypeParam>().to_bytes());
+}
+
+// Slices that are there already neither move nor change when one is added.
+TYPED_TEST(GrowingImage, growing_appends) {
+  auto filter = make_growing<TypeParam>();
+  Random random(4);
+  while (!filter.slice(0).is_full()) {
+    filter.insert(random.digest());
+  }
+  const auto before = filter.to_bytes();
+  while (filter.slice_count() == 1) {
+    filter.insert(random.digest());
+  }
+  const auto after = filter.to_bytes();
+  ASSERT_GT(after.size(), before.size());
+  EXPECT_TRUE(std::equal(before.begin() + sizeof(ImageHeader), before.end(), after.begin() + sizeof(ImageHeader)));
+}
+
+TYPED_TEST(GrowingImage, a_borrowed_buffer_is_written_in_place) {
+  AlignedBytes buffer(grown<TypeParam>().to_bytes());
+  {
+    auto filter = TypeParam::Filter::from_region(Region::borrow(buffer.span()), Trust::checked).value();
+    // A key that goes into the newest slice, which lies in the buffer.
+    filter.insert(Digest{99});
+    EXPECT_TRUE(filter.may_contain(Digest{99}));
+    const auto parts = filter.seal_parts();
+    std::copy(parts[0].begin(), parts[0].end(), buffer.span().begin());
+  }
+  EXPECT_TRUE(TypeParam::Filter::from_bytes(buffer.span()).value().may_contain(Digest{99}));
+}
+
+TYPED_TEST(GrowingImage, a_copy_takes_its_bytes_from_its_memory_and_gives_them_back) {
+  const auto bytes = grown<TypeParam>().to_bytes();
+  CountingMemory counter;
+  {
+    auto filter = TypeParam::Filter::from_bytes(bytes, Trust::checked, counter.memory()).value();
+    EXPECT_EQ(counter.bytes_in_use, bytes.size() + sizeof(ImageHeader));
+    insert_random(filter, 5, 3000);
+    EXPECT_GT(counter.bytes_in_use, bytes.size() + sizeof(ImageHeader));
+  }
+  EXPECT_EQ(counter.bytes_in_use, 0U);
+  for (const std::size_t grants : {0U, 1U}) {
+    CountingMemory scarce(grants);
+    const auto refused = TypeParam::Filter::from_bytes(bytes, Trust::checked, scarce.memory());
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::out_of_space);
+    EXPECT_EQ(scarce.bytes_in_use, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test
