@@ -24,7 +24,7 @@
 ///          Differs: there a counter that overflows is decremented later, and an erase does not look first: both lose
 ///          members. Here a counter sticks, and an erase is refused where one of the key's counters is 0.
 /// Formula: blocked f(n) = Σ_j P[Binomial(n, 1/blocks) = j] · (1 - (15/16)^j)^8, partitioned (1 - (1 - 1/size)^n)^k,
-///          n distinct keys. 45.9 and 38.4 bits a key at 1 %.
+///          n distinct keys. 45.7 and 38.4 bits a key at 1 %.
 /// Cannot:  tell a stranger that it takes for a member from a member. Erasing such a stranger (a share of all strangers
 ///          equal to the false positive rate) takes one away from counters that belong to others, who may be lost.
 ///          Erase what is known to have been inserted: from an exact source, or by number (scalable-counting-bloom).

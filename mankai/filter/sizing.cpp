@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include "mankai/base/bits.hpp"
@@ -200,6 +201,10 @@ Result<BloomSize> bloom_size_for_fields(const SizeRequest& request, std::uint32_
 }
 
 double partitioned_fpr(std::uint64_t keys, const PartitionedSize& size) noexcept {
+  // With one counter a probe the formula below would multiply 0 by infinity.
+  if (keys == 0) {
+    return 0;
+  }
   const double fill =
       -std::expm1(static_cast<double>(keys) * std::log1p(-1 / static_cast<double>(size.cells_per_probe)));
   return std::pow(fill, size.k);
@@ -219,18 +224,23 @@ Result<PartitionedSize> partitioned_size(const SizeRequest& request, std::uint32
     return std::unexpected(too_large());
   }
   PartitionedSize size{.cells_per_probe = static_cast<std::uint64_t>(cells) + 1, .k = probes};
-  // Which of its neighbours is the smallest that does, decides the formula for whole counters.
-  while (size.cells_per_probe > 1 &&
-         partitioned_fpr(request.keys, {.cells_per_probe = size.cells_per_probe - 1, .k = probes}) <= request.fpr) {
-    --size.cells_per_probe;
-  }
   while (partitioned_fpr(request.keys, size) > request.fpr) {
     size.cells_per_probe += 1 + size.cells_per_probe / kFineStep;
+  }
+  // The smallest that does, by halving: whole counters round the formula up or down.
+  for (std::uint64_t below = 0; size.cells_per_probe - below > 1;) {
+    const std::uint64_t middle = std::midpoint(below, size.cells_per_probe);
+    const bool is_enough = partitioned_fpr(request.keys, {.cells_per_probe = middle, .k = probes}) <= request.fpr;
+    (is_enough ? size.cells_per_probe : below) = middle;
   }
   return size;
 }
 
 double estimate_keys(double fill_ratio, double cell_count, double k) noexcept {
+  // Also with a single cell, where both logarithms are infinite.
+  if (fill_ratio >= 1) {
+    return std::numeric_limits<double>::infinity();
+  }
   return std::log1p(-fill_ratio) / (k * std::log1p(-1 / cell_count));
 }
 

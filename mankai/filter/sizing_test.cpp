@@ -29,14 +29,15 @@ std::vector<long double> binomial_row(unsigned n) {
   return row;
 }
 
-long double blocked_by_brute_force(unsigned n, unsigned blocks) {
+long double blocked_by_brute_force(unsigned n, unsigned blocks, unsigned lane_cells) {
   const std::vector<long double> ways = binomial_row(n);
   long double rate = 0;
   for (unsigned j = 0; j <= n; ++j) {
     const long double probability = ways[j] *
                                     std::pow(static_cast<long double>(blocks - 1), static_cast<long double>(n - j)) /
                                     std::pow(static_cast<long double>(blocks), static_cast<long double>(n));
-    rate += probability * std::pow(1 - std::pow(63.0L / 64, static_cast<long double>(j)), 8.0L);
+    const long double is_empty = static_cast<long double>(lane_cells - 1) / lane_cells;
+    rate += probability * std::pow(1 - std::pow(is_empty, static_cast<long double>(j)), 8.0L);
   }
   return rate;
 }
@@ -44,11 +45,95 @@ long double blocked_by_brute_force(unsigned n, unsigned blocks) {
 TEST(BlockedBloomFpr, is_exact_in_every_small_world) {
   for (unsigned blocks = 1; blocks <= 16; ++blocks) {
     for (unsigned keys = 0; keys <= 200; ++keys) {
-      const auto exact = static_cast<double>(blocked_by_brute_force(keys, blocks));
+      const auto exact = static_cast<double>(blocked_by_brute_force(keys, blocks, 64));
       // 1 - (63/64)^j loses six bits at j = 1, and the eighth power makes eight times as much of it: 6e-14 and more.
       ASSERT_NEAR(blocked_bloom_fpr(keys, blocks), exact, 1e-12 * exact) << keys << " keys, " << blocks << " blocks";
     }
   }
+}
+
+TEST(CountingBlockedFpr, is_exact_in_every_small_world) {
+  for (unsigned blocks = 1; blocks <= 16; ++blocks) {
+    for (unsigned keys = 0; keys <= 120; ++keys) {
+      const auto exact = static_cast<double>(blocked_by_brute_force(keys, blocks, 16));
+      ASSERT_NEAR(counting_blocked_fpr(keys, blocks), exact, 1e-12 * exact) << keys << " keys, " << blocks << " blocks";
+    }
+  }
+}
+
+TEST(CountingBlockedBlocks, are_the_fewest_that_keep_the_rate) {
+  for (const std::uint64_t keys : {std::uint64_t{1}, std::uint64_t{77}, std::uint64_t{1000}, std::uint64_t{10000000}}) {
+    for (const double fpr : {0.9, 0.1, 0.01, 1e-3, 1e-5}) {
+      const std::uint64_t blocks = counting_blocked_blocks({.keys = keys, .fpr = fpr}).value();
+      EXPECT_LE(counting_blocked_fpr(keys, blocks), fpr);
+      EXPECT_TRUE(blocks == 1 || counting_blocked_fpr(keys, blocks - 1) > fpr) << keys << " keys at " << fpr;
+    }
+  }
+}
+
+TEST(CountingBlockedBlocks, take_the_promised_bits_per_key) {
+  constexpr std::uint64_t kKeys = 10000000;
+  const auto bits = [](double fpr) {
+    return static_cast<double>(counting_blocked_blocks({.keys = kKeys, .fpr = fpr}).value()) * 512 / kKeys;
+  };
+  EXPECT_NEAR(bits(0.01), 45.72, 0.01);
+  EXPECT_NEAR(bits(0.001), 77.59, 0.01);
+}
+
+// In small worlds by adding up all ways in which keys can fall into the cells of one partition.
+TEST(PartitionedFpr, is_the_chance_that_all_partitions_have_been_hit) {
+  for (unsigned cells = 1; cells <= 4; ++cells) {
+    for (unsigned keys = 0; keys <= 6; ++keys) {
+      unsigned ways = 1;
+      unsigned ways_past = 1;  // a given cell
+      for (unsigned key = 0; key < keys; ++key) {
+        ways *= cells;
+        ways_past *= cells - 1;
+      }
+      const double hit = 1 - static_cast<double>(ways_past) / ways;
+      for (std::uint32_t k = 1; k <= 3; ++k) {
+        EXPECT_NEAR(partitioned_fpr(keys, {.cells_per_probe = cells, .k = k}), std::pow(hit, k), 1e-14);
+      }
+    }
+  }
+}
+
+TEST(PartitionedSize, keeps_the_rate_with_the_fewest_counters_and_the_sources_k) {
+  for (const std::uint64_t keys : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{1000}, std::uint64_t{10000000}}) {
+    for (const double fpr : {0.9, 0.5, 0.1, 0.01, 1e-3, 1e-9}) {
+      const SizeRequest request{.keys = keys, .fpr = fpr};
+      const PartitionedSize size = partitioned_size(request).value();
+      EXPECT_EQ(size.k, static_cast<std::uint32_t>(std::ceil(std::log2(1 / fpr))));
+      EXPECT_LE(partitioned_fpr(keys, size), fpr);
+      EXPECT_GT(partitioned_fpr(keys, {.cells_per_probe = size.cells_per_probe - 1, .k = size.k}), fpr)
+          << keys << " keys at " << fpr;
+      const PartitionedSize of_three = partitioned_size(request, 3).value();
+      EXPECT_EQ(of_three.k, 3U);
+      EXPECT_LE(partitioned_fpr(keys, of_three), fpr);
+    }
+  }
+}
+
+// At most 1.1 % more than the source's own formula asks for, never less.
+TEST(PartitionedSize, is_that_of_the_source_or_a_little_more) {
+  constexpr double kKeys = 1000000;
+  const double ln2 = std::log(2.0);
+  for (const double fpr : {0.5, 0.1, 0.05, 0.01, 1e-3, 1e-4}) {
+    const PartitionedSize size = partitioned_size({.keys = 1000000, .fpr = fpr}).value();
+    const double source = std::ceil(kKeys * -std::log(fpr) / (size.k * ln2 * ln2));
+    EXPECT_GE(static_cast<double>(size.cells_per_probe), source - 1) << fpr;
+    EXPECT_LE(static_cast<double>(size.cells_per_probe), 1.011 * source) << fpr;
+  }
+}
+
+TEST(PartitionedSize, absurd_requests_are_errors) {
+  EXPECT_EQ(partitioned_size({.keys = 0, .fpr = 0.1}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(partitioned_size({.keys = 1, .fpr = kNan}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(partitioned_size({.keys = 1, .fpr = 0.1}, 65).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(partitioned_size({.keys = std::uint64_t{1} << 48, .fpr = 1e-9}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(counting_blocked_blocks({.keys = 0, .fpr = 0.1}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(counting_blocked_blocks({.keys = std::uint64_t{1} << 48, .fpr = 1e-9}).error().code,
+            ErrorCode::invalid_argument);
 }
 
 TEST(BlockedBloomFpr, rises_with_keys_and_falls_with_blocks) {
@@ -234,6 +319,8 @@ TEST(EstimateKeys, inverts_the_expected_fill) {
   }
   EXPECT_EQ(estimate_keys(0, 512, 7), 0);
   EXPECT_TRUE(std::isinf(estimate_keys(1, 512, 7)));
+  EXPECT_EQ(estimate_keys(0, 1, 1), 0);
+  EXPECT_TRUE(std::isinf(estimate_keys(1, 1, 1)));
 }
 
 }  // namespace
