@@ -5,12 +5,13 @@
 
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/format.hpp"
+#include "apps/mankai/ids.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "mankai/catalog/keys.hpp"
 #include "mankai/durable/filter_file.hpp"
-#include "mankai/filter/keyed_batch.hpp"
 
 namespace mankai::command {
 namespace {
@@ -19,6 +20,7 @@ struct Request {
   std::string file;
   std::vector<std::string> keys;
   InputRequest input;
+  IdRequest ids;
   bool count = false;
   bool json = false;
 };
@@ -28,18 +30,32 @@ struct Outcome {
   std::uint64_t keys_new = 0;
 };
 
+Result<void> add_batch(const Request& request, IdReader& ids, std::span<const std::string_view> lines,
+                       AnyFilter& filter) {
+  if (!request.ids.has_ids()) {
+    insert_keys(filter, lines);
+    return {};
+  }
+  if (auto read = ids.read(lines); !read) {
+    return read;
+  }
+  return insert_keys_with_ids(filter, ids.keys(), ids.ids());
+}
+
 // Locked from before it is read until after it is replaced, so that no other writer's keys are lost.
 Result<Outcome> add_keys(const Request& request, AnyFilter& filter) {
   Outcome outcome;
+  IdReader ids(request.ids);
+  Result<void> added;
   const std::uint64_t before = keys_inserted(filter);
-  auto added = for_each_batch(request.keys, request.input, [&](std::span<const std::string_view> keys) {
-    std::visit([&](auto& f) { insert_keys(f, keys); }, filter);
-    outcome.keys_read += keys.size();
-    return stop_signal() == 0;
+  const auto read = for_each_batch(request.keys, request.input, [&](std::span<const std::string_view> lines) {
+    added = add_batch(request, ids, lines, filter);
+    outcome.keys_read += lines.size();
+    return added.has_value() && stop_signal() == 0;
   });
-  if (!added) {
-    return fail(added.error().code, added.error().detail + " (" + request.file + " is left as it was)",
-                added.error().os_error);
+  if (!added || !read) {
+    const Error& error = added ? read.error() : added.error();
+    return fail(error.code, error.detail + " (" + request.file + " is left as it was)", error.os_error);
   }
   outcome.keys_new = keys_inserted(filter) - before;
   return outcome;
@@ -113,13 +129,22 @@ Subcommand add_subcommand() {
   command.options = {
       positional("FILE", "The filter's file.", ValueKind::file, request->file),
       positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, request->keys),
-      std::move(input),
-      flag("--count", "Prints a summary on standard error, as it does on a terminal.", request->count),
-      flag("--json", "Prints the summary as JSON.", request->json),
-      max_line_option(request->input)};
+      std::move(input)};
+  for (Option& option : id_options(request->ids,
+                                   "in kinds that take ids, what later says which slice a key is in. The "
+                                   "next number for each key unless given.")) {
+    command.options.push_back(std::move(option));
+  }
+  command.options.push_back(
+      flag("--count", "Prints a summary on standard error, as it does on a terminal.", request->count));
+  command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
+  command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     if (!request->keys.empty() && !request->input.paths.empty()) {
       return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+    }
+    if (auto valid = check_ids(request->ids, !request->keys.empty()); !valid) {
+      return std::unexpected(valid.error());
     }
     return run(*request);
   };

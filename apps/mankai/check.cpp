@@ -6,8 +6,8 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "mankai/catalog/keys.hpp"
 #include "mankai/durable/filter_file.hpp"
-#include "mankai/filter/keyed_batch.hpp"
 
 namespace mankai::command {
 namespace {
@@ -41,7 +41,7 @@ Result<int> run(const Request& request) {
   const auto answer = [&](std::span<const std::string_view> keys) {
     std::array<bool, kBatchLinesMax> outcomes{};
     const auto answers = std::span(outcomes).first(keys.size());
-    std::visit([&](const auto& f) { may_contain_keys(f, keys, answers); }, *filter);
+    may_contain_keys(*filter, keys, answers);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       is_all_present = is_all_present && answers[i];
       if (!request.quiet) {

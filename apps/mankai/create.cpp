@@ -13,15 +13,14 @@ namespace {
 struct Request {
   std::string file;
   FilterOptions filter;
-  std::optional<std::uint64_t> k;
-  std::optional<BloomAddressing> addressing;
+  std::vector<std::pair<const SpecOption*, std::string>> shape;
   std::optional<FilterSpec> spec;
   std::string like;
   bool force = false;
   bool json = false;
 
   [[nodiscard]] bool says_what() const {
-    return filter.kind || filter.keys || filter.fpr || filter.hash || filter.seed || k || addressing || spec;
+    return filter.kind || filter.keys || filter.fpr || filter.hash || filter.seed || !shape.empty() || spec;
   }
 };
 
@@ -36,10 +35,7 @@ Result<void> check_spec(const FilterSpec& spec, bool asked_for_keys) {
   if (spec.keys == 0 && !asked_for_keys) {
     return fail(ErrorCode::invalid_argument, "--keys is missing: say how many different keys the filter is for");
   }
-  if (spec.kind != Kind::bloom && (spec.k != 0 || spec.addressing != BloomAddressing::range)) {
-    return fail(ErrorCode::invalid_argument, "--k and --addressing go with --kind bloom only");
-  }
-  return {};
+  return check_options(spec);
 }
 
 Result<AnyFilter> make_like(const Request& request) {
@@ -58,8 +54,11 @@ Result<FilterSpec> spec_for(const Request& request) {
   overwrite(spec.keys, request.filter.keys);
   overwrite(spec.fpr, request.filter.fpr);
   overwrite(spec.hash, request.filter.hash);
-  overwrite(spec.k, request.k);
-  overwrite(spec.addressing, request.addressing);
+  for (const auto& [option, text] : request.shape) {
+    if (auto read = option->read(spec, text); !read) {
+      return std::unexpected(read.error());
+    }
+  }
   spec.seed = request.filter.seed ? request.filter.seed : spec.seed;
   if (auto valid = check_spec(spec, request.filter.keys.has_value()); !valid) {
     return std::unexpected(valid.error());
@@ -109,22 +108,35 @@ Result<int> run(const Request& request) {
       return std::unexpected(finished.error());
     }
   } else {
-    const std::size_t bytes = std::visit([](const auto& f) { return f.image_bytes(); }, *filter);
     const FilterSpec spec = spec_of(*filter);
     say(fmt::format("{}: {} for {} keys at {}, {}", request.file, info_of(spec.kind).name, human_count(spec.keys),
-                    human_share(spec.fpr), human_bytes(bytes)));
+                    human_share(spec.fpr), human_bytes(image_bytes(*filter))));
   }
   return exit_code_after_stop(0);
 }
 
-Result<std::uint64_t> parse_k(std::string_view text) {
-  auto count = parse_count(text);
-  if (!count || *count == 0 || *count > kernel::kMaxProbes) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) +
-                                                 "' is wrong: give a number of probes from 1 to " +
-                                                 std::to_string(kernel::kMaxProbes));
+// An option that only some kinds have, made from the catalog's line about it.
+Option shape_option(const SpecOption& option, Request& request) {
+  std::string kinds_with_it;
+  for (const KindInfo& info : kinds()) {
+    if (option.applies_to(info.kind)) {
+      kinds_with_it += (kinds_with_it.empty() ? "" : ", ") + std::string(info.name);
+    }
   }
-  return count;
+  Option made{.name = "--" + std::string(option.name),
+              .value = std::string(option.value),
+              .help = fmt::format("For {}. {}", kinds_with_it, option.help),
+              .kind = option.choices.empty() ? ValueKind::text : ValueKind::choice,
+              .choices = {option.choices.begin(), option.choices.end()}};
+  made.take = [&option, &request](const std::string& text) -> Result<void> {
+    FilterSpec scratch;
+    if (auto read = option.read(scratch, text); !read) {
+      return fail(ErrorCode::invalid_argument, "--" + std::string(option.name) + ": " + read.error().detail);
+    }
+    request.shape.emplace_back(&option, text);
+    return {};
+  };
+  return made;
 }
 
 }  // namespace
@@ -137,25 +149,21 @@ Subcommand create_subcommand() {
       .description =
           "Makes the file of an empty filter, sized exactly for the keys and the rate asked for. A file that exists "
           "is left as it is unless --force is given.\n\n"
-          "Two filters can be merged when one was made --like the other: same kind, size, hash and seed.",
+          "Two filters can be merged when one was made --like the other: same kind, size, hash and seed.\n\n"
+          "A growing kind (scalable-...) is made for --keys at first and takes as many as come.",
       .examples = {{"mankai create seen.mk --keys 10M --fpr 0.001", "a filter for ten million keys"},
                    {"mankai create new.mk --like seen.mk", "one that can be merged with it"},
+                   {"mankai create spam.mk --kind counting-bloom --keys 1M", "one that keys can be removed from"},
+                   {"mankai create all.mk --kind scalable-bloom --keys 100k", "one that grows"},
                    {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=siphash", "everything in one word"}},
   };
   command.options = {positional("FILE", "The file to make.", ValueKind::file, request->file)};
   for (Option& option : filter_options(request->filter, "", "0.01 unless given.")) {
     command.options.push_back(std::move(option));
   }
-  Option addressing =
-      parsed_option("--addressing", "MODE",
-                    "For kind bloom, how a key's bits are found: range, or fields, the white paper's literal fields of "
-                    "one long hash in an array of a power of two. range unless given.",
-                    parse_addressing, request->addressing);
-  addressing.kind = ValueKind::choice;
-  addressing.choices = {"range", "fields"};
-  command.options.push_back(parsed_option(
-      "--k", "K", "For kind bloom, the probes a key makes. The best number unless given.", parse_k, request->k));
-  command.options.push_back(std::move(addressing));
+  for (const SpecOption& option : spec_options()) {
+    command.options.push_back(shape_option(option, *request));
+  }
   command.options.push_back(parsed_option("--spec", "SPEC",
                                           "All of these in one word, KIND:name=value,...; options given beside it win.",
                                           parse_spec, request->spec));

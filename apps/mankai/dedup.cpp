@@ -12,11 +12,15 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/service/seen.hpp"
+#include "mankai/url/canonical_url.hpp"
 
 namespace mankai::command {
 namespace {
 
 using Lines = std::span<const std::string_view>;
+
+/// What --grow starts with: two megabytes.
+constexpr std::uint64_t kGrowingKeys = 1'000'000;
 
 struct Request {
   InputRequest input;
@@ -24,6 +28,8 @@ struct Request {
   std::string state;
   std::optional<std::uint64_t> field;
   std::optional<char> delimiter;
+  bool grow = false;
+  bool canonical = false;
   bool repeats = false;
   bool count = false;
   bool json = false;
@@ -33,6 +39,7 @@ struct Counts {
   std::uint64_t lines = 0;
   std::uint64_t unique = 0;
   std::uint64_t without_field = 0;
+  std::uint64_t not_urls = 0;
 };
 
 /// Finds the part of each line that is compared.
@@ -77,6 +84,27 @@ class FieldKeys {
   std::array<std::string_view, kBatchLinesMax> keys_;
 };
 
+/// Brings keys that are URLs into canonical form.
+class CanonicalKeys {
+ public:
+  Lines of(Lines keys) {
+    not_urls_ = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const bool is_url = url::canonicalize(keys[i], urls_[i]).has_value();
+      canonical_[i] = is_url ? urls_[i].text() : keys[i];
+      not_urls_ += is_url ? 0U : 1U;
+    }
+    return std::span(canonical_).first(keys.size());
+  }
+  /// Returns how many keys of the last batch are no URLs, and were left as they are.
+  [[nodiscard]] std::size_t not_urls() const noexcept { return not_urls_; }
+
+ private:
+  std::vector<url::CanonicalUrl> urls_ = std::vector<url::CanonicalUrl>(kBatchLinesMax);
+  std::array<std::string_view, kBatchLinesMax> canonical_;
+  std::size_t not_urls_ = 0;
+};
+
 // Lines that stand one after the other in the reader's buffer, line feeds between them, go out as one piece.
 std::uint64_t print_lines(Lines lines, const bool* seen, bool wanted, Output& output) {
   std::uint64_t printed = 0;
@@ -104,6 +132,9 @@ class Dedup {
   Dedup(const Request& request, Seen seen) : request_(request), seen_(std::move(seen)) {
     if (request.field) {
       fields_.emplace(*request.field, request.delimiter.value_or('\t'));
+    }
+    if (request.canonical) {
+      canonical_.emplace();
     }
   }
 
@@ -141,18 +172,24 @@ class Dedup {
   void take(Lines lines) {
     std::array<bool, kBatchLinesMax> outcomes;
     const auto seen = std::span(outcomes).first(lines.size());
-    seen_.observe(fields_ ? fields_->of(lines) : lines, seen);
+    seen_.observe(keys_of(lines), seen);
     const std::uint64_t printed = print_lines(lines, seen.data(), request_.repeats, output_);
     counts_.lines += lines.size();
     counts_.unique += request_.repeats ? lines.size() - printed : printed;
     counts_.without_field += fields_ ? fields_->without_field() : 0;
+    counts_.not_urls += canonical_ ? canonical_->not_urls() : 0;
     if (seen_.is_over_capacity() && !is_warned_) {
       is_warned_ = true;
       say(fmt::format(
           "warning: line {}: more than {} different lines: from here on more than {} of the new ones are "
-          "taken for repeats; give a larger --keys",
+          "taken for repeats; give a larger --keys, or --grow",
           human_count(counts_.lines), human_count(seen_.capacity_keys()), human_share(spec_of(seen_.filter()).fpr)));
     }
+  }
+
+  Lines keys_of(Lines lines) {
+    const Lines keys = fields_ ? fields_->of(lines) : lines;
+    return canonical_ ? canonical_->of(keys) : keys;
   }
 
   // Only when everything has been written, so that nothing is remembered that nobody got.
@@ -172,6 +209,9 @@ class Dedup {
     if (counts_.without_field > 0) {
       say(fmt::format("{} lines have no field {}: they were compared as a whole", human_count(counts_.without_field),
                       *request_.field));
+    }
+    if (counts_.not_urls > 0) {
+      say(fmt::format("{} lines have no URL: they were compared as they are", human_count(counts_.not_urls)));
     }
     if (!request_.count && !request_.json) {
       if (is_warned_) {
@@ -193,6 +233,7 @@ class Dedup {
     report.add("unique", counts_.unique, "unique", human_count(counts_.unique));
     report.add("repeats", repeats, "repeats", human_count(repeats));
     report.add("without_field", counts_.without_field);
+    report.add("not_urls", counts_.not_urls);
     report.add("bytes_read", input.bytes_read(), "read", human_bytes(input.bytes_read()));
     report.add("seconds", seconds, "time",
                fmt::format("{:.2f} s, {} lines/s", seconds,
@@ -200,7 +241,7 @@ class Dedup {
     report.add(
         "keys_inserted", info.keys_inserted, "remembered",
         fmt::format("{} of {} it is made for{}", human_count(info.keys_inserted), human_count(info.capacity_keys),
-                    seen_.is_over_capacity() ? ": TOO MANY, give a larger --keys" : ""));
+                    seen_.is_over_capacity() ? ": TOO MANY, give a larger --keys or --grow" : ""));
     report.add("capacity_keys", info.capacity_keys);
     report.add("over_capacity", seen_.is_over_capacity());
     report.add("memory_bytes", info.image_bytes, "memory", human_bytes(info.image_bytes));
@@ -213,6 +254,7 @@ class Dedup {
   const Request& request_;
   Seen seen_;
   std::optional<FieldKeys> fields_;
+  std::optional<CanonicalKeys> canonical_;
   Output output_;
   Counts counts_;
   bool is_warned_ = false;
@@ -220,8 +262,11 @@ class Dedup {
 };
 
 Result<Seen> open_seen(const Request& request) {
-  const SeenRequest wanted{.kind = request.filter.kind,
-                           .keys = request.filter.keys,
+  // A state that exists already is as large as it was made.
+  const bool is_new = request.state.empty() || ::access(request.state.c_str(), F_OK) != 0;
+  const bool starts_small = request.grow && is_new && !request.filter.keys;
+  const SeenRequest wanted{.kind = request.grow && !request.filter.kind ? Kind::scalable_bloom : request.filter.kind,
+                           .keys = starts_small ? kGrowingKeys : request.filter.keys,
                            .fpr = request.filter.fpr,
                            .hash = request.filter.hash,
                            .seed = request.filter.seed};
@@ -229,6 +274,9 @@ Result<Seen> open_seen(const Request& request) {
 }
 
 Result<int> run(const Request& request) {
+  if (request.grow && request.filter.kind && !info_of(*request.filter.kind).can_grow) {
+    return fail(ErrorCode::invalid_argument, "--grow needs a kind that grows: leave --kind out");
+  }
   if (request.delimiter && !request.field) {
     return fail(ErrorCode::invalid_argument, "--delimiter goes with --field");
   }
@@ -276,6 +324,7 @@ Subcommand dedup_subcommand() {
       .examples = {{"mankai dedup urls.txt > unique.txt", "each URL once"},
                    {"zcat crawl-*.gz | mankai dedup --state seen.mk --keys 100M", "remembers between runs"},
                    {"tail -F access.log | mankai dedup --field 7 --delimiter ' '", "each path once, as it comes"},
+                   {"mankai dedup --grow --canonical frontier.txt", "however many URLs, however they are spelt"},
                    {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"}},
   };
   command.options = {
@@ -283,6 +332,16 @@ Subcommand dedup_subcommand() {
                   request->input.paths),
       text_option("--state", "FILE", "Keeps what has been seen in FILE, between runs.", ValueKind::file,
                   request->state),
+      flag(
+          "--grow",
+          "Grows when it has --keys different lines, instead of taking more and more new ones for repeats: --fpr holds "
+          "for any number. Starts with 1M unless --keys is given.",
+          request->grow),
+      flag(
+          "--canonical",
+          "Compares URLs in canonical form, so that two spellings of one URL are repeats, and prints the lines as they "
+          "are. What is no URL is compared as it is.",
+          request->canonical),
       flag("--repeats", "Prints the repeats instead.", request->repeats),
       parsed_option("--field", "N",
                     "Compares only the Nth field of each line, counted from 1, and prints the whole line. "

@@ -9,13 +9,23 @@
 namespace mankai::command {
 namespace {
 
-// The formula behind the estimate of the rate, by the name that the kind's documentation gives it.
-std::string_view formula_of(Kind kind) {
-  return kind == Kind::bloom ? "saturation^phase" : "mean over blocks of the product of the lanes' fill";
-}
-
 std::string hash_words(HashKind hash) {
   return hash == HashKind::siphash ? "siphash, keyed; its key is not shown" : "xxh3, seeded";
+}
+
+void add_field(const InfoField& field, Report& report) {
+  std::visit(
+      [&](const auto& value) {
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::uint64_t>) {
+          report.add(field.name, value, field.label, human_count(value));
+        } else if constexpr (std::is_same_v<Value, double>) {
+          report.add(field.name, value, field.label, fmt::format("{:.4g}", value));
+        } else {
+          report.add(field.name, value, field.label, value);
+        }
+      },
+      field.value);
 }
 
 }  // namespace
@@ -85,20 +95,13 @@ Report report_on(const AnyFilter& filter, const std::string& file) {
   report.add("over_capacity", info.keys_inserted > info.capacity_keys);
   report.add("fpr_target", info.fpr_target);
   report.add("fpr_estimate", info.fpr_estimate, "rate now", human_share(info.fpr_estimate));
-  report.add("fpr_formula", std::string(formula_of(info.kind)), "  estimated as", std::string(formula_of(info.kind)));
+  report.add("fpr_formula", std::string(info.fpr_formula), "  estimated as", std::string(info.fpr_formula));
   report.add("fill_ratio", info.fill_ratio, "cells set", human_share(info.fill_ratio));
-  if (info.kind == Kind::bloom) {
-    report.add("saturation", info.fill_ratio, "saturation", fmt::format("{:.4f}", info.fill_ratio));
-    report.add("phase", std::uint64_t{info.probes_per_key}, "phase", std::to_string(info.probes_per_key));
-  }
   report.add("hash", std::string(name(info.hash)), "hash", hash_words(info.hash));
   report.add("cell_count", info.cell_count, "cells", human_count(info.cell_count));
   report.add("cells_bytes", info.cells_bytes);
-  if (info.block_count) {
-    report.add("block_count", *info.block_count, "blocks", human_count(*info.block_count));
-  }
-  if (info.addressing) {
-    report.add("addressing", std::string(name(*info.addressing)), "addressing", std::string(name(*info.addressing)));
+  for (const InfoField& field : info.fields) {
+    add_field(field, report);
   }
   report.add("probes_per_key", std::uint64_t{info.probes_per_key}, "probes a key", std::to_string(info.probes_per_key));
   report.add("lines_per_key", info.lines_per_key, "cache lines a key", fmt::format("{:.3g}", info.lines_per_key));
@@ -116,14 +119,6 @@ std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity) {
   return fmt::format(
       "{} keys are in a filter made for {}: its answers stay true for them, but more strangers are taken for seen",
       human_count(keys), human_count(capacity));
-}
-
-std::uint64_t keys_inserted(const AnyFilter& filter) {
-  return std::visit([](const auto& f) { return f.keys_inserted(); }, filter);
-}
-
-std::uint64_t capacity_keys(const AnyFilter& filter) {
-  return std::visit([](const auto& f) { return f.capacity_keys(); }, filter);
 }
 
 }  // namespace mankai::command

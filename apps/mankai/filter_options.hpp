@@ -32,7 +32,4 @@ struct FilterOptions {
 /// The warning about a filter that holds more keys than it was made for, or nothing.
 [[nodiscard]] std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity);
 
-[[nodiscard]] std::uint64_t keys_inserted(const AnyFilter& filter);
-[[nodiscard]] std::uint64_t capacity_keys(const AnyFilter& filter);
-
 }  // namespace mankai::command

@@ -6,6 +6,7 @@
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "mankai/catalog/plan.hpp"
 
 namespace mankai::command {
 namespace {
@@ -17,9 +18,25 @@ struct Request {
   bool json = false;
 };
 
+// The kind, and what in its spec is not the default; a k that was computed goes without saying.
 std::string label(const PlanRow& row) {
   std::string label(info_of(row.spec.kind).name);
-  return row.spec.addressing == BloomAddressing::range ? label : label + ", " + std::string(name(row.spec.addressing));
+  for (const SpecOption& option : spec_options()) {
+    if (const std::string value = option.write(row.spec); !value.empty() && option.name != "k") {
+      label += ", " + value;
+    }
+  }
+  return label;
+}
+
+// What the kind can do beside answering: +remove, +count, +grow.
+std::string abilities(const KindInfo& info) {
+  std::string text;
+  for (const auto& [can, what] :
+       {std::pair(info.can_erase, "remove"), std::pair(info.can_count, "count"), std::pair(info.can_grow, "grow")}) {
+    text += can ? (text.empty() ? "" : ", ") + std::string(what) : "";
+  }
+  return text;
 }
 
 Result<std::vector<PlanRow>> rows_for(const Request& request) {
@@ -34,11 +51,14 @@ Result<std::vector<PlanRow>> rows_for(const Request& request) {
 }
 
 std::string table(const std::vector<PlanRow>& rows) {
-  std::string text =
-      fmt::format("{:<16} {:>12} {:>10} {:>16} {:>8} {:>8}\n", "kind", "bits a key", "size", "rate", "probes", "lines");
+  std::string text = fmt::format("{:<40} {:>10} {:>10} {:>10} {:>7} {:>6}  {}\n", "kind", "bits a key", "size", "rate",
+                                 "probes", "lines", "can also");
   for (const PlanRow& row : rows) {
-    text += fmt::format("{:<16} {:>12.2f} {:>10} {:>16} {:>8} {:>8.3g}\n", label(row), row.bits_per_key,
-                        human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key, row.lines_per_key);
+    std::string line = fmt::format("{:<40} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {}", label(row), row.bits_per_key,
+                                   human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key,
+                                   row.lines_per_key, abilities(info_of(row.spec.kind)));
+    line.resize(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
   }
   return text;
 }
@@ -48,8 +68,10 @@ std::string json(const std::vector<PlanRow>& rows) {
   for (const PlanRow& row : rows) {
     Report report;
     report.add("kind", std::string(info_of(row.spec.kind).name));
-    if (row.spec.kind == Kind::bloom) {
-      report.add("addressing", std::string(name(row.spec.addressing)));
+    for (const SpecOption& option : spec_options()) {
+      if (const std::string value = option.write(row.spec); !value.empty() && option.name != "k") {
+        report.add(std::string(option.name), value);
+      }
     }
     report.add("keys", row.spec.keys);
     report.add("bits_per_key", row.bits_per_key);
@@ -57,6 +79,9 @@ std::string json(const std::vector<PlanRow>& rows) {
     report.add("fpr", row.fpr);
     report.add("probes_per_key", std::uint64_t{row.probes_per_key});
     report.add("lines_per_key", row.lines_per_key);
+    report.add("can_remove", info_of(row.spec.kind).can_erase);
+    report.add("can_count", info_of(row.spec.kind).can_count);
+    report.add("can_grow", info_of(row.spec.kind).can_grow);
     reports.push_back(std::move(report));
   }
   return json_array(reports);

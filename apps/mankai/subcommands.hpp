@@ -8,6 +8,8 @@ namespace mankai::command {
 [[nodiscard]] Subcommand create_subcommand();
 [[nodiscard]] Subcommand add_subcommand();
 [[nodiscard]] Subcommand check_subcommand();
+[[nodiscard]] Subcommand remove_subcommand();
+[[nodiscard]] Subcommand count_subcommand();
 [[nodiscard]] Subcommand info_subcommand();
 [[nodiscard]] Subcommand plan_subcommand();
 [[nodiscard]] Subcommand merge_subcommand();

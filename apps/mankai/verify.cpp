@@ -23,10 +23,9 @@ ExitCode verify_file(const std::string& path, Report& report, Output& output, bo
   report.add("file", path);
   report.add("ok", filter.has_value());
   if (filter) {
-    const std::size_t bytes = std::visit([](const auto& f) { return f.image_bytes(); }, *filter);
     if (!json) {
-      output.append_line(
-          fmt::format("{}: ok, {} of {}", path, info_of(spec_of(*filter).kind).name, human_bytes(bytes)));
+      output.append_line(fmt::format("{}: ok, {} of {}", path, info_of(spec_of(*filter).kind).name,
+                                     human_bytes(image_bytes(*filter))));
     }
     return ExitCode::fine;
   }

@@ -1,13 +1,14 @@
 #include "mankai/catalog/catalog.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <functional>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 namespace mankai {
 namespace {
+
+template <class F>
+concept Sliced = requires(const F filter) { filter.initial_keys(); };
 
 template <class F>
 Result<AnyFilter> widen(Result<F> filter) {
@@ -17,49 +18,153 @@ Result<AnyFilter> widen(Result<F> filter) {
   return AnyFilter(std::move(*filter));
 }
 
-HashSpec hash_of(const FilterSpec& spec) {
-  return spec.seed ? HashSpec{.kind = spec.hash, .seed = *spec.seed} : HashSpec::random(spec.hash);
+// Calls `use` with the type of the kind's filter; nothing where the catalog has no such kind.
+template <class Use, std::size_t... index>
+std::optional<Result<AnyFilter>> for_kind(std::uint16_t kind, const Use& use, std::index_sequence<index...>) {
+  std::optional<Result<AnyFilter>> made;
+  const auto try_one = [&]<class F>(std::type_identity<F> type) {
+    if (F::kKind == kind) {
+      made.emplace(widen(use(type)));
+    }
+  };
+  (try_one(std::type_identity<std::variant_alternative_t<index, AnyFilter>>{}), ...);
+  return made;
 }
 
-void describe_shape(const BlockedBloom& filter, FilterInfo& info) { info.block_count = filter.params().block_count; }
-void describe_shape(const Bloom& filter, FilterInfo& info) { info.addressing = filter.addressing(); }
+template <class Use>
+std::optional<Result<AnyFilter>> for_kind(std::uint16_t kind, const Use& use) {
+  return for_kind(kind, use, std::make_index_sequence<std::variant_size_v<AnyFilter>>{});
+}
+
+// What each kind makes of a spec.
+
+Result<Bloom> make(std::type_identity<Bloom>, const FilterSpec& spec, const HashSpec& hash, const Memory& memory) {
+  return Bloom::create(
+      {.keys = spec.keys, .fpr = spec.fpr, .k = spec.k, .addressing = spec.addressing, .hash = hash, .memory = memory});
+}
+
+Result<BlockedBloom> make(std::type_identity<BlockedBloom>, const FilterSpec& spec, const HashSpec& hash,
+                          const Memory& memory) {
+  return BlockedBloom::create({.keys = spec.keys, .fpr = spec.fpr, .hash = hash, .memory = memory});
+}
+
+Result<CountingBloom> make(std::type_identity<CountingBloom>, const FilterSpec& spec, const HashSpec& hash,
+                           const Memory& memory) {
+  return CountingBloom::create(
+      {.keys = spec.keys, .fpr = spec.fpr, .layout = spec.layout, .k = spec.k, .hash = hash, .memory = memory});
+}
+
+Result<ScalableBloom> make(std::type_identity<ScalableBloom>, const FilterSpec& spec, const HashSpec& hash,
+                           const Memory& memory) {
+  return ScalableBloom::create(
+      {.keys = spec.keys, .fpr = spec.fpr, .growth = spec.growth, .hash = hash, .memory = memory});
+}
+
+Result<ScalableCountingBloom> make(std::type_identity<ScalableCountingBloom>, const FilterSpec& spec,
+                                   const HashSpec& hash, const Memory& memory) {
+  return ScalableCountingBloom::create({.keys = spec.keys,
+                                        .fpr = spec.fpr,
+                                        .growth = spec.growth,
+                                        .layout = spec.layout,
+                                        .first_id = spec.first_id,
+                                        .hash = hash,
+                                        .memory = memory});
+}
+
+Result<LayeredUrlBloom> make(std::type_identity<LayeredUrlBloom>, const FilterSpec& spec, const HashSpec& hash,
+                             const Memory& memory) {
+  return LayeredUrlBloom::create(
+      {.keys = spec.keys, .fpr = spec.fpr, .layering = spec.layering, .hash = hash, .memory = memory});
+}
+
+// What a spec must say beside keys, rate and hash to make such a filter again.
 
 void keep_shape(const BlockedBloom& /*filter*/, FilterSpec& /*spec*/) {}
 void keep_shape(const Bloom& filter, FilterSpec& spec) {
   spec.k = filter.phase();
   spec.addressing = filter.addressing();
 }
+void keep_shape(const CountingBloom& filter, FilterSpec& spec) {
+  spec.layout = filter.layout();
+  spec.k = filter.layout() == CountingLayout::partitioned ? filter.probes_per_key() : 0;
+}
+void keep_shape(const ScalableBloom& filter, FilterSpec& spec) { spec.growth = filter.growth(); }
+void keep_shape(const ScalableCountingBloom& filter, FilterSpec& spec) {
+  spec.growth = filter.growth();
+  spec.layout = filter.layout();
+  spec.first_id = filter.first_id();
+}
+void keep_shape(const LayeredUrlBloom& filter, FilterSpec& spec) { spec.layering = filter.layering(); }
 
-constexpr std::uint64_t kByteCells = 8;
-constexpr std::uint64_t kLineBytes = kCacheLineBytes;
+// What only some kinds can say about themselves.
 
-PlanRow row(const FilterSpec& spec, std::uint64_t cells_bytes, double fpr, unsigned probes, double lines) {
-  const std::uint64_t bytes = image_bytes_for(cells_bytes);
-  return {.spec = spec,
-          .image_bytes = bytes,
-          .bits_per_key = static_cast<double>(cells_bytes * kByteCells) / static_cast<double>(spec.keys),
-          .fpr = fpr,
-          .probes_per_key = probes,
-          .lines_per_key = lines};
+void describe_shape(const BlockedBloom& filter, FilterInfo& info) {
+  info.fpr_formula = "mean over blocks of the product of the lanes' fill";
+  info.fields.push_back({"block_count", "blocks", filter.params().block_count});
+}
+void describe_shape(const Bloom& filter, FilterInfo& info) {
+  info.fpr_formula = "saturation^phase";
+  info.fields.push_back({"saturation", "saturation", info.fill_ratio});
+  info.fields.push_back({"phase", "phase", std::uint64_t{filter.phase()}});
+  info.fields.push_back({"addressing", "addressing", std::string(name(filter.addressing()))});
+}
+void describe_shape(const CountingBloom& filter, FilterInfo& info) {
+  info.fpr_formula = filter.layout() == CountingLayout::blocked ? "mean over blocks of the product of the lanes' fill"
+                                                                : "product of the partitions' fill";
+  info.fields.push_back({"layout", "layout", std::string(name(filter.layout()))});
+  info.fields.push_back({"saturated_cells", "stuck counters", filter.saturated_cells()});
+}
+void describe_growth(const Growth& growth, FilterInfo& info) {
+  info.fields.push_back({"growth", "growth", std::uint64_t{growth.factor}});
+  info.fields.push_back({"tightening", "tightening", growth.tightening});
+  info.fields.push_back({"bound", "bound", std::string(name(growth.bound))});
+}
+void describe_shape(const ScalableBloom& filter, FilterInfo& info) {
+  info.fpr_formula = "that not every slice says no";
+  info.fields.push_back({"slices", "slices", std::uint64_t{filter.slice_count()}});
+  info.fields.push_back({"initial_keys", "first slice", filter.initial_keys()});
+  describe_growth(filter.growth(), info);
 }
 
-PlanRow blocked_row(std::uint64_t keys, double fpr_target, std::uint64_t blocks) {
-  return row({.kind = Kind::blocked_bloom, .keys = keys, .fpr = fpr_target}, blocks * kLineBytes,
-             blocked_bloom_fpr(keys, blocks), probes::kBlockLanes, 1);
+void describe_shape(const ScalableCountingBloom& filter, FilterInfo& info) {
+  info.fpr_formula = "that not every slice says no";
+  info.fields.push_back({"slices", "slices", std::uint64_t{filter.slice_count()}});
+  info.fields.push_back({"overfilled_slices", "overfilled slices", std::uint64_t{filter.overfilled_slices()}});
+  info.fields.push_back({"initial_keys", "first slice", filter.initial_keys()});
+  info.fields.push_back({"first_id", "first id", filter.first_id()});
+  info.fields.push_back({"max_id", "greatest id", filter.max_id()});
+  info.fields.push_back({"layout", "layout", std::string(name(filter.layout()))});
+  info.fields.push_back({"saturated_cells", "stuck counters", filter.saturated_cells()});
+  describe_growth(filter.growth(), info);
+}
+void describe_shape(const LayeredUrlBloom& filter, FilterInfo& info) {
+  info.fpr_formula = "saturation^phase of the array of whole URLs";
+  info.fields.push_back({"levels", "levels", std::uint64_t{filter.levels()}});
+  info.fields.push_back({"layering", "layering", std::string(name(filter.layering()))});
+  info.fields.push_back({"phase", "probes an array", std::uint64_t{filter.params().k}});
 }
 
-PlanRow classic_row(std::uint64_t keys, double fpr_target, const BloomSize& size, BloomAddressing addressing) {
-  return row({.kind = Kind::bloom, .keys = keys, .fpr = fpr_target, .addressing = addressing},
-             size.cell_count / kByteCells, bloom_fpr(keys, size), size.k, size.k);
-}
-
-// The most cells whose image, checksums included, is no larger than `bytes`.
-std::uint64_t cells_within(std::uint64_t bytes) {
-  std::uint64_t lines = bytes / kLineBytes;
-  while (lines > 0 && image_bytes_for(lines * kLineBytes) > bytes) {
-    lines -= std::max<std::uint64_t>(1, (image_bytes_for(lines * kLineBytes) - bytes) / (2 * kLineBytes));
+template <class F>
+std::uint64_t asked_keys(const F& filter) {
+  if constexpr (Sliced<F>) {
+    return filter.initial_keys();
+  } else {
+    return filter.capacity_keys();
   }
-  return lines * kLineBytes;
+}
+
+HashSpec hash_of(const FilterSpec& spec) {
+  return spec.seed ? HashSpec{.kind = spec.hash, .seed = *spec.seed} : HashSpec::random(spec.hash);
+}
+
+template <class F>
+Result<F> open(Region region, Trust trust, const Memory& memory) {
+  if constexpr (Sliced<F>) {
+    return F::from_region(std::move(region), trust, memory);
+  } else {
+    auto image = Image::adopt(std::move(region), trust);
+    return image ? F::from_image(std::move(*image)) : Result<F>(std::unexpected(image.error()));
+  }
 }
 
 }  // namespace
@@ -68,32 +173,29 @@ Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory) {
   if (spec.seed && spec.hash == HashKind::xxh3 && (*spec.seed)[1] != 0) {
     return fail(ErrorCode::invalid_argument, "a seed of 128 bits goes with hash siphash; xxh3 takes 64");
   }
-  switch (spec.kind) {
-    case Kind::bloom:
-      return widen(Bloom::create({.keys = spec.keys,
-                                  .fpr = spec.fpr,
-                                  .k = spec.k,
-                                  .addressing = spec.addressing,
-                                  .hash = hash_of(spec),
-                                  .memory = memory}));
-    case Kind::blocked_bloom:
-      return widen(BlockedBloom::create({.keys = spec.keys, .fpr = spec.fpr, .hash = hash_of(spec), .memory = memory}));
+  if (auto valid = check_options(spec); !valid) {
+    return std::unexpected(valid.error());
   }
-  return fail(ErrorCode::invalid_argument, "a kind that is not in the catalog");
+  const HashSpec hash = hash_of(spec);
+  auto made =
+      for_kind(static_cast<std::uint16_t>(spec.kind), [&](auto type) { return make(type, spec, hash, memory); });
+  return made ? std::move(*made) : fail(ErrorCode::invalid_argument, "a kind that is not in the catalog");
 }
 
 Result<AnyFilter> create_like(const AnyFilter& filter, const Memory& memory) {
   return std::visit([&](const auto& f) { return widen(f.create_like(memory)); }, filter);
 }
 
-Result<AnyFilter> filter_from_image(Image image) {
-  const std::uint16_t kind = image.header().kind;
-  switch (static_cast<Kind>(kind)) {
-    case Kind::bloom: return widen(Bloom::from_image(std::move(image)));
-    case Kind::blocked_bloom: return widen(BlockedBloom::from_image(std::move(image)));
+Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& memory) {
+  const auto header = read_header(region.bytes(), region.size());
+  if (!header) {
+    return std::unexpected(header.error());
   }
-  return fail(ErrorCode::unsupported_version,
-              "kind " + std::to_string(kind) + " at offset 10 is unknown to this library: use a newer one");
+  auto opened =
+      for_kind(header->kind, [&]<class F>(std::type_identity<F>) { return open<F>(std::move(region), trust, memory); });
+  return opened ? std::move(*opened)
+                : fail(ErrorCode::unsupported_version, "kind " + std::to_string(header->kind) +
+                                                           " at offset 10 is unknown to this library: use a newer one");
 }
 
 FilterSpec spec_of(const AnyFilter& filter) {
@@ -101,7 +203,7 @@ FilterSpec spec_of(const AnyFilter& filter) {
       [](const auto& f) {
         using F = std::remove_cvref_t<decltype(f)>;
         FilterSpec spec{.kind = Kind{F::kKind},
-                        .keys = f.capacity_keys(),
+                        .keys = asked_keys(f),
                         .fpr = f.fpr_target(),
                         .hash = f.hash().kind,
                         .seed = f.hash().seed};
@@ -126,11 +228,11 @@ FilterInfo describe(const AnyFilter& filter) {
                         .image_bytes = f.image_bytes(),
                         .probes_per_key = f.probes_per_key(),
                         .lines_per_key = f.lines_per_key(),
-                        .block_count = {},
-                        .addressing = {},
                         .fill_ratio = f.fill_ratio(),
                         .fpr_estimate = f.fpr_estimate(),
-                        .keys_estimate = f.keys_estimate()};
+                        .keys_estimate = f.keys_estimate(),
+                        .fpr_formula = {},
+                        .fields = {}};
         describe_shape(f, info);
         return info;
       },
@@ -147,44 +249,16 @@ Result<void> merge_filters(AnyFilter& target, const AnyFilter& source) {
                     target);
 }
 
-Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
-  const auto blocks = blocked_bloom_blocks(request);
-  if (!blocks) {
-    return std::unexpected(blocks.error());
-  }
-  std::vector<PlanRow> rows = {blocked_row(request.keys, request.fpr, *blocks)};
-  const auto classic = bloom_size(request);
-  if (!classic) {
-    return std::unexpected(classic.error());
-  }
-  rows.push_back(classic_row(request.keys, request.fpr, *classic, BloomAddressing::range));
-  const auto fields = bloom_size_for_fields(request);
-  if (!fields) {
-    return std::unexpected(fields.error());
-  }
-  rows.push_back(classic_row(request.keys, request.fpr, *fields, BloomAddressing::fields));
-  return rows;
+std::uint64_t keys_inserted(const AnyFilter& filter) noexcept {
+  return std::visit([](const auto& f) { return f.keys_inserted(); }, filter);
 }
 
-Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t bytes) {
-  // The rate is the answer here, so any valid one passes the check of the request.
-  if (auto valid = check_request({.keys = keys, .fpr = 0.5}); !valid) {
-    return std::unexpected(valid.error());
-  }
-  const std::uint64_t cells = cells_within(std::min(bytes, kMaxImageBytes));
-  if (cells == 0) {
-    return fail(ErrorCode::invalid_argument, "no filter fits in " + std::to_string(bytes) +
-                                                 " bytes: the smallest takes " +
-                                                 std::to_string(image_bytes_for(kLineBytes)));
-  }
-  const double blocked = blocked_bloom_fpr(keys, cells / kLineBytes);
-  std::vector<PlanRow> rows = {blocked_row(keys, blocked, cells / kLineBytes)};
-  const BloomSize classic{.cell_count = cells * kByteCells, .k = best_probes(keys, cells * kByteCells)};
-  rows.push_back(classic_row(keys, bloom_fpr(keys, classic), classic, BloomAddressing::range));
-  const std::uint64_t power = std::bit_floor(cells * kByteCells);
-  const BloomSize fields{.cell_count = power, .k = best_probes(keys, power)};
-  rows.push_back(classic_row(keys, bloom_fpr(keys, fields), fields, BloomAddressing::fields));
-  return rows;
+std::uint64_t capacity_keys(const AnyFilter& filter) noexcept {
+  return std::visit([](const auto& f) { return f.capacity_keys(); }, filter);
+}
+
+std::uint64_t image_bytes(const AnyFilter& filter) noexcept {
+  return std::visit([](const auto& f) { return std::uint64_t{f.image_bytes()}; }, filter);
 }
 
 }  // namespace mankai

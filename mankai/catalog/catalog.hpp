@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "mankai/catalog/spec.hpp"
@@ -13,14 +13,22 @@ namespace mankai {
 /// Errors: invalid_argument for an impossible request; out_of_space.
 [[nodiscard]] Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory = system_memory());
 
-/// Makes a filter of the kind that the image names. Errors: corrupt; unsupported_version for a kind of a later library.
-[[nodiscard]] Result<AnyFilter> filter_from_image(Image image);
+/// Makes a filter of the kind that the image names, in the Region, such as a mapped file, without copying it; what
+/// grows takes more from `memory`. Errors: corrupt; unsupported_version, also for a kind of a later library.
+[[nodiscard]] Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& memory = system_memory());
 
 /// Makes an empty filter that merges with this one. Errors: out_of_space.
 [[nodiscard]] Result<AnyFilter> create_like(const AnyFilter& filter, const Memory& memory = system_memory());
 
 /// Returns the spec that this filter was made by: same kind, size, shape, hash and seed.
 [[nodiscard]] FilterSpec spec_of(const AnyFilter& filter);
+
+/// Something that only some kinds have.
+struct InfoField {
+  std::string name;   ///< for programs
+  std::string label;  ///< for people
+  std::variant<std::uint64_t, double, std::string> value;
+};
 
 /// What can be said about a filter without scanning its cells, and what a scan adds.
 struct FilterInfo {
@@ -35,33 +43,21 @@ struct FilterInfo {
   std::uint64_t image_bytes;
   unsigned probes_per_key;
   double lines_per_key;
-  std::optional<std::uint64_t> block_count;   ///< blocked-bloom
-  std::optional<BloomAddressing> addressing;  ///< bloom
   double fill_ratio;
   double fpr_estimate;
   double keys_estimate;
+  std::string_view fpr_formula;   ///< what the estimate of the rate is
+  std::vector<InfoField> fields;  ///< the kind's own
 };
 
 /// Cost: two passes over the cells.
 [[nodiscard]] FilterInfo describe(const AnyFilter& filter);
 
-/// Merges filters of one kind. Errors: invalid_argument with what differs.
+/// Merges filters of one kind. Errors: invalid_argument with what differs; out_of_space.
 [[nodiscard]] Result<void> merge_filters(AnyFilter& target, const AnyFilter& source);
 
-/// One kind's answer to a request for a size.
-struct PlanRow {
-  FilterSpec spec;
-  std::uint64_t image_bytes;
-  double bits_per_key;
-  double fpr;  ///< by the kind's formula, with all keys in
-  unsigned probes_per_key;
-  double lines_per_key;
-};
-
-/// Answers a request for every kind (classic filters also with field addressing). Errors: as sizing's.
-[[nodiscard]] Result<std::vector<PlanRow>> plan(const SizeRequest& request);
-/// Answers which rate each kind reaches with so many keys in at most so many bytes. Errors: invalid_argument when a
-/// kind's smallest image is larger or the request makes no sense.
-[[nodiscard]] Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t bytes);
+[[nodiscard]] std::uint64_t keys_inserted(const AnyFilter& filter) noexcept;
+[[nodiscard]] std::uint64_t capacity_keys(const AnyFilter& filter) noexcept;
+[[nodiscard]] std::uint64_t image_bytes(const AnyFilter& filter) noexcept;
 
 }  // namespace mankai

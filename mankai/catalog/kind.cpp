@@ -9,15 +9,25 @@
 namespace mankai {
 namespace {
 
+template <class F>
+constexpr KindInfo row(KeyShape shape, bool can_grow, std::string_view summary) {
+  return {.kind = Kind{F::kKind},
+          .name = F::kName,
+          .key_shape = shape,
+          .can_erase = DeletableFilter<F>,
+          .can_count = FrequencyFilter<F>,
+          .can_grow = can_grow,
+          .summary = summary};
+}
+
 constexpr std::array kKinds = {
-    KindInfo{.kind = Kind::blocked_bloom,
-             .name = BlockedBloom::kName,
-             .key_shape = KeyShape::whole,
-             .summary = "seen before? one cache line a key: the default"},
-    KindInfo{.kind = Kind::bloom,
-             .name = Bloom::kName,
-             .key_shape = KeyShape::whole,
-             .summary = "seen before? the classic filter: fewest bits, up to k cache lines a key"},
+    row<BlockedBloom>(KeyShape::whole, false, "seen before? one cache line a key: the default"),
+    row<Bloom>(KeyShape::whole, false, "seen before? the classic filter: fewest bits, up to k cache lines a key"),
+    row<ScalableBloom>(KeyShape::whole, true, "seen before, however many? slices that grow; a cache line a slice"),
+    row<CountingBloom>(KeyShape::whole, false, "present, how often? keys can be taken out again; four times the bits"),
+    row<ScalableCountingBloom>(KeyShape::numbered, true,
+                               "present, however many? slices that grow; keys are taken out by their ids"),
+    row<LayeredUrlBloom>(KeyShape::path, false, "seen this URL? an array a level of its path, and one for the whole"),
 };
 
 }  // namespace

@@ -8,6 +8,10 @@
 
 #include "mankai/filter/blocked_bloom.hpp"
 #include "mankai/filter/bloom.hpp"
+#include "mankai/filter/counting_bloom.hpp"
+#include "mankai/filter/layered_url_bloom.hpp"
+#include "mankai/filter/scalable_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom.hpp"
 
 namespace mankai {
 
@@ -15,11 +19,17 @@ namespace mankai {
 enum class Kind : std::uint16_t {
   bloom = Bloom::kKind,
   blocked_bloom = BlockedBloom::kKind,
+  counting_bloom = CountingBloom::kKind,
+  scalable_bloom = ScalableBloom::kKind,
+  scalable_counting_bloom = ScalableCountingBloom::kKind,
+  layered_url_bloom = LayeredUrlBloom::kKind,
 };
 
 /// How key bytes become digests for a kind.
 enum class KeyShape : std::uint8_t {
-  whole,  ///< one digest of all bytes
+  whole,     ///< one digest of all bytes
+  numbered,  ///< one digest of all bytes, and a number that says where it is
+  path,      ///< a URL: made canonical, then one digest for each segment
 };
 
 /// A line of the catalog.
@@ -27,11 +37,15 @@ struct KindInfo {
   Kind kind;
   std::string_view name;
   KeyShape key_shape;
+  bool can_erase;
+  bool can_count;
+  bool can_grow;
   std::string_view summary;
 };
 
 /// Any filter of the catalog. Visit it once per batch, not per key.
-using AnyFilter = std::variant<Bloom, BlockedBloom>;
+using AnyFilter =
+    std::variant<Bloom, BlockedBloom, CountingBloom, ScalableBloom, ScalableCountingBloom, LayeredUrlBloom>;
 
 /// What a new filter is when nothing else is asked for.
 inline constexpr Kind kDefaultKind = Kind::blocked_bloom;

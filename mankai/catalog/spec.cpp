@@ -1,5 +1,6 @@
 #include "mankai/catalog/spec.hpp"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -50,13 +51,172 @@ Result<void> assign(T& target, const Result<U>& value) {
   return {};
 }
 
-Result<std::uint32_t> parse_k(std::string_view text) {
+std::string shortest(double value) {
+  char buffer[32];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  return error == std::errc() ? std::string(buffer, end) : std::string();
+}
+
+bool is_bloom(Kind kind) { return kind == Kind::bloom; }
+bool is_counting(Kind kind) { return info_of(kind).can_erase; }
+bool is_growing(Kind kind) { return info_of(kind).can_grow; }
+bool is_numbered(Kind kind) { return info_of(kind).key_shape == KeyShape::numbered; }
+bool is_layered(Kind kind) { return kind == Kind::layered_url_bloom; }
+bool has_probes(Kind kind) { return is_bloom(kind) || kind == Kind::counting_bloom; }
+
+Result<void> read_k(FilterSpec& spec, std::string_view text) {
   std::uint32_t k = 0;
   if (!reads_whole(text, k) || k == 0 || k > kernel::kMaxProbes) {
     return bad("k", text, "a number of probes from 1 to 64");
   }
-  return k;
+  spec.k = k;
+  return {};
 }
+
+Result<void> read_growth(FilterSpec& spec, std::string_view text) {
+  std::uint32_t factor = 0;
+  if (!reads_whole(text, factor) || factor == 0 || factor > Growth::kMaxFactor) {
+    return bad("growth", text, "a whole number such as 2, or 1 for slices of one size");
+  }
+  spec.growth.factor = factor;
+  return {};
+}
+
+Result<void> read_tightening(FilterSpec& spec, std::string_view text) {
+  double ratio = 0;
+  if (!reads_whole(text, ratio) || !(ratio > 0 && ratio < 1)) {
+    return bad("tightening", text, "a ratio between 0 and 1, both excluded, such as 0.7");
+  }
+  spec.growth.tightening = ratio;
+  return {};
+}
+
+Result<void> read_first_id(FilterSpec& spec, std::string_view text) {
+  if (!reads_whole(text, spec.first_id) || spec.first_id > ScalableCountingBloom::kMaxId) {
+    return bad("first-id", text, "a whole number of at most 2^64 - 2");
+  }
+  return {};
+}
+
+// Reads one of a few names; `name` is found for each value by its overload.
+template <class T, std::size_t count>
+Result<void> read_choice(std::string_view what, const std::array<T, count>& values, std::string_view text, T& target) {
+  std::string known;
+  for (const T value : values) {
+    if (text == name(value)) {
+      target = value;
+      return {};
+    }
+    known += (known.empty() ? "" : " or ") + std::string(name(value));
+  }
+  return bad(what, text, known);
+}
+
+constexpr std::array kAddressings = {BloomAddressing::range, BloomAddressing::fields};
+constexpr std::array kLayouts = {CountingLayout::blocked, CountingLayout::partitioned};
+constexpr std::array kBounds = {FprBound::total, FprBound::first};
+constexpr std::array kLayerings = {UrlLayering::repaired, UrlLayering::faithful};
+constexpr std::array<std::string_view, 2> kLayeringNames = {"repaired", "faithful"};
+constexpr std::array<std::string_view, 2> kAddressingNames = {"range", "fields"};
+constexpr std::array<std::string_view, 2> kLayoutNames = {"blocked", "partitioned"};
+constexpr std::array<std::string_view, 2> kBoundNames = {"total", "first"};
+
+// What is written for a value that may be the default.
+template <class T>
+std::string unless_default(const T& value, const T& standard, std::string_view written) {
+  return value == standard ? std::string() : std::string(written);
+}
+
+constexpr std::array kOptions = {
+    SpecOption{.name = "k",
+               .value = "K",
+               .choices = {},
+               .help = "The probes a key makes. The best number unless given.",
+               .applies_to = has_probes,
+               .read = read_k,
+               .write = [](const FilterSpec& spec) { return spec.k == 0 ? std::string() : std::to_string(spec.k); }},
+    SpecOption{
+        .name = "addressing",
+        .value = "MODE",
+        .choices = kAddressingNames,
+        .help = "How a key's bits are found: range, or fields, the white paper's literal fields of one long hash "
+                "in an array of a power of two. range unless given.",
+        .applies_to = is_bloom,
+        .read = [](FilterSpec& spec,
+                   std::string_view text) { return read_choice("addressing", kAddressings, text, spec.addressing); },
+        .write =
+            [](const FilterSpec& spec) {
+              return unless_default(spec.addressing, BloomAddressing::range, name(spec.addressing));
+            }},
+    SpecOption{.name = "layout",
+               .value = "LAYOUT",
+               .choices = kLayoutNames,
+               .help = "Where a key's counters are: blocked, all in one cache line, or partitioned, the classic shape, "
+                       "which takes fewer bits and many times as long. blocked unless given.",
+               .applies_to = is_counting,
+               .read = [](FilterSpec& spec,
+                          std::string_view text) { return read_choice("layout", kLayouts, text, spec.layout); },
+               .write =
+                   [](const FilterSpec& spec) {
+                     return unless_default(spec.layout, CountingLayout::blocked, name(spec.layout));
+                   }},
+    SpecOption{.name = "growth",
+               .value = "S",
+               .choices = {},
+               .help = "Each slice is made for S times the keys of the one before. 2 unless given.",
+               .applies_to = is_growing,
+               .read = read_growth,
+               .write =
+                   [](const FilterSpec& spec) {
+                     return unless_default(spec.growth.factor, Growth{}.factor, std::to_string(spec.growth.factor));
+                   }},
+    SpecOption{.name = "tightening",
+               .value = "R",
+               .choices = {},
+               .help = "Each slice is made for R times the rate of the one before. 0.7 unless given.",
+               .applies_to = is_growing,
+               .read = read_tightening,
+               .write =
+                   [](const FilterSpec& spec) {
+                     return unless_default(spec.growth.tightening, Growth{}.tightening,
+                                           shortest(spec.growth.tightening));
+                   }},
+    SpecOption{.name = "bound",
+               .value = "WHAT",
+               .choices = kBoundNames,
+               .help =
+                   "What the rate is a bound for: total, the whole filter however far it grows, or first, its first "
+                   "slice only. total unless given.",
+               .applies_to = is_growing,
+               .read = [](FilterSpec& spec,
+                          std::string_view text) { return read_choice("bound", kBounds, text, spec.growth.bound); },
+               .write =
+                   [](const FilterSpec& spec) {
+                     return unless_default(spec.growth.bound, FprBound::total, name(spec.growth.bound));
+                   }},
+    SpecOption{.name = "first-id",
+               .value = "N",
+               .choices = {},
+               .help = "The lowest id; keys with lower ones are refused. 0 unless given.",
+               .applies_to = is_numbered,
+               .read = read_first_id,
+               .write =
+                   [](const FilterSpec& spec) {
+                     return unless_default(spec.first_id, std::uint64_t{0}, std::to_string(spec.first_id));
+                   }},
+    SpecOption{.name = "layering",
+               .value = "MODE",
+               .choices = kLayeringNames,
+               .help = "What the levels of a path hold: repaired, or faithful, as the paper has it, which takes some "
+                       "URLs that were never added for members with certainty. repaired unless given.",
+               .applies_to = is_layered,
+               .read = [](FilterSpec& spec,
+                          std::string_view text) { return read_choice("layering", kLayerings, text, spec.layering); },
+               .write =
+                   [](const FilterSpec& spec) {
+                     return unless_default(spec.layering, UrlLayering::repaired, name(spec.layering));
+                   }},
+};
 
 Result<void> apply(FilterSpec& spec, std::string_view name, std::string_view value) {
   if (name == "keys") {
@@ -71,31 +231,36 @@ Result<void> apply(FilterSpec& spec, std::string_view name, std::string_view val
   if (name == "seed") {
     return assign(spec.seed, parse_seed(value));
   }
-  if (name == "k") {
-    return assign(spec.k, parse_k(value));
+  std::string known = "keys, fpr, hash, seed";
+  for (const SpecOption& option : kOptions) {
+    if (option.name == name) {
+      return option.read(spec, value);
+    }
+    known += ", " + std::string(option.name);
   }
-  if (name == "addressing") {
-    return assign(spec.addressing, parse_addressing(value));
-  }
-  return fail(ErrorCode::invalid_argument,
-              "unknown option '" + std::string(name) + "' in a spec; there are: keys, fpr, hash, seed, k, addressing");
-}
-
-Result<void> check_combination(const FilterSpec& spec) {
-  if (spec.kind != Kind::bloom && (spec.k != 0 || spec.addressing != BloomAddressing::range)) {
-    return fail(ErrorCode::invalid_argument, "k and addressing are options of kind bloom only; " +
-                                                 std::string(info_of(spec.kind).name) + " has its own layout");
-  }
-  return {};
-}
-
-std::string shortest(double value) {
-  char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
-  return error == std::errc() ? std::string(buffer, end) : std::string();
+  return fail(ErrorCode::invalid_argument, "unknown option '" + std::string(name) + "' in a spec; there are: " + known);
 }
 
 }  // namespace
+
+std::span<const SpecOption> spec_options() noexcept { return kOptions; }
+
+Result<void> check_options(const FilterSpec& spec) {
+  for (const SpecOption& option : kOptions) {
+    if (option.applies_to(spec.kind) || option.write(spec).empty()) {
+      continue;
+    }
+    std::string kinds_with_it;
+    for (const KindInfo& info : kinds()) {
+      if (option.applies_to(info.kind)) {
+        kinds_with_it += (kinds_with_it.empty() ? "" : " or ") + std::string(info.name);
+      }
+    }
+    return fail(ErrorCode::invalid_argument, std::string(option.name) + " is an option of kind " + kinds_with_it +
+                                                 " only, not of " + std::string(info_of(spec.kind).name));
+  }
+  return {};
+}
 
 Result<std::uint64_t> parse_count(std::string_view text) {
   std::uint64_t whole = 0;
@@ -158,15 +323,6 @@ Result<HashKind> parse_hash(std::string_view text) {
   return bad("hash", text, "xxh3, or siphash where strangers choose the keys");
 }
 
-Result<BloomAddressing> parse_addressing(std::string_view text) {
-  for (const BloomAddressing addressing : {BloomAddressing::range, BloomAddressing::fields}) {
-    if (text == name(addressing)) {
-      return addressing;
-    }
-  }
-  return bad("addressing", text, "range or fields");
-}
-
 Result<FilterSpec> parse_spec(std::string_view text) {
   FilterSpec spec;
   std::string_view options = text;
@@ -190,7 +346,7 @@ Result<FilterSpec> parse_spec(std::string_view text) {
       return std::unexpected(applied.error());
     }
   }
-  if (auto valid = check_combination(spec); !valid) {
+  if (auto valid = check_options(spec); !valid) {
     return std::unexpected(valid.error());
   }
   return spec;
@@ -208,11 +364,10 @@ std::string to_string(const FilterSpec& spec) {
       }
     }
   }
-  if (spec.k != 0) {
-    text += ",k=" + std::to_string(spec.k);
-  }
-  if (spec.addressing != BloomAddressing::range) {
-    text += ",addressing=" + std::string(name(spec.addressing));
+  for (const SpecOption& option : kOptions) {
+    if (const std::string value = option.write(spec); !value.empty()) {
+      text += "," + std::string(option.name) + "=" + value;
+    }
   }
   return text;
 }

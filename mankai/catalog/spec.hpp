@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,16 +11,35 @@
 
 namespace mankai {
 
-/// Everything that says what filter to create.
+/// Everything that says what filter to create. What a kind has no use for must stand at its default.
 struct FilterSpec {
   Kind kind = kDefaultKind;
   std::uint64_t keys = 0;
   double fpr = 0.01;
   HashKind hash = HashKind::xxh3;
   std::optional<std::array<std::uint64_t, 2>> seed{};   ///< unset: drawn at random when the filter is created
-  std::uint32_t k = 0;                                  ///< bloom only; 0 for the best
-  BloomAddressing addressing = BloomAddressing::range;  ///< bloom only
+  std::uint32_t k = 0;                                  ///< bloom, partitioned counters; 0 for the best
+  BloomAddressing addressing = BloomAddressing::range;  ///< bloom
+  CountingLayout layout = CountingLayout::blocked;      ///< counting kinds
+  Growth growth{};                                      ///< growing kinds
+  std::uint64_t first_id = 0;                           ///< scalable-counting-bloom
+  UrlLayering layering = UrlLayering::repaired;         ///< layered-url-bloom
 };
+
+/// An option of some kinds, by the name that it has in specs and, with dashes, on the command line.
+struct SpecOption {
+  std::string_view name;
+  std::string_view value;                     ///< what a help calls the value
+  std::span<const std::string_view> choices;  ///< where there are only these
+  std::string_view help;
+  bool (*applies_to)(Kind kind);
+  Result<void> (*read)(FilterSpec& spec, std::string_view text);
+  /// Returns the value, or nothing where it stands at its default.
+  std::string (*write)(const FilterSpec& spec);
+};
+
+/// The options that not every kind has, in the order in which they are written.
+[[nodiscard]] std::span<const SpecOption> spec_options() noexcept;
 
 /// Reads "blocked-bloom:keys=1e7,fpr=0.01,hash=siphash,seed=42" or "bloom:keys=10M,k=7,addressing=fields".
 /// The kind may stand alone or be left out. Errors: not_found for the kind; invalid_argument naming the option.
@@ -28,6 +48,9 @@ struct FilterSpec {
 /// Writes a spec that parse_spec reads back, seed included when there is one.
 [[nodiscard]] std::string to_string(const FilterSpec& spec);
 
+/// Checks that the spec sets no option that its kind has not got. Errors: invalid_argument naming it and its kinds.
+[[nodiscard]] Result<void> check_options(const FilterSpec& spec);
+
 /// Reads a count of things: 1000000, 1e6, 2.5e6, 10k, 10M, 2G (decimal multiples). Errors: invalid_argument.
 [[nodiscard]] Result<std::uint64_t> parse_count(std::string_view text);
 /// Reads a rate such as 0.01, 1e-3 or 1%. Errors: invalid_argument unless it lies between 0 and 1, both excluded.
@@ -35,6 +58,5 @@ struct FilterSpec {
 /// Reads a seed: a decimal or 0x-hexadecimal number of 64 bits, or 32 hexadecimal digits for siphash's 128.
 [[nodiscard]] Result<std::array<std::uint64_t, 2>> parse_seed(std::string_view text);
 [[nodiscard]] Result<HashKind> parse_hash(std::string_view text);
-[[nodiscard]] Result<BloomAddressing> parse_addressing(std::string_view text);
 
 }  // namespace mankai

@@ -33,17 +33,13 @@ Result<AnyFilter> open_filter(const std::string& path, Access access, Trust trus
   if (!region) {
     return std::unexpected(region.error());
   }
-  auto image = Image::adopt(std::move(*region), trust);
-  if (!image) {
-    return in_file(path, image);
-  }
-  auto filter = filter_from_image(std::move(*image));
+  auto filter = filter_from_region(std::move(*region), trust, memory);
   return filter ? std::move(filter) : Result<AnyFilter>(in_file(path, filter));
 }
 
 Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing, FileLock* held) {
-  const auto bytes = std::visit([](auto& f) { return f.seal(); }, filter);
-  return write_file(path, bytes, existing, held);
+  const auto parts = std::visit([](auto& f) { return f.seal_parts(); }, filter);
+  return write_file_parts(path, parts, existing, held);
 }
 
 }  // namespace mankai

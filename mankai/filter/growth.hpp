@@ -30,7 +30,7 @@ struct Growth {
   static constexpr std::uint32_t kMaxFactor = 1U << 20U;
 
   std::uint32_t factor = 2;  ///< each slice's keys over those of the one before; 1 to kMaxFactor
-  double tightening = 0.5;   ///< each slice's rate over that of the one before; above 0, below 1
+  double tightening = 0.7;   ///< each slice's rate over that of the one before; above 0, below 1
   FprBound bound = FprBound::total;
 
   friend bool operator==(const Growth&, const Growth&) = default;

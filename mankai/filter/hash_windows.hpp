@@ -15,8 +15,9 @@ namespace mankai {
 inline constexpr std::size_t kHashWindow = 4096;
 
 /// Calls `use(start, digests)` for window after window of hashed keys, strings or integers. Cost: 32 KiB of stack.
+/// Throws what `use` throws.
 template <class Key, class Use>
-void for_each_hashed_window(const Hasher& hash, std::span<const Key> keys, const Use& use) noexcept {
+void for_each_hashed_window(const Hasher& hash, std::span<const Key> keys, const Use& use) {
   std::array<Digest, kHashWindow> digests;
   for (std::size_t start = 0; start < keys.size(); start += kHashWindow) {
     const std::size_t count = std::min(kHashWindow, keys.size() - start);

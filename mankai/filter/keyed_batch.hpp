@@ -12,16 +12,17 @@
 namespace mankai {
 /// Batches of string keys, hashed by the filter's own hash. The more keys in a call the better, up to kHashWindow.
 /// Shape: keys[c], outcomes[c]. Cost: the hash (7 ns for 70 bytes) and the filter's batch; 32 KiB of stack.
+/// Errors:  std::bad_alloc where a growing filter cannot grow.
 /// Threads: as the filter's batch calls.
 template <BatchFilter F>
-void insert_keys(F& filter, std::span<const std::string_view> keys) noexcept {
+void insert_keys(F& filter, std::span<const std::string_view> keys) {
   for_each_hashed_window(filter.hasher(), keys,
                          [&](std::size_t, std::span<const Digest> digests) { filter.insert(digests); });
 }
 
 /// As insert_keys, and reports which keys had been seen before, in order.
 template <BatchFilter F>
-void observe_keys(F& filter, std::span<const std::string_view> keys, std::span<bool> seen) noexcept {
+void observe_keys(F& filter, std::span<const std::string_view> keys, std::span<bool> seen) {
   MANKAI_ASSERT(keys.size() == seen.size());
   for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
     filter.observe(digests, seen.subspan(start, digests.size()));

@@ -1,8 +1,6 @@
 #include "mankai/service/seen.hpp"
 
-#include <variant>
-
-#include "mankai/filter/keyed_batch.hpp"
+#include "mankai/catalog/keys.hpp"
 
 namespace mankai {
 namespace {
@@ -77,24 +75,20 @@ Result<Seen> Seen::open(const std::string& path, const SeenRequest& request) {
   return seen;
 }
 
-bool Seen::observe(std::string_view key) noexcept {
-  return std::visit([key](auto& filter) { return filter.observe(filter.hasher()(key)); }, filter_);
+bool Seen::observe(std::string_view key) {
+  bool seen = false;
+  observe_keys(filter_, std::span(&key, 1), std::span(&seen, 1));
+  return seen;
 }
 
-void Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) noexcept {
-  std::visit([&](auto& filter) { observe_keys(filter, keys, seen); }, filter_);
-}
+void Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) { observe_keys(filter_, keys, seen); }
 
 Result<void> Seen::save() {
   return path_.empty() ? Result<void>{} : save_filter(path_, filter_, Existing::replace, &*lock_);
 }
 
-std::uint64_t Seen::keys_inserted() const noexcept {
-  return std::visit([](const auto& filter) { return filter.keys_inserted(); }, filter_);
-}
+std::uint64_t Seen::keys_inserted() const noexcept { return mankai::keys_inserted(filter_); }
 
-std::uint64_t Seen::capacity_keys() const noexcept {
-  return std::visit([](const auto& filter) { return filter.capacity_keys(); }, filter_);
-}
+std::uint64_t Seen::capacity_keys() const noexcept { return mankai::capacity_keys(filter_); }
 
 }  // namespace mankai

@@ -40,10 +40,11 @@ class Seen {
   /// Errors: locked; invalid_argument when the file was made for another request; as open_filter's.
   [[nodiscard]] static Result<Seen> open(const std::string& path, const SeenRequest& request = {});
 
-  /// Takes a key in and returns whether it had been seen before.
-  bool observe(std::string_view key) noexcept;
+  /// Takes a key in and returns whether it had been seen before. Errors: std::bad_alloc where a growing filter cannot
+  /// grow, which leaves the memory as it was.
+  bool observe(std::string_view key);
   /// Shape: keys[c], seen[c]. In order, so that a key's second time in one batch counts as seen.
-  void observe(std::span<const std::string_view> keys, std::span<bool> seen) noexcept;
+  void observe(std::span<const std::string_view> keys, std::span<bool> seen);
 
   /// Writes the file, whole or not at all; nothing for a memory without one. Errors: io, out_of_space.
   [[nodiscard]] Result<void> save();

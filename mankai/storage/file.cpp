@@ -270,6 +270,11 @@ Result<std::uint64_t> read_start(const std::string& path, std::span<std::byte> i
 }
 
 Result<void> write_file(const std::string& path, std::span<const std::byte> bytes, Existing existing, FileLock* held) {
+  return write_file_parts(path, std::span(&bytes, 1), existing, held);
+}
+
+Result<void> write_file_parts(const std::string& path, std::span<const std::span<const std::byte>> parts,
+                              Existing existing, FileLock* held) {
   const std::string target = existing == Existing::replace ? resolve(path) : path;
   struct stat old{};
   const bool exists = ::stat(target.c_str(), &old) == 0;
@@ -285,8 +290,10 @@ Result<void> write_file(const std::string& path, std::span<const std::byte> byte
   if (!temporary) {
     return std::unexpected(temporary.error());
   }
-  if (auto written = write_all(temporary->descriptor(), bytes, path); !written) {
-    return written;
+  for (const std::span<const std::byte> part : parts) {
+    if (auto written = write_all(temporary->descriptor(), part, path); !written) {
+      return written;
+    }
   }
   if (exists) {
     if (auto copied = copy_permissions(old, temporary->descriptor(), path); !copied) {

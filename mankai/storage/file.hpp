@@ -38,8 +38,8 @@ class FileLock {
   ~FileLock();
 
  private:
-  friend Result<void> write_file(const std::string& path, std::span<const std::byte> bytes, Existing existing,
-                                 FileLock* held);
+  friend Result<void> write_file_parts(const std::string& path, std::span<const std::span<const std::byte>> parts,
+                                       Existing existing, FileLock* held);
   explicit FileLock(int descriptor) noexcept : descriptor_(descriptor) {}
 
   int descriptor_;
@@ -52,5 +52,8 @@ class FileLock {
 /// not be written; out_of_space; invalid_argument when it exists and must not.
 [[nodiscard]] Result<void> write_file(const std::string& path, std::span<const std::byte> bytes, Existing existing,
                                       FileLock* held = nullptr);
+/// As write_file, for contents that lie in several pieces, written one after the other.
+[[nodiscard]] Result<void> write_file_parts(const std::string& path, std::span<const std::span<const std::byte>> parts,
+                                            Existing existing, FileLock* held = nullptr);
 
 }  // namespace mankai

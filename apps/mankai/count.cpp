@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "apps/mankai/filter_options.hpp"
+#include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/catalog/keys.hpp"
+#include "mankai/durable/filter_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  std::vector<std::string> keys;
+  InputRequest input;
+  bool fast = false;
+};
+
+Result<int> run(const Request& request) {
+  const auto filter = open_filter(request.file, Access::query, request.fast ? Trust::fast : Trust::checked);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  Output output;
+  Result<void> counted;
+  const auto answer = [&](std::span<const std::string_view> keys) {
+    std::array<KeyCount, kBatchLinesMax> all{};
+    const auto counts = std::span(all).first(keys.size());
+    counted = count_keys(*filter, keys, counts);
+    for (std::size_t i = 0; counted && i < keys.size(); ++i) {
+      output.append(fmt::format("{}{}\t", counts[i].value, counts[i].is_saturated ? "+" : ""));
+      output.append_line(keys[i]);
+    }
+    return counted.has_value() && !output.has_failed();
+  };
+  const auto asked = for_each_batch(request.keys, request.input, answer, [&] { output.flush(); });
+  if (!counted) {
+    return std::unexpected(counted.error().within(request.file));
+  }
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  if (!asked) {
+    return std::unexpected(asked.error());
+  }
+  return static_cast<int>(ExitCode::fine);
+}
+
+}  // namespace
+
+Subcommand count_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "count",
+      .summary = "ask how often keys are in a filter",
+      .description =
+          "Prints a count, a tab and the key, for each key given as an argument or else for each line of the inputs, "
+          "in "
+          "their order. The count is how often the key was added less how often it was removed, or a little more, "
+          "never less. Counters end at 15: `15+` is 15 or more.\n\n"
+          "Kinds that count are named by `mankai plan`.",
+      .examples = {{"mankai count spam.mk https://example.com/", "one key"},
+                   {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"}},
+  };
+  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
+                             ValueKind::file, request->input.paths);
+  input.letter = 'i';
+  input.value = "PATH";
+  command.options = {
+      positional("FILE", "The filter's file.", ValueKind::file, request->file),
+      positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, request->keys),
+      std::move(input),
+      flag("--fast", "Does not check the cells' checksums, so that a file of any size opens in milliseconds.",
+           request->fast),
+      max_line_option(request->input)};
+  command.run = [request]() -> Result<int> {
+    if (!request->keys.empty() && !request->input.paths.empty()) {
+      return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+    }
+    return run(*request);
+  };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "apps/mankai/subcommand.hpp"
+
+namespace mankai::command {
+
+/// Where the numbers of keys come from, for kinds that take them.
+struct IdRequest {
+  std::optional<std::uint64_t> id;  ///< one for all keys
+  bool with_ids = false;            ///< each line is a key, a tab and its number
+
+  [[nodiscard]] bool has_ids() const noexcept { return id.has_value() || with_ids; }
+};
+
+/// --id and --with-ids; `meaning` says what the number is for.
+[[nodiscard]] std::vector<Option> id_options(IdRequest& request, const std::string& meaning);
+/// Errors: invalid_argument for --with-ids together with --id or with keys as arguments.
+[[nodiscard]] Result<void> check_ids(const IdRequest& request, bool has_key_arguments);
+
+/// Keys and their numbers, batch after batch. Reused, so that a loop allocates only at its beginning.
+class IdReader {
+ public:
+  explicit IdReader(const IdRequest& request) : request_(request) {}
+
+  /// Takes lines apart; `keys` and `ids` refer to them until the next call. Errors: invalid_argument naming the line.
+  [[nodiscard]] Result<void> read(std::span<const std::string_view> lines);
+  [[nodiscard]] std::span<const std::string_view> keys() const noexcept { return keys_; }
+  [[nodiscard]] std::span<const std::uint64_t> ids() const noexcept { return ids_; }
+
+ private:
+  [[nodiscard]] Result<void> read_line(std::string_view line);
+
+  const IdRequest& request_;
+  std::uint64_t line_ = 0;
+  std::vector<std::string_view> keys_;
+  std::vector<std::uint64_t> ids_;
+};
+
+}  // namespace mankai::command

@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "apps/mankai/filter_options.hpp"
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/ids.hpp"
+#include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/catalog/keys.hpp"
+#include "mankai/durable/filter_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  std::vector<std::string> keys;
+  InputRequest input;
+  IdRequest ids;
+  bool quiet = false;
+  bool count = false;
+  bool json = false;
+};
+
+struct Outcome {
+  std::uint64_t keys_read = 0;
+  std::uint64_t removed = 0;
+
+  [[nodiscard]] std::uint64_t refused() const noexcept { return keys_read - removed; }
+};
+
+std::string_view word_for(EraseResult result) {
+  switch (result) {
+    case EraseResult::erased: return "removed";
+    case EraseResult::absent: return "absent";
+    case EraseResult::ambiguous: return "ambiguous";
+    case EraseResult::below_ids: return "below-ids";
+  }
+  return "";
+}
+
+class Remover {
+ public:
+  Remover(const Request& request, AnyFilter& filter) : request_(request), filter_(filter), ids_(request.ids) {}
+
+  Result<Outcome> run() {
+    Result<void> failure;
+    const auto read = for_each_batch(
+        request_.keys, request_.input,
+        [&](std::span<const std::string_view> lines) {
+          failure = take(lines);
+          return failure.has_value() && stop_signal() == 0 && !output_.has_failed();
+        },
+        [&] { output_.flush(); });
+    if (auto finished = output_.finish(); failure && !finished) {
+      failure = finished;
+    }
+    if (!failure || !read) {
+      const Error& error = failure ? read.error() : failure.error();
+      return fail(error.code, error.detail + " (" + request_.file + " is left as it was)", error.os_error);
+    }
+    return outcome_;
+  }
+
+ private:
+  Result<void> take(std::span<const std::string_view> lines) {
+    if (auto read = ids_.read(lines); !read) {
+      return read;
+    }
+    std::array<EraseResult, kBatchLinesMax> all{};
+    const auto results = std::span(all).first(lines.size());
+    const auto erased = request_.ids.has_ids() ? erase_keys_with_ids(filter_, ids_.keys(), ids_.ids(), results)
+                                               : erase_keys(filter_, ids_.keys(), results);
+    if (!erased) {
+      return erased;
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      outcome_.removed += results[i] == EraseResult::erased ? 1U : 0U;
+      if (results[i] != EraseResult::erased && !request_.quiet) {
+        output_.append(word_for(results[i]));
+        output_.append("\t");
+        output_.append_line(ids_.keys()[i]);
+      }
+    }
+    outcome_.keys_read += lines.size();
+    return {};
+  }
+
+  const Request& request_;
+  AnyFilter& filter_;
+  IdReader ids_;
+  Output output_;
+  Outcome outcome_;
+};
+
+void summarise(const Request& request, const AnyFilter& filter, const Outcome& outcome) {
+  if (request.json) {
+    Report report;
+    report.add("keys_read", outcome.keys_read);
+    report.add("keys_removed", outcome.removed);
+    report.add("keys_refused", outcome.refused());
+    report.add("keys_inserted", keys_inserted(filter));
+    const std::string text = report.json();
+    static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+  } else if (request.count || isatty(STDERR_FILENO) == 1) {
+    say(fmt::format("{}: {} keys read, {} removed, {} refused; {} are in it", request.file,
+                    human_count(outcome.keys_read), human_count(outcome.removed), human_count(outcome.refused()),
+                    human_count(keys_inserted(filter))));
+  }
+}
+
+Result<int> run(const Request& request) {
+  catch_stop_signals();
+  auto lock = FileLock::acquire(request.file);
+  if (!lock) {
+    return std::unexpected(lock.error());
+  }
+  auto filter = open_filter(request.file, Access::change);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  const auto outcome = Remover(request, *filter).run();
+  if (!outcome) {
+    return std::unexpected(outcome.error());
+  }
+  if (auto saved = save_filter(request.file, *filter, Existing::replace, &*lock); !saved) {
+    return std::unexpected(saved.error());
+  }
+  summarise(request, *filter, *outcome);
+  const bool is_negative = request.quiet && outcome->refused() > 0;
+  return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
+}
+
+}  // namespace
+
+Subcommand remove_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "remove",
+      .summary = "take keys out of a filter",
+      .description =
+          "Takes each key out once, of a filter whose kind can do that (see `mankai plan`). A key that is not in it is "
+          "refused, since taking it out would make others disappear; so is one that several slices may hold, unless "
+          "its id tells them apart. Refused keys are printed, with the reason and a tab in front: absent, ambiguous, "
+          "or below-ids.\n\n"
+          "Remove only what was added. A stranger that the filter takes for a member, as it does at its false positive "
+          "rate, is taken out too, and a member that shares its counters may be lost.\n\n"
+          "The file is replaced as a whole at the end. After Ctrl-C or SIGTERM what was removed until then stays so; "
+          "after an error it is as it was.",
+      .examples = {{"mankai remove spam.mk https://example.com/", "one key"},
+                   {"mankai remove spam.mk --with-ids < gone.tsv > refused.tsv",
+                    "keys and the ids they were added with"},
+                   {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as the exit code"}},
+  };
+  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
+                             ValueKind::file, request->input.paths);
+  input.letter = 'i';
+  input.value = "PATH";
+  Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if all keys were removed, 1 if one was refused.",
+                      request->quiet);
+  quiet.letter = 'q';
+  command.options = {
+      positional("FILE", "The filter's file.", ValueKind::file, request->file),
+      positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, request->keys),
+      std::move(input), std::move(quiet)};
+  for (Option& option : id_options(request->ids, "that with which they were added.")) {
+    command.options.push_back(std::move(option));
+  }
+  command.options.push_back(
+      flag("--count", "Prints a summary on standard error, as it does on a terminal.", request->count));
+  command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
+  command.options.push_back(max_line_option(request->input));
+  command.run = [request]() -> Result<int> {
+    if (!request->keys.empty() && !request->input.paths.empty()) {
+      return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+    }
+    if (auto valid = check_ids(request->ids, !request->keys.empty()); !valid) {
+      return std::unexpected(valid.error());
+    }
+    return run(*request);
+  };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,225 @@
+#include "mankai/catalog/plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "mankai/filter/sliced_image.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::uint64_t kByteCells = 8;
+constexpr std::uint64_t kByteCounters = 2;
+constexpr std::uint64_t kLineBytes = kCacheLineBytes;
+constexpr double kNearlyOne = 0.9999999999999999;
+
+using Rows = std::vector<PlanRow>;
+
+/// A shape for so many keys: what it takes, and the rate that its formula gives.
+struct Shape {
+  std::uint64_t cells_bytes;
+  double fpr;
+  unsigned probes;
+  double lines;
+};
+
+PlanRow row(const FilterSpec& spec, const Shape& shape) {
+  const std::uint64_t image = image_bytes_for(shape.cells_bytes);
+  return {.spec = spec,
+          .image_bytes = info_of(spec.kind).can_grow ? sizeof(ImageHeader) + slice_bytes(image) : image,
+          .bits_per_key = static_cast<double>(shape.cells_bytes * kByteCells) / static_cast<double>(spec.keys),
+          .fpr = shape.fpr,
+          .probes_per_key = shape.probes,
+          .lines_per_key = shape.lines};
+}
+
+Shape blocked_shape(std::uint64_t keys, std::uint64_t blocks) {
+  return {blocks * kLineBytes, blocked_bloom_fpr(keys, blocks), probes::kBlockLanes, 1};
+}
+Shape classic_shape(std::uint64_t keys, const BloomSize& size) {
+  return {size.cell_count / kByteCells, bloom_fpr(keys, size), size.k, static_cast<double>(size.k)};
+}
+Shape blocked_counters(std::uint64_t keys, std::uint64_t blocks) {
+  return {blocks * kLineBytes, counting_blocked_fpr(keys, blocks), probes::kBlockLanes, 1};
+}
+Shape partitioned_counters(std::uint64_t keys, const PartitionedSize& size) {
+  const std::uint64_t bytes = divide_up(size.cells_per_probe * size.k, kByteCounters);
+  return {divide_up(bytes, kLineBytes) * kLineBytes, partitioned_fpr(keys, size), size.k, static_cast<double>(size.k)};
+}
+
+/// The rate of a growing kind's first slice, and the target whose first slice has a rate.
+double first_slice_fpr(double target) { return slice_fpr(target, Growth{}, 0); }
+double target_of_first_slice(double fpr) { return std::min(fpr / (1 - Growth{}.tightening), kNearlyOne); }
+
+// Each kind's rows for a request; a row stands under the spec that makes it.
+
+Result<Rows> blocked_rows(const SizeRequest& request) {
+  const auto blocks = blocked_bloom_blocks(request);
+  if (!blocks) {
+    return std::unexpected(blocks.error());
+  }
+  return Rows{row({.kind = Kind::blocked_bloom, .keys = request.keys, .fpr = request.fpr},
+                  blocked_shape(request.keys, *blocks))};
+}
+
+Result<Rows> classic_rows(const SizeRequest& request) {
+  Rows rows;
+  for (const auto addressing : {BloomAddressing::range, BloomAddressing::fields}) {
+    const auto size = addressing == BloomAddressing::range ? bloom_size(request) : bloom_size_for_fields(request);
+    if (!size) {
+      return std::unexpected(size.error());
+    }
+    rows.push_back(row({.kind = Kind::bloom, .keys = request.keys, .fpr = request.fpr, .addressing = addressing},
+                       classic_shape(request.keys, *size)));
+  }
+  return rows;
+}
+
+Result<Rows> scalable_rows(const SizeRequest& request) {
+  const auto blocks = blocked_bloom_blocks({.keys = request.keys, .fpr = first_slice_fpr(request.fpr)});
+  if (!blocks) {
+    return std::unexpected(blocks.error());
+  }
+  return Rows{row({.kind = Kind::scalable_bloom, .keys = request.keys, .fpr = request.fpr},
+                  blocked_shape(request.keys, *blocks))};
+}
+
+Result<Rows> counting_rows_of(Kind kind, const SizeRequest& request, double fpr) {
+  const SizeRequest sized{.keys = request.keys, .fpr = fpr};
+  const auto blocks = counting_blocked_blocks(sized);
+  const auto size = partitioned_size(sized);
+  if (!blocks || !size) {
+    return std::unexpected(blocks ? size.error() : blocks.error());
+  }
+  return Rows{row({.kind = kind, .keys = request.keys, .fpr = request.fpr}, blocked_counters(request.keys, *blocks)),
+              row({.kind = kind, .keys = request.keys, .fpr = request.fpr, .layout = CountingLayout::partitioned},
+                  partitioned_counters(request.keys, *size))};
+}
+
+Result<Rows> counting_rows(const SizeRequest& request) {
+  return counting_rows_of(Kind::counting_bloom, request, request.fpr);
+}
+
+Result<Rows> scalable_counting_rows(const SizeRequest& request) {
+  return counting_rows_of(Kind::scalable_counting_bloom, request, first_slice_fpr(request.fpr));
+}
+
+// Each kind's rows for so many lines of cells; growing kinds get as many fewer as their outer header takes.
+
+Rows blocked_rows_within(std::uint64_t keys, std::uint64_t lines) {
+  const Shape shape = blocked_shape(keys, lines);
+  return {row({.kind = Kind::blocked_bloom, .keys = keys, .fpr = shape.fpr}, shape)};
+}
+
+Rows classic_rows_within(std::uint64_t keys, std::uint64_t lines) {
+  const std::uint64_t cells = lines * kLineBytes * kByteCells;
+  Rows rows;
+  for (const auto addressing : {BloomAddressing::range, BloomAddressing::fields}) {
+    const std::uint64_t used = addressing == BloomAddressing::range ? cells : std::bit_floor(cells);
+    const Shape shape = classic_shape(keys, {.cell_count = used, .k = best_probes(keys, used)});
+    rows.push_back(row({.kind = Kind::bloom, .keys = keys, .fpr = shape.fpr, .addressing = addressing}, shape));
+  }
+  return rows;
+}
+
+Rows scalable_rows_within(std::uint64_t keys, std::uint64_t lines) {
+  const Shape shape = blocked_shape(keys, lines);
+  return {row({.kind = Kind::scalable_bloom, .keys = keys, .fpr = target_of_first_slice(shape.fpr)}, shape)};
+}
+
+Rows counting_rows_of_within(Kind kind, std::uint64_t keys, std::uint64_t lines) {
+  const Shape blocked = blocked_counters(keys, lines);
+  const std::uint64_t counters = lines * kLineBytes * kByteCounters;
+  const std::uint32_t k = best_probes(keys, counters);
+  const Shape partitioned = partitioned_counters(keys, {.cells_per_probe = counters / k, .k = k});
+  return {row({.kind = kind, .keys = keys, .fpr = blocked.fpr}, blocked),
+          row({.kind = kind, .keys = keys, .fpr = partitioned.fpr, .k = k, .layout = CountingLayout::partitioned},
+              partitioned)};
+}
+
+Rows counting_rows_within(std::uint64_t keys, std::uint64_t lines) {
+  return counting_rows_of_within(Kind::counting_bloom, keys, lines);
+}
+
+Rows scalable_counting_rows_within(std::uint64_t keys, std::uint64_t lines) {
+  Rows rows = counting_rows_of_within(Kind::scalable_counting_bloom, keys, lines);
+  for (PlanRow& row : rows) {
+    row.spec.fpr = target_of_first_slice(row.fpr);
+    row.spec.k = 0;
+  }
+  return rows;
+}
+
+struct Planner {
+  Kind kind;
+  Result<Rows> (*rows)(const SizeRequest& request);
+  Rows (*rows_within)(std::uint64_t keys, std::uint64_t lines);
+};
+
+// In the order of the table.
+constexpr std::array kPlanners = {
+    Planner{Kind::blocked_bloom, blocked_rows, blocked_rows_within},
+    Planner{Kind::bloom, classic_rows, classic_rows_within},
+    Planner{Kind::scalable_bloom, scalable_rows, scalable_rows_within},
+    Planner{Kind::counting_bloom, counting_rows, counting_rows_within},
+    Planner{Kind::scalable_counting_bloom, scalable_counting_rows, scalable_counting_rows_within},
+};
+
+// The most lines of cells whose image, checksums included, is no larger than `bytes`.
+std::uint64_t lines_within(std::uint64_t bytes) {
+  std::uint64_t lines = bytes / kLineBytes;
+  while (lines > 0 && image_bytes_for(lines * kLineBytes) > bytes) {
+    lines -= std::max<std::uint64_t>(1, (image_bytes_for(lines * kLineBytes) - bytes) / (2 * kLineBytes));
+  }
+  return lines;
+}
+
+// A growing kind's image: an outer header, and the slice filled up to a line.
+std::uint64_t lines_within(Kind kind, std::uint64_t bytes) {
+  if (!info_of(kind).can_grow) {
+    return lines_within(bytes);
+  }
+  const std::uint64_t around = sizeof(ImageHeader);
+  return bytes <= around ? 0 : lines_within((bytes - around) / kLineBytes * kLineBytes);
+}
+
+}  // namespace
+
+Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
+  Rows all;
+  Result<Rows> refused;
+  for (const Planner& planner : kPlanners) {
+    const auto rows = planner.rows(request);
+    if (!rows) {
+      refused = refused ? rows : refused;
+      continue;
+    }
+    all.insert(all.end(), rows->begin(), rows->end());
+  }
+  return all.empty() ? refused : Result<Rows>(std::move(all));
+}
+
+Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t bytes) {
+  // The rate is the answer here, so any valid one passes the check of the request.
+  if (auto valid = check_request({.keys = keys, .fpr = 0.5}); !valid) {
+    return std::unexpected(valid.error());
+  }
+  Rows all;
+  for (const Planner& planner : kPlanners) {
+    if (const std::uint64_t lines = lines_within(planner.kind, std::min(bytes, kMaxImageBytes)); lines > 0) {
+      const Rows rows = planner.rows_within(keys, lines);
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+  }
+  if (all.empty()) {
+    return fail(ErrorCode::invalid_argument, "no filter fits in " + std::to_string(bytes) +
+                                                 " bytes: the smallest takes " +
+                                                 std::to_string(image_bytes_for(kLineBytes)));
+  }
+  return all;
+}
+
+}  // namespace mankai

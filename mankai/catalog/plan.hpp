@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mankai/catalog/spec.hpp"
+
+namespace mankai {
+
+/// One kind's answer to a request for a size.
+struct PlanRow {
+  FilterSpec spec;
+  std::uint64_t image_bytes;
+  double bits_per_key;
+  double fpr;  ///< by the kind's formula, with all keys in
+  unsigned probes_per_key;
+  double lines_per_key;
+};
+
+/// Answers a request for every kind, and its modes where they differ in size. A growing kind is one slice large enough
+/// for all the keys. layered-url-bloom is left out: what it takes depends on how deep the URLs are. Errors: as
+/// sizing's.
+[[nodiscard]] Result<std::vector<PlanRow>> plan(const SizeRequest& request);
+/// Answers which rate each kind reaches with so many keys in at most so many bytes; kinds whose smallest image is
+/// larger are left out. Errors: invalid_argument when that is all of them or the request makes no sense.
+[[nodiscard]] Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t bytes);
+
+}  // namespace mankai
