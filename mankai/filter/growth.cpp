@@ -8,6 +8,7 @@ namespace mankai {
 namespace {
 
 constexpr double kMinSliceFpr = 1e-8;
+constexpr std::uint64_t kGenerations = 4096;  // no filter has more slices
 constexpr std::uint64_t kMaxSliceKeys = std::uint64_t{1} << 48;
 
 double first_fpr(double fpr_target, const Growth& growth) noexcept {
@@ -44,14 +45,20 @@ std::uint64_t slice_keys(std::uint64_t initial_keys, const Growth& growth, std::
 
 double slice_fpr(double fpr_target, const Growth& growth, std::uint64_t generation) noexcept {
   const double first = first_fpr(fpr_target, growth);
-  return std::max(first * std::pow(growth.tightening, static_cast<double>(generation)), std::min(first, kMinSliceFpr));
+  const double least = std::min(first, kMinSliceFpr);
+  // Multiplied, as std::pow is not the same to the last bit on every machine, and this is written in images.
+  double fpr = first;
+  for (std::uint64_t i = 0; i < std::min(generation, kGenerations) && fpr > least; ++i) {
+    fpr *= growth.tightening;
+  }
+  return std::max(fpr, least);
 }
 
 std::uint64_t generation_of(std::uint64_t keys, double fpr, std::uint64_t initial_keys, double fpr_target,
                             const Growth& growth) noexcept {
   if (growth.factor == 1) {
     const double steps = std::log(fpr / first_fpr(fpr_target, growth)) / std::log(growth.tightening);
-    return steps > 0 ? static_cast<std::uint64_t>(std::llround(steps)) : 0;
+    return steps > 0 ? static_cast<std::uint64_t>(std::round(std::min(steps, static_cast<double>(kGenerations)))) : 0;
   }
   std::uint64_t generation = 0;
   while (slice_keys(initial_keys, growth, generation) < std::min(keys, kMaxSliceKeys)) {

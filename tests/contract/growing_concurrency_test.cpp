@@ -1,0 +1,116 @@
+// Readers beside one writer that grows the filter: no reader misses a key that was in before it asked, and none sees a
+// slice that is half made. Also run under ThreadSanitizer, where a race fails the test.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include "tests/support/growing_kinds.hpp"
+#include "tests/support/outcomes.hpp"
+#include "tests/support/random.hpp"
+
+namespace mankai::test {
+namespace {
+
+constexpr std::size_t kKeys = 20000;
+constexpr std::size_t kReaders = 3;
+
+template <class Kind>
+class GrowingConcurrency : public testing::Test {};
+TYPED_TEST_SUITE(GrowingConcurrency, GrowingKinds, GrowingKindNames);
+
+// Asks for some of the keys that are in, singly, and for the latest ones in a batch.
+template <class F>
+std::size_t count_missed(const F& filter, std::span<const Digest> known, Random& random) {
+  std::size_t missed = 0;
+  for (std::size_t i = 0; i < 20 && !known.empty(); ++i) {
+    missed += filter.may_contain(known[random.below(known.size())]) ? 0U : 1U;
+  }
+  const auto latest = known.last(std::min<std::size_t>(known.size(), 100));
+  Outcomes outcomes(latest.size());
+  filter.may_contain(latest, outcomes.span());
+  return missed + latest.size() - outcomes.yes();
+}
+
+// What a reader may look at besides: counts stay in their bounds, and what there is of slices is whole.
+template <class F>
+std::size_t count_oddities(const F& filter) {
+  std::size_t odd = filter.keys_inserted() > 2 * kKeys ? 1 : 0;
+  for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+    odd += filter.slice(i).capacity_keys() == 0 ? 1U : 0U;
+  }
+  if constexpr (NumberedFilter<F>) {
+    odd += filter.max_id() > 2 * kKeys ? 1U : 0U;
+    odd += filter.estimate(Digest{1}).value > 15 * kMaxSlices ? 1U : 0U;
+  }
+  return odd;
+}
+
+// Goal: no reader misses a key that was in before it asked.
+// Method: the writer publishes how many keys it has inserted; readers ask for keys below that number.
+template <class F, class Write>
+void read_beside_a_writer(F& filter, std::span<const Digest> digests, const Write& write) {
+  std::atomic<std::size_t> published = 0;
+  std::atomic<std::size_t> missed = 0;
+  std::atomic<std::size_t> odd = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t reader = 0; reader < kReaders; ++reader) {
+      threads.emplace_back([&, reader] {
+        Random random(reader);
+        for (std::size_t ready = 0; ready < digests.size();) {
+          ready = published.load(std::memory_order_acquire);
+          missed += count_missed(filter, digests.first(ready), random);
+          odd += count_oddities(filter);
+        }
+      });
+    }
+    for (std::size_t done = 0; done < digests.size();) {
+      done += write(filter, digests.subspan(done));
+      published.store(done, std::memory_order_release);
+    }
+  }
+  EXPECT_EQ(missed.load(), 0U);
+  EXPECT_EQ(odd.load(), 0U);
+  EXPECT_GT(filter.slice_count(), 4U);
+}
+
+TYPED_TEST(GrowingConcurrency, readers_beside_a_writer_of_single_keys_miss_nothing) {
+  auto filter = make_growing<TypeParam>({.keys = 500});
+  read_beside_a_writer(filter, Random(1).digests(kKeys), [](auto& target, std::span<const Digest> rest) {
+    target.insert(rest[0]);
+    return std::size_t{1};
+  });
+}
+
+TYPED_TEST(GrowingConcurrency, readers_beside_a_writer_of_batches_miss_nothing) {
+  auto filter = make_growing<TypeParam>({.keys = 500});
+  read_beside_a_writer(filter, Random(2).digests(kKeys), [](auto& target, std::span<const Digest> rest) {
+    const auto batch = rest.first(std::min<std::size_t>(rest.size(), 333));
+    target.insert(batch);
+    return batch.size();
+  });
+}
+
+// Erasing other keys beside readers: the ones that stay are found all along.
+TEST(GrowingConcurrencyIds, readers_beside_a_writer_that_erases_miss_no_key_that_stays) {
+  auto filter = make_growing<CountingDoublingKind>({.keys = 500, .fpr = 1e-4});
+  const auto passing = Random(3).digests(kKeys);
+  const auto staying = Random(4).digests(kKeys);
+  std::size_t step = 0;
+  read_beside_a_writer(filter, staying, [&](auto& target, std::span<const Digest> rest) {
+    const std::uint64_t id = target.next_id();
+    static_cast<void>(target.insert(rest[0], id));
+    static_cast<void>(target.insert(passing[step], id));
+    target.erase(passing[step], id);
+    ++step;
+    return std::size_t{1};
+  });
+}
+
+}  // namespace
+}  // namespace mankai::test

@@ -1,0 +1,408 @@
+// Images of growing kinds that are not what they claim to be: altered in one bit, cut, extended, with slices that
+// changed places, or made by somebody who knows the checksums. Every one gives an error that names its cause; none
+// crashes (run under sanitizers too), and none makes the reader allocate before its checksums have been believed.
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/counting_memory.hpp"
+#include "tests/support/growing_kinds.hpp"
+
+namespace mankai::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::size_t kHeaderBytes = sizeof(ImageHeader);
+
+// Slices for 10 keys at 0.3: the smallest there are, of one line of cells or a few.
+template <class Kind>
+class CorruptSliced : public testing::Test {
+ protected:
+  static Bytes image() {
+    auto filter = make_growing<Kind>({.keys = 10, .fpr = 0.3});
+    insert_random(filter, 1, 60);
+    return filter.to_bytes();
+  }
+};
+TYPED_TEST_SUITE(CorruptSliced, GrowingKinds, GrowingKindNames);
+
+// The images of the slices, without the zeros between them.
+std::vector<std::span<std::byte>> slices_of(std::span<std::byte> image) {
+  std::vector<std::span<std::byte>> slices;
+  for (std::size_t offset = kHeaderBytes; offset < image.size();) {
+    const std::uint64_t cells = header_of(image.subspan(offset)).cells_bytes;
+    const std::size_t bytes = kHeaderBytes + cells + (cells / kChunkBytes + (cells % kChunkBytes != 0) + 1) * 8;
+    slices.push_back(image.subspan(offset, bytes));
+    offset += (bytes + 63) / 64 * 64;
+  }
+  return slices;
+}
+
+// Refused in both ways of opening, for a cause that bytes can have, and copied only once it was believed.
+template <class F>
+void expect_refused(std::span<const std::byte> bytes, Trust trust, const std::string& what, std::string_view says = "",
+                    std::size_t allocations_max = 0, ErrorCode code = ErrorCode::corrupt) {
+  CountingMemory counter;
+  const auto opened = F::from_bytes(bytes, trust, counter.memory());
+  ASSERT_FALSE(opened.has_value()) << what;
+  ASSERT_TRUE(opened.error().code == code || (says.empty() && opened.error().code == ErrorCode::unsupported_version))
+      << what << ": " << opened.error().detail;
+  ASSERT_NE(opened.error().detail.find(says), std::string::npos) << what << ": " << opened.error().detail;
+  ASSERT_TRUE(opened.error().detail.find("offset") != std::string::npos ||
+              opened.error().detail.find("bytes") != std::string::npos)
+      << what << ": " << opened.error().detail;
+  ASSERT_LE(counter.calls, allocations_max) << what;
+  ASSERT_EQ(counter.bytes_in_use, 0U) << what;
+  AlignedBytes in_place(bytes);
+  const auto taken = F::from_region(Region::borrow(in_place.span()), trust);
+  ASSERT_FALSE(taken.has_value()) << what;
+  ASSERT_EQ(taken.error().detail, opened.error().detail) << what;
+}
+
+TYPED_TEST(CorruptSliced, every_flipped_bit_is_found) {
+  Bytes bytes = this->image();
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    const auto mask = static_cast<std::byte>(1U << (bit % 8));
+    bytes[bit / 8] ^= mask;
+    expect_refused<typename TypeParam::Filter>(bytes, Trust::checked, "bit " + std::to_string(bit));
+    if (testing::Test::HasFatalFailure()) {
+      return;
+    }
+    bytes[bit / 8] ^= mask;
+  }
+}
+
+TYPED_TEST(CorruptSliced, every_truncation_is_found_even_when_trusted) {
+  const Bytes bytes = this->image();
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    for (const Trust trust : {Trust::checked, Trust::fast}) {
+      // A copy of its own, so that a read past the end is seen.
+      expect_refused<typename TypeParam::Filter>(
+          Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)), trust,
+          "cut to " + std::to_string(size));
+      if (testing::Test::HasFatalFailure()) {
+        return;
+      }
+    }
+  }
+}
+
+// Cut at every place, and the header told so behind a right checksum.
+TYPED_TEST(CorruptSliced, truncations_that_the_header_agrees_with_are_found) {
+  const Bytes bytes = this->image();
+  for (std::size_t size = kHeaderBytes + 64; size < bytes.size(); size += 64) {
+    Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    ImageHeader header = header_of(cut);
+    header.cells_bytes = size - kHeaderBytes;
+    for (std::uint64_t count = 1; count <= header_of(bytes).kind_state[0]; ++count) {
+      header.kind_state[0] = count;
+      set_header(cut, header);
+      fix_header_checksum(cut);
+      expect_refused<typename TypeParam::Filter>(cut, Trust::fast, "cut to " + std::to_string(size));
+    }
+    if (testing::Test::HasFatalFailure()) {
+      return;
+    }
+  }
+}
+
+TYPED_TEST(CorruptSliced, every_extension_is_found_even_when_trusted) {
+  Bytes bytes = this->image();
+  for (std::size_t more = 1; more <= 200; ++more) {
+    bytes.push_back(static_cast<std::byte>(more % 3));
+    for (const bool is_told : {false, true}) {
+      Bytes longer = bytes;
+      if (is_told) {
+        ImageHeader header = header_of(longer);
+        header.cells_bytes = longer.size() - kHeaderBytes;
+        set_header(longer, header);
+        fix_header_checksum(longer);
+      }
+      expect_refused<typename TypeParam::Filter>(longer, Trust::fast, std::to_string(more) + " more bytes");
+    }
+    if (testing::Test::HasFatalFailure()) {
+      return;
+    }
+  }
+}
+
+// All slices of constant growth have one size, so that only their order tells that they changed places.
+TYPED_TEST(CorruptSliced, slices_that_changed_places_are_found_even_when_trusted) {
+  typename TypeParam::Filter::Options options;
+  options.keys = 10;
+  options.fpr = 0.3;
+  options.growth = {.factor = 1, .tightening = 0.99};
+  options.hash = kXxh3;
+  auto filter = TypeParam::Filter::create(options).value();
+  insert_random(filter, 2, 40);
+  Bytes bytes = filter.to_bytes();
+  const auto slices = slices_of(bytes);
+  ASSERT_GE(slices.size(), 3U);
+  ASSERT_EQ(slices[1].size(), slices[2].size());
+  const Bytes second(slices[1].begin(), slices[1].end());
+  std::copy(slices[2].begin(), slices[2].end(), slices[1].begin());
+  expect_refused<typename TypeParam::Filter>(bytes, Trust::fast, "a slice twice", "order");
+  std::copy(second.begin(), second.end(), slices[2].begin());
+  expect_refused<typename TypeParam::Filter>(bytes, Trust::fast, "slices that changed places", "order");
+}
+
+TYPED_TEST(CorruptSliced, another_filters_slice_is_found_even_when_trusted) {
+  HashSpec seeded = kXxh3;
+  seeded.seed[0] ^= 1;
+  auto other = make_growing<TypeParam>({.keys = 10, .fpr = 0.3, .hash = seeded});
+  insert_random(other, 1, 60);
+  Bytes theirs = other.to_bytes();
+  Bytes bytes = this->image();
+  const auto slices = slices_of(bytes);
+  ASSERT_EQ(slices_of(theirs)[1].size(), slices[1].size());
+  std::ranges::copy(slices_of(theirs)[1], slices[1].begin());
+  expect_refused<typename TypeParam::Filter>(bytes, Trust::fast, "a foreign slice", "order");
+}
+
+TYPED_TEST(CorruptSliced, bytes_between_slices_must_be_zero_even_when_trusted) {
+  Bytes bytes = this->image();
+  const auto slices = slices_of(bytes);
+  std::size_t checked = 0;
+  for (const auto slice : slices) {
+    const auto end = static_cast<std::size_t>(slice.data() + slice.size() - bytes.data());
+    for (std::size_t at = end; at % 64 != 0; ++at, ++checked) {
+      bytes[at] = std::byte{1};
+      expect_refused<typename TypeParam::Filter>(bytes, Trust::fast, "byte " + std::to_string(at), "not zero");
+      bytes[at] = std::byte{0};
+    }
+  }
+  EXPECT_GT(checked, 40U);
+}
+
+TYPED_TEST(CorruptSliced, trusted_cells_are_taken_as_they_are_until_verified) {
+  const Bytes original = this->image();
+  Bytes bytes = original;
+  for (const auto slice : slices_of(bytes)) {
+    slice[kHeaderBytes + 3] ^= std::byte{0x10};
+    const auto opened = TypeParam::Filter::from_bytes(bytes, Trust::fast);
+    // Counters behind the last are looked at in any case.
+    if (opened) {
+      const auto verified = opened->verify();
+      ASSERT_FALSE(verified.has_value());
+      EXPECT_EQ(verified.error().code, ErrorCode::corrupt);
+      EXPECT_NE(verified.error().detail.find("slice "), std::string::npos) << verified.error().detail;
+    }
+    expect_refused<typename TypeParam::Filter>(bytes, Trust::checked, "a changed cell", "slice ");
+    bytes = original;
+  }
+}
+
+TYPED_TEST(CorruptSliced, a_misaligned_image_cannot_be_used_in_place) {
+  const Bytes bytes = this->image();
+  AlignedBytes room(Bytes(bytes.size() + 64));
+  for (const std::size_t shift : {1U, 8U, 32U, 63U}) {
+    const auto shifted = room.span().subspan(shift, bytes.size());
+    std::copy(bytes.begin(), bytes.end(), shifted.begin());
+    const auto taken = TypeParam::Filter::from_region(Region::borrow(shifted), Trust::checked);
+    ASSERT_FALSE(taken.has_value());
+    EXPECT_EQ(taken.error().code, ErrorCode::invalid_argument);
+  }
+}
+
+TYPED_TEST(CorruptSliced, flat_and_sliced_images_are_told_apart) {
+  using Filter = typename TypeParam::Filter;
+  auto flat = Filter::Slice::create({.keys = 10, .hash = kXxh3}).value();
+  expect_refused<Filter>(flat.to_bytes(), Trust::checked, "a flat image", "layout 0 at offset 13");
+  const auto as_flat = Filter::Slice::from_bytes(this->image());
+  ASSERT_FALSE(as_flat.has_value());
+  EXPECT_EQ(as_flat.error().code, ErrorCode::corrupt);
+  EXPECT_NE(as_flat.error().detail.find("layout 1 at offset 13"), std::string::npos) << as_flat.error().detail;
+}
+
+TEST(CorruptSlicedKinds, one_growing_kind_is_not_the_other) {
+  const auto bloom = make_growing<ScalableDoublingKind>().to_bytes();
+  const auto counting = make_growing<CountingDoublingKind>().to_bytes();
+  expect_refused<ScalableCountingBloom>(bloom, Trust::checked, "bloom as counting", "kind 4 at offset 10");
+  expect_refused<ScalableBloom>(counting, Trust::checked, "counting as bloom", "kind 5 at offset 10");
+}
+
+// One absurd field behind right checksums, and what the error must say.
+struct Forgery {
+  std::string name;
+  std::string_view says;
+  std::function<void(ImageHeader&)> forge;
+  ErrorCode code = ErrorCode::corrupt;
+};
+
+std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
+
+std::vector<Forgery> forged_outers() {
+  std::vector<Forgery> all = {
+      {"no slices", "offset 96", [](ImageHeader& h) { h.kind_state[0] = 0; }},
+      {"a slice less", "belong to no slice", [](ImageHeader& h) { h.kind_state[0] -= 1; }},
+      {"a slice more", "truncated", [](ImageHeader& h) { h.kind_state[0] += 1; }},
+      {"too many slices", "offset 96", [](ImageHeader& h) { h.kind_state[0] = kMaxSlices + 1; }},
+      {"all the slices there are", "offset 96", [](ImageHeader& h) { h.kind_state[0] = ~std::uint64_t{0}; }},
+      {"another order", "offset 104", [](ImageHeader& h) { h.kind_state[1] ^= 1; }},
+      {"a third state", "offset 120", [](ImageHeader& h) { h.kind_state[2] = 1; }},
+      {"a third parameter", "offset 120", [](ImageHeader& h) { h.kind_params[2] = 1; }},
+      {"a tag", "offset 120", [](ImageHeader& h) { h.slice_tag = 1; }},
+      {"growth of 0", "growth", [](ImageHeader& h) { h.kind_params[1] &= ~std::uint64_t{0xffffffff}; }},
+      {"growth too large", "growth", [](ImageHeader& h) { h.kind_params[1] |= 0xffffffff; }},
+      {"a later bound", "offset 76", [](ImageHeader& h) { h.kind_params[1] |= std::uint64_t{2} << 32; },
+       ErrorCode::unsupported_version},
+      {"no capacity", "offset 40", [](ImageHeader& h) { h.capacity_keys = 0; }},
+      {"impossible capacity", "offset 40", [](ImageHeader& h) { h.capacity_keys = ~std::uint64_t{0}; }},
+      {"no hash", "offset 12", [](ImageHeader& h) { h.hash_kind = 0; }, ErrorCode::unsupported_version},
+      {"a flag", "offset 13", [](ImageHeader& h) { h.flags = 1; }, ErrorCode::unsupported_version},
+      {"newer version", "offset 8", [](ImageHeader& h) { h.format_version = 2; }, ErrorCode::unsupported_version},
+      {"a terabyte", "truncated", [](ImageHeader& h) { h.cells_bytes = std::uint64_t{1} << 40; }},
+      {"no bytes", "offset 16", [](ImageHeader& h) { h.cells_bytes = 0; }},
+      {"count that could overflow", "offset 56", [](ImageHeader& h) { h.keys_inserted = kMaxKeysInserted + 1; }},
+  };
+  for (const double ratio :
+       {0.0, 1.0, -0.5, 2.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    all.push_back({"tightening " + std::to_string(ratio), "tightening",
+                   [ratio](ImageHeader& h) { h.kind_params[0] = bits_of(ratio); }});
+  }
+  for (const double fpr : {0.0, 1.0, -0.5, std::numeric_limits<double>::quiet_NaN()}) {
+    all.push_back(
+        {"rate " + std::to_string(fpr), "offset 48", [fpr](ImageHeader& h) { h.fpr_target_bits = bits_of(fpr); }});
+  }
+  return all;
+}
+
+TYPED_TEST(CorruptSliced, absurd_outer_fields_behind_right_checksums_are_refused_without_allocating) {
+  const Bytes original = this->image();
+  for (const Forgery& forgery : forged_outers()) {
+    Bytes bytes = original;
+    ImageHeader header = header_of(bytes);
+    forgery.forge(header);
+    set_header(bytes, header);
+    fix_header_checksum(bytes);
+    for (const Trust trust : {Trust::checked, Trust::fast}) {
+      expect_refused<typename TypeParam::Filter>(bytes, trust, forgery.name, forgery.says, 0, forgery.code);
+    }
+  }
+}
+
+// Makes the outer header name the slices as they are, so that what they say of themselves is all that is wrong.
+void fix_order(std::span<std::byte> image) {
+  std::uint64_t order = 0;
+  for (const auto slice : slices_of(image)) {
+    ImageHeader identity = header_of(slice);
+    identity.flags = 0;
+    identity.keys_inserted = 0;
+    const std::uint64_t who = XXH3_64bits(&identity, offsetof(ImageHeader, kind_state));
+    order = XXH3_64bits_withSeed(&who, sizeof(who), order);
+  }
+  ImageHeader outer = header_of(image);
+  outer.kind_state[1] = order;
+  set_header(image, outer);
+  fix_header_checksum(image);
+}
+
+std::vector<Forgery> forged_slices() {
+  return {
+      {"another seed", "offset 24", [](ImageHeader& h) { h.seed[0] ^= 1; }},
+      {"another capacity", "offset 40", [](ImageHeader& h) { h.capacity_keys += 1; }},
+      {"impossible capacity", "offset 40", [](ImageHeader& h) { h.capacity_keys = ~std::uint64_t{0}; }},
+      {"no rate", "offset 48", [](ImageHeader& h) { h.fpr_target_bits = bits_of(0); }},
+      {"more cells than there are", "truncated", [](ImageHeader& h) { h.cells_bytes = std::uint64_t{1} << 47; }},
+      {"all the cells there are", "truncated", [](ImageHeader& h) { h.cells_bytes = ~std::uint64_t{63}; }},
+      {"no cells", "offset", [](ImageHeader& h) { h.cells_bytes = 0; }},
+      {"another kind", "offset 10", [](ImageHeader& h) { h.kind = 1; }},
+      {"a growing kind inside", "bytes", [](ImageHeader& h) { h.layout = 1; }},
+      {"no shape", "offset 64", [](ImageHeader& h) { h.kind_params[0] = 0; }},
+      {"last state", "offset 120", [](ImageHeader& h) { h.kind_state[2] = 1; }},
+  };
+}
+
+// What the kind itself finds absurd about a slice.
+std::vector<Forgery> forged_slices_of(const ScalableBloom* /*kind*/) {
+  return {
+      {"another generation", "offset 88", [](ImageHeader& h) { h.slice_tag += kMaxSlices; }},
+      {"the last generation", "offset 88", [](ImageHeader& h) { h.slice_tag = ~std::uint64_t{0}; }},
+      {"a state", "offset 120", [](ImageHeader& h) { h.kind_state[0] = 1; }},
+  };
+}
+
+std::vector<Forgery> forged_slices_of(const ScalableCountingBloom* /*kind*/) {
+  return {
+      {"a range backwards", "ids",
+       [](ImageHeader& h) {
+         h.slice_tag = 10;
+         h.kind_state[1] = 9;
+       }},
+      {"a first id that cannot be", "ids",
+       [](ImageHeader& h) {
+         h.slice_tag = ~std::uint64_t{0};
+         h.kind_state[1] = ~std::uint64_t{0};
+       }},
+      {"the other counters", "offset", [](ImageHeader& h) { h.kind_params[1] ^= std::uint64_t{1} << 32; }},
+      {"more stuck counters than there are", "offset 96", [](ImageHeader& h) { h.kind_state[0] = 1U << 20; }},
+  };
+}
+
+template <class F>
+void expect_slice_forgery_refused(const Bytes& original, const Forgery& forgery) {
+  const std::size_t slices = header_of(original).kind_state[0];
+  for (std::size_t which = 0; which < slices; ++which) {
+    Bytes bytes = original;
+    const auto slice = slices_of(bytes)[which];
+    const bool is_same_size = [&] {
+      ImageHeader header = header_of(slice);
+      forgery.forge(header);
+      const bool is_same = header.cells_bytes == header_of(slice).cells_bytes;
+      set_header(slice, header);
+      fix_header_checksum(slice);
+      fix_trailer(slice);
+      return is_same;
+    }();
+    if (is_same_size) {
+      fix_order(bytes);
+    }
+    for (const Trust trust : {Trust::checked, Trust::fast}) {
+      // The copy and the header of its own: what a slice means is asked in place.
+      expect_refused<F>(bytes, trust, forgery.name + " in slice " + std::to_string(which), forgery.says, 2,
+                        forgery.code);
+    }
+  }
+}
+
+TYPED_TEST(CorruptSliced, absurd_slices_behind_right_checksums_are_refused) {
+  using Filter = typename TypeParam::Filter;
+  const Bytes original = this->image();
+  for (const Forgery& forgery : forged_slices()) {
+    expect_slice_forgery_refused<Filter>(original, forgery);
+  }
+  for (const Forgery& forgery : forged_slices_of(static_cast<const Filter*>(nullptr))) {
+    expect_slice_forgery_refused<Filter>(original, forgery);
+  }
+}
+
+// What is odd but not absurd opens, and nothing that is asked of it goes out of bounds.
+TYPED_TEST(CorruptSliced, odd_counts_behind_right_checksums_are_only_numbers) {
+  for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{1} << 53, kMaxKeysInserted}) {
+    Bytes bytes = this->image();
+    for (const auto slice : slices_of(bytes)) {
+      ImageHeader header = header_of(slice);
+      header.keys_inserted = count;
+      set_header(slice, header);
+      fix_header_checksum(slice);
+    }
+    auto opened = TypeParam::Filter::from_bytes(bytes);
+    ASSERT_TRUE(opened.has_value()) << opened.error().detail;
+    EXPECT_LE(opened->keys_inserted(), kMaxKeysInserted);
+    insert_random(*opened, 3, 50);
+    EXPECT_TRUE(opened->merge(TypeParam::Filter::from_bytes(bytes).value()).has_value());
+    EXPECT_TRUE(TypeParam::Filter::from_bytes(opened->to_bytes()).has_value());
+    EXPECT_EQ(opened->may_contain(Random(3).digest()), true);
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test

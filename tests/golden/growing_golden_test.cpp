@@ -1,0 +1,173 @@
+// Bytes of sliced images pinned forever, as golden_test.cpp has them for flat ones; the same rule for regenerating.
+//
+// To write the files: growing_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in tests/golden.
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/growing_kinds.hpp"
+
+namespace mankai::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+struct Golden {
+  const char* name;         // of the file, without .mk
+  Bytes (*make)();          // by today's code
+  const char* header;       // the first 128 bytes in hex
+  std::uint64_t xxh3;       // of the whole image
+  std::uint64_t strangers;  // XXH3 of the answers to 20000 keys that were never inserted, a byte each
+};
+
+constexpr int kKeys = 100;
+constexpr std::uint64_t kErased = 30;  // the id of a key that was taken out again
+
+std::string key(std::uint64_t number) { return "https://example.org/growing/" + std::to_string(number); }
+
+// A hundred keys, in ids from 7 on where there are any, one of them taken out again.
+template <class F>
+Bytes filled(const typename F::Options& options) {
+  F filter = F::create(options).value();
+  const Hasher hash = filter.hasher();
+  for (std::uint64_t i = 0; i < kKeys; ++i) {
+    if constexpr (NumberedFilter<F>) {
+      EXPECT_TRUE(filter.insert(hash(key(i)), 7 + i).has_value());
+    } else {
+      filter.insert(hash(key(i)));
+    }
+  }
+  if constexpr (NumberedFilter<F>) {
+    EXPECT_EQ(filter.erase(hash(key(kErased)), 7 + kErased), EraseResult::erased);
+  }
+  return filter.to_bytes();
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15];
+  }
+  return text;
+}
+
+template <class F>
+std::uint64_t answers_to_strangers(const F& filter) {
+  const Hasher hash = filter.hasher();
+  std::string answers;
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    answers += filter.may_contain(hash(key(1000 + i))) ? '\1' : '\0';
+  }
+  return XXH3_64bits(answers.data(), answers.size());
+}
+
+template <class F>
+void expect_answers(const Bytes& bytes, const Golden& golden) {
+  const auto filter = F::from_bytes(bytes);
+  ASSERT_TRUE(filter.has_value()) << golden.name << ": " << filter.error().detail;
+  const Hasher hash = filter->hasher();
+  for (std::uint64_t i = 0; i < kKeys; ++i) {
+    EXPECT_TRUE(filter->may_contain(hash(key(i))) || (NumberedFilter<F> && i == kErased)) << golden.name << ": " << i;
+  }
+  if constexpr (NumberedFilter<F>) {
+    EXPECT_EQ(filter->max_id(), 106U);
+    EXPECT_EQ(filter->keys_inserted(), 99U);
+  }
+  EXPECT_EQ(answers_to_strangers(*filter), golden.strangers) << golden.name;
+}
+
+bool is_counting(const Golden& golden) { return std::string_view(golden.name).starts_with("scalable_counting"); }
+
+const std::array<Golden, 4> kGolden = {{
+    {"scalable_bloom_xxh3",
+     [] { return filled<ScalableBloom>({.keys = 20, .fpr = 0.01, .growth = {.tightening = 0.5}, .hash = kXxh3}); },
+     "4d414e4b41491a0a01000400010100008003000000000000d308a385886a3f24"
+     "000000000000000014000000000000007b14ae47e17a843f6400000000000000"
+     "000000000000e03f020000000000000000000000000000000000000000000000"
+     "0300000000000000af271e3ba3c66f5a0000000000000000044f1918eba2c29e",
+     0x6c181905cc0d33ecU, 0xf497e184e0ee012dU},
+    {"scalable_bloom_constant_siphash",
+     [] {
+       return filled<ScalableBloom>({.keys = 40,
+                                     .fpr = 0.05,
+                                     .growth = {.factor = 1, .tightening = 0.9, .bound = FprBound::first},
+                                     .hash = kSiphash});
+     },
+     "4d414e4b41491a0a01000400020100000003000000000000447370032e8a1913"
+     "d0319f29223809a428000000000000009a9999999999a93f6400000000000000"
+     "cdccccccccccec3f010000000100000000000000000000000000000000000000"
+     "03000000000000001acfd2a3fa7edf7900000000000000004e5d86f39333f766",
+     0xd63ff2cceab02c6eU, 0x9ad678aca859f5baU},
+    {"scalable_counting_bloom_xxh3",
+     [] {
+       return filled<ScalableCountingBloom>(
+           {.keys = 20, .fpr = 0.01, .growth = {.tightening = 0.5}, .first_id = 5, .hash = kXxh3});
+     },
+     "4d414e4b41491a0a01000500010100000007000000000000d308a385886a3f24"
+     "000000000000000014000000000000007b14ae47e17a843f6300000000000000"
+     "000000000000e03f020000000000000000000000000000000000000000000000"
+     "030000000000000075ac408bcdfdabaa000000000000000024925d07916e21ee",
+     0xde202e55c9fd18a8U, 0x5266ab67f3b5b387U},
+    {"scalable_counting_bloom_faithful_siphash",
+     [] {
+       return filled<ScalableCountingBloom>({.keys = 40,
+                                             .fpr = 0.05,
+                                             .growth = {.factor = 1, .tightening = 0.5},
+                                             .layout = CountingLayout::partitioned,
+                                             .hash = kSiphash});
+     },
+     "4d414e4b41491a0a0100050002010000c004000000000000447370032e8a1913"
+     "d0319f29223809a428000000000000009a9999999999a93f6300000000000000"
+     "000000000000e03f010000000000010000000000000000000000000000000000"
+     "0300000000000000959b0aba7d4faf4e00000000000000004aa84741376765b6",
+     0x2c44b6901c4b1c35U, 0xf5e06878783f37a9U},
+}};
+
+TEST(GrowingGolden, todays_code_writes_the_pinned_bytes) {
+  for (const Golden& golden : kGolden) {
+    const Bytes bytes = golden.make();
+    EXPECT_EQ(hex(std::span(bytes).first(sizeof(ImageHeader))), golden.header) << golden.name;
+    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+  }
+}
+
+TEST(GrowingGolden, todays_code_reads_the_files_of_every_version) {
+  for (const Golden& golden : kGolden) {
+    std::ifstream file(std::filesystem::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk"), std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto raw = std::as_bytes(std::span(text));
+    const Bytes bytes(raw.begin(), raw.end());
+    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+    is_counting(golden) ? expect_answers<ScalableCountingBloom>(bytes, golden)
+                        : expect_answers<ScalableBloom>(bytes, golden);
+  }
+}
+
+TEST(GrowingGolden, DISABLED_write) {
+  for (const Golden& golden : kGolden) {
+    const Bytes bytes = golden.make();
+    std::ofstream(std::string(golden.name) + ".mk", std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    const std::uint64_t strangers = is_counting(golden)
+                                        ? answers_to_strangers(ScalableCountingBloom::from_bytes(bytes).value())
+                                        : answers_to_strangers(ScalableBloom::from_bytes(bytes).value());
+    std::cout << golden.name << "\n\"" << hex(std::span(bytes).first(sizeof(ImageHeader))) << "\"\n0x" << std::hex
+              << XXH3_64bits(bytes.data(), bytes.size()) << "U, 0x" << strangers << "U\n"
+              << std::dec;
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test
