@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
@@ -15,6 +17,16 @@ struct Request {
   std::vector<std::string> sources;
 };
 
+Result<void> check_sources(const Request& request) {
+  for (const std::string& path : request.sources) {
+    std::error_code failure;  // a file that is not there is told later
+    if (std::filesystem::equivalent(path, request.target, failure)) {
+      return fail(ErrorCode::invalid_argument, path + ": is the target itself: a filter is not merged with itself");
+    }
+  }
+  return {};
+}
+
 Result<void> merge_file(AnyFilter& target, const std::string& path) {
   const auto source = open_filter(path, Access::query);
   if (!source) {
@@ -26,6 +38,9 @@ Result<void> merge_file(AnyFilter& target, const std::string& path) {
 
 Result<int> run(const Request& request) {
   catch_stop_signals();
+  if (auto valid = check_sources(request); !valid) {
+    return std::unexpected(valid.error());
+  }
   auto lock = FileLock::acquire(request.target);
   if (!lock) {
     return std::unexpected(lock.error());
@@ -61,7 +76,9 @@ Subcommand merge_subcommand() {
       .description =
           "Makes TARGET hold the keys of all SOURCEs too, which must have its kind, size, hash and seed: make them "
           "with "
-          "`mankai create --like TARGET`. TARGET is replaced as a whole at the end, after all sources have been read; "
+          "`mankai create --like TARGET`. Where counts are kept they are added; slices of growing kinds join or are "
+          "taken over, and their rates add up. TARGET is replaced as a whole at the end, after all sources have been "
+          "read; "
           "after an error or Ctrl-C it is as it was.",
       .examples = {{"mankai merge week.mk monday.mk tuesday.mk", "week.mk now has their keys too"}},
   };

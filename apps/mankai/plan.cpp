@@ -51,14 +51,12 @@ Result<std::vector<PlanRow>> rows_for(const Request& request) {
 }
 
 std::string table(const std::vector<PlanRow>& rows) {
-  std::string text = fmt::format("{:<40} {:>10} {:>10} {:>10} {:>7} {:>6}  {}\n", "kind", "bits a key", "size", "rate",
-                                 "probes", "lines", "can also");
+  std::string text = fmt::format("{:<40} {:>10} {:>10} {:>10} {:>7} {:>6}  {:<19}\n", "kind", "bits a key", "size",
+                                 "rate", "probes", "lines", "can also");
   for (const PlanRow& row : rows) {
-    std::string line = fmt::format("{:<40} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {}", label(row), row.bits_per_key,
-                                   human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key,
-                                   row.lines_per_key, abilities(info_of(row.spec.kind)));
-    line.resize(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    text += fmt::format("{:<40} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {:<19}\n", label(row), row.bits_per_key,
+                        human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key, row.lines_per_key,
+                        abilities(info_of(row.spec.kind)));
   }
   return text;
 }
@@ -69,8 +67,9 @@ std::string json(const std::vector<PlanRow>& rows) {
     Report report;
     report.add("kind", std::string(info_of(row.spec.kind).name));
     for (const SpecOption& option : spec_options()) {
-      if (const std::string value = option.write(row.spec); !value.empty() && option.name != "k") {
-        report.add(std::string(option.name), value);
+      if (option.applies_to(row.spec.kind) && !option.choices.empty()) {
+        const std::string value = option.write(row.spec);
+        report.add(std::string(option.name), value.empty() ? std::string(option.choices.front()) : value);
       }
     }
     report.add("keys", row.spec.keys);

@@ -18,8 +18,8 @@ struct PlanRow {
 };
 
 /// Answers a request for every kind, and its modes where they differ in size. A growing kind is one slice large enough
-/// for all the keys. layered-url-bloom is left out: what it takes depends on how deep the URLs are. Errors: as
-/// sizing's.
+/// for all the keys. layered-url-bloom is left out: what it takes depends on how deep the URLs are; so are kinds that
+/// would take more than 2^48 bytes. Errors: as sizing's, where no kind is left.
 [[nodiscard]] Result<std::vector<PlanRow>> plan(const SizeRequest& request);
 /// Answers which rate each kind reaches with so many keys in at most so many bytes; kinds whose smallest image is
 /// larger are left out. Errors: invalid_argument when that is all of them or the request makes no sense.

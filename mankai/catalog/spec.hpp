@@ -30,7 +30,7 @@ struct FilterSpec {
 struct SpecOption {
   std::string_view name;
   std::string_view value;                     ///< what a help calls the value
-  std::span<const std::string_view> choices;  ///< where there are only these
+  std::span<const std::string_view> choices;  ///< where there are only these, the default first
   std::string_view help;
   bool (*applies_to)(Kind kind);
   Result<void> (*read)(FilterSpec& spec, std::string_view text);

@@ -73,7 +73,7 @@ class Create(CommandTest):
             (["--keys", "1e30"], "--keys"),
             (["--fpr", "1"], ["--fpr", "between 0 and 1"]), (["--fpr", "0"], "--fpr"), (["--fpr", "nan"], "--fpr"),
             (["--hash", "md5"], ["--hash", "siphash"]), (["--seed", "xyz"], "--seed"),
-            (["--k", "0", "--kind", "bloom"], "--k"), (["--k", "3"], "--kind bloom"),
+            (["--k", "0", "--kind", "bloom"], "--k"), (["--k", "3"], "kind bloom"),
             (["--addressing", "odd"], "--addressing"),
             (["--spec", "bloom:keys"], ["--spec", "name=value"]), (["--spec", "cuckoo:keys=3"], "cuckoo"),
             (["--spec", "bloom:colour=red"], "colour"), (["--spec", "bloom:keys=1e6,fpr=2"], "rate"),
@@ -200,9 +200,10 @@ class AddAndCheck(CommandTest):
 
     def test_two_writers_lock_each_other_out(self):
         path = self.new_filter()
+        self.run_mankai("create", "g.mk", "--like", "f.mk")
         with open(path, "rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            for arguments in (["add", "f.mk", "a"], ["clear", "f.mk"], ["merge", "f.mk", "f.mk"],
+            for arguments in (["add", "f.mk", "a"], ["clear", "f.mk"], ["merge", "f.mk", "g.mk"],
                               ["dedup", "--state", "f.mk"]):
                 self.error(*arguments, code=4, says=["f.mk", "another process"])
             self.assertEqual(self.out("check", "f.mk", "a"), b"no\ta\n")  # readers need no lock
@@ -264,8 +265,11 @@ class InfoAndPlan(CommandTest):
 
     def test_plan_compares_kinds(self):
         rows = json.loads(self.out("plan", "--keys", "1M", "--fpr", "1%", "--json"))
-        self.assertEqual([(row["kind"], row.get("addressing")) for row in rows],
-                         [("blocked-bloom", None), ("bloom", "range"), ("bloom", "fields")])
+        self.assertEqual([(row["kind"], row.get("addressing") or row.get("layout")) for row in rows],
+                         [("blocked-bloom", None), ("bloom", "range"), ("bloom", "fields"), ("scalable-bloom", None),
+                          ("counting-bloom", "blocked"), ("counting-bloom", "partitioned"),
+                          ("scalable-counting-bloom", "blocked"), ("scalable-counting-bloom", "partitioned")])
+        self.assertEqual([row["kind"] for row in rows if row["can_grow"] and not row["can_remove"]], ["scalable-bloom"])
         for row in rows:
             self.assertLessEqual(row["fpr"], 0.01)
         self.assertLess(rows[0]["bits_per_key"], 10.15)
@@ -277,7 +281,7 @@ class InfoAndPlan(CommandTest):
 
     def test_plan_is_what_create_makes(self):
         for row in json.loads(self.out("plan", "--keys", "12345", "--fpr", "0.003", "--json")):
-            more = ["--addressing", row["addressing"]] if "addressing" in row else []
+            more = [word for name in ("addressing", "layout", "bound") if name in row for word in ("--" + name, row[name])]
             self.run_mankai("create", "f.mk", "--keys", "12345", "--fpr", "0.003", "--kind", row["kind"], "--force", *more)
             self.assertEqual((self.dir / "f.mk").stat().st_size, row["bytes"])
 
@@ -302,7 +306,7 @@ class MergeClearVerify(CommandTest):
         self.assertEqual(self.read("t.mk"), before)
         self.new_filter("kind.mk", "1000", "--kind", "bloom")
         self.error("merge", "t.mk", "kind.mk", code=2, says="kind.mk")
-        self.run_mankai("merge", "t.mk", "a.mk", "a.mk", "t.mk")
+        self.run_mankai("merge", "t.mk", "a.mk", "a.mk")
         self.assertEqual(self.out("check", "t.mk", "x"), b"yes\tx\n")
 
     def test_clear_forgets_and_keeps_the_shape(self):
