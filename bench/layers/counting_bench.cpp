@@ -5,8 +5,8 @@
 //          --benchmark_report_aggregates_only=true
 //
 // `partitioned` is the classic shape, k = 7, with our batches: positions computed and lines prefetched a window ahead,
-// absent keys tested in rounds so that they cost two lines. `partitioned_single` are single calls in a loop, which is
-// what a library without batches does.
+// absent keys tested in rounds so that they cost two lines (`partitioned_every_line`: without). `partitioned_single`
+// are single calls in a loop, which is what a library without batches does.
 
 #include <benchmark/benchmark.h>
 
@@ -170,6 +170,14 @@ void counting_miss(benchmark::State& state) {
   run(state, made.strangers, [&](auto keys) { calls.ask(keys); });
 }
 
+// Absent keys whose every line is fetched: what they would cost without the rounds.
+template <CountingLayout layout, class Calls>
+void counting_miss_every_line(benchmark::State& state) {
+  Filled& made = filled(layout, static_cast<std::size_t>(state.range(0)));
+  Calls calls(made.filter);
+  run(state, made.strangers, [&](auto keys) { calls.estimate(keys); });
+}
+
 template <CountingLayout layout, class Calls>
 void counting_estimate(benchmark::State& state) {
   Filled& made = filled(layout, static_cast<std::size_t>(state.range(0)));
@@ -198,6 +206,7 @@ BENCHMARK(counting_hit<kPartitioned, Singles>)->Name("counting_hit/partitioned_s
 BENCHMARK(counting_miss<kBlocked, Batches>)->Name("counting_miss/blocked")->Apply(sizes);
 BENCHMARK(counting_miss<kPartitioned, Batches>)->Name("counting_miss/partitioned")->Apply(sizes);
 BENCHMARK(counting_miss<kPartitioned, Singles>)->Name("counting_miss/partitioned_single")->Apply(sizes);
+BENCHMARK(counting_miss_every_line<kPartitioned, Batches>)->Name("counting_miss/partitioned_every_line")->Apply(sizes);
 BENCHMARK(counting_remove<kBlocked, Batches>)->Name("counting_remove/blocked")->Apply(sizes);
 BENCHMARK(counting_remove<kPartitioned, Batches>)->Name("counting_remove/partitioned")->Apply(sizes);
 BENCHMARK(counting_remove<kPartitioned, Singles>)->Name("counting_remove/partitioned_single")->Apply(sizes);

@@ -11,7 +11,7 @@ namespace mankai {
 /// What the kinds over one flat image share besides what they are: how they come from an image, and from each other.
 /// `Derived` has `from_image`, and a private constructor that it alone calls.
 template <class Derived>
-class FlatFilter : public FilterBase {
+class FlatFilter : public FilterBase {  // NOLINT(bugprone-crtp-constructor-accessibility): BitFilter makes one, too
  public:
   /// Copies an image. Errors: corrupt, unsupported_version, out_of_space.
   [[nodiscard]] static Result<Derived> from_bytes(std::span<const std::byte> bytes, Trust trust = Trust::checked,
@@ -41,7 +41,7 @@ class FlatFilter : public FilterBase {
   }
 
  protected:
-  using FilterBase::FilterBase;
+  explicit FlatFilter(Image image) noexcept : FilterBase(std::move(image)) {}
 };
 
 }  // namespace mankai

@@ -28,7 +28,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 HWY_INLINE bool is_near(const CountShape& shape) {
-  return shape.size * shape.k / (2 * sizeof(std::uint64_t)) * sizeof(std::uint64_t) <= kNearBytes;
+  return shape.size * shape.k * probes::kCounterBits / 8 <= kNearBytes;
 }
 
 // Positions within a partition are those of a classic filter of its size.
@@ -55,6 +55,11 @@ HWY_INLINE void for_each_place(const Positions& window, const CountShape& shape,
     visit(Place(first_cell + window.cell(probe, key)));
     first_cell += shape.size;
   }
+}
+
+HWY_INLINE void prefetch_places(const std::uint64_t* words, const Near& window, const CountShape& shape,
+                                std::size_t key) {
+  for_each_place(window, shape, key, [&](const Place& place) HWY_ATTR { __builtin_prefetch(words + place.word); });
 }
 
 struct SmallestOfKey {
@@ -103,10 +108,9 @@ struct DecrementKey {
 
 // Visits the keys in order, so that a twin in the same window finds what the first one did; fetches the lines of the
 // next window's keys meanwhile where the counters are not at hand. Calls `answer(first key, outcomes, count)`.
-template <class Words, class Source, class Touch, class Answer>
-HWY_INLINE void visit_windows(Words* words, const CountShape& shape, const Source& source, std::size_t count,
-                              const Touch& touch, const Answer& answer) {
-  const bool near = is_near(shape);
+template <bool kPrefetch, class Words, class Source, class Touch, class Answer>
+HWY_INLINE void visit_windows_of(Words* words, const CountShape& shape, const Source& source, std::size_t count,
+                                 const Touch& touch, const Answer& answer) {
   const BloomShape partition = partition_shape(shape);
   Near windows[2];
   std::uint8_t outcomes[kNearBloomWindow];
@@ -116,13 +120,23 @@ HWY_INLINE void visit_windows(Words* words, const CountShape& shape, const Sourc
   while (current->count != 0) {
     next->open(partition, source, current->start + current->count, count);
     for (std::size_t key = 0; key < current->count; ++key) {
-      if (!near && key < next->count) {
-        for_each_place(*next, shape, key, [&](const Place& place) HWY_ATTR { __builtin_prefetch(words + place.word); });
+      if (kPrefetch && key < next->count) {
+        prefetch_places(words, *next, shape, key);
       }
       outcomes[key] = touch(words, *current, shape, key);
     }
     answer(current->start, outcomes, current->count);
     std::swap(current, next);
+  }
+}
+
+template <class Words, class Source, class Touch, class Answer>
+HWY_INLINE void visit_windows(Words* words, const CountShape& shape, const Source& source, std::size_t count,
+                              const Touch& touch, const Answer& answer) {
+  if (is_near(shape)) {
+    visit_windows_of<false>(words, shape, source, count, touch, answer);
+  } else {
+    visit_windows_of<true>(words, shape, source, count, touch, answer);
   }
 }
 
