@@ -57,6 +57,11 @@ class Layers(unittest.TestCase):
         self.assert_fails("bench/a.cpp", '#include "apps/mankai/args.hpp"\n', "nobody includes")
         self.assert_passes("apps/mankai/a.cpp", '#include "apps/mankai/args.hpp"\n')
 
+    def test_only_apps_include_the_lab(self):
+        self.assert_passes("apps/mankai/a.cpp", '#include "lab/lab.hpp"\n')
+        self.assert_fails("bench/a.cpp", '#include "lab/lab.hpp"\n', "lab")
+        self.assert_fails("mankai/service/a.cpp", '#include "lab/lab.hpp"\n', "lab")
+
     def test_heavy_headers_stay_out_of_the_library(self):
         self.assert_fails("mankai/catalog/a.cpp", "#include <CLI/CLI.hpp>\n", "may not use")
         self.assert_fails("mankai/filter/a.cpp", "#include <hwy/highway.h>\n", "may not use")

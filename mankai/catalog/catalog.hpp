@@ -56,6 +56,7 @@ struct FilterInfo {
 /// Merges filters of one kind. Errors: invalid_argument with what differs; out_of_space.
 [[nodiscard]] Result<void> merge_filters(AnyFilter& target, const AnyFilter& source);
 
+/// What every kind has, of a filter whose kind does not matter.
 [[nodiscard]] std::uint64_t keys_inserted(const AnyFilter& filter) noexcept;
 [[nodiscard]] std::uint64_t capacity_keys(const AnyFilter& filter) noexcept;
 [[nodiscard]] std::uint64_t image_bytes(const AnyFilter& filter) noexcept;
