@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "lab/url_dedup/filters.hpp"
 #include "lab/url_dedup/parts.hpp"
@@ -29,7 +31,7 @@ struct Field {
 };
 
 Result<Field> make_field(const Context& context) {
-  const std::uint64_t cells = std::uint64_t{1} << context.trials(20, 23);
+  const std::uint64_t cells = std::uint64_t{1} << context.trials(21, 24);
   const std::uint64_t keys = keys_for(cells, kRepository);
   constexpr std::uint32_t kFewProbes = 7;
   constexpr std::uint64_t kArrays = Site::kLevels + 1;
@@ -56,6 +58,9 @@ Result<Field> make_field(const Context& context) {
                .equal_few = {FlatUrls(std::move(*equal_few)), context.fault},
                .segments = {SegmentsInOneFilter(std::move(*segments)), context.fault}};
 }
+
+// Places in the order of for_each_filter.
+enum Place : std::size_t { kBloom, kFaithful, kRepaired, kSqueezed, kEqual, kEqualFew, kSegments };
 
 template <class FieldLike, class Visit>
 void for_each_filter(FieldLike& field, const Visit& visit) {
@@ -114,24 +119,26 @@ void judge_class(const Field& field, QueryClass query, const Rates& rates, Findi
   const std::string id(id_of(query));
   const double printed =
       printed_rate(static_cast<double>(field.keys), static_cast<double>(field.cells), kRepository.k, Site::kLevels);
-  findings.judged({.id = "printed-rate-" + id,
-                   .place = kAnalysis,
-                   .claim = "The multi-layer filter's false positive rate is the product of the layers' rates: " + words + ".",
-                   .formula = "printed: (1 - e^(-kn/m))^(kL) with L = 4",
-                   .expected = {.value = printed, .relation = Relation::at_most},
-                   .measured = rates.faithful,
-                   .recorded = query == QueryClass::all_new ? Verdict::reproduced : Verdict::refuted,
-                   .basis = why_refuted(query),
-                   .reason = query == QueryClass::all_new
-                                 ? "An upper bound here: level 1 holds hosts, of which there are few, so it is nearly empty."
-                                 : ""});
-  findings.judged({.id = "corrected-rate-" + id,
-                   .place = kAnalysis,
-                   .claim = "Corrected: only the arrays that do not know their part can say no: " + words + " (faithful).",
-                   .formula = "product of fill^k over the levels that do not know their segment, times fill^k of the "
-                              "last array unless its cells are a member's",
-                   .expected = {.value = corrected_rate(field.faithful.filter(), query)},
-                   .measured = rates.faithful});
+  findings.judged(
+      {.id = "printed-rate-" + id,
+       .place = kAnalysis,
+       .claim = "The multi-layer filter's false positive rate is the product of the layers' rates: " + words + ".",
+       .formula = "printed: (1 - e^(-kn/m))^(kL) with L = 4",
+       .expected = {.value = printed, .relation = Relation::at_most},
+       .measured = rates.faithful,
+       .recorded = query == QueryClass::all_new ? Verdict::reproduced : Verdict::refuted,
+       .basis = why_refuted(query),
+       .reason = query == QueryClass::all_new
+                     ? "An upper bound here: level 1 holds hosts, of which there are few, so it is nearly empty."
+                     : ""});
+  findings.judged(
+      {.id = "corrected-rate-" + id,
+       .place = kAnalysis,
+       .claim = "Corrected: only the arrays that do not know their part can say no: " + words + " (faithful).",
+       .formula = "product of fill^k over the levels that do not know their segment, times fill^k of the "
+                  "last array unless its cells are a member's",
+       .expected = {.value = corrected_rate(field.faithful.filter(), query)},
+       .measured = rates.faithful});
   findings.judged({.id = "repaired-rate-" + id,
                    .place = kAnalysis,
                    .claim = "Repaired, the same formula holds without exceptions: " + words + ".",
@@ -145,33 +152,34 @@ void judge_class(const Field& field, QueryClass query, const Rates& rates, Findi
                    .expected = {.value = 1.1 * kRepository.fpr, .relation = Relation::at_most},
                    .measured = rates.repaired});
   const bool is_less = query == QueryClass::all_new || query == QueryClass::new_last;
-  findings.judged({.id = "less-than-bloom-" + id,
-                   .place = kAnalysis,
-                   .claim = "The false positive rate of the multi-layer filter is less than a classic one's: " + words + ".",
-                   .formula = "rate of the multi-layer filter / rate of one Bloom filter of m bits, at most 1/2 to count",
-                   .expected = {.value = 0.5, .relation = Relation::at_most},
-                   .measured = quotient({.value = rates.faithful.value, .error = rates.faithful.error}, rates.bloom),
-                   .recorded = is_less ? Verdict::reproduced : Verdict::refuted,
-                   .basis = is_less ? "" : "f_x or 1 against f: no better than one of its five arrays.",
-                   .reason = is_less ? "With five times the bits." : ""});
+  findings.judged(
+      {.id = "less-than-bloom-" + id,
+       .place = kAnalysis,
+       .claim = "The false positive rate of the multi-layer filter is less than a classic one's: " + words + ".",
+       .formula = "rate of the multi-layer filter / rate of one Bloom filter of m bits, at most 1/2 to count",
+       .expected = {.value = 0.5, .relation = Relation::at_most},
+       .measured = over(rates.faithful, rates.bloom),
+       .recorded = is_less ? Verdict::reproduced : Verdict::refuted,
+       .basis = is_less ? "" : "f_x or 1 against f: no better than one of its five arrays.",
+       .reason = is_less ? "With five times the bits." : ""});
 }
 
 void judge_algorithms(const Field& field, QueryClass query, const Rates& rates, Findings& findings) {
   const double formula =
-      std::pow(-std::expm1(-static_cast<double>(kRepository.k) * static_cast<double>(field.keys) /
-                           static_cast<double>(field.cells)),
-               kRepository.k);
+      printed_rate(static_cast<double>(field.keys), static_cast<double>(field.cells), kRepository.k, 1);
   if (query == QueryClass::recombined || query == QueryClass::prefix) {
     findings.judged({.id = "algorithms-1-2-" + std::string(id_of(query)),
                      .place = "Algorithm 2; False positive analysis",
                      .claim = "LOOKUP answers present for a URL that was not inserted with probability "
-                              "(1 - e^(-kn/m))^k: " + std::string(shown(query)) + ".",
+                              "(1 - e^(-kn/m))^k: " +
+                              std::string(shown(query)) + ".",
                      .formula = "(1 - e^(-kn/m))^k with n URLs",
                      .expected = {.value = formula, .relation = Relation::at_most},
                      .measured = rates.segments,
                      .recorded = Verdict::refuted,
-                     .basis = "The printed algorithms insert the segments one by one: whatever consists of seen segments "
-                              "is present.",
+                     .basis =
+                         "The printed algorithms insert the segments one by one: whatever consists of seen segments "
+                         "is present.",
                      .reason = "The program's own baseline hashes the whole URL; this one exists on paper, and here."});
   }
 }
@@ -182,7 +190,7 @@ void judge_conclusions(const Field& field, const Rates& new_last, const Rates& r
                    .claim = "The false positives of the multi-layer filter are far fewer than the Bloom filter's.",
                    .formula = "their test, an identifier appended to the URL: at most a tenth",
                    .expected = {.value = 0.1, .relation = Relation::at_most},
-                   .measured = quotient(new_last.faithful, new_last.bloom),
+                   .measured = over(new_last.faithful, new_last.bloom),
                    .reason = "Holds for this class of strangers, with five times the bits."});
   findings.judged({.id = "extra-array-solves-recombination",
                    .place = kIntroduction,
@@ -195,15 +203,16 @@ void judge_conclusions(const Field& field, const Rates& new_last, const Rates& r
                    .recorded = Verdict::refuted,
                    .basis = "It lowers their rate from 1 to f_x, that of one Bloom filter of m bits.",
                    .reason = ""});
-  findings.judged({.id = "most-effective",
-                   .place = kConclusion,
-                   .claim = "Having the fewest false positives, the multi-layer filter is the most effective.",
-                   .formula = "its rate in its own test is at most that of one Bloom filter with as many bits in all",
-                   .expected = {.value = new_last.equal.value + 3 * new_last.equal.error, .relation = Relation::at_most},
-                   .measured = new_last.faithful,
-                   .recorded = Verdict::refuted,
-                   .basis = "31 bits a URL in one array give f = 3e-7, in five arrays f_L f_x = 2.5e-3.",
-                   .reason = "One filter of equal bits is better on every class but that of all segments new."});
+  findings.judged(
+      {.id = "most-effective",
+       .place = kConclusion,
+       .claim = "Having the fewest false positives, the multi-layer filter is the most effective.",
+       .formula = "its rate in its own test is at most that of one Bloom filter with as many bits in all",
+       .expected = {.value = new_last.equal.value + 3 * new_last.equal.error, .relation = Relation::at_most},
+       .measured = new_last.faithful,
+       .recorded = Verdict::refuted,
+       .basis = "31 bits a URL in one array give f = 3e-7, in five arrays f_L f_x = 2.5e-3.",
+       .reason = "One filter of equal bits is better on every class but that of all segments new."});
   findings.judged({.id = "takes-more-space",
                    .place = kConclusion,
                    .claim = "The multi-layer filter takes more space than a classic one.",
@@ -212,17 +221,18 @@ void judge_conclusions(const Field& field, const Rates& new_last, const Rates& r
                    .expected = {.value = Site::kLevels + 1, .tolerance = 0.02},
                    .measured = {.value = static_cast<double>(field.faithful.filter().cell_count()) /
                                          static_cast<double>(field.bloom.filter().cell_count())}});
-  findings.judged({.id = "same-work",
-                   .place = kConclusion,
-                   .claim = "Both filters take the same time for insertion and for query.",
-                   .formula = "cells that a member's query looks at, over those of one Bloom filter: the same would be 1",
-                   .unit = "times",
-                   .expected = {.value = 1},
-                   .measured = {.value = static_cast<double>(field.faithful.filter().probes_per_key()) /
-                                         field.bloom.filter().probes_per_key()},
-                   .recorded = Verdict::refuted,
-                   .basis = "(L + 1) k cells instead of k. The results section itself says that it takes longer.",
-                   .reason = "In cells; the nanoseconds are in the figures of time."});
+  findings.judged(
+      {.id = "same-work",
+       .place = kConclusion,
+       .claim = "Both filters take the same time for insertion and for query.",
+       .formula = "cells that a member's query looks at, over those of one Bloom filter: the same would be 1",
+       .unit = "times",
+       .expected = {.value = 1},
+       .measured = {.value = static_cast<double>(field.faithful.filter().probes_per_key()) /
+                             field.bloom.filter().probes_per_key()},
+       .recorded = Verdict::refuted,
+       .basis = "(L + 1) k cells instead of k. The results section itself says that it takes longer.",
+       .reason = "In cells; the nanoseconds are in the figures of time."});
   findings.judged({.id = "more-work",
                    .place = kResults,
                    .claim = "Query and insertion take longer in the multi-layer filter, which has more hash functions.",
@@ -235,14 +245,15 @@ void judge_conclusions(const Field& field, const Rates& new_last, const Rates& r
 
 Figure empty_figure() {
   return {.name = "classes",
-                .title = "False positives per class of strangers",
-                .caption = "1: all segments new, 2: seen directories and a new last segment (the source's test), 3: "
-                           "recombined, 4: proper prefix, 5: swapped levels, 6: cancelled repeats. Lines are the printed "
-                           "formula. What is not drawn was never hit.",
-                .x = {.label = "class of strangers"},
-                .y = {.label = "false positive rate", .is_logarithmic = true},
-                .columns = {"class", "number", "filter", "bits per URL", "measured", "error", "corrected formula",
-                            "printed formula", "strangers"}};
+          .title = "False positives per class of strangers",
+          .caption =
+              "1: all segments new, 2: seen directories and a new last segment (the source's test), 3: "
+              "recombined, 4: proper prefix, 5: swapped levels, 6: cancelled repeats. Lines are the printed "
+              "formula. What is not drawn was never hit.",
+          .x = {.label = "class of strangers"},
+          .y = {.label = "false positive rate", .is_logarithmic = true},
+          .columns = {"class", "number", "filter", "bits per URL", "measured", "error", "corrected formula",
+                      "printed formula", "strangers"}};
 }
 
 }  // namespace
@@ -266,17 +277,18 @@ Result<void> measure_classes(const Context& context, Findings& findings) {
                            .is_line = true,
                            .only = {{"filter", "multi-layer, faithful"}}});
   judge_members(*field, members, findings);
-  const double printed = printed_rate(static_cast<double>(field->keys), static_cast<double>(field->cells),
-                                      kRepository.k, Site::kLevels);
+  const double printed =
+      printed_rate(static_cast<double>(field->keys), static_cast<double>(field->cells), kRepository.k, Site::kLevels);
   Rates new_last;
   Rates recombined;
   double number = 0;
   for (const QueryClass query : kQueryClasses) {
     const Urls strangers = site.strangers(query, field->keys, field->keys);
     ++number;
+    std::vector<Estimate> in_order;
     for_each_filter(*field, [&](const std::string& name, const auto& filter) {
-      const Estimate rate = filter.rate(strangers);
-      Cell corrected = std::nan("");
+      const Estimate rate = in_order.emplace_back(filter.rate(strangers));
+      double corrected = std::numeric_limits<double>::quiet_NaN();
       if constexpr (requires { corrected_rate(filter.filter(), query); }) {
         corrected = corrected_rate(filter.filter(), query);
       }
@@ -284,11 +296,11 @@ Result<void> measure_classes(const Context& context, Findings& findings) {
                              static_cast<double>(filter.filter().cell_count()) / static_cast<double>(field->keys),
                              rate.value, rate.error, corrected, printed, static_cast<double>(strangers.size())});
     });
-    const Rates rates{.bloom = field->bloom.rate(strangers),
-                      .faithful = field->faithful.rate(strangers),
-                      .repaired = field->repaired.rate(strangers),
-                      .equal = field->equal.rate(strangers),
-                      .segments = field->segments.rate(strangers)};
+    const Rates rates{.bloom = in_order[kBloom],
+                      .faithful = in_order[kFaithful],
+                      .repaired = in_order[kRepaired],
+                      .equal = in_order[kEqual],
+                      .segments = in_order[kSegments]};
     judge_class(*field, query, rates, findings);
     judge_algorithms(*field, query, rates, findings);
     new_last = query == QueryClass::new_last ? rates : new_last;

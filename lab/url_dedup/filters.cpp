@@ -32,8 +32,7 @@ void FlatUrls::may_contain(const Urls& urls, std::span<bool> outcomes) const {
 
 void SegmentsInOneFilter::may_contain(const Urls& urls, std::span<bool> outcomes) const {
   for (std::size_t i = 0; i < urls.size(); ++i) {
-    outcomes[i] =
-        std::ranges::all_of(urls[i], [this](Digest segment) { return filter_.may_contain(segment); });
+    outcomes[i] = std::ranges::all_of(urls[i], [this](Digest segment) { return filter_.may_contain(segment); });
   }
 }
 
@@ -83,7 +82,13 @@ double corrected_rate(const LayeredUrlBloom& filter, QueryClass query) noexcept 
 }
 
 double printed_rate(double keys, double cells, std::uint32_t k, std::size_t levels) noexcept {
-  return std::pow(-std::expm1(-k * keys / cells), static_cast<double>(k * levels));
+  const double probes = k;
+  return std::pow(-std::expm1(-probes * keys / cells), probes * static_cast<double>(levels));
+}
+
+Estimate over(const Estimate& a, const Estimate& b) noexcept {
+  const double value = a.value / b.value;
+  return {.value = value, .error = std::hypot(a.error, value * b.error) / b.value};
 }
 
 }  // namespace mankai::lab::dedup

@@ -123,9 +123,12 @@ inline constexpr Setting kConference{.fpr = 0.1, .k = 3};
 [[nodiscard]] double level_rate(const LayeredUrlBloom& filter, std::size_t level) noexcept;
 [[nodiscard]] double last_rate(const LayeredUrlBloom& filter) noexcept;
 
-/// Returns the estimate as a rate that a formula gives: the product of the arrays that have to err for a class.
+/// Returns the rate for a class: the product of the rates of those arrays that can say no.
 [[nodiscard]] double corrected_rate(const LayeredUrlBloom& filter, QueryClass query) noexcept;
 /// Returns the printed formula, (1 - e^(-kn/m))^(kL).
 [[nodiscard]] double printed_rate(double keys, double cells, std::uint32_t k, std::size_t levels) noexcept;
+
+/// Returns a / b, where a may be 0 and b is not; errors taken over to first order.
+[[nodiscard]] Estimate over(const Estimate& a, const Estimate& b) noexcept;
 
 }  // namespace mankai::lab::dedup

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t kUrlsPerHost = 50;
 constexpr std::uint64_t kDirectories = 2000;
 constexpr std::uint64_t kRepeatsEvery = 10;
+constexpr std::uint64_t kMostRounds = 16;
 
 // Vocabularies that share no word.
 enum Vocabulary : std::uint64_t { kHost, kDirectory, kPage, kStrange };
@@ -78,7 +79,7 @@ Urls Site::members(std::uint64_t first, std::uint64_t last) const {
 // Turns member `number` into a stranger; returns false where that member does not yield one.
 bool Site::stranger(QueryClass query, std::uint64_t known, std::uint64_t number, Url& url) const noexcept {
   Random random(mix_integer(number, seed_ + static_cast<std::uint64_t>(query) + 1).value);
-  url = this->url(number);
+  url = this->url(number % known);
   const Url other = this->url(random.below(known));
   const bool repeats = url[1] == url[2];
   switch (query) {
@@ -109,7 +110,10 @@ bool Site::stranger(QueryClass query, std::uint64_t known, std::uint64_t number,
 Urls Site::strangers(QueryClass query, std::uint64_t known, std::uint64_t count) const {
   Urls urls;
   Url url;
-  for (std::uint64_t number = 0; number < known && urls.size() < count; ++number) {
+  // A prefix and a swap have one outcome a member; the others draw another one in each round over the members.
+  const bool is_single = query == QueryClass::prefix || query == QueryClass::swapped;
+  const std::uint64_t rounds = is_single ? 1 : kMostRounds;
+  for (std::uint64_t number = 0; number < rounds * known && urls.size() < count; ++number) {
     if (stranger(query, known, number, url)) {
       urls.add(std::span(url).first(query == QueryClass::prefix ? kLevels - 1 : kLevels));
     }

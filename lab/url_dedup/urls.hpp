@@ -42,9 +42,9 @@ enum class QueryClass : std::uint8_t {
   swapped,     ///< a member whose two directories changed places
   cancelled,   ///< a member with twice the same directory, which is another one here
 };
-inline constexpr std::array<QueryClass, 6> kQueryClasses = {QueryClass::all_new, QueryClass::new_last,
+inline constexpr std::array<QueryClass, 6> kQueryClasses = {QueryClass::all_new,    QueryClass::new_last,
                                                             QueryClass::recombined, QueryClass::prefix,
-                                                            QueryClass::swapped, QueryClass::cancelled};
+                                                            QueryClass::swapped,    QueryClass::cancelled};
 
 /// Returns the words used in reports, such as "all segments new".
 [[nodiscard]] std::string_view shown(QueryClass query) noexcept;
