@@ -43,7 +43,7 @@ class Linear {
  public:
   static constexpr const char* kName = "linear search";
   static constexpr bool kIsSlow = true;
-  void insert(std::string_view url) { set_.insert(url); }
+  void insert(std::string_view url) { set_.append(url); }
   [[nodiscard]] bool contains(std::string_view url) const { return set_.contains(url); }
   [[nodiscard]] static double bytes(double /*urls*/, double mean_length) { return string_bytes(mean_length); }
 

@@ -4,6 +4,7 @@
 /// Threads: none; one thread at a time.
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -13,10 +14,30 @@
 
 namespace mankai::baseline {
 
+/// What every exact set has, by the names that filters use: `observe` returns whether the key was there and inserts it.
+template <class S>
+concept ExactSet = std::movable<S> && requires(S set, const S asked, std::string_view key) {
+  { set.insert(key) } -> std::same_as<void>;
+  { set.observe(key) } -> std::same_as<bool>;
+  { asked.contains(key) } -> std::same_as<bool>;
+  { asked.size() } -> std::same_as<std::size_t>;
+};
+
 /// Compares with every key. Cost: O(keys) per question.
 class LinearScan {
  public:
-  void insert(std::string_view key) { keys_.emplace_back(key); }
+  /// Cost: O(keys), to see whether it is there.
+  void insert(std::string_view key) { observe(key); }
+  bool observe(std::string_view key) {
+    const bool is_known = contains(key);
+    if (!is_known) {
+      append(key);
+    }
+    return is_known;
+  }
+  /// Inserts a key that is known to be new. Cost: O(1).
+  void append(std::string_view key) { keys_.emplace_back(key); }
+  [[nodiscard]] std::size_t size() const noexcept { return keys_.size(); }
   [[nodiscard]] bool contains(std::string_view key) const { return std::ranges::find(keys_, key) != keys_.end(); }
 
  private:
@@ -26,12 +47,16 @@ class LinearScan {
 /// Binary search in a sorted array. Cost: O(log keys) per question, O(keys) per insert.
 class SortedArray {
  public:
-  void insert(std::string_view key) {
+  void insert(std::string_view key) { observe(key); }
+  bool observe(std::string_view key) {
     const auto place = std::ranges::lower_bound(keys_, key);
-    if (place == keys_.end() || *place != key) {
-      keys_.emplace(place, key);
+    if (place != keys_.end() && *place == key) {
+      return true;
     }
+    keys_.emplace(place, key);
+    return false;
   }
+  [[nodiscard]] std::size_t size() const noexcept { return keys_.size(); }
   [[nodiscard]] bool contains(std::string_view key) const { return std::ranges::binary_search(keys_, key); }
 
  private:
@@ -42,7 +67,6 @@ class SortedArray {
 class HashSet {
  public:
   void insert(std::string_view key) { keys_.emplace(key); }
-  /// Inserts, and returns whether the key was there before.
   bool observe(std::string_view key) { return !keys_.emplace(key).second; }
   [[nodiscard]] bool contains(std::string_view key) const { return keys_.contains(key); }
   [[nodiscard]] std::size_t size() const noexcept { return keys_.size(); }
@@ -55,5 +79,9 @@ class HashSet {
 
   std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
 };
+
+static_assert(ExactSet<LinearScan>);
+static_assert(ExactSet<SortedArray>);
+static_assert(ExactSet<HashSet>);
 
 }  // namespace mankai::baseline
