@@ -11,7 +11,7 @@ namespace mankai {
 /// What the kinds over one flat image share besides what they are: how they come from an image, and from each other.
 /// `Derived` has `from_image`, and a private constructor that it alone calls.
 template <class Derived>
-class FlatFilter : public FilterBase {  // NOLINT(bugprone-crtp-constructor-accessibility): BitFilter makes one, too
+class FlatFilter : public FilterBase {
  public:
   /// Copies an image. Errors: corrupt, unsupported_version, out_of_space.
   [[nodiscard]] static Result<Derived> from_bytes(std::span<const std::byte> bytes, Trust trust = Trust::checked,
@@ -41,6 +41,7 @@ class FlatFilter : public FilterBase {  // NOLINT(bugprone-crtp-constructor-acce
   }
 
  protected:
+  // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): BitFilter, between it and the kinds, makes one, too
   explicit FlatFilter(Image image) noexcept : FilterBase(std::move(image)) {}
 };
 

@@ -205,6 +205,7 @@ Bloom tiny_bloom(std::uint64_t cells, std::uint32_t k, std::uint32_t field_bits)
   header.kind_params = {cells, k | std::uint64_t{field_bits} << 32};
   set_header(bytes, header);
   fix_header_checksum(bytes);
+  fix_trailer(bytes);
   return Bloom::from_bytes(bytes).value();
 }
 
