@@ -45,6 +45,14 @@ TEST(Spec, malformed_text_is_an_error_that_names_it) {
                            "k=7",
                            "colour=red",
                            "addressing=fields",
+                           "counting-bloom:growth=3",
+                           "scalable-bloom:growth=0",
+                           "scalable-bloom:growth=1.5",
+                           "scalable-bloom:tightening=1",
+                           "scalable-bloom:tightening=nan",
+                           "scalable-bloom:bound=none",
+                           "scalable-counting-bloom:first-id=18446744073709551615",
+                           "layered-url-bloom:layering=both",
                            "bloom:addressing=x",
                            "keys=5,,fpr=0.1",
                            "keys=18446744073709551616"}) {
@@ -90,10 +98,15 @@ TEST(Catalog, every_kind_is_created_described_and_planned) {
 }
 
 TEST(Catalog, a_spec_of_a_filter_makes_one_that_merges_with_it) {
-  for (const char* text : {"blocked-bloom:keys=3000", "bloom:keys=3000,k=5", "bloom:keys=3000,addressing=fields"}) {
+  for (const char* text : {"blocked-bloom:keys=3000", "bloom:keys=3000,k=5", "bloom:keys=3000,addressing=fields",
+                           "counting-bloom:keys=3000", "counting-bloom:keys=3000,k=5,layout=partitioned",
+                           "scalable-bloom:keys=30,growth=1,tightening=0.9,bound=first",
+                           "scalable-counting-bloom:keys=30,layout=partitioned,growth=4,first-id=17",
+                           "layered-url-bloom:keys=3000,layering=faithful"}) {
     auto first = create_filter(*parse_spec(text));
     auto second = create_like(*first);
     EXPECT_EQ(to_string(spec_of(*second)), to_string(spec_of(*first)));
+    EXPECT_EQ(to_string(*parse_spec(to_string(spec_of(*first)))), to_string(spec_of(*first)));
     EXPECT_TRUE(merge_filters(*first, *second).has_value()) << text;
   }
   auto blocked = create_filter(*parse_spec("keys=3000"));

@@ -1,0 +1,151 @@
+// Key bytes into any filter and out of it: each kind must answer as its own calls do, with keys turned into digests as
+// its shape says.
+
+#include "mankai/catalog/keys.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mankai/catalog/catalog.hpp"
+
+namespace mankai {
+namespace {
+
+using Views = std::vector<std::string_view>;
+
+AnyFilter made(Kind kind, std::uint64_t keys = 2000) {
+  return create_filter({.kind = kind, .keys = keys, .fpr = 1e-6, .seed = std::array<std::uint64_t, 2>{1, 0}}).value();
+}
+
+std::vector<bool> asked(const AnyFilter& filter, const Views& keys) {
+  const auto outcomes = std::make_unique<bool[]>(keys.size());
+  may_contain_keys(filter, keys, {outcomes.get(), keys.size()});
+  return std::vector<bool>(outcomes.get(), outcomes.get() + keys.size());
+}
+
+std::vector<bool> observed(AnyFilter& filter, const Views& keys) {
+  const auto outcomes = std::make_unique<bool[]>(keys.size());
+  observe_keys(filter, keys, {outcomes.get(), keys.size()});
+  return std::vector<bool>(outcomes.get(), outcomes.get() + keys.size());
+}
+
+class KeysTest : public testing::Test {
+ protected:
+  // More than one window of every kind, with each key twice.
+  KeysTest() {
+    for (int i = 0; i < 6000; ++i) {
+      storage_.push_back("example.org/" + std::to_string(i * 7919 % 3000));
+    }
+    storage_.emplace_back();
+    storage_.push_back(std::string("nul\0byte", 8));
+    keys_.assign(storage_.begin(), storage_.end());
+  }
+  [[nodiscard]] const Views& keys() const { return keys_; }
+
+ private:
+  std::vector<std::string> storage_;
+  Views keys_;
+};
+
+TEST_F(KeysTest, every_kind_finds_what_was_inserted_and_batches_agree_with_single_keys) {
+  for (const KindInfo& info : kinds()) {
+    AnyFilter batched = made(info.kind, 4000);
+    AnyFilter single = made(info.kind, 4000);
+    insert_keys(batched, keys());
+    for (const std::string_view key : keys()) {
+      insert_keys(single, {&key, 1});
+    }
+    EXPECT_EQ(asked(batched, keys()), std::vector<bool>(keys().size(), true)) << info.name;
+    EXPECT_EQ(keys_inserted(batched), keys_inserted(single)) << info.name;
+    EXPECT_EQ(asked(batched, {"example.org/3000", "stranger"}), std::vector<bool>(2, false)) << info.name;
+  }
+}
+
+TEST_F(KeysTest, every_kind_observes_a_keys_second_time) {
+  for (const KindInfo& info : kinds()) {
+    AnyFilter filter = made(info.kind, 4000);
+    std::vector<bool> expected;
+    std::map<std::string_view, int> times;
+    for (const std::string_view key : keys()) {
+      expected.push_back(times[key]++ > 0);
+    }
+    EXPECT_EQ(observed(filter, keys()), expected) << info.name;
+  }
+}
+
+TEST_F(KeysTest, counts_and_erasures_follow_a_multiset) {
+  for (const Kind kind : {Kind::counting_bloom, Kind::scalable_counting_bloom}) {
+    AnyFilter filter = made(kind, kind == Kind::counting_bloom ? 4000 : 500);
+    insert_keys(filter, keys());
+    std::vector<KeyCount> counts(keys().size());
+    ASSERT_TRUE(count_keys(filter, keys(), counts).has_value());
+    for (std::size_t i = 0; i < 6000; ++i) {
+      ASSERT_EQ(counts[i], (KeyCount{.value = 2})) << keys()[i];
+    }
+    std::vector<EraseResult> results(keys().size());
+    ASSERT_TRUE(erase_keys(filter, Views(keys().begin(), keys().begin() + 3000), std::span(results).first(3000)));
+    ASSERT_TRUE(count_keys(filter, keys(), counts).has_value());
+    // In slices a key's two insertions may be in two of them, and then it takes an id to say which one goes.
+    for (std::size_t i = 0; i < 3000; ++i) {
+      ASSERT_TRUE(results[i] == EraseResult::erased || kind == Kind::scalable_counting_bloom);
+      ASSERT_EQ(counts[i].value, results[i] == EraseResult::erased ? 1U : 2U);
+    }
+    EraseResult stranger{};
+    const std::string_view key = "stranger";
+    ASSERT_TRUE(erase_keys(filter, {&key, 1}, {&stranger, 1}).has_value());
+    EXPECT_EQ(stranger, EraseResult::absent);
+  }
+}
+
+TEST_F(KeysTest, ids_take_keys_out_of_their_own_slice) {
+  AnyFilter filter = made(Kind::scalable_counting_bloom, 100);
+  std::vector<std::uint64_t> ids;
+  for (std::size_t i = 0; i < keys().size(); ++i) {
+    ids.push_back(10 * i);
+  }
+  ASSERT_TRUE(insert_keys_with_ids(filter, keys(), ids).has_value());
+  std::vector<EraseResult> results(keys().size());
+  ASSERT_TRUE(erase_keys_with_ids(filter, keys(), ids, results).has_value());
+  EXPECT_EQ(results, std::vector<EraseResult>(keys().size(), EraseResult::erased));
+  EXPECT_EQ(keys_inserted(filter), 0U);
+  EXPECT_EQ(asked(filter, keys()), std::vector<bool>(keys().size(), false));
+}
+
+TEST_F(KeysTest, kinds_that_cannot_are_refused_by_name_and_unchanged) {
+  const Views one = {"a"};
+  const std::vector<std::uint64_t> ids = {1};
+  std::vector<EraseResult> results(1);
+  std::vector<KeyCount> counts(1);
+  for (const KindInfo& info : kinds()) {
+    AnyFilter filter = made(info.kind);
+    insert_keys(filter, one);
+    for (const auto& [can, outcome] :
+         {std::pair(info.can_count, count_keys(filter, one, counts)),
+          std::pair(info.key_shape == KeyShape::numbered, erase_keys_with_ids(filter, one, ids, results)),
+          std::pair(info.can_erase, erase_keys(filter, one, results)),
+          std::pair(info.key_shape == KeyShape::numbered, insert_keys_with_ids(filter, {}, {}))}) {
+      ASSERT_EQ(outcome.has_value(), can) << info.name;
+      if (!can) {
+        EXPECT_EQ(outcome.error().code, ErrorCode::invalid_argument);
+        EXPECT_NE(outcome.error().detail.find(info.name), std::string::npos) << outcome.error().detail;
+      }
+    }
+    EXPECT_EQ(asked(filter, one), std::vector<bool>(1, !info.can_erase)) << info.name;
+  }
+}
+
+TEST_F(KeysTest, spellings_of_a_url_are_one_key_and_what_is_no_url_is_a_key_too) {
+  AnyFilter filter = made(Kind::layered_url_bloom);
+  insert_keys(filter, Views{"HTTP://Example.org:80/a/../b", "mailto:me", ""});
+  EXPECT_EQ(asked(filter, {"example.org/b", "https://example.org/./b#x", "mailto:me", "", "example.org/a",
+                           "example.org", "mailto:you", "/"}),
+            (std::vector<bool>{true, true, true, true, false, false, false, false}));
+  EXPECT_EQ(keys_inserted(filter), 3U);
+}
+
+}  // namespace
+}  // namespace mankai
