@@ -68,8 +68,8 @@ class CheckedGrowing {
     add(digest, id);
   }
   void insert(Digest digest, std::uint64_t id) {
-    const auto before = filter_.to_bytes();
     const bool is_refused = id < filter_.first_id();
+    const auto before = is_refused ? filter_.to_bytes() : std::vector<std::byte>{};
     require(filter_.insert(digest, id).has_value() == !is_refused, "ids below the first are refused");
     if (is_refused) {
       require(filter_.to_bytes() == before, "a refused insert changes nothing");
@@ -124,7 +124,7 @@ class CheckedGrowing {
     if (expected == EraseResult::erased && !is_member) {
       return expected;
     }
-    const auto before = filter_.to_bytes();
+    const auto before = bytes_unless_erased(expected);
     const EraseResult result = filter_.erase(digest, id);
     const bool is_below = id < filter_.first_id();
     require(result == (is_below ? EraseResult::below_ids : expected), "an erase asks the slices that have the id");
@@ -138,7 +138,7 @@ class CheckedGrowing {
     if (expected == EraseResult::erased && !is_member) {
       return;
     }
-    const auto before = filter_.to_bytes();
+    const auto before = bytes_unless_erased(expected);
     const EraseResult result = filter_.erase(digest);
     require(result == expected, "an erase without id asks all slices");
     settle(result, before, is_member ? member->first : Member{});
@@ -215,6 +215,9 @@ class CheckedGrowing {
     }
     return holders == 0 ? EraseResult::absent : holders == 1 ? EraseResult::erased : EraseResult::ambiguous;
   }
+  [[nodiscard]] std::vector<std::byte> bytes_unless_erased(EraseResult expected) const {
+    return expected == EraseResult::erased ? std::vector<std::byte>{} : filter_.to_bytes();
+  }
   void settle(EraseResult result, const std::vector<std::byte>& before, const Member& member) {
     if (result != EraseResult::erased) {
       require(filter_.to_bytes() == before, "a refused erase changes nothing");
@@ -262,14 +265,15 @@ void run_numbered(CheckedGrowing<F>& checked, const GrowingOperation& operation,
 /// Runs the operations on a filter of this kind, checking each; throws where a promise is broken.
 template <class Kind>
 void run_growing_operations(const GrowingRequest& request, std::span<const GrowingOperation> operations) {
-  // Merges add up: beyond so many keys a sequence would only become slower.
-  constexpr std::uint64_t kKeysMax = 20000;
+  // Batches and merges add up: beyond so many keys a sequence would only become slower.
+  constexpr std::uint64_t kKeysMax = 1000;
   CheckedGrowing checked(make_growing<Kind>(request));
   CheckedGrowing other(make_growing<Kind>(request));  // what merges bring in
   const Hasher hash = checked.filter().hasher();
   for (const GrowingOperation& operation : operations) {
     const Digest digest = hash(std::uint64_t{operation.key});
-    const std::vector<Digest> batch = growing_batch(hash, operation);
+    const bool is_large = checked.filter().keys_inserted() > kKeysMax;
+    const std::vector<Digest> batch = is_large ? std::vector<Digest>{} : growing_batch(hash, operation);
     switch (operation.verb) {
       case GrowingVerb::insert: checked.insert(digest); break;
       case GrowingVerb::observe: checked.observe(digest); break;
@@ -279,7 +283,7 @@ void run_growing_operations(const GrowingRequest& request, std::span<const Growi
       case GrowingVerb::clear: checked.clear(); break;
       case GrowingVerb::round_trip: checked.round_trip(operation.key); break;
       case GrowingVerb::merge:
-        if (checked.filter().keys_inserted() < kKeysMax) {
+        if (!is_large) {
           other.insert(std::span(batch));
           checked.merge(other);
         }
