@@ -189,11 +189,6 @@ class GrowingFilter {
     SliceList<Slice> slices;
     Memory memory;
   };
-  explicit GrowingFilter(Parts parts) noexcept
-      : header_(std::move(parts.header)),
-        backing_(std::move(parts.backing)),
-        slices_(std::move(parts.slices)),
-        memory_(parts.memory) {}
 
   /// Asks the first `count` slices, at least one, the newest of them first. Shape: at most kSliceWindow.
   void ask_slices(std::size_t count, std::span<const Digest> digests, std::span<bool> any) const noexcept {
@@ -323,6 +318,14 @@ class GrowingFilter {
   }
 
  private:
+  // Only the kind that it is the base of may make one.
+  friend Derived;
+  explicit GrowingFilter(Parts parts) noexcept
+      : header_(std::move(parts.header)),
+        backing_(std::move(parts.backing)),
+        slices_(std::move(parts.slices)),
+        memory_(parts.memory) {}
+
   static Result<Parts> make_empty_parts(const ImageHeader& header, const Memory& memory) {
     auto region = Region::allocate(memory, sizeof(ImageHeader));
     if (!region) {
