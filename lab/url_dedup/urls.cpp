@@ -78,17 +78,20 @@ Urls Site::members(std::uint64_t first, std::uint64_t last) const {
 
 // Turns member `number` into a stranger; returns false where that member does not yield one.
 bool Site::stranger(QueryClass query, std::uint64_t known, std::uint64_t number, Url& url) const noexcept {
-  Random random(mix_integer(number, seed_ + static_cast<std::uint64_t>(query) + 1).value);
+  // Other strangers for other members, so that filters of different fill are asked independently.
+  constexpr unsigned kNumberBits = 28;
+  const std::uint64_t drawn = known << kNumberBits | number;
+  Random random(mix_integer(drawn, seed_ + static_cast<std::uint64_t>(query) + 1).value);
   url = this->url(number % known);
   const Url other = this->url(random.below(known));
   const bool repeats = url[1] == url[2];
   switch (query) {
     case QueryClass::all_new:
       for (std::size_t level = 0; level < kLevels; ++level) {
-        url[level] = word(kStrange, number * kLevels + level);
+        url[level] = word(kStrange, drawn * kLevels + level);
       }
       return true;
-    case QueryClass::new_last: url[3] = word(kStrange, number * kLevels + 3); return true;
+    case QueryClass::new_last: url[3] = word(kStrange, drawn * kLevels + 3); return true;
     case QueryClass::recombined: {
       const bool is_member = url[0] == other[0] && url[1] == other[1];
       url[2] = other[2];

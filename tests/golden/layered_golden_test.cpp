@@ -1,0 +1,142 @@
+// The layered filter's bytes pinned forever; when regenerating is legitimate stands in golden_test.cpp.
+//
+// To write the files: layered_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in tests/golden.
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/hash/path_mix.hpp"
+#include "tests/support/paths.hpp"
+
+namespace mankai::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+struct Golden {
+  const char* name;  // of the file, without .mk
+  UrlLayering layering;
+  double fpr;
+  HashSpec hash;
+  const char* params;       // bytes 64 to 119 of the header in hex: shape, mode, slices and their order
+  std::uint64_t xxh3;       // of the whole image
+  std::uint64_t strangers;  // XXH3 of the answers to 20000 paths that were never inserted, a byte each
+};
+
+// host-0/dir-0/page-0, …; one in five with a directory twice, one in seven without a page.
+Path path(const Hasher& hash, int number) {
+  const auto segment = [&hash](std::string_view what, int which) {
+    return hash(std::string(what) + std::to_string(which));
+  };
+  Path path = {segment("host-", number % 9), segment("dir-", number % 13)};
+  if (number % 5 == 0) {
+    path.push_back(path.back());
+  }
+  if (number % 7 != 0) {
+    path.push_back(segment("page-", number));
+  }
+  return path;
+}
+
+constexpr int kKeys = 100;
+
+Bytes made(const Golden& golden) {
+  auto filter =
+      LayeredUrlBloom::create({.keys = kKeys, .fpr = golden.fpr, .layering = golden.layering, .hash = golden.hash})
+          .value();
+  for (int i = 0; i < kKeys; ++i) {
+    filter.insert(path(filter.hasher(), i));
+  }
+  return filter.to_bytes();
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
+    text += kDigits[std::to_integer<unsigned>(byte) & 15];
+  }
+  return text;
+}
+
+std::string params_of(const Bytes& bytes) { return hex(std::span(bytes).subspan(64, 56)); }
+
+// Strangers that resemble members: their hosts, directories and repeats with other pages, and prefixes.
+std::uint64_t answers_to_strangers(const LayeredUrlBloom& filter) {
+  std::string answers;
+  for (int i = 0; i < 20000; ++i) {
+    answers += filter.may_contain(path(filter.hasher(), kKeys + i)) ? '\1' : '\0';
+  }
+  return XXH3_64bits(answers.data(), answers.size());
+}
+
+const std::array<Golden, 3> kGolden = {{
+    {"layered_url_bloom", UrlLayering::repaired, 0.05, kXxh3,
+     "00040000000000000400000000000000000000000000000000000000000000000500000000000000133f1494ae0ee6af0000000000000000",
+     0xdfd7d46e187a4359U, 0x2e76fc955b2c9d2U},
+    {"layered_url_bloom_siphash", UrlLayering::repaired, 0.01, kSiphash,
+     "000400000000000007000000000000000000000000000000000000000000000005000000000000008ce981b8c37f7e080000000000000000",
+     0x54cb7955e7efa810U, 0x91e7f829b55d4070U},
+    {"layered_url_bloom_faithful", UrlLayering::faithful, 0.05, kXxh3,
+     "00040000000000000400000001000000000000000000000000000000000000000500000000000000133f1494ae0ee6af0000000000000000",
+     0xae3744139f27f8c1U, 0xc5c5547056a4337dU},
+}};
+
+TEST(LayeredGolden, todays_code_writes_the_pinned_bytes) {
+  for (const Golden& golden : kGolden) {
+    const Bytes bytes = made(golden);
+    EXPECT_EQ(params_of(bytes), golden.params) << golden.name;
+    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+  }
+}
+
+TEST(LayeredGolden, todays_code_reads_the_files_of_every_version) {
+  for (const Golden& golden : kGolden) {
+    std::ifstream file(std::filesystem::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk"), std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto raw = std::as_bytes(std::span(text));
+    EXPECT_EQ(XXH3_64bits(raw.data(), raw.size()), golden.xxh3) << golden.name;
+    const auto filter = LayeredUrlBloom::from_bytes(raw);
+    ASSERT_TRUE(filter.has_value()) << golden.name << ": " << filter.error().detail;
+    EXPECT_EQ(filter->layering(), golden.layering);
+    EXPECT_EQ(filter->levels(), 4U);
+    for (int i = 0; i < kKeys; ++i) {
+      EXPECT_TRUE(filter->may_contain(path(filter->hasher(), i))) << golden.name << ": " << i;
+    }
+    EXPECT_EQ(answers_to_strangers(*filter), golden.strangers) << golden.name;
+  }
+}
+
+// The digests that stored filters of paths were made with.
+TEST(LayeredGolden, the_mixes_of_paths_are_pinned) {
+  EXPECT_EQ(chain(Digest{}, Digest{1}, 0).value, 0x3d946da898f8c87fU);
+  EXPECT_EQ(chain(Digest{0x243f6a8885a308d3U}, Digest{0x13198a2e03707344U}, 7).value, 0x3bdd0dd7c8f1f25dU);
+  EXPECT_EQ(at_level(Digest{1}, 0).value, 0xd48cc460f548a5d9U);
+  EXPECT_EQ(at_level(Digest{0x13198a2e03707344U}, 63).value, 0x7fdf0c8619593ce8U);
+}
+
+TEST(LayeredGolden, DISABLED_write) {
+  for (const Golden& golden : kGolden) {
+    const Bytes bytes = made(golden);
+    std::ofstream(std::string(golden.name) + ".mk", std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    std::cout << golden.name << "\n\"" << params_of(bytes) << "\"\n0x" << std::hex
+              << XXH3_64bits(bytes.data(), bytes.size()) << "U, 0x"
+              << answers_to_strangers(LayeredUrlBloom::from_bytes(bytes).value()) << "U\n"
+              << std::dec;
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test
