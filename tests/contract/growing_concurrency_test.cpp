@@ -50,32 +50,40 @@ std::size_t count_oddities(const F& filter) {
   return odd;
 }
 
+// How many keys are in, for readers to ask for, and what they found wrong.
+struct Shared {
+  std::atomic<std::size_t> published = 0;
+  std::atomic<std::size_t> missed = 0;
+  std::atomic<std::size_t> odd = 0;
+};
+
+template <class F>
+void read_until_all_is_in(const F& filter, std::span<const Digest> digests, std::size_t reader, Shared& shared) {
+  Random random(reader);
+  for (std::size_t ready = 0; ready < digests.size();) {
+    ready = shared.published.load(std::memory_order_acquire);
+    shared.missed += count_missed(filter, digests.first(ready), random);
+    shared.odd += count_oddities(filter);
+  }
+}
+
 // Goal: no reader misses a key that was in before it asked.
 // Method: the writer publishes how many keys it has inserted; readers ask for keys below that number.
 template <class F, class Write>
 void read_beside_a_writer(F& filter, std::span<const Digest> digests, const Write& write) {
-  std::atomic<std::size_t> published = 0;
-  std::atomic<std::size_t> missed = 0;
-  std::atomic<std::size_t> odd = 0;
+  Shared shared;
   {
     std::vector<std::jthread> threads;
     for (std::size_t reader = 0; reader < kReaders; ++reader) {
-      threads.emplace_back([&, reader] {
-        Random random(reader);
-        for (std::size_t ready = 0; ready < digests.size();) {
-          ready = published.load(std::memory_order_acquire);
-          missed += count_missed(filter, digests.first(ready), random);
-          odd += count_oddities(filter);
-        }
-      });
+      threads.emplace_back([&, reader] { read_until_all_is_in(filter, digests, reader, shared); });
     }
     for (std::size_t done = 0; done < digests.size();) {
       done += write(filter, digests.subspan(done));
-      published.store(done, std::memory_order_release);
+      shared.published.store(done, std::memory_order_release);
     }
   }
-  EXPECT_EQ(missed.load(), 0U);
-  EXPECT_EQ(odd.load(), 0U);
+  EXPECT_EQ(shared.missed.load(), 0U);
+  EXPECT_EQ(shared.odd.load(), 0U);
   EXPECT_GT(filter.slice_count(), 4U);
 }
 
