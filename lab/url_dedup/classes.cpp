@@ -60,7 +60,11 @@ Result<Field> make_field(const Context& context) {
 }
 
 // Places in the order of for_each_filter.
-enum Place : std::size_t { kBloom, kFaithful, kRepaired, kSqueezed, kEqual, kEqualFew, kSegments };
+constexpr std::size_t kBloom = 0;
+constexpr std::size_t kFaithful = 1;
+constexpr std::size_t kRepaired = 2;
+constexpr std::size_t kEqual = 4;
+constexpr std::size_t kSegments = 6;
 
 template <class FieldLike, class Visit>
 void for_each_filter(FieldLike& field, const Visit& visit) {

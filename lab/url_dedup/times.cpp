@@ -18,7 +18,6 @@
 namespace mankai::lab::dedup {
 namespace {
 
-constexpr const char* kPlace = "Experiment and Results, figures 4 and 5";
 /// A fast page; most take several times as long. The source names no figure.
 constexpr double kFetchNs = 50e6;
 /// What O(n) structures are timed with.

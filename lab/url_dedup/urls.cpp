@@ -16,7 +16,10 @@ constexpr std::uint64_t kRepeatsEvery = 10;
 constexpr std::uint64_t kMostRounds = 16;
 
 // Vocabularies that share no word.
-enum Vocabulary : std::uint64_t { kHost, kDirectory, kPage, kStrange };
+constexpr std::uint64_t kHost = 0;
+constexpr std::uint64_t kDirectory = 1;
+constexpr std::uint64_t kPage = 2;
+constexpr std::uint64_t kStrange = 3;
 
 }  // namespace
 
@@ -59,7 +62,8 @@ Digest Site::word(std::uint64_t vocabulary, std::uint64_t number) const noexcept
 
 Site::Url Site::url(std::uint64_t number) const noexcept {
   Random random(mix_integer(number, ~seed_).value);
-  const auto hosts = static_cast<double>(urls_ / kUrlsPerHost + 1);
+  const std::uint64_t whole_hosts = urls_ / kUrlsPerHost + 1;
+  const auto hosts = static_cast<double>(whole_hosts);
   const auto host = static_cast<std::uint64_t>(std::exp(random.uniform() * std::log(hosts + 1)));  // Zipf, exponent 1
   const Digest first = word(kDirectory, random.below(kDirectories));
   const Digest other = word(kDirectory, random.below(kDirectories));

@@ -18,7 +18,7 @@
 ///     segments' j-th cells. m is a power of two: else the XOR of two positions may lie beyond the last one, and
 ///     folding it back, as the source's own program does, favours the low positions.
 ///
-/// Source:  [Cen2010], retold by [Saha2021] with the program that its figures come from.
+/// Source:  [Cen2010]; a report of Saha, Navale and Navandar retells it, with the program that its figures come from.
 /// Formula: printed: f = (1 - e^(-kn/m))^(kL), the product of L rates. It holds for URLs whose segments are all
 ///          strangers, if each level has n distinct ones; level 0, which has the hosts, never does. In truth a URL is
 ///          answered yes with the product of f_i = fill_i^k over those of its segments that are strangers at their
@@ -34,8 +34,8 @@
 ///          makes the answer about a/y/x a certain yes, and a/x/x that about a/y/y; and a/x/x that about "a" alone,
 ///          which has the same cells in the last array. f_x does not hold for them; repaired, it holds for all URLs.
 /// Cannot:  forget one URL. A flat filter of the whole URL's digest (`url::prefix_digests`) with as many bits in all is
-///          better on every class but the first: at 31 bits a URL 1e-5 instead of 5 %. What the levels give is an early
-///          no for unknown hosts, and an answer about each segment.
+///          better on every class but the first: at 31 bits a URL below 1e-6 instead of 5 %. What the levels give is an
+///          early no for unknown hosts, and an answer about each segment.
 
 #include <cstdint>
 #include <span>
