@@ -2,6 +2,6 @@
 
 namespace mankai::lab {
 
-std::vector<Source> all_sources() { return {basket_gate(), url_dedup()}; }
+std::vector<Source> all_sources() { return {basket_gate(), url_dedup(), dablooms()}; }
 
 }  // namespace mankai::lab

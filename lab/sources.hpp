@@ -9,6 +9,7 @@ namespace mankai::lab {
 // One folder each.
 [[nodiscard]] Source basket_gate();
 [[nodiscard]] Source url_dedup();
+[[nodiscard]] Source dablooms();
 
 /// Every source, in the order of the report.
 [[nodiscard]] std::vector<Source> all_sources();

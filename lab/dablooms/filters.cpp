@@ -1,0 +1,86 @@
+#include "lab/dablooms/filters.hpp"
+
+#include <cmath>
+
+namespace mankai::lab::spam {
+
+Result<Ours> make_ours(const Shape& shape, const Context& context) {
+  auto filter = ScalableCountingBloom::create({.keys = shape.keys,
+                                               .fpr = shape.fpr,
+                                               .growth = shape.growth,
+                                               .layout = shape.layout,
+                                               .hash = {.seed = {context.seed, 0}}});
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return Ours(std::move(*filter), context.fault);
+}
+
+Theirs make_theirs(const Shape& shape, const Context& context) {
+  return {Original({.keys = shape.keys, .fpr = shape.fpr}), context.fault};
+}
+
+Result<UnderTest<CountingBloom>> make_counting(std::uint64_t keys, double fpr, const Context& context) {
+  auto filter = CountingBloom::create(
+      {.keys = keys, .fpr = fpr, .layout = CountingLayout::partitioned, .hash = {.seed = {context.seed, 0}}});
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return UnderTest<CountingBloom>(std::move(*filter), context.fault);
+}
+
+Estimate formula_rate(const Part& part) noexcept {
+  const double fill = -std::expm1(part.keys * std::log1p(-1 / part.size));
+  const double rate = std::pow(fill, part.k);
+  // The occupancy problem's deviation of each partition's fill; the partitions are independent.
+  const double x = part.keys / part.size;
+  const double deviation = std::sqrt((std::exp(-x) - (1 + x) * std::exp(-2 * x)) / part.size);
+  return {.value = rate, .error = fill > 0 ? rate * std::sqrt(part.k) * deviation / fill : 0};
+}
+
+Estimate any_of(std::span<const Estimate> rates) noexcept {
+  double all_no = 0;
+  double squares = 0;
+  for (const Estimate& rate : rates) {
+    all_no += std::log1p(-rate.value);
+    squares += rate.error * rate.error;
+  }
+  return {.value = -std::expm1(all_no), .error = std::exp(all_no) * std::sqrt(squares)};
+}
+
+std::vector<Part> parts_of(const ScalableCountingBloom& filter) {
+  MANKAI_ASSERT(filter.layout() == CountingLayout::partitioned);
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+    const CountingBloom& slice = filter.slice(i);
+    parts.push_back({.keys = static_cast<double>(slice.capacity_keys()),
+                     .size = static_cast<double>(slice.params().size),
+                     .k = static_cast<double>(slice.params().k)});
+  }
+  return parts;
+}
+
+Estimate formula_rate(std::span<const Part> parts) {
+  std::vector<Estimate> rates;
+  for (const Part& part : parts) {
+    rates.push_back(formula_rate(part));
+  }
+  return any_of(rates);
+}
+
+Estimate widened(const Estimate& estimate, double error) noexcept {
+  return {.value = estimate.value, .error = std::hypot(estimate.error, error)};
+}
+
+double poisson_tail(double mean, unsigned least) noexcept {
+  // Summed upwards from `least`, as 1 - P(fewer) would lose what is small.
+  double term = std::exp(least * std::log(mean) - mean - std::lgamma(least + 1.0));
+  double sum = 0;
+  for (unsigned count = least; term > sum * 1e-17; ++count) {
+    sum += term;
+    term *= mean / (count + 1);
+  }
+  return sum;
+}
+
+}  // namespace mankai::lab::spam

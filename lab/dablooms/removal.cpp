@@ -1,0 +1,268 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "lab/dablooms/filters.hpp"
+#include "lab/dablooms/parts.hpp"
+
+namespace mankai::lab::spam {
+namespace {
+
+constexpr const char* kTwo = "Problems with Mixing, paragraph 1";
+constexpr const char* kCorrect = "Problems with Mixing, paragraph 2";
+constexpr const char* kReliable = "Title and Problems with Mixing, paragraph 2";
+constexpr const char* kCode = "Code, against the title";
+constexpr std::uint64_t kSlices = 8;
+
+// Counting filters side by side without ids: a key goes out of the first one that seems to have it, newest first.
+class Guessing {
+ public:
+  // Errors: out_of_space.
+  static Result<Guessing> create(std::uint64_t keys, double fpr, const Context& context) {
+    Guessing made;
+    for (std::uint64_t i = 0; i < kSlices; ++i) {
+      auto filter = make_counting(keys, fpr, context);
+      if (!filter) {
+        return std::unexpected(filter.error());
+      }
+      made.filters_.push_back(std::move(*filter));
+    }
+    return made;
+  }
+
+  [[nodiscard]] auto& operator[](std::size_t index) noexcept { return filters_[index]; }
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept {
+    return std::ranges::any_of(filters_, [digest](const auto& filter) { return filter.may_contain(digest); });
+  }
+  // Returns which filter it took the key out of.
+  std::size_t erase(Digest digest) noexcept {
+    for (std::size_t i = filters_.size(); i-- > 0;) {
+      if (filters_[i].may_contain(digest)) {
+        static_cast<void>(filters_[i].filter().erase(digest));
+        return i;
+      }
+    }
+    return filters_.size();
+  }
+
+ private:
+  std::vector<UnderTest<CountingBloom>> filters_;
+};
+
+// The chance that any of so many others says yes.
+double any_other(double rate, std::size_t others) {
+  return -std::expm1(static_cast<double>(others) * std::log1p(-rate));
+}
+
+Result<void> measure_guessing(const Context& context, Findings& findings) {
+  constexpr double kRate = 0.01;
+  const std::uint64_t keys = context.trials(10'000, 100'000);
+  auto filters = Guessing::create(keys, kRate, context);
+  if (!filters) {
+    return std::unexpected(filters.error());
+  }
+  const Keys numbers(context.seed);
+  for (std::size_t i = 0; i < kSlices; ++i) {
+    insert_members((*filters)[i], numbers, i * keys, (i + 1) * keys);
+  }
+  std::uint64_t in_two = 0;
+  for (std::uint64_t number = 0; number < kSlices * keys; ++number) {
+    std::uint64_t holders = 0;
+    for (std::size_t i = 0; i < kSlices; ++i) {
+      holders += static_cast<std::uint64_t>((*filters)[i].may_contain(numbers.member(number)));
+    }
+    in_two += static_cast<std::uint64_t>(holders >= 2);
+  }
+  const Estimate formula = formula_rate(Part{.keys = static_cast<double>(keys),
+                                             .size = static_cast<double>((*filters)[0].filter().params().size),
+                                             .k = static_cast<double>((*filters)[0].filter().params().k)});
+  findings.judged({.id = "in-two-filters",
+                   .place = kTwo,
+                   .claim = "A key may appear to be in two or more filters: 8 full ones at 1 % each.",
+                   .formula = "1 - (1 - P)^7, P by the formula",
+                   .expected = {.value = any_other(formula.value, kSlices - 1)},
+                   .measured = widened(share(in_two, kSlices * keys), std::sqrt(kSlices - 1.0) * formula.error)});
+  // Every second key, oldest first, so that the newer filters are still full when an old key is taken out.
+  std::uint64_t wrong = 0;
+  double expected_wrong = 0;
+  for (std::size_t i = 0; i < kSlices; ++i) {
+    for (std::uint64_t number = i * keys; number < (i + 1) * keys; number += 2) {
+      const std::size_t holder = filters->erase(numbers.member(number));
+      wrong += static_cast<std::uint64_t>(holder > i && holder < kSlices);
+    }
+    expected_wrong += any_other(formula.value, kSlices - 1 - i) / kSlices;
+  }
+  const std::uint64_t erased = kSlices * keys / 2;
+  findings.judged({.id = "wrong-filter",
+                   .place = kTwo,
+                   .claim = "Without ids a key may be removed from a filter that did not contain it.",
+                   .formula = "mean of 1 - (1 - P)^j over j = 0 to 7 newer filters",
+                   // The wrong ones thin out the newer filters a little before their turn comes.
+                   .expected = {.value = expected_wrong, .tolerance = expected_wrong * expected_wrong},
+                   .measured = widened(share(wrong, erased), std::sqrt(kSlices - 1.0) / 2 * formula.error)});
+  const std::uint64_t lost = count_missed(*filters, numbers, {.first = 1, .end = kSlices * keys, .step = 2});
+  findings.judged(
+      {.id = "wrong-filter-loses-members",
+       .place = kTwo,
+       .claim = "That would introduce the possibility of false negatives.",
+       .formula = "a counter of 1 that somebody else shares goes to 0, so at least one member is lost",
+       .unit = "members",
+       .expected = {.value = 1, .relation = Relation::at_least},
+       .measured = {.value = static_cast<double>(lost)},
+       .reason = fmt::format("Of {} that remain, after {} removals from the wrong filter.", erased, wrong)});
+  return {};
+}
+
+// The library's own test: all keys in, every fifth out, then all are asked for.
+template <class F>
+void judge_own_test(const std::string& whose, F& filter, std::uint64_t words, const Context& context,
+                    Findings& findings) {
+  constexpr std::uint64_t kStep = 5;
+  constexpr double kRate = 0.05;
+  const Keys numbers(context.seed);
+  insert_members(filter, numbers, 0, words);
+  const std::uint64_t refused = erase_members(filter, numbers, {.end = words, .step = kStep});
+  std::uint64_t lost = 0;
+  for (std::uint64_t first = 1; first < kStep; ++first) {
+    lost += count_missed(filter, numbers, {.first = first, .end = words, .step = kStep});
+  }
+  const Range removed{.end = words, .step = kStep};
+  const std::uint64_t still = removed.count() - count_missed(filter, numbers, removed);
+  findings.judged({.id = "by-id-loses-none-" + whose,
+                   .place = kCorrect,
+                   .claim = fmt::format("Removed from the correct filter by id, a key takes nobody else with it ({}).",
+                                        whose == "ours" ? "ours" : "model of the original"),
+                   .formula = "every fifth of the keys removed, remaining members that are denied = 0",
+                   .unit = "members",
+                   .expected = {.value = 0},
+                   .measured = {.value = static_cast<double>(lost)},
+                   .reason = fmt::format("{} distinct keys in {} filters.", words, filter.filter().slice_count())});
+  findings.judged({.id = "by-id-finds-its-filter-" + whose,
+                   .place = "Enter dablooms, paragraphs 1 and 3",
+                   .claim = "A comparison of the id against ranges picks the filter to remove from.",
+                   .formula = "removals that are refused = 0",
+                   .unit = "removals",
+                   .expected = {.value = 0},
+                   .measured = {.value = static_cast<double>(refused)}});
+  findings.judged({.id = "own-test-" + whose,
+                   .place = "Code, its own test",
+                   .claim = "Of the removed keys at most 5 % are still found.",
+                   .formula = "at most P0 = 0.05",
+                   .expected = {.value = kRate, .relation = Relation::at_most},
+                   .measured = share(still, removed.count()),
+                   .reason = "The original library: 0.0166 with 500 000 words."});
+}
+
+// Removing keys that were never added, in a filter of the size that the original was tried with.
+constexpr std::uint64_t kCapacity = 1000;
+constexpr std::uint64_t kMembers = 900;
+constexpr std::uint64_t kStrangers = 300;
+constexpr double kTried = 0.05;
+
+// A member is lost when any of its counters was counted down as often as it had been counted up: it and the others,
+// Poisson with a = members / size, against strangers, Poisson with b = strangers / size.
+double lost_to_strangers(const Original::Slice& slice) {
+  constexpr unsigned kMost = 40;
+  const double a = static_cast<double>(kMembers) / static_cast<double>(slice.size);
+  const double b = static_cast<double>(kStrangers) / static_cast<double>(slice.size);
+  double counter = 0;
+  double others = std::exp(-a);
+  for (unsigned count = 0; count < kMost; ++count) {
+    counter += others * poisson_tail(b, count + 1);
+    others *= a / (count + 1);
+  }
+  return 1 - std::pow(1 - counter, slice.k);
+}
+
+// What removing strangers does to the members, over several filters, each with keys of its own.
+struct Harm {
+  std::vector<double> lost;  // shares
+  std::uint64_t taken = 0;   // strangers that were not refused
+  std::uint64_t trials = 0;
+};
+
+template <class F>
+void remove_strangers(F& filter, const Keys& numbers, Harm& harm) {
+  insert_members(filter, numbers, 0, kMembers);
+  for (std::uint64_t i = 0; i < kStrangers; ++i) {
+    harm.taken += static_cast<std::uint64_t>(filter.erase(numbers.stranger(i), i) == EraseResult::erased);
+  }
+  harm.trials += kStrangers;
+  harm.lost.push_back(static_cast<double>(count_missed(filter, numbers, {.end = kMembers})) / kMembers);
+}
+
+void judge_strangers(const Harm& ours, double rate, const Harm& theirs, double lost, Findings& findings) {
+  const Estimate measured = mean(theirs.lost);
+  findings.judged({.id = "strangers-harm-none-original",
+                   .place = kReliable,
+                   .claim = "Removal is reliable: 300 removals of keys that were never added leave 900 members alone "
+                            "(model of the original).",
+                   .formula = "members that are denied = 0",
+                   .expected = {.value = 0},
+                   .measured = measured,
+                   .recorded = Verdict::refuted,
+                   .basis = "The code does not look whether the key is in, so each such removal counts down k counters "
+                            "that belong to others.",
+                   .reason = "The original library lost 476 of 900."});
+  findings.judged({.id = "strangers-harm-original",
+                   .place = kCode,
+                   .claim = "How many of 900 members 300 removals of strangers lose (model of the original).",
+                   .formula = "1 - (1 - P[Poisson(300/size) > Poisson(900/size)])^6",
+                   .expected = {.value = lost, .tolerance = 0.01},  // counters of one key are not quite independent
+                   .measured = measured,
+                   .reason = "The original's 476 of 900 are 0.53."});
+  findings.judged({.id = "strangers-refused-ours",
+                   .place = kReliable,
+                   .claim = "Ours looks first: strangers are taken out at the false positive rate only.",
+                   .formula = "at most the rate of 900 keys in a filter for 1000 at 2.5 %",
+                   .expected = {.value = rate, .relation = Relation::at_most},
+                   .measured = share(ours.taken, ours.trials),
+                   .reason = fmt::format("It loses {:.2g} of the members, where the original's way loses {:.2g}.",
+                                         mean(ours.lost).value, measured.value)});
+}
+
+Result<void> measure_strangers(const Context& context, Findings& findings) {
+  const Shape shape{.keys = kCapacity, .fpr = kTried};
+  Harm harm;
+  Harm harm_of_theirs;
+  double rate = 0;
+  double lost = 0;
+  for (std::uint64_t trial = 0; trial < context.trials(100, 2000); ++trial) {
+    const Keys numbers(context.seed + trial);
+    auto ours = make_ours(shape, context);
+    if (!ours) {
+      return std::unexpected(ours.error());
+    }
+    remove_strangers(*ours, numbers, harm);
+    auto theirs = make_theirs(shape, context);
+    remove_strangers(theirs, numbers, harm_of_theirs);
+    auto parts = parts_of(ours->filter());
+    parts.front().keys = kMembers;
+    rate = formula_rate(parts).value;
+    lost = lost_to_strangers(theirs.filter().slice(0));
+  }
+  judge_strangers(harm, rate, harm_of_theirs, lost, findings);
+  return {};
+}
+
+}  // namespace
+
+Result<void> measure_removal(const Context& context, Findings& findings) {
+  if (auto done = measure_guessing(context, findings); !done) {
+    return done;
+  }
+  const std::uint64_t words = context.trials(50'000, 500'000);
+  const Shape shape{.keys = words / 5, .fpr = 0.05};
+  auto ours = make_ours(shape, context);
+  if (!ours) {
+    return std::unexpected(ours.error());
+  }
+  judge_own_test("ours", *ours, words, context, findings);
+  auto theirs = make_theirs(shape, context);
+  judge_own_test("original", theirs, words, context, findings);
+  return measure_strangers(context, findings);
+}
+
+}  // namespace mankai::lab::spam
