@@ -34,7 +34,7 @@
 ///          makes the answer about a/y/x a certain yes, and a/x/x that about a/y/y; and a/x/x that about "a" alone,
 ///          which has the same cells in the last array. f_x does not hold for them; repaired, it holds for all URLs.
 /// Cannot:  forget one URL. A flat filter of the whole URL's digest (`url::prefix_digests`) with as many bits in all is
-///          better on every class but the first: at 31 bits a URL below 1e-6 instead of 5 %. What the levels give is an
+///          better on every class but the first: at 31 bits a URL 3e-7 instead of 5 %. What the levels give is an
 ///          early no for unknown hosts, and an answer about each segment.
 
 #include <cstdint>

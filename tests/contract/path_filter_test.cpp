@@ -53,6 +53,13 @@ TYPED_TEST(PathFilterContract, a_fresh_filter_contains_nothing) {
   EXPECT_EQ(filter.keys_estimate(), 0);
 }
 
+template <class F>
+void expect_all_found(const F& filter, const std::set<Path>& model) {
+  for (const Path& known : model) {
+    ASSERT_TRUE(filter.may_contain(known)) << "after " << model.size() << " paths";
+  }
+}
+
 // Paths of few words, so that many come again and share what they consist of, up to three times the capacity; after
 // each thousand, every path of the exact set is asked for.
 TYPED_TEST(PathFilterContract, an_inserted_path_is_found_far_beyond_the_capacity) {
@@ -66,9 +73,7 @@ TYPED_TEST(PathFilterContract, an_inserted_path_is_found_far_beyond_the_capacity
       model.insert(path);
       ASSERT_TRUE(filter.may_contain(path));
       if (i % 1000 == 0) {
-        for (const Path& known : model) {
-          ASSERT_TRUE(filter.may_contain(known)) << "after " << model.size() << " paths";
-        }
+        expect_all_found(filter, model);
       }
     }
     EXPECT_GT(model.size(), 3000U);
