@@ -77,7 +77,7 @@ Result<std::vector<Measured>> measure_mode(const Mode& mode, std::uint64_t keys,
   for (const std::size_t slices : kSlices) {
     insert_members(*filter, numbers, inserted, keys * slices);
     inserted = keys * slices;
-    const Estimate rate = strangers_let_through(*filter, numbers, context.trials(100'000, 4'000'000));
+    const Estimate rate = strangers_let_through(*filter, numbers, context.trials(100'000, 2'000'000));
     measured.push_back({.mode = mode,
                         .slices = slices,
                         .rate = widened(rate, formula_rate(parts_of(filter->filter())).error),

@@ -12,15 +12,16 @@ struct Part {
 };
 
 // In the order of the article.
-constexpr std::array<Part, 9> kParts = {{{"one filter", spam::measure_basics},
-                                         {"many filters together", spam::measure_compounding},
-                                         {"growth", spam::measure_growth},
-                                         {"removal", spam::measure_removal},
-                                         {"ids", spam::measure_ids},
-                                         {"old filters", spam::measure_old_filters},
-                                         {"four-bit counters", spam::measure_counters},
-                                         {"restart and damaged files", spam::measure_restart},
-                                         {"memory and the hash table", spam::measure_memory}}};
+constexpr std::array<Part, 10> kParts = {{{"domains and paths", spam::measure_roll_up},
+                                          {"one filter", spam::measure_basics},
+                                          {"many filters together", spam::measure_compounding},
+                                          {"growth", spam::measure_growth},
+                                          {"removal", spam::measure_removal},
+                                          {"ids", spam::measure_ids},
+                                          {"old filters", spam::measure_old_filters},
+                                          {"four-bit counters", spam::measure_counters},
+                                          {"restart and damaged files", spam::measure_restart},
+                                          {"memory and the hash table", spam::measure_memory}}};
 
 Result<void> run_parts(const Context& context, Findings& findings) {
   for (const Part& part : kParts) {

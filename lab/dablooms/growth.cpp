@@ -324,7 +324,7 @@ void add_figures(const std::vector<Row>& rows, std::uint64_t capacity, Findings&
 
 Result<void> measure_growth(const Context& context, Findings& findings) {
   const Plan plan{.capacity = context.trials(2000, 100'000),
-                  .trials = context.trials(200'000, 2'000'000),
+                  .trials = context.trials(200'000, 400'000),
                   .timed = context.trials(5000, 50'000),
                   .rounds = context.trials(3, 7),
                   .keys = Keys(context.seed)};

@@ -6,6 +6,8 @@
 
 namespace mankai::lab::spam {
 
+/// The introduction: a listed domain or path marks what is below it.
+[[nodiscard]] Result<void> measure_roll_up(const Context& context, Findings& findings);
 /// "Bloom Filter Basics" and "Counting Bloom Filters": one filter of bits, one of counters.
 [[nodiscard]] Result<void> measure_basics(const Context& context, Findings& findings);
 /// "Scalable Bloom Filters": rates that add up, and what the tightening ratio does about it.

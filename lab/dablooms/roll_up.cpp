@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "lab/dablooms/filters.hpp"
+#include "lab/dablooms/parts.hpp"
+#include "mankai/stream/url_generator.hpp"
+#include "mankai/url/ladders.hpp"
+
+namespace mankai::lab::spam {
+namespace {
+
+constexpr const char* kPlace = "Introduction, paragraph 2";
+constexpr double kRate = 0.01;
+constexpr std::uint64_t kHosts = 100'000;
+
+using Filter = UnderTest<CountingBloom>;
+
+// The keys of a URL: what may be listed to block it. A host with a path, "/" for all of the host.
+class Ladder {
+ public:
+  explicit Ladder(const Hasher& hasher) noexcept : hasher_(hasher) {}
+  // Errors: invalid_argument for what is no URL.
+  [[nodiscard]] Result<void> climb(const std::string& raw) {
+    if (auto canonical = url::canonicalize(raw, url_); !canonical) {
+      return canonical;
+    }
+    expressions_.clear();
+    url::append_expressions(url_, url::HostLadder::safe_browsing_v4, url::PathLadder::uncapped, expressions_);
+    return {};
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return expressions_.size(); }
+  [[nodiscard]] bool is_blocked(const Filter& filter) const {
+    return std::ranges::any_of(expressions_, [&](const url::Expression& expression) {
+      return filter.may_contain(hasher_(std::string(expression.host) + std::string(expression.path)));
+    });
+  }
+
+ private:
+  Hasher hasher_;
+  url::CanonicalUrl url_;
+  std::vector<url::Expression> expressions_;
+};
+
+struct Counts {
+  std::uint64_t children = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t others = 0;
+  std::uint64_t blocked = 0;
+  double formula = 0;  // a sum
+  double keys = 0;
+};
+
+// Every second host is listed; one URL a host, so that no two ask about the same key.
+Result<Counts> ask(const UrlGenerator& generator, const Filter& filter, std::uint64_t urls, double rate) {
+  Ladder ladder(filter.filter().hasher());
+  Counts counts;
+  std::unordered_set<std::uint64_t> hosts;
+  std::string url;
+  for (std::uint64_t number = 0; hosts.size() < urls; ++number) {
+    const std::uint64_t rank = generator.host_rank(number);
+    if (!hosts.insert(rank).second) {
+      continue;
+    }
+    url.clear();
+    generator.append_url(number, url);
+    if (auto climbed = ladder.climb(url); !climbed) {
+      return std::unexpected(climbed.error());
+    }
+    const bool is_blocked = ladder.is_blocked(filter);
+    if (rank % 2 == 0) {
+      ++counts.children;
+      counts.denied += static_cast<std::uint64_t>(!is_blocked);
+    } else {
+      ++counts.others;
+      counts.blocked += static_cast<std::uint64_t>(is_blocked);
+      counts.formula -= std::expm1(static_cast<double>(ladder.size()) * std::log1p(-rate));
+      counts.keys += static_cast<double>(ladder.size());
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+Result<void> measure_roll_up(const Context& context, Findings& findings) {
+  const auto generator = UrlGenerator::create({.hosts = kHosts, .zipf_exponent = 0, .seed = context.seed});
+  auto filter = make_counting(kHosts / 2, kRate, context);
+  if (!generator || !filter) {
+    return fail(ErrorCode::out_of_space, "no memory for a filter");
+  }
+  const Hasher hasher = filter->filter().hasher();
+  std::string host;
+  for (std::uint64_t rank = 0; rank < kHosts; rank += 2) {
+    host.clear();
+    generator->append_host(rank, host);
+    filter->insert(hasher(host + "/"));
+  }
+  const Estimate rate = formula_rate(Part{.keys = static_cast<double>(kHosts) / 2,
+                                          .size = static_cast<double>(filter->filter().params().size),
+                                          .k = static_cast<double>(filter->filter().params().k)});
+  const auto counts = ask(*generator, *filter, context.trials(10'000, 80'000), rate.value);
+  if (!counts) {
+    return std::unexpected(counts.error());
+  }
+  const auto others = static_cast<double>(counts->others);
+  const double keys = counts->keys / others;
+  findings.judged({.id = "roll-up-marks-children",
+                   .place = kPlace,
+                   .claim = "A listed domain, subdomain or top-level path marks all its children as spam.",
+                   .formula = "URLs of listed hosts that are not blocked, parent hosts and directories being asked = 0",
+                   .unit = "URLs",
+                   .expected = {.value = 0},
+                   .measured = {.value = static_cast<double>(counts->denied)},
+                   .reason = fmt::format("{} URLs of {} listed hosts.", counts->children, kHosts / 2)});
+  findings.judged({.id = "roll-up-multiplies-the-error",
+                   .place = kPlace,
+                   .claim =
+                       "Which the article does not say: a look-up asks about every parent, and the error grows with "
+                       "their number.",
+                   .formula = fmt::format("mean of 1 - (1 - p)^e over URLs, with {:.1f} keys a URL", keys),
+                   .expected = {.value = counts->formula / others},
+                   .measured = widened(share(counts->blocked, counts->others), keys * rate.error)});
+  return {};
+}
+
+}  // namespace mankai::lab::spam
