@@ -43,7 +43,8 @@ Estimate any_of(std::span<const Estimate> rates) noexcept {
   double squares = 0;
   for (const Estimate& rate : rates) {
     all_no += std::log1p(-rate.value);
-    squares += rate.error * rate.error;
+    const double share_of_error = rate.error / (1 - rate.value);
+    squares += share_of_error * share_of_error;
   }
   return {.value = -std::expm1(all_no), .error = std::exp(all_no) * std::sqrt(squares)};
 }
