@@ -13,6 +13,10 @@ Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
     return fail(ErrorCode::invalid_argument,
                 "the filters hash with different seeds; create the second one like the first");
   }
+  if (mine.canonical_version != theirs.canonical_version) {
+    return fail(ErrorCode::invalid_argument,
+                "one filter has canonical URLs as keys and the other has not; create the second one like the first");
+  }
   if (mine.cells_bytes != theirs.cells_bytes || mine.kind_params != theirs.kind_params) {
     return fail(ErrorCode::invalid_argument,
                 "the filters differ in size or shape (" + std::to_string(mine.cells_bytes) + " and " +

@@ -19,6 +19,11 @@ class FilterBase {
   [[nodiscard]] Hasher hasher() const noexcept { return Hasher(image_.hash()); }
   [[nodiscard]] HashSpec hash() const noexcept { return image_.hash(); }
 
+  /// By which version of the URL rules keys are made canonical before they are hashed; 0: they are taken as they are.
+  /// The filter only keeps it, for whoever hashes (catalog/keys.hpp). Set it before the first key.
+  [[nodiscard]] std::uint8_t canonical_version() const noexcept { return image_.header().canonical_version; }
+  void set_canonical_version(std::uint8_t version) noexcept { image_.header().canonical_version = version; }
+
   /// The keys it was sized for, and the false positive rate with so many.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return image_.header().capacity_keys; }
   [[nodiscard]] double fpr_target() const noexcept { return image_.fpr_target(); }

@@ -37,6 +37,7 @@ class FlatFilter : public FilterBase {
       return std::unexpected(made.error());
     }
     made->header().kind_params = image().header().kind_params;
+    made->header().canonical_version = canonical_version();
     return Derived::from_image(std::move(*made));
   }
 

@@ -93,6 +93,11 @@ class GrowingFilter {
     return {.kind = static_cast<HashKind>(header().hash_kind), .seed = header().seed};
   }
 
+  /// By which version of the URL rules keys are made canonical before they are hashed; 0: they are taken as they are.
+  /// The filter only keeps it, for whoever hashes (catalog/keys.hpp). Set it before the first key.
+  [[nodiscard]] std::uint8_t canonical_version() const noexcept { return header().canonical_version; }
+  void set_canonical_version(std::uint8_t version) noexcept { mutable_header().canonical_version = version; }
+
   [[nodiscard]] std::size_t slice_count() const noexcept { return slices_.size(); }
   [[nodiscard]] const Slice& slice(std::size_t index) const noexcept { return slices_[index]; }
   /// The keys that the first slice was sized for.
@@ -283,6 +288,10 @@ class GrowingFilter {
     if (hash() != other.hash()) {
       return fail(ErrorCode::invalid_argument,
                   "the filters hash with different seeds; create the second one like the first");
+    }
+    if (canonical_version() != other.canonical_version()) {
+      return fail(ErrorCode::invalid_argument,
+                  "one filter has canonical URLs as keys and the other has not; create the second one like the first");
     }
     if (header().kind_params != other.header().kind_params || header().capacity_keys != other.header().capacity_keys ||
         header().fpr_target_bits != other.header().fpr_target_bits) {

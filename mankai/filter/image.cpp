@@ -106,7 +106,7 @@ std::string versions(std::uint16_t found) {
 
 Result<void> check_fields(const ImageHeader& header) {
   // What this version does not know yet is a later library's, not damage: the checksum has been found right.
-  if (header.layout > static_cast<std::uint8_t>(ImageLayout::sliced) || header.flags != 0 || header.reserved != 0) {
+  if (header.layout > static_cast<std::uint8_t>(ImageLayout::sliced) || header.flags != 0) {
     return fail(ErrorCode::unsupported_version, "layout or flags at offset 13 of a later library: use a newer one");
   }
   if (header.hash_kind != static_cast<std::uint8_t>(HashKind::xxh3) &&
@@ -171,7 +171,7 @@ ImageHeader make_header(std::uint16_t kind, ImageLayout layout, const FilterSett
           .hash_kind = static_cast<std::uint8_t>(settings.hash.kind),
           .layout = static_cast<std::uint8_t>(layout),
           .flags = 0,
-          .reserved = 0,
+          .canonical_version = 0,
           .cells_bytes = settings.cells_bytes,
           .seed = {settings.hash.seed[0], settings.hash.kind == HashKind::xxh3 ? 0 : settings.hash.seed[1]},
           .capacity_keys = settings.capacity_keys,

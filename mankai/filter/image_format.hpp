@@ -35,8 +35,8 @@ struct ImageHeader {
   std::uint8_t hash_kind;                    //  12  HashKind
   std::uint8_t layout;                       //  13  ImageLayout
   std::uint8_t flags;                        //  14  zero: none is known yet
-  std::uint8_t reserved;                     //  15  zero
-  std::uint64_t cells_bytes;                 //  16  a multiple of 64; 0 for a sliced image without slices
+  std::uint8_t canonical_version;            //  15  by which URL rules keys were made canonical; 0: not at all
+  std::uint64_t cells_bytes;                 //  16  a multiple of 64; of a sliced image, that of its slices
   std::array<std::uint64_t, 2> seed;         //  24
   std::uint64_t capacity_keys;               //  40
   std::uint64_t fpr_target_bits;             //  48  an IEEE 754 double, as its bits
