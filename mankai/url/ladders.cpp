@@ -27,17 +27,20 @@ std::string_view last_labels(std::string_view host, std::size_t labels) noexcept
   return host.substr(dot + 1);
 }
 
+// Returns the longest suffix of at most so many labels that is not the host itself.
+std::string_view longest_suffix(std::string_view host, std::size_t labels) noexcept {
+  const std::string_view suffix = last_labels(host, labels);
+  return suffix.size() == host.size() ? parent(suffix) : suffix;
+}
+
 void append_uncapped(std::string_view host, std::vector<std::string_view>& hosts) {
-  for (host = parent(host); !host.empty(); host = parent(host)) {
-    hosts.push_back(host);
+  for (std::string_view suffix = longest_suffix(host, kMaxNameLabels); !suffix.empty(); suffix = parent(suffix)) {
+    hosts.push_back(suffix);
   }
 }
 
 void append_v4(std::string_view host, std::vector<std::string_view>& hosts) {
-  std::string_view suffix = last_labels(host, kMaxSafeBrowsingHosts);
-  if (suffix.size() == host.size()) {
-    suffix = parent(suffix);
-  }
+  std::string_view suffix = longest_suffix(host, kMaxSafeBrowsingHosts);
   for (std::size_t i = 0; i < kMaxSuffixes && suffix.find('.') != std::string_view::npos; ++i) {
     hosts.push_back(suffix);
     suffix = parent(suffix);

@@ -15,7 +15,7 @@ enum class HostLadder : std::uint8_t {
   exact,             ///< the host itself
   safe_browsing_v4,  ///< and up to 4 suffixes, from the last 5 labels, never the last label alone
   safe_browsing_v5,  ///< and up to 4 suffixes, from the registrable domain upwards
-  uncapped,          ///< and every suffix; public suffixes and top levels can be listed too
+  uncapped,          ///< and every suffix of up to 127 labels; public suffixes and top levels can be listed too
 };
 
 /// Which parents of a path a list may name.
@@ -35,6 +35,10 @@ struct Expression {
 /// The most expressions that the ladders of Safe Browsing have: 5 hosts, 6 paths.
 inline constexpr std::size_t kMaxSafeBrowsingHosts = 5;
 inline constexpr std::size_t kMaxSafeBrowsingPaths = 6;
+
+/// The most labels that a name of the DNS can have: a byte each and its length, in 255 bytes. A host may have more, but
+/// no list can name its longer suffixes, and the uncapped ladder leaves them out.
+inline constexpr std::size_t kMaxNameLabels = 127;
 
 /// Appends the host and its parents: the exact host, then under v4 and uncapped the longest suffix first, under v5 the
 /// shortest first. None comes twice. The port is no part of any.
@@ -59,6 +63,9 @@ void append_paths(const CanonicalUrl& url, PathLadder ladder, std::vector<std::s
 ///
 /// Shape:   appended to expressions, views into url; keeps no memory of its own, so a loop that cares reuses vectors of
 ///          hosts and paths instead.
+/// Cost:    hosts times paths. Uncapped, that is at most 128 times the slashes of the URL; and the paths' bytes
+/// together,
+///          which a caller hashes, grow with its square. Bound the length of strangers' URLs, or use `prefix_digests`.
 /// Errors:  none; total.
 /// Threads: const on url and suffixes.
 void append_expressions(const CanonicalUrl& url, HostLadder hosts, PathLadder paths,

@@ -82,6 +82,36 @@ TEST(Ladders, a_list_of_ones_own_decides_what_is_registrable) {
   EXPECT_EQ(Texts(views.begin(), views.end()), (Texts{"a.b.example.com", "b.example.com"}));
 }
 
+// A megabyte of labels: a ladder that starts anew with each would take minutes.
+TEST(Ladders, hosts_of_more_labels_than_a_name_has_keep_their_shorter_suffixes) {
+  constexpr std::size_t kLabels = std::size_t{1} << 19U;
+  std::string url = "http://";
+  for (std::size_t i = 0; i < kLabels; ++i) {
+    url += "a.";
+  }
+  url += "example.co.uk/1/2";
+  for (const auto ladder : {HostLadder::exact, HostLadder::safe_browsing_v4, HostLadder::safe_browsing_v5}) {
+    EXPECT_LE(hosts(url, ladder).size(), kMaxSafeBrowsingHosts);
+  }
+  EXPECT_EQ(hosts(url, HostLadder::safe_browsing_v4)[1], "a.a.example.co.uk");
+  EXPECT_EQ(hosts(url, HostLadder::safe_browsing_v5)[1], "example.co.uk");
+  const Texts all = hosts(url, HostLadder::uncapped);
+  ASSERT_EQ(all.size(), 1 + kMaxNameLabels);
+  EXPECT_EQ(all[1].size(), 2 * (kMaxNameLabels - 3) + std::string_view("example.co.uk").size());
+  EXPECT_EQ(all.back(), "uk");
+  EXPECT_EQ(expressions(url, HostLadder::safe_browsing_v4, PathLadder::uncapped).size(), 5U * 3U);
+}
+
+TEST(Ladders, a_name_of_127_labels_has_all_its_suffixes) {
+  std::string url = "http://";
+  for (std::size_t i = 1; i < kMaxNameLabels; ++i) {
+    url += "a.";
+  }
+  EXPECT_EQ(hosts(url + "uk/", HostLadder::uncapped).size(), kMaxNameLabels);
+  EXPECT_EQ(hosts("http://a." + url.substr(7) + "uk/", HostLadder::uncapped).size(), kMaxNameLabels + 1);
+  EXPECT_EQ(hosts("http://a.a." + url.substr(7) + "uk/", HostLadder::uncapped).size(), kMaxNameLabels + 1);
+}
+
 TEST(Ladders, paths_of_each_policy) {
   EXPECT_EQ(paths("http://h/", PathLadder::safe_browsing), (Texts{"/"}));
   EXPECT_EQ(paths("http://h/?", PathLadder::safe_browsing), (Texts{"/"}));

@@ -166,8 +166,9 @@ bool is_delimiter(char byte) noexcept { return !is_plain(byte) || std::strchr("/
 // Returns the name in punycode, or an empty string where IDN refuses it or would change the URL's structure.
 // UTS 46, not transitional: "ß" stays itself, as in today's browsers.
 std::string to_punycode(std::string_view host) {
-  // Far above what a name of 253 bytes can be written as; keeps the cost of hostile names bounded.
-  constexpr std::size_t kLongestName = 4096;
+  // The 253 bytes of a name stand for fewer than so many, even where punycode takes one byte for four; keeps the cost
+  // of hostile names bounded.
+  constexpr std::size_t kLongestName = 1024;
   if (host.size() > kLongestName || host.find('\0') != std::string_view::npos) {
     return {};
   }
@@ -208,21 +209,17 @@ bool append_ascii_host(std::string_view host, std::string& text) {
 }  // namespace
 
 Authority split_authority(char* begin, char* end) noexcept {
-  char* const at = std::find(std::reverse_iterator(end), std::reverse_iterator(begin), '@').base();
-  begin = at;
+  begin = std::find(std::reverse_iterator(end), std::reverse_iterator(begin), '@').base();
   std::transform(begin, end, begin, lower);
-  Authority authority;
+  end = join_labels(begin, end);
+  Authority authority{.host = {begin, static_cast<std::size_t>(end - begin)}, .port = {}};
   // Cutting a port off may bare a dot, and the other way round ("a:80."): both go until neither is left, or a URL that
-  // is canonical would not stay as it is.
-  do {
-    end = join_labels(begin, end);
-    authority.host = {begin, static_cast<std::size_t>(end - begin)};
-    const bool is_stripped = strip_port(authority.host, authority.port);
-    end = begin + authority.host.size();
-    if (!is_stripped) {
-      return authority;
-    }
-  } while (true);
+  // is canonical would not stay as it is. Only what is cut off is looked at again, since a host may be nothing but
+  // ports.
+  while (strip_port(authority.host, authority.port)) {
+    authority.host.remove_suffix(authority.host.ends_with('.') ? 1 : 0);
+  }
+  return authority;
 }
 
 bool append_host(std::string_view host, std::string& text) {
