@@ -75,6 +75,10 @@ class GrowingFilter {
   /// Batches: slice after slice. Shape: digests[c] or keys[c], outcomes[c]; may be empty; must not overlap.
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
     MANKAI_ASSERT(digests.size() == outcomes.size());
+    if (slice_count() == 0) {  // moved from
+      std::ranges::fill(outcomes, false);
+      return;
+    }
     for (std::size_t start = 0; start < digests.size(); start += kSliceWindow) {
       const std::size_t count = std::min(kSliceWindow, digests.size() - start);
       ask_slices(slice_count(), digests.subspan(start, count), outcomes.subspan(start, count));
@@ -82,6 +86,10 @@ class GrowingFilter {
   }
   void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
     MANKAI_ASSERT(keys.size() == outcomes.size());
+    if (slice_count() == 0) {  // moved from, and so without a hash
+      std::ranges::fill(outcomes, false);
+      return;
+    }
     for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
       may_contain(digests, outcomes.subspan(start, digests.size()));
     });
@@ -119,10 +127,7 @@ class GrowingFilter {
   [[nodiscard]] std::size_t cells_bytes() const noexcept {
     return static_cast<std::size_t>(sum([](const Slice& slice) { return slice.cells_bytes(); }));
   }
-  [[nodiscard]] std::size_t image_bytes() const noexcept {
-    return sizeof(ImageHeader) +
-           static_cast<std::size_t>(sum([](const Slice& slice) { return slice_bytes(slice.image_bytes()); }));
-  }
+  [[nodiscard]] std::size_t image_bytes() const noexcept { return bytes_with(slice_count()); }
 
   /// The pieces of the image in order, checksums up to date. Cost: one pass over the cells. Threads: not beside
   /// inserts.
@@ -131,22 +136,24 @@ class GrowingFilter {
     for (std::size_t i = 0; i < slice_count(); ++i) {
       sealed.push_back(slices_[i].seal());
     }
-    mutable_header().keys_inserted = keys_inserted();
+    mutable_header().keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
     return sliced_parts(mutable_header(), sealed);
   }
-  /// A copy of the image.
+  /// A copy of the image. Threads: as a reader's calls; it has every key that was in before, and of those that come
+  /// meanwhile some, or some cells of them.
   [[nodiscard]] std::vector<std::byte> to_bytes() const {
-    std::vector<std::byte> out(image_bytes());
+    const std::size_t count = slice_count();  // asked once: a writer may append
+    std::vector<std::byte> out(bytes_with(count));
     std::vector<std::span<const std::byte>> sealed;
     std::size_t offset = sizeof(ImageHeader);
-    for (std::size_t i = 0; i < slice_count(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const auto place = std::span(out).subspan(offset, slices_[i].image_bytes());
       slices_[i].to_bytes(place);
       sealed.emplace_back(place);
       offset += static_cast<std::size_t>(slice_bytes(place.size()));
     }
     ImageHeader outer = header();
-    outer.keys_inserted = keys_inserted();
+    outer.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
     seal_outer(outer, sealed);
     std::memcpy(out.data(), &outer, sizeof(outer));
     return out;
@@ -163,11 +170,15 @@ class GrowingFilter {
 
   /// Set cells over all cells. Cost: a pass over the cells.
   [[nodiscard]] double fill_ratio() const noexcept {
+    const std::size_t count = slice_count();  // asked once: a writer may append
     double set = 0;
-    for (std::size_t i = 0; i < slice_count(); ++i) {
-      set += slices_[i].fill_ratio() * static_cast<double>(slices_[i].cell_count());
+    double cells = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto in_slice = static_cast<double>(slices_[i].cell_count());
+      set += slices_[i].fill_ratio() * in_slice;
+      cells += in_slice;
     }
-    return set / static_cast<double>(cell_count());
+    return set / cells;
   }
   /// How many distinct keys there are, from the fill of each slice. Cost: a pass over the cells.
   [[nodiscard]] double keys_estimate() const noexcept {
@@ -304,8 +315,12 @@ class GrowingFilter {
   /// The sum over slices.
   template <class Value>
   [[nodiscard]] std::uint64_t sum(const Value& value) const noexcept {
+    return sum_of_first(slice_count(), value);
+  }
+  template <class Value>
+  [[nodiscard]] std::uint64_t sum_of_first(std::size_t count, const Value& value) const noexcept {
     std::uint64_t total = 0;
-    for (std::size_t i = 0; i < slice_count(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       total = std::min(total + value(slices_[i]), kMaxKeysInserted);  // hostile counts do not overflow
     }
     return total;
@@ -334,6 +349,12 @@ class GrowingFilter {
         backing_(std::move(parts.backing)),
         slices_(std::move(parts.slices)),
         memory_(parts.memory) {}
+
+  /// The bytes of the image of the first `count` slices.
+  [[nodiscard]] std::size_t bytes_with(std::size_t count) const noexcept {
+    return sizeof(ImageHeader) + static_cast<std::size_t>(sum_of_first(
+                                     count, [](const Slice& slice) { return slice_bytes(slice.image_bytes()); }));
+  }
 
   static Result<Parts> make_empty_parts(const ImageHeader& header, const Memory& memory) {
     auto region = Region::allocate(memory, sizeof(ImageHeader));

@@ -468,24 +468,6 @@ void LayeredUrlBloom::insert(std::span<const Digest> segments, std::span<const s
   }
 }
 
-std::vector<std::span<const std::byte>> LayeredUrlBloom::seal_parts() {
-  const std::uint64_t keys = keys_inserted();
-  auto parts = GrowingFilter::seal_parts();
-  mutable_header().keys_inserted = keys;
-  seal_header(mutable_header());
-  return parts;
-}
-
-std::vector<std::byte> LayeredUrlBloom::to_bytes() const {
-  auto bytes = GrowingFilter::to_bytes();
-  ImageHeader copy;
-  std::memcpy(&copy, bytes.data(), sizeof(copy));
-  copy.keys_inserted = keys_inserted();
-  seal_header(copy);
-  std::memcpy(bytes.data(), &copy, sizeof(copy));
-  return bytes;
-}
-
 Result<void> LayeredUrlBloom::merge(const LayeredUrlBloom& other) {
   if (auto same = check_same_hash(other); !same) {
     return same;

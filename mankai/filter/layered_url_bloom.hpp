@@ -124,10 +124,6 @@ class LayeredUrlBloom : public GrowingFilter<LayeredUrlBloom, UrlLevel> {
   /// Past its capacity the filter keeps its promise; its false positive rate goes beyond the target.
   [[nodiscard]] bool is_full() const noexcept { return keys_inserted() >= capacity_keys(); }
 
-  /// As the base's, whose count of keys would be that of the slices' together.
-  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts();
-  [[nodiscard]] std::vector<std::byte> to_bytes() const;
-
   /// Adds the other filter's URLs, array by array. Errors: invalid_argument when size, mode or seed differ;
   /// out_of_space, which leaves both as they were.
   [[nodiscard]] Result<void> merge(const LayeredUrlBloom& other);
