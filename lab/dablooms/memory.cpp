@@ -35,14 +35,18 @@ class CountingAllocator {
   template <class U>
   explicit(false) CountingAllocator(const CountingAllocator<U>& /*other*/) noexcept {}
   [[nodiscard]] T* allocate(std::size_t count) {
-    Counted::bytes += count * sizeof(T);
+    Counted::bytes += count * kPieceBytes;
     return std::allocator<T>().allocate(count);
   }
   void deallocate(T* place, std::size_t count) noexcept {
-    Counted::bytes -= count * sizeof(T);
+    Counted::bytes -= count * kPieceBytes;
     std::allocator<T>().deallocate(place, count);
   }
   friend bool operator==(const CountingAllocator&, const CountingAllocator&) = default;
+
+ private:
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): a bucket of the table is a pointer to a node
+  static constexpr std::size_t kPieceBytes = sizeof(T);
 };
 
 using Text = std::basic_string<char, std::char_traits<char>, CountingAllocator<char>>;

@@ -72,7 +72,8 @@ Result<void> measure_removed(std::uint64_t keys, const Context& context, Finding
   Estimate before;
   Estimate half;
   for (std::uint64_t tenth = 0; tenth < kTenths; ++tenth) {
-    const auto left = static_cast<double>(keys - keys / kTenths * tenth);
+    const std::uint64_t removed = keys / kTenths * tenth;
+    const auto left = static_cast<double>(keys - removed);
     const Estimate rate = rate_of_oldest(*filter, numbers, left, context);
     const Estimate all = strangers_let_through(*filter, numbers, context.trials(50'000, 1'000'000));
     before = tenth == 0 ? rate : before;
