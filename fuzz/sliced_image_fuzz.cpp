@@ -4,6 +4,7 @@
 // promise, grow, and come back from its own bytes.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -66,11 +67,10 @@ void fix_checksums(std::span<std::byte> image, bool is_order_fixed) {
     const auto slice = rest.first(static_cast<std::size_t>(bytes));
     mankai::test::fix_header_checksum(slice);
     mankai::test::fix_trailer(slice);
-    mankai::ImageHeader identity = mankai::test::header_of(slice);
-    identity.flags = 0;
-    identity.keys_inserted = 0;
-    const std::uint64_t who = XXH3_64bits(&identity, offsetof(mankai::ImageHeader, kind_state));
-    order = XXH3_64bits_withSeed(&who, sizeof(who), order);
+    std::array<std::byte, 16> sums;
+    std::ranges::copy(slice.subspan(offsetof(mankai::ImageHeader, checksum), 8), sums.begin());
+    std::ranges::copy(slice.last(8), sums.begin() + 8);
+    order = XXH3_64bits_withSeed(sums.data(), sums.size(), order);
     offset += static_cast<std::size_t>((bytes + 63) / 64 * 64);
     if (offset > image.size()) {
       break;

@@ -19,8 +19,6 @@ using Params = CountingBloom::Params;
 
 constexpr std::uint64_t kByteCounters = 2;
 constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
-constexpr std::size_t kSaturatedCells = 0;  // which word of the state; the next one is FilterBase::slice_state
-constexpr std::size_t kStateWords = 2;
 
 // What the kernels say of a key, 0 or 1, is what the filter says.
 static_assert(static_cast<std::uint8_t>(EraseResult::erased) == 0);

@@ -30,6 +30,7 @@
 ///          Erase what is known to have been inserted: from an exact source, or by number (scalable-counting-bloom).
 ///          Nor can it say how often a key is in once that is 15 or more, and keys like that are never taken out.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -107,12 +108,14 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   /// of strangers, it may be too small, but not below 0.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
   /// How many counters are stuck at 15. Each answers yes for ever; where it matters, make the filter anew.
-  [[nodiscard]] std::uint64_t saturated_cells() const noexcept { return image().state(0); }
+  [[nodiscard]] std::uint64_t saturated_cells() const noexcept { return image().state(kSaturatedCells); }
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
   [[nodiscard]] CountingLayout layout() const noexcept { return layout_; }
-  /// What was given to `create` by a growing filter around this one; else 0.
-  [[nodiscard]] std::uint64_t slice_tag() const noexcept { return image().header().slice_tag; }
+  /// A word that a growing filter around this one may keep here; 0 for a filter on its own. Threads: readers beside one
+  /// writer.
+  [[nodiscard]] std::uint64_t slice_state() const noexcept { return image().state(kSliceState); }
+  void set_slice_state(std::uint64_t value) noexcept { image().set_state(kSliceState, value); }
   /// Counters, without the zeros behind the last.
   [[nodiscard]] std::uint64_t cell_count() const noexcept;
   [[nodiscard]] unsigned probes_per_key() const noexcept { return shape_.k; }
@@ -131,6 +134,11 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept;
 
  private:
+  // The words of the image's state.
+  static constexpr std::size_t kSaturatedCells = 0;
+  static constexpr std::size_t kSliceState = 1;
+  static constexpr std::size_t kStateWords = 2;
+
   CountingBloom(Image source, const Params& params) noexcept;
 
   /// Each lane, or each partition, is an array of its own with one probe a key.

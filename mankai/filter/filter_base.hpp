@@ -34,10 +34,6 @@ class FilterBase {
 
   /// What the growing filter around a slice wants to know about it; 0 for a filter on its own.
   [[nodiscard]] std::uint64_t slice_tag() const noexcept { return image_.header().slice_tag; }
-  /// A word that such a filter may keep in a slice of a kind that leaves it alone: counting-bloom. Threads: readers
-  /// beside one writer.
-  [[nodiscard]] std::uint64_t slice_state() const noexcept { return image_.state(1); }
-  void set_slice_state(std::uint64_t value) noexcept { image_.set_state(1, value); }
 
   [[nodiscard]] std::size_t cells_bytes() const noexcept { return image_.words().size_bytes(); }
   [[nodiscard]] std::size_t image_bytes() const noexcept { return image_.image_bytes(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
 
 #include "mankai/base/bits.hpp"
@@ -25,10 +26,12 @@ ImageHeader header_at(std::span<const std::byte> image) noexcept {
   return header;
 }
 
-// One slice more in the chain: which slices there are, in which order.
+// One slice more in the chain: which slices there are, in which order, and with which contents when they were sealed.
+// Both sums are checked with any trust: the header's is over its counts, too, the trailer's last over the cells' sums.
 std::uint64_t chain(std::uint64_t before, std::span<const std::byte> slice) noexcept {
-  const std::uint64_t who = identity(header_at(slice));
-  return checksum(std::as_bytes(std::span(&who, 1)), before);
+  std::array<std::uint64_t, 2> sums = {header_at(slice).checksum, 0};
+  std::memcpy(&sums[1], slice.last(sizeof(sums[1])).data(), sizeof(sums[1]));
+  return checksum(std::as_bytes(std::span(sums)), before);
 }
 
 // How long the slice's image says that it is; check_image compares that with what it gets.
@@ -99,7 +102,7 @@ Result<void> check_sliced(std::span<const std::byte> bytes, Trust trust) {
   }
   std::uint64_t order = 0;
   auto checked = for_each_slice(bytes, count, [&](std::size_t, std::size_t offset, std::size_t size) {
-    order = chain(order, bytes.subspan(offset));
+    order = chain(order, bytes.subspan(offset, size));
     return check_slice(bytes, offset, size, trust);
   });
   if (checked && order != header->kind_state[kSliceOrder]) {

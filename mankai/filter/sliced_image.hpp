@@ -28,7 +28,7 @@ inline constexpr std::size_t kMaxSlices = 4096;
 [[nodiscard]] Result<std::vector<Image>> slices_in(std::span<std::byte> bytes);
 
 /// Brings the outer header up to date: its sizes, which slices follow it in which order, and its checksum. Each slice
-/// is a sealed image, of which only the header is read.
+/// is a sealed image, of which only the checksums of header and trailer are read.
 void seal_outer(ImageHeader& outer, std::span<const std::span<const std::byte>> slices) noexcept;
 
 /// Returns the pieces that make up the image, in order: the header, which is sealed first, slices and the zeros between

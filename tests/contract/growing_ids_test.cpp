@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mankai/filter/bloom.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/growing_kinds.hpp"
 #include "tests/support/outcomes.hpp"
@@ -28,6 +29,19 @@ std::vector<std::uint64_t> ids_from(std::uint64_t first, std::size_t count) {
     ids.push_back(first + i);
   }
   return ids;
+}
+
+template <class F>
+concept KeepsASliceState = requires(F filter) { filter.set_slice_state(std::uint64_t{1}); };
+
+// Kinds whose images have no room for a word of the filter around them must not offer one.
+TEST(SliceState, only_counting_bloom_keeps_one_and_its_image_still_opens) {
+  static_assert(!KeepsASliceState<Bloom> && !KeepsASliceState<BlockedBloom> && KeepsASliceState<CountingBloom>);
+  auto filter = CountingBloom::create({.keys = 10, .hash = kXxh3, .slice_tag = 6}).value();
+  filter.set_slice_state(9);
+  const auto again = CountingBloom::from_bytes(filter.to_bytes()).value();
+  EXPECT_EQ(again.slice_tag(), 6U);
+  EXPECT_EQ(again.slice_state(), 9U);
 }
 
 TYPED_TEST(GrowingIds, keys_without_an_id_get_the_next_one) {

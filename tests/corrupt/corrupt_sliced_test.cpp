@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <functional>
@@ -167,6 +169,62 @@ TYPED_TEST(CorruptSliced, another_filters_slice_is_found_even_when_trusted) {
   expect_refused<typename TypeParam::Filter>(bytes, Trust::fast, "a foreign slice", "order");
 }
 
+// Filters made alike have slices that are alike but for what is in them.
+TYPED_TEST(CorruptSliced, a_like_made_filters_slice_is_found_even_when_trusted) {
+  auto like = make_growing<TypeParam>({.keys = 10, .fpr = 0.3});
+  insert_random(like, 2, 60);
+  Bytes theirs = like.to_bytes();
+  const Bytes original = this->image();
+  const std::size_t count = std::min(slices_of(theirs).size(), header_of(original).kind_state[0]);
+  ASSERT_GE(count, 3U);
+  for (std::size_t which = 0; which < count; ++which) {
+    Bytes bytes = original;
+    const auto slice = slices_of(bytes)[which];
+    ASSERT_EQ(slices_of(theirs)[which].size(), slice.size());
+    std::ranges::copy(slices_of(theirs)[which], slice.begin());
+    expect_refused<typename TypeParam::Filter>(bytes, Trust::fast, "slice " + std::to_string(which), "order");
+  }
+}
+
+TYPED_TEST(CorruptSliced, an_older_copy_of_a_slice_is_found_even_when_trusted) {
+  auto filter = make_growing<TypeParam>({.keys = 10, .fpr = 0.3});
+  insert_random(filter, 1, 55);
+  for (std::uint64_t seed = 100; filter.slice(filter.slice_count() - 1).is_full(); ++seed) {
+    insert_random(filter, seed, 1);
+  }
+  Bytes older = filter.to_bytes();
+  const std::uint64_t keys = filter.keys_inserted();
+  for (std::uint64_t seed = 200; filter.keys_inserted() == keys; ++seed) {
+    insert_random(filter, seed, 1);
+  }
+  Bytes bytes = filter.to_bytes();
+  ASSERT_EQ(bytes.size(), older.size());
+  std::ranges::copy(slices_of(older).back(), slices_of(bytes).back().begin());
+  expect_refused<typename TypeParam::Filter>(bytes, Trust::fast, "an older slice", "order");
+}
+
+// After a merge slices of one generation stand side by side.
+TYPED_TEST(CorruptSliced, slices_of_one_generation_that_changed_places_are_found_even_when_trusted) {
+  auto filter = make_growing<TypeParam>({.keys = 10, .fpr = 0.3});
+  auto like = filter.create_like().value();
+  insert_random(filter, 1, 60);
+  insert_random(like, 2, 60);
+  ASSERT_TRUE(filter.merge(like).has_value());
+  Bytes bytes = filter.to_bytes();
+  const auto slices = slices_of(bytes);
+  const auto is_like_the_first = [&](std::span<const std::byte> slice) {
+    const ImageHeader first = header_of(slices[0]);
+    const ImageHeader header = header_of(slice);
+    return header.capacity_keys == first.capacity_keys && header.fpr_target_bits == first.fpr_target_bits &&
+           header.slice_tag == first.slice_tag;
+  };
+  const auto twin = std::find_if(slices.begin() + 1, slices.end(), is_like_the_first);
+  ASSERT_NE(twin, slices.end());
+  ASSERT_EQ(twin->size(), slices[0].size());
+  std::ranges::swap_ranges(slices[0], *twin);
+  expect_refused<typename TypeParam::Filter>(bytes, Trust::fast, "twins that changed places", "order");
+}
+
 TYPED_TEST(CorruptSliced, bytes_between_slices_must_be_zero_even_when_trusted) {
   Bytes bytes = this->image();
   const auto slices = slices_of(bytes);
@@ -293,11 +351,10 @@ TYPED_TEST(CorruptSliced, absurd_outer_fields_behind_right_checksums_are_refused
 void fix_order(std::span<std::byte> image) {
   std::uint64_t order = 0;
   for (const auto slice : slices_of(image)) {
-    ImageHeader identity = header_of(slice);
-    identity.flags = 0;
-    identity.keys_inserted = 0;
-    const std::uint64_t who = XXH3_64bits(&identity, offsetof(ImageHeader, kind_state));
-    order = XXH3_64bits_withSeed(&who, sizeof(who), order);
+    std::array<std::byte, 16> sums;
+    std::ranges::copy(slice.subspan(offsetof(ImageHeader, checksum), 8), sums.begin());
+    std::ranges::copy(slice.last(8), sums.begin() + 8);
+    order = XXH3_64bits_withSeed(sums.data(), sums.size(), order);
   }
   ImageHeader outer = header_of(image);
   outer.kind_state[1] = order;
@@ -394,6 +451,7 @@ TYPED_TEST(CorruptSliced, odd_counts_behind_right_checksums_are_only_numbers) {
       set_header(slice, header);
       fix_header_checksum(slice);
     }
+    fix_order(bytes);
     auto opened = TypeParam::Filter::from_bytes(bytes);
     ASSERT_TRUE(opened.has_value()) << opened.error().detail;
     EXPECT_LE(opened->keys_inserted(), kMaxKeysInserted);
