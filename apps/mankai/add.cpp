@@ -65,15 +65,20 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
-    report.add("keys_new", outcome.keys_new);
+    if (!info_of(spec_of(filter).kind).can_count) {
+      report.add("keys_new", outcome.keys_new);
+    }
     report.add("keys_inserted", keys_inserted(filter));
     report.add("capacity_keys", capacity_keys(filter));
     const std::string text = report.json();
     static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
-    say(fmt::format("{}: {} keys read, {} of them new; {} of {} in it", request.file, human_count(outcome.keys_read),
-                    human_count(outcome.keys_new), human_count(keys_inserted(filter)),
-                    human_count(capacity_keys(filter))));
+    // A kind that counts takes every key, known or not.
+    const std::string fresh = info_of(spec_of(filter).kind).can_count
+                                  ? std::string()
+                                  : fmt::format(", {} of them new", human_count(outcome.keys_new));
+    say(fmt::format("{}: {} keys read{}; {} of {} in it", request.file, human_count(outcome.keys_read), fresh,
+                    human_count(keys_inserted(filter)), human_count(capacity_keys(filter))));
   }
 }
 

@@ -126,9 +126,12 @@ Option shape_option(const SpecOption& option, Request& request) {
   Option made{.name = "--" + std::string(option.name),
               .value = std::string(option.value),
               .help = fmt::format("For {}. {}", kinds_with_it, option.help),
-              .kind = option.choices.empty() ? ValueKind::text : ValueKind::choice,
+              .kind = option.value.empty()     ? ValueKind::none
+                      : option.choices.empty() ? ValueKind::text
+                                               : ValueKind::choice,
               .choices = {option.choices.begin(), option.choices.end()}};
-  made.take = [&option, &request](const std::string& text) -> Result<void> {
+  made.take = [&option, &request](const std::string& value) -> Result<void> {
+    const std::string text = option.value.empty() ? "yes" : value;
     FilterSpec scratch;
     if (auto read = option.read(scratch, text); !read) {
       return fail(ErrorCode::invalid_argument, "--" + std::string(option.name) + ": " + read.error().detail);

@@ -12,7 +12,6 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/service/seen.hpp"
-#include "mankai/url/canonical_url.hpp"
 
 namespace mankai::command {
 namespace {
@@ -39,7 +38,6 @@ struct Counts {
   std::uint64_t lines = 0;
   std::uint64_t unique = 0;
   std::uint64_t without_field = 0;
-  std::uint64_t not_urls = 0;
 };
 
 /// Finds the part of each line that is compared.
@@ -68,8 +66,9 @@ class FieldKeys {
         return {begin, static_cast<std::size_t>((stop == nullptr ? end : stop) - begin)};
       }
       if (stop == nullptr) {
-        // No field contains a line feed, so this line is a repeat of an equal line only.
-        return without_field_.emplace_back("\n" + std::string(line));
+        // No field contains a line feed, so this line is a repeat of an equal line only; and this is no URL, so that
+        // --canonical leaves it as it is.
+        return without_field_.emplace_back("file:///\n" + std::string(line));
       }
       begin = stop + 1;
     }
@@ -82,27 +81,6 @@ class FieldKeys {
   char delimiter_;
   std::vector<std::string> without_field_;
   std::array<std::string_view, kBatchLinesMax> keys_;
-};
-
-/// Brings keys that are URLs into canonical form.
-class CanonicalKeys {
- public:
-  Lines of(Lines keys) {
-    not_urls_ = 0;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const bool is_url = url::canonicalize(keys[i], urls_[i]).has_value();
-      canonical_[i] = is_url ? urls_[i].text() : keys[i];
-      not_urls_ += is_url ? 0U : 1U;
-    }
-    return std::span(canonical_).first(keys.size());
-  }
-  /// Returns how many keys of the last batch are no URLs, and were left as they are.
-  [[nodiscard]] std::size_t not_urls() const noexcept { return not_urls_; }
-
- private:
-  std::vector<url::CanonicalUrl> urls_ = std::vector<url::CanonicalUrl>(kBatchLinesMax);
-  std::array<std::string_view, kBatchLinesMax> canonical_;
-  std::size_t not_urls_ = 0;
 };
 
 // Lines that stand one after the other in the reader's buffer, line feeds between them, go out as one piece.
@@ -132,9 +110,6 @@ class Dedup {
   Dedup(const Request& request, Seen seen) : request_(request), seen_(std::move(seen)) {
     if (request.field) {
       fields_.emplace(*request.field, request.delimiter.value_or('\t'));
-    }
-    if (request.canonical) {
-      canonical_.emplace();
     }
   }
 
@@ -172,12 +147,11 @@ class Dedup {
   void take(Lines lines) {
     std::array<bool, kBatchLinesMax> outcomes;
     const auto seen = std::span(outcomes).first(lines.size());
-    seen_.observe(keys_of(lines), seen);
+    seen_.observe(fields_ ? fields_->of(lines) : lines, seen);
     const std::uint64_t printed = print_lines(lines, seen.data(), request_.repeats, output_);
     counts_.lines += lines.size();
     counts_.unique += request_.repeats ? lines.size() - printed : printed;
     counts_.without_field += fields_ ? fields_->without_field() : 0;
-    counts_.not_urls += canonical_ ? canonical_->not_urls() : 0;
     if (seen_.is_over_capacity() && !is_warned_) {
       is_warned_ = true;
       say(fmt::format(
@@ -185,11 +159,6 @@ class Dedup {
           "taken for repeats; give a larger --keys, or --grow",
           human_count(counts_.lines), human_count(seen_.capacity_keys()), human_share(spec_of(seen_.filter()).fpr)));
     }
-  }
-
-  Lines keys_of(Lines lines) {
-    const Lines keys = fields_ ? fields_->of(lines) : lines;
-    return canonical_ ? canonical_->of(keys) : keys;
   }
 
   // Only when everything has been written, so that nothing is remembered that nobody got.
@@ -209,9 +178,6 @@ class Dedup {
     if (counts_.without_field > 0) {
       say(fmt::format("{} lines have no field {}: they were compared as a whole", human_count(counts_.without_field),
                       *request_.field));
-    }
-    if (counts_.not_urls > 0) {
-      say(fmt::format("{} lines have no URL: they were compared as they are", human_count(counts_.not_urls)));
     }
     if (!request_.count && !request_.json) {
       if (is_warned_) {
@@ -233,7 +199,6 @@ class Dedup {
     report.add("unique", counts_.unique, "unique", human_count(counts_.unique));
     report.add("repeats", repeats, "repeats", human_count(repeats));
     report.add("without_field", counts_.without_field);
-    report.add("not_urls", counts_.not_urls);
     report.add("bytes_read", input.bytes_read(), "read", human_bytes(input.bytes_read()));
     report.add("seconds", seconds, "time",
                fmt::format("{:.2f} s, {} lines/s", seconds,
@@ -254,7 +219,6 @@ class Dedup {
   const Request& request_;
   Seen seen_;
   std::optional<FieldKeys> fields_;
-  std::optional<CanonicalKeys> canonical_;
   Output output_;
   Counts counts_;
   bool is_warned_ = false;
@@ -269,7 +233,8 @@ Result<Seen> open_seen(const Request& request) {
                            .keys = starts_small ? kGrowingKeys : request.filter.keys,
                            .fpr = request.filter.fpr,
                            .hash = request.filter.hash,
-                           .seed = request.filter.seed};
+                           .seed = request.filter.seed,
+                           .canonical = request.canonical ? std::optional(true) : std::nullopt};
   return request.state.empty() ? Seen::create(wanted) : Seen::open(request.state, wanted);
 }
 

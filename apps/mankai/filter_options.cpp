@@ -98,6 +98,8 @@ Report report_on(const AnyFilter& filter, const std::string& file) {
   report.add("fpr_formula", std::string(info.fpr_formula), "  estimated as", std::string(info.fpr_formula));
   report.add("fill_ratio", info.fill_ratio, "cells set", human_share(info.fill_ratio));
   report.add("hash", std::string(name(info.hash)), "hash", hash_words(info.hash));
+  report.add("canonical_version", std::uint64_t{info.canonical_version}, info.canonical_version == 0 ? "" : "keys",
+             fmt::format("canonical URLs, version {}", info.canonical_version));
   report.add("cell_count", info.cell_count, "cells", human_count(info.cell_count));
   report.add("cells_bytes", info.cells_bytes);
   for (const InfoField& field : info.fields) {

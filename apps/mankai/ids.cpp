@@ -14,7 +14,7 @@ Result<std::uint64_t> parse_id(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("id '{}' is wrong: give a whole number from 0 to 18446744073709551615", text));
+                fmt::format("id '{}' is wrong: give a whole number from 0 to 18446744073709551614", text));
   }
   return id;
 }

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "mankai/url/canonical_url.hpp"
+
 namespace mankai {
 namespace {
 
@@ -177,19 +179,39 @@ Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory) {
     return std::unexpected(valid.error());
   }
   const HashSpec hash = hash_of(spec);
-  auto made =
-      for_kind(static_cast<std::uint16_t>(spec.kind), [&](auto type) { return make(type, spec, hash, memory); });
+  const bool is_canonical = spec.canonical || info_of(spec.kind).key_shape == KeyShape::path;
+  auto made = for_kind(static_cast<std::uint16_t>(spec.kind), [&](auto type) {
+    auto filter = make(type, spec, hash, memory);
+    if (filter && is_canonical) {
+      filter->set_canonical_version(url::kCanonicalVersion);
+    }
+    return filter;
+  });
   return made ? std::move(*made) : fail(ErrorCode::invalid_argument, "a kind that is not in the catalog");
 }
 
 Result<AnyFilter> create_like(const AnyFilter& filter, const Memory& memory) {
-  return std::visit([&](const auto& f) { return widen(f.create_like(memory)); }, filter);
+  return std::visit(
+      [&](const auto& f) {
+        auto like = f.create_like(memory);
+        if (like) {
+          like->set_canonical_version(f.canonical_version());
+        }
+        return widen(std::move(like));
+      },
+      filter);
 }
 
 Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& memory) {
   const auto header = read_header(region.bytes(), region.size());
   if (!header) {
     return std::unexpected(header.error());
+  }
+  if (header->canonical_version != 0 && header->canonical_version != url::kCanonicalVersion) {
+    return fail(ErrorCode::unsupported_version,
+                "its keys were made canonical by version " + std::to_string(header->canonical_version) +
+                    " of the URL rules (offset 15), and this library has version " +
+                    std::to_string(url::kCanonicalVersion) + ": use the library that made it, or make it anew");
   }
   auto opened =
       for_kind(header->kind, [&]<class F>(std::type_identity<F>) { return open<F>(std::move(region), trust, memory); });
@@ -207,6 +229,7 @@ FilterSpec spec_of(const AnyFilter& filter) {
                         .fpr = f.fpr_target(),
                         .hash = f.hash().kind,
                         .seed = f.hash().seed};
+        spec.canonical = f.canonical_version() != 0 && info_of(spec.kind).key_shape != KeyShape::path;
         keep_shape(f, spec);
         return spec;
       },
@@ -223,6 +246,7 @@ FilterInfo describe(const AnyFilter& filter) {
                         .fpr_target = f.fpr_target(),
                         .keys_inserted = f.keys_inserted(),
                         .hash = f.hash().kind,
+                        .canonical_version = f.canonical_version(),
                         .cell_count = f.cell_count(),
                         .cells_bytes = f.cells_bytes(),
                         .image_bytes = f.image_bytes(),

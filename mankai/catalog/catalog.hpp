@@ -38,6 +38,7 @@ struct FilterInfo {
   double fpr_target;
   std::uint64_t keys_inserted;
   HashKind hash;
+  unsigned canonical_version;  ///< of the URL rules by which keys are made canonical; 0: keys as they are
   std::uint64_t cell_count;
   std::uint64_t cells_bytes;
   std::uint64_t image_bytes;

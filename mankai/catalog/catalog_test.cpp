@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <variant>
+#include <vector>
+
 #include <string>
 
 namespace mankai {
@@ -162,6 +166,24 @@ TEST(Catalog, an_image_of_an_unknown_kind_asks_for_a_newer_library) {
       filter_from_region(Region::borrow({const_cast<std::byte*>(bytes.data()), bytes.size()}), Trust::checked);
   ASSERT_FALSE(filter.has_value());
   EXPECT_EQ(filter.error().code, ErrorCode::unsupported_version);
+}
+
+TEST(Catalog, keys_made_canonical_by_other_rules_ask_for_the_library_that_has_them) {
+  for (const KindInfo& kind : kinds()) {
+    auto filter = create_filter({.kind = kind.kind, .keys = 100});
+    std::vector<std::byte> bytes = std::visit(
+        [](auto& f) {
+          f.set_canonical_version(200);
+          return f.to_bytes();
+        },
+        *filter);
+    auto region = Region::allocate(system_memory(), bytes.size());
+    std::ranges::copy(bytes, region->bytes().begin());
+    const auto opened = filter_from_region(std::move(*region), Trust::checked);
+    ASSERT_FALSE(opened.has_value()) << kind.name;
+    EXPECT_EQ(opened.error().code, ErrorCode::unsupported_version) << opened.error().detail;
+    EXPECT_NE(opened.error().detail.find("200"), std::string::npos) << opened.error().detail;
+  }
 }
 
 TEST(Spec, seed_of_decimal_digits_only_is_read_back_as_it_was_written) {

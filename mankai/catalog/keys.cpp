@@ -40,11 +40,32 @@ std::unexpected<Error> takes_no_ids(const F& /*filter*/) {
   return cannot(F::kName, "takes no ids", [](const KindInfo& info) { return info.key_shape == KeyShape::numbered; });
 }
 
+/// Keys go through the URL rules in windows, so that what is held is bounded.
+constexpr std::size_t kUrlWindow = 512;
+
+/// URLs in canonical form; what is no URL is taken as it is.
+class CanonicalKeys {
+ public:
+  explicit CanonicalKeys(std::size_t most) : urls_(std::min(kUrlWindow, most)), keys_(urls_.size()) {}
+
+  /// At most kUrlWindow keys; the result refers to this object until the next call.
+  Keys of(Keys keys) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      keys_[i] = url::canonicalize(keys[i], urls_[i]) ? urls_[i].text() : keys[i];
+    }
+    return std::span(keys_).first(keys.size());
+  }
+
+ private:
+  std::vector<url::CanonicalUrl> urls_;
+  std::vector<std::string_view> keys_;
+};
+
 /// URLs taken apart: the digests of their segments, one URL after the other. What is no URL is a path of one segment,
 /// its bytes; a URL has at least two.
 class Paths {
  public:
-  explicit Paths(const Hasher& hasher) : hasher_(hasher) {}
+  Paths(const Hasher& hasher, std::size_t most) : hasher_(hasher), urls_(std::min(kUrlWindow, most)) {}
 
   void read(Keys keys) {
     segments_.clear();
@@ -58,9 +79,6 @@ class Paths {
   [[nodiscard]] std::span<const Digest> digests() const noexcept { return digests_; }
   [[nodiscard]] std::span<const std::uint32_t> ends() const noexcept { return ends_; }
 
-  /// Keys taken apart in one go, so that their lines are fetched together.
-  static constexpr std::size_t kWindow = 512;
-
  private:
   void append(std::string_view key, url::CanonicalUrl& url) {
     if (url::canonicalize(key, url)) {
@@ -73,7 +91,7 @@ class Paths {
   }
 
   Hasher hasher_;
-  std::vector<url::CanonicalUrl> urls_ = std::vector<url::CanonicalUrl>(kWindow);
+  std::vector<url::CanonicalUrl> urls_;
   std::vector<std::string_view> of_one_;
   std::vector<std::string_view> segments_;
   std::vector<std::uint32_t> ends_;
@@ -82,12 +100,34 @@ class Paths {
 
 template <class F, class Use>
 void for_each_path_window(const F& filter, Keys keys, const Use& use) {
-  Paths paths(filter.hasher());
-  for (std::size_t start = 0; start < keys.size(); start += Paths::kWindow) {
-    const std::size_t count = std::min(Paths::kWindow, keys.size() - start);
+  Paths paths(filter.hasher(), keys.size());
+  for (std::size_t start = 0; start < keys.size(); start += kUrlWindow) {
+    const std::size_t count = std::min(kUrlWindow, keys.size() - start);
     paths.read(keys.subspan(start, count));
     use(start, count, paths);
   }
+}
+
+// Calls `use(start, keys)` with the keys as they are hashed: all of them, or window after window in canonical form.
+template <class F, class Use>
+void for_each_key_window(const F& filter, Keys keys, const Use& use) {
+  if (filter.canonical_version() == 0) {
+    use(std::size_t{0}, keys);
+    return;
+  }
+  CanonicalKeys canonical(keys.size());
+  for (std::size_t start = 0; start < keys.size(); start += kUrlWindow) {
+    use(start, canonical.of(keys.subspan(start, std::min(kUrlWindow, keys.size() - start))));
+  }
+}
+
+// The same, hashed: calls `use(start, digests)`.
+template <class F, class Use>
+void for_each_digest_window(const F& filter, Keys keys, const Use& use) {
+  for_each_key_window(filter, keys, [&](std::size_t start, Keys window) {
+    for_each_hashed_window(filter.hasher(), window,
+                           [&](std::size_t offset, std::span<const Digest> digests) { use(start + offset, digests); });
+  });
 }
 
 template <class F>
@@ -108,7 +148,7 @@ void insert_keys(AnyFilter& filter, Keys keys) {
           for_each_path_window(
               f, keys, [&](std::size_t, std::size_t, const Paths& paths) { f.insert(paths.digests(), paths.ends()); });
         } else {
-          insert_keys(f, keys);
+          for_each_key_window(f, keys, [&](std::size_t, Keys window) { insert_keys(f, window); });
         }
       },
       filter);
@@ -123,7 +163,9 @@ void observe_keys(AnyFilter& filter, Keys keys, std::span<bool> seen) {
             f.observe(paths.digests(), paths.ends(), seen.subspan(start, count));
           });
         } else {
-          observe_keys(f, keys, seen);
+          for_each_key_window(f, keys, [&](std::size_t start, Keys window) {
+            observe_keys(f, window, seen.subspan(start, window.size()));
+          });
         }
       },
       filter);
@@ -138,7 +180,9 @@ void may_contain_keys(const AnyFilter& filter, Keys keys, std::span<bool> outcom
             f.may_contain(paths.digests(), paths.ends(), outcomes.subspan(start, count));
           });
         } else {
-          may_contain_keys(f, keys, outcomes);
+          for_each_key_window(f, keys, [&](std::size_t start, Keys window) {
+            may_contain_keys(f, window, outcomes.subspan(start, window.size()));
+          });
         }
       },
       filter);
@@ -150,7 +194,7 @@ Result<void> insert_keys_with_ids(AnyFilter& filter, Keys keys, std::span<const 
       [&](auto& f) -> Result<void> {
         if constexpr (kTakesIds<decltype(f)>) {
           Result<void> outcome;
-          for_each_hashed_window(f.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
             for (std::size_t i = 0; i < digests.size() && outcome; ++i) {
               outcome = f.insert(digests[i], ids[start + i]);
             }
@@ -168,7 +212,7 @@ Result<void> erase_keys(AnyFilter& filter, Keys keys, std::span<EraseResult> res
   return std::visit(
       [&](auto& f) -> Result<void> {
         if constexpr (kCanErase<decltype(f)>) {
-          for_each_hashed_window(f.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
             f.erase(digests, results.subspan(start, digests.size()));
           });
           return {};
@@ -185,10 +229,8 @@ Result<void> erase_keys_with_ids(AnyFilter& filter, Keys keys, std::span<const s
   return std::visit(
       [&](auto& f) -> Result<void> {
         if constexpr (kTakesIds<decltype(f)>) {
-          for_each_hashed_window(f.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-            for (std::size_t i = 0; i < digests.size(); ++i) {
-              results[start + i] = f.erase(digests[i], ids[start + i]);
-            }
+          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
+            f.erase(digests, ids.subspan(start, digests.size()), results.subspan(start, digests.size()));
           });
           return {};
         } else {
@@ -203,7 +245,7 @@ Result<void> count_keys(const AnyFilter& filter, Keys keys, std::span<KeyCount> 
   return std::visit(
       [&](const auto& f) -> Result<void> {
         if constexpr (kCanCount<decltype(f)>) {
-          for_each_hashed_window(f.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
             f.estimate(digests, counts.subspan(start, digests.size()));
           });
           return {};

@@ -1,7 +1,8 @@
 #pragma once
 
 /// Key bytes in, answers out, for any filter: each key is turned into digests as the filter's kind wants them
-/// (KeyShape). Batches of some thousand keys are the fast path.
+/// (KeyShape), after they were made canonical where the filter says so (canonical_version). Batches of some thousand
+/// keys are the fast path; a call for a single URL allocates.
 
 #include <cstdint>
 #include <span>

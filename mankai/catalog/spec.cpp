@@ -61,6 +61,7 @@ bool is_bloom(Kind kind) { return kind == Kind::bloom; }
 bool is_counting(Kind kind) { return info_of(kind).can_erase; }
 bool is_growing(Kind kind) { return info_of(kind).can_grow; }
 bool is_numbered(Kind kind) { return info_of(kind).key_shape == KeyShape::numbered; }
+bool takes_any_keys(Kind kind) { return info_of(kind).key_shape != KeyShape::path; }
 bool is_layered(Kind kind) { return kind == Kind::layered_url_bloom; }
 bool has_probes(Kind kind) { return is_bloom(kind) || kind == Kind::counting_bloom; }
 
@@ -95,6 +96,14 @@ Result<void> read_first_id(FilterSpec& spec, std::string_view text) {
   if (!reads_whole(text, spec.first_id) || spec.first_id > ScalableCountingBloom::kMaxId) {
     return bad("first-id", text, "a whole number of at most 2^64 - 2");
   }
+  return {};
+}
+
+Result<void> read_canonical(FilterSpec& spec, std::string_view text) {
+  if (text != "yes" && text != "no") {
+    return bad("canonical", text, "yes or no");
+  }
+  spec.canonical = text == "yes";
   return {};
 }
 
@@ -194,6 +203,14 @@ constexpr std::array kOptions = {
                    [](const FilterSpec& spec) {
                      return unless_default(spec.growth.bound, FprBound::total, name(spec.growth.bound));
                    }},
+    SpecOption{.name = "canonical",
+               .value = "",
+               .choices = {},
+               .help = "Keys are URLs: they are made canonical before they are hashed, so that all spellings of a URL "
+                       "are one key. What is no URL is a key as it is.",
+               .applies_to = takes_any_keys,
+               .read = read_canonical,
+               .write = [](const FilterSpec& spec) { return unless_default(spec.canonical, false, "yes"); }},
     SpecOption{.name = "first-id",
                .value = "N",
                .choices = {},

@@ -22,6 +22,7 @@ struct FilterSpec {
   BloomAddressing addressing = BloomAddressing::range;  ///< bloom
   CountingLayout layout = CountingLayout::blocked;      ///< counting kinds
   Growth growth{};                                      ///< growing kinds
+  bool canonical = false;                               ///< keys are URLs, made canonical; always so for paths
   std::uint64_t first_id = 0;                           ///< scalable-counting-bloom
   UrlLayering layering = UrlLayering::repaired;         ///< layered-url-bloom
 };
@@ -29,7 +30,7 @@ struct FilterSpec {
 /// An option of some kinds, by the name that it has in specs and, with dashes, on the command line.
 struct SpecOption {
   std::string_view name;
-  std::string_view value;                     ///< what a help calls the value
+  std::string_view value;                     ///< what a help calls the value; empty for a flag, which is "yes"
   std::span<const std::string_view> choices;  ///< where there are only these, the default first
   std::string_view help;
   bool (*applies_to)(Kind kind);

@@ -10,7 +10,8 @@ FilterSpec spec_for(const SeenRequest& request) {
           .keys = request.keys.value_or(Seen::kDefaultKeys),
           .fpr = request.fpr.value_or(Seen::kDefaultFpr),
           .hash = request.hash.value_or(HashKind::xxh3),
-          .seed = request.seed};
+          .seed = request.seed,
+          .canonical = request.canonical.value_or(false)};
 }
 
 template <class T>
@@ -21,7 +22,8 @@ bool differs(const std::optional<T>& asked, const T& found) {
 // A state that was made for another request would answer, but not as asked.
 Result<void> check_request_fits(const std::string& path, const FilterSpec& found, const SeenRequest& request) {
   if (!differs(request.kind, found.kind) && !differs(request.keys, found.keys) && !differs(request.fpr, found.fpr) &&
-      !differs(request.hash, found.hash) && !differs(request.seed, found.seed.value())) {
+      !differs(request.hash, found.hash) && !differs(request.seed, found.seed.value()) &&
+      !differs(request.canonical, found.canonical || info_of(found.kind).key_shape == KeyShape::path)) {
     return {};
   }
   FilterSpec shown = found;
@@ -29,6 +31,16 @@ Result<void> check_request_fits(const std::string& path, const FilterSpec& found
   return fail(ErrorCode::invalid_argument, path + ": was made as " + to_string(shown) +
                                                ", which is not what was asked for; leave the options out to use it as "
                                                "it is, or name another file");
+}
+
+// A kind that counts would count every repeat, until its counters are stuck or it has grown without end.
+Result<void> check_kind_fits(Kind kind) {
+  if (!info_of(kind).can_count) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument, "kind " + std::string(info_of(kind).name) +
+                                               " counts repeats, which has no use here; blocked-bloom or "
+                                               "scalable-bloom remember as many keys in a quarter of the memory");
 }
 
 Result<void> create_missing(const std::string& path, const SeenRequest& request) {
@@ -42,6 +54,9 @@ Result<void> create_missing(const std::string& path, const SeenRequest& request)
 }  // namespace
 
 Result<Seen> Seen::create(const SeenRequest& request) {
+  if (auto valid = check_kind_fits(request.kind.value_or(kDefaultKind)); !valid) {
+    return std::unexpected(valid.error());
+  }
   auto filter = create_filter(spec_for(request));
   if (!filter) {
     return std::unexpected(filter.error());
@@ -50,6 +65,9 @@ Result<Seen> Seen::create(const SeenRequest& request) {
 }
 
 Result<Seen> Seen::open(const std::string& path, const SeenRequest& request) {
+  if (auto valid = check_kind_fits(request.kind.value_or(kDefaultKind)); !valid) {
+    return std::unexpected(valid.error());
+  }
   auto lock = FileLock::acquire(path);
   if (!lock && lock.error().code == ErrorCode::not_found) {
     const auto created = create_missing(path, request);
@@ -65,6 +83,9 @@ Result<Seen> Seen::open(const std::string& path, const SeenRequest& request) {
   auto filter = open_filter(path, Access::change);
   if (!filter) {
     return std::unexpected(filter.error());
+  }
+  if (auto valid = check_kind_fits(spec_of(*filter).kind); !valid) {
+    return std::unexpected(valid.error().within(path));
   }
   if (auto fits = check_request_fits(path, spec_of(*filter), request); !fits) {
     return std::unexpected(fits.error());

@@ -22,6 +22,7 @@ struct SeenRequest {
   std::optional<double> fpr = {};
   std::optional<HashKind> hash = {};
   std::optional<std::array<std::uint64_t, 2>> seed = {};
+  std::optional<bool> canonical = {};  ///< keys are URLs, compared in canonical form
 };
 
 /// Remembers keys and says of each whether it came before, wrongly for at most the promised share of new ones; a key
