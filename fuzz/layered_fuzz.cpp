@@ -32,6 +32,18 @@ void run(std::span<const std::uint8_t> input) {
   mankai::test::run_path_operations<Kind>({.keys = 50, .fpr = 0.05, .hash = kHash}, operations);
 }
 
+// Both modes, with some levels, as many as there can be, and one.
+void run(unsigned kind, std::span<const std::uint8_t> input) {
+  switch (kind % 6) {
+    case 0: return run<mankai::test::LayeredRepairedKind>(input);
+    case 1: return run<mankai::test::LayeredFaithfulKind>(input);
+    case 2: return run<mankai::test::LayeredRepairedDeepKind>(input);
+    case 3: return run<mankai::test::LayeredFaithfulDeepKind>(input);
+    case 4: return run<mankai::test::LayeredRepairedOneLevelKind>(input);
+    default: return run<mankai::test::LayeredFaithfulOneLevelKind>(input);
+  }
+}
+
 const Bytes& good_image(mankai::UrlLayering layering) {
   const auto make = [](mankai::UrlLayering mode) {
     auto filter = LayeredUrlBloom::create({.keys = 60, .fpr = 0.05, .layering = mode, .hash = kHash}).value();
@@ -102,7 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const unsigned mode = data[0];
   const auto input = std::span(data, size).subspan(1);
   if ((mode & 1U) == 0) {
-    (mode & 2U) == 0 ? run<mankai::test::LayeredRepairedKind>(input) : run<mankai::test::LayeredFaithfulKind>(input);
+    run(mode >> 1U, input);
     return 0;
   }
   Bytes bytes =

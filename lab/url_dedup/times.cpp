@@ -221,9 +221,10 @@ Result<std::vector<Row>> time_all(const Plan& plan, const Context& context) {
   rows.push_back(time_structure(Hashed(), plan));
   auto bloom = Bloom::create({.keys = plan.count, .fpr = fpr, .k = kRepository.k, .hash = hash});
   auto blocked = BlockedBloom::create({.keys = plan.count, .fpr = fpr, .hash = hash});
-  auto faithful =
-      LayeredUrlBloom::create({.keys = plan.count, .fpr = fpr, .layering = UrlLayering::faithful, .hash = hash});
-  auto repaired = LayeredUrlBloom::create({.keys = plan.count, .fpr = fpr, .hash = hash});
+  constexpr std::size_t kLevels = LayeredUrlBloom::kMaxLevels;
+  auto faithful = LayeredUrlBloom::create(
+      {.keys = plan.count, .fpr = fpr, .layering = UrlLayering::faithful, .max_levels = kLevels, .hash = hash});
+  auto repaired = LayeredUrlBloom::create({.keys = plan.count, .fpr = fpr, .max_levels = kLevels, .hash = hash});
   if (!bloom || !blocked || !faithful || !repaired) {
     return fail(ErrorCode::out_of_space, "no memory for four filters");
   }

@@ -63,10 +63,8 @@ Result<UrlLevel> make_array(const ImageHeader& outer, std::uint64_t place, const
   return UrlLevel::from_image(std::move(*image));
 }
 
-std::size_t slice_of(std::size_t level) noexcept { return std::min(level, LayeredUrlBloom::kMaxLevels - 1) + 1; }
-
-std::size_t levels_for(std::span<const Digest> segments) noexcept {
-  return std::min(segments.size(), LayeredUrlBloom::kMaxLevels);
+std::size_t levels_for(std::span<const Digest> segments, std::size_t max_levels) noexcept {
+  return std::min(segments.size(), max_levels);
 }
 
 Digest level_digest(UrlLayering layering, Digest segment, std::size_t level) noexcept {
@@ -127,16 +125,17 @@ class Window {
     take_all();
   }
 
-  [[nodiscard]] std::size_t levels_needed() const noexcept {
+  [[nodiscard]] std::size_t levels_needed(std::size_t max_levels) const noexcept {
     std::size_t needed = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-      needed = std::max(needed, levels_for(paths_[i]));
+      needed = std::max(needed, levels_for(paths_[i], max_levels));
     }
     return needed;
   }
-  void drop_deeper_than(std::size_t levels) noexcept {
+  /// A URL that needs a level more than there are is not in.
+  void drop_deeper_than(std::size_t levels, std::size_t max_levels) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
-      outcomes_[i] = outcomes_[i] && levels_for(paths_[i]) <= levels;
+      outcomes_[i] = outcomes_[i] && levels_for(paths_[i], max_levels) <= levels;
     }
     take_open();
   }
@@ -294,6 +293,10 @@ void UrlLevel::prefetch_cells(std::span<const std::uint64_t> cells) const noexce
 }
 
 Result<LayeredUrlBloom> LayeredUrlBloom::create(const Options& options) {
+  if (options.max_levels == 0 || options.max_levels > kMaxLevels) {
+    return fail(ErrorCode::invalid_argument, "a layered-url-bloom of " + std::to_string(options.max_levels) +
+                                                 " levels; give 1 to " + std::to_string(kMaxLevels));
+  }
   const auto size = level_size(options);
   if (!size) {
     return std::unexpected(size.error());
@@ -301,8 +304,10 @@ Result<LayeredUrlBloom> LayeredUrlBloom::create(const Options& options) {
   ImageHeader header =
       make_header(kKind, ImageLayout::sliced,
                   {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
-  const Params params{
-      .cell_count = size->cell_count, .k = size->k, .layering = static_cast<std::uint32_t>(options.layering)};
+  const Params params{.cell_count = size->cell_count,
+                      .k = size->k,
+                      .layering = static_cast<std::uint32_t>(options.layering),
+                      .max_levels = options.max_levels};
   std::memcpy(header.kind_params.data(), &params, sizeof(params));
   auto last = make_array(header, 0, options.memory);
   if (!last) {
@@ -313,23 +318,38 @@ Result<LayeredUrlBloom> LayeredUrlBloom::create(const Options& options) {
 }
 
 Result<LayeredUrlBloom> LayeredUrlBloom::create_like(const Memory& memory) const {
-  return create(
-      {.keys = capacity_keys(), .fpr = fpr_target(), .layering = layering(), .hash = hash(), .memory = memory});
+  auto made = create({.keys = capacity_keys(),
+                      .fpr = fpr_target(),
+                      .layering = layering(),
+                      .max_levels = max_levels(),
+                      .hash = hash(),
+                      .memory = memory});
+  if (made) {
+    made->set_canonical_version(canonical_version());
+  }
+  return made;
 }
 
 Result<void> LayeredUrlBloom::check_header(const ImageHeader& header) {
   const Params params = params_in(header);
-  if (params.layering > static_cast<std::uint32_t>(UrlLayering::faithful) || header.kind_params[2] != 0 ||
-      header.slice_tag != 0 || header.kind_state[2] != 0) {
-    return fail(ErrorCode::corrupt, "mode or reserved bytes from offset 76 on are not what a layered-url-bloom has");
+  if (params.layering > static_cast<std::uint32_t>(UrlLayering::faithful)) {
+    return fail(ErrorCode::unsupported_version,
+                "mode " + std::to_string(params.layering) + " at offset 76 of a later library: use a newer one");
+  }
+  if (header.slice_tag != 0 || header.kind_state[2] != 0) {
+    return fail(ErrorCode::corrupt, "reserved bytes before offset 120 are not zero");
+  }
+  if (params.max_levels == 0 || params.max_levels > kMaxLevels) {
+    return fail(ErrorCode::corrupt, std::to_string(params.max_levels) + " levels at offset 80, where there are 1 to " +
+                                        std::to_string(kMaxLevels));
   }
   if (params.layering == static_cast<std::uint32_t>(UrlLayering::faithful) && !std::has_single_bit(params.cell_count)) {
     return fail(ErrorCode::corrupt,
                 std::to_string(params.cell_count) + " cells at offset 64 are no power of two, as faithful ones are");
   }
-  if (header.kind_state[0] > kMaxLevels + 1) {
+  if (header.kind_state[0] > params.max_levels + 1) {
     return fail(ErrorCode::corrupt, std::to_string(header.kind_state[0]) + " arrays at offset 96, where there are " +
-                                        std::to_string(kMaxLevels + 1) + " at most");
+                                        std::to_string(params.max_levels + 1) + " at most");
   }
   if (!check_request({.keys = header.capacity_keys, .fpr = std::bit_cast<double>(header.fpr_target_bits)})) {
     return fail(ErrorCode::corrupt, "capacity at offset 40 or rate at offset 48 is impossible");
@@ -378,7 +398,7 @@ bool LayeredUrlBloom::is_in_last_array(std::span<const Digest> segments) const n
 }
 
 bool LayeredUrlBloom::is_known_at_its_levels(std::span<const Digest> segments) const noexcept {
-  if (levels_for(segments) > levels()) {
+  if (levels_for(segments, max_levels()) > levels()) {
     return false;
   }
   for (std::size_t level = 0; level < segments.size(); ++level) {
@@ -397,7 +417,7 @@ bool LayeredUrlBloom::may_contain(std::span<const Digest> segments) const noexce
 }
 
 bool LayeredUrlBloom::observe(std::span<const Digest> segments) {
-  make_levels(levels_for(segments));
+  make_levels(levels_for(segments, max_levels()));
   bool seen = layering() == UrlLayering::repaired ? slices()[0].observe(whole_digest(segments))
                                                   : slices()[0].observe_cells(XoredCells(segments, params()).cells());
   for (std::size_t level = 0; level < segments.size(); ++level) {
@@ -415,7 +435,7 @@ void LayeredUrlBloom::may_contain(std::span<const Digest> segments, std::span<co
   std::ranges::fill(outcomes, true);
   for (std::size_t start = 0; start < ends.size(); start += kWindow) {
     Window window({segments, ends}, start, std::min(kWindow, ends.size() - start), outcomes.data() + start);
-    window.drop_deeper_than(levels());
+    window.drop_deeper_than(levels(), max_levels());
     if (layering() == UrlLayering::repaired) {
       window.ask_whole(slice(0));
     }
@@ -436,7 +456,7 @@ void LayeredUrlBloom::observe_window(std::span<const Digest> segments, std::span
                                      std::size_t start, std::span<bool> seen) {
   std::ranges::fill(seen, true);
   Window window({segments, ends}, start, seen.size(), seen.data());
-  make_levels(window.levels_needed());
+  make_levels(window.levels_needed(max_levels()));
   if (layering() == UrlLayering::repaired) {
     window.observe_whole(slices()[0]);
   } else {
@@ -444,7 +464,7 @@ void LayeredUrlBloom::observe_window(std::span<const Digest> segments, std::span
                           [this](std::span<const std::uint64_t> cells) { return slices()[0].observe_cells(cells); });
   }
   std::size_t level = 0;
-  for (; level + 1 < kMaxLevels && window.keep_those_at(level); ++level) {
+  for (; level + 1 < max_levels() && window.keep_those_at(level); ++level) {
     window.observe_level(slices()[slice_of(level)], layering(), level);
   }
   if (window.keep_those_at(level)) {

@@ -10,10 +10,13 @@
 ///
 /// Every array has m cells and is sized for as many keys as there will be URLs, as the source has it; levels are made
 /// when a URL first reaches so deep. A URL with more segments than there are levels is therefore not in the filter.
+/// There are at most `max_levels`, or whoever chooses the URLs would choose our memory, an array a slash. The segments
+/// from there on share the last level, which fills faster than the others and denies fewer strangers.
 ///
 /// Two modes:
 ///   - `repaired` (default): a segment is hashed with its level, and the last array holds the digest of the whole URL
-///     in its order (`chain`), which tells apart what differs in order, number or repetition of segments.
+///     in its order (`chain`), which tells apart what differs in order, number or repetition of segments. Segments that
+///     share the last level keep their own level in both digests: a/…/p/q and a/…/q/p stay apart there, too.
 ///   - `faithful`: the source's. All levels share k hash functions, cell j of the last array is the XOR of the
 ///     segments' j-th cells. m is a power of two: else the XOR of two positions may lie beyond the last one, and
 ///     folding it back, as the source's own program does, favours the low positions.
@@ -37,6 +40,8 @@
 ///          better on every class but the first: at 31 bits a URL 3e-7 instead of 5 %. What the levels give is an
 ///          early no for unknown hosts, and an answer about each segment.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -73,14 +78,16 @@ class LayeredUrlBloom : public GrowingFilter<LayeredUrlBloom, UrlLevel> {
   static constexpr std::uint16_t kKind = 6;
   static constexpr std::string_view kName = "layered-url-bloom";
   static constexpr Promise kPromise{.no_false_negatives = true};
-  /// The segments from here on share the last level.
+  /// The bounds of max_levels.
   static constexpr std::size_t kMaxLevels = 64;
+  static constexpr std::size_t kDefaultLevels = 8;
 
   /// Stored in the image; every array has this shape.
   struct Params {
     std::uint64_t cell_count;
     std::uint32_t k;
     std::uint32_t layering;
+    std::uint64_t max_levels;
   };
 
   /// What to create: arrays of such a rate each once so many URLs are in.
@@ -88,6 +95,8 @@ class LayeredUrlBloom : public GrowingFilter<LayeredUrlBloom, UrlLevel> {
     std::uint64_t keys = 0;
     double fpr = 0.01;
     UrlLayering layering = UrlLayering::repaired;
+    /// From 1 to kMaxLevels; the segments from there on share the last level. Memory: up to max_levels + 1 arrays.
+    std::size_t max_levels = kDefaultLevels;
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
   };
@@ -99,6 +108,8 @@ class LayeredUrlBloom : public GrowingFilter<LayeredUrlBloom, UrlLevel> {
 
   [[nodiscard]] Params params() const noexcept { return params_as<Params>(); }
   [[nodiscard]] UrlLayering layering() const noexcept { return static_cast<UrlLayering>(params().layering); }
+  /// How many levels there may be.
+  [[nodiscard]] std::size_t max_levels() const noexcept { return static_cast<std::size_t>(params().max_levels); }
   /// The levels made so far. The array of level i is slice(i + 1); slice(0) is the last array.
   [[nodiscard]] std::size_t levels() const noexcept { return slice_count() - 1; }
 
@@ -124,7 +135,7 @@ class LayeredUrlBloom : public GrowingFilter<LayeredUrlBloom, UrlLevel> {
   /// Past its capacity the filter keeps its promise; its false positive rate goes beyond the target.
   [[nodiscard]] bool is_full() const noexcept { return keys_inserted() >= capacity_keys(); }
 
-  /// Adds the other filter's URLs, array by array. Errors: invalid_argument when size, mode or seed differ;
+  /// Adds the other filter's URLs, array by array. Errors: invalid_argument when size, mode, levels or seed differ;
   /// out_of_space, which leaves both as they were.
   [[nodiscard]] Result<void> merge(const LayeredUrlBloom& other);
   /// Forgets every URL and all levels.
@@ -153,6 +164,8 @@ class LayeredUrlBloom : public GrowingFilter<LayeredUrlBloom, UrlLevel> {
   void observe_window(std::span<const Digest> segments, std::span<const std::uint32_t> ends, std::size_t start,
                       std::span<bool> seen);
   void add_keys(std::uint64_t count) noexcept;
+  /// The array of a level, which it may share.
+  [[nodiscard]] std::size_t slice_of(std::size_t level) const noexcept { return std::min(level, max_levels() - 1) + 1; }
   [[nodiscard]] bool is_in_last_array(std::span<const Digest> segments) const noexcept;
   [[nodiscard]] bool is_known_at_its_levels(std::span<const Digest> segments) const noexcept;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "mankai/hash/path_mix.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/typed_kinds.hpp"
@@ -18,8 +19,18 @@ namespace {
 
 template <class Kind>
 class PathFilterContract : public testing::Test {};
-using PathFilterKinds = testing::Types<LayeredRepairedKind, LayeredFaithfulKind>;
+using PathFilterKinds =
+    testing::Types<LayeredRepairedKind, LayeredFaithfulKind, LayeredRepairedDeepKind, LayeredFaithfulDeepKind>;
 TYPED_TEST_SUITE(PathFilterContract, PathFilterKinds, KindNames);
+
+// The digest of a whole URL, as the last array has it where it is repaired.
+Digest url_digest(std::span<const Digest> path) {
+  Digest whole{};
+  for (std::size_t level = 0; level < path.size(); ++level) {
+    whole = chain(whole, path[level], level);
+  }
+  return whole;
+}
 
 template <class F>
 void insert_all(F& filter, std::span<const Path> paths) {
@@ -100,22 +111,55 @@ TYPED_TEST(PathFilterContract, extreme_digests_are_segments_like_any_other) {
 }
 
 TYPED_TEST(PathFilterContract, a_path_deeper_than_all_before_makes_levels_up_to_the_last_one) {
-  using Filter = typename TypeParam::Filter;
   auto filter = make<TypeParam>({.keys = 3000});
   Random random(3);
   std::vector<Path> paths;
-  for (const std::size_t depth : {1U, 3U, 2U, 63U, 64U, 65U, 200U}) {
+  for (const std::size_t depth : {1U, 3U, 2U, 7U, 8U, 9U, 63U, 64U, 65U, 200U}) {
     const Path path = random_path(random, depth, 1000000);
     EXPECT_FALSE(filter.may_contain(path)) << depth;
     EXPECT_FALSE(filter.observe(path)) << depth;
     paths.push_back(path);
     EXPECT_EQ(count_missed(filter, paths), 0U) << depth;
-    EXPECT_GE(filter.levels(), std::min<std::size_t>(depth, Filter::kMaxLevels));
+    EXPECT_GE(filter.levels(), std::min(depth, TypeParam::kMaxLevels));
   }
-  EXPECT_EQ(filter.levels(), Filter::kMaxLevels);
+  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
   EXPECT_EQ(path_answers(filter, paths), std::vector<bool>(paths.size(), true));
   paths.back()[150] = Digest{12345};
   EXPECT_FALSE(filter.may_contain(paths.back())) << "segments beyond the last level count";
+}
+
+// Whoever chooses URLs does not choose our memory: 64 levels of this size would be seven times as much as the default.
+TYPED_TEST(PathFilterContract, a_path_of_a_thousand_segments_makes_no_more_levels_than_there_may_be) {
+  CountingMemory counter;
+  auto filter = make<TypeParam>({.keys = 20000, .memory = counter.memory()});
+  const std::size_t empty = counter.bytes_in_use;
+  const std::size_t array = filter.slice(0).image_bytes();
+  Random random(19);
+  const auto paths = std::vector<Path>{random_path(random, 1000, 1000), random_path(random, 1000, 1000)};
+  filter.insert(paths[0]);
+  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
+  const PathBatch batch(paths);
+  filter.insert(batch.segments, batch.ends);
+  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
+  EXPECT_LE(counter.bytes_in_use, empty + TypeParam::kMaxLevels * (array + kCacheLineBytes));
+  EXPECT_EQ(count_missed(filter, paths), 0U);
+  EXPECT_EQ(path_answers(filter, paths), (std::vector<bool>{true, true}));
+}
+
+// Far more segments than the shared level was sized for.
+TYPED_TEST(PathFilterContract, deep_paths_are_found_also_where_the_last_level_overflows) {
+  auto filter = make<TypeParam>({.keys = 200, .fpr = 0.05});
+  Random random(20);
+  std::vector<Path> paths;
+  for (int i = 0; i < 400; ++i) {
+    paths.push_back(random_path(random, 1 + random.below(100), 1000000));
+  }
+  insert_all(filter, std::span(paths).first(200));
+  const PathBatch batch{std::span<const Path>(paths).last(200)};
+  filter.insert(batch.segments, batch.ends);
+  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
+  EXPECT_EQ(count_missed(filter, paths), 0U);
+  EXPECT_EQ(path_answers(filter, paths), std::vector<bool>(paths.size(), true));
 }
 
 TYPED_TEST(PathFilterContract, a_path_deeper_than_the_levels_is_not_in) {
@@ -221,8 +265,41 @@ TYPED_TEST(PathFilterContract, remembers_what_was_asked_for) {
   EXPECT_EQ(filter.fpr_target(), 0.003);
   EXPECT_EQ(filter.hash(), kSiphash);
   EXPECT_EQ(filter.layering(), TypeParam::kLayering);
+  EXPECT_EQ(filter.max_levels(), TypeParam::kMaxLevels);
   EXPECT_LE(filter.fpr_expected(12345), 0.003);
   EXPECT_EQ(filter.probes_per_key(), filter.params().k);
+}
+
+TEST(LayeredUrlBloom, has_one_to_64_levels) {
+  for (const std::size_t levels : {1U, 8U, 64U}) {
+    const auto made = LayeredUrlBloom::create({.keys = 10, .max_levels = levels});
+    ASSERT_TRUE(made.has_value()) << levels;
+    EXPECT_EQ(made->max_levels(), levels);
+  }
+  for (const std::size_t levels : {std::size_t{0}, std::size_t{65}, ~std::size_t{0}}) {
+    const auto made = LayeredUrlBloom::create({.keys = 10, .max_levels = levels});
+    ASSERT_FALSE(made.has_value()) << levels;
+    EXPECT_EQ(made.error().code, ErrorCode::invalid_argument);
+  }
+  EXPECT_EQ(LayeredUrlBloom::create({.keys = 10})->max_levels(), 8U);
+}
+
+// Goal: segments of a shared level keep their place. Method: one level for all; each path's segments are all known
+// there, so that the answer to a path in another order hangs on the level in their digests alone.
+TEST(LayeredUrlBloom, repaired_tells_apart_what_changed_places_within_a_shared_level) {
+  auto filter = make<LayeredRepairedOneLevelKind>({.keys = 4000, .fpr = 1e-6});
+  Random random(21);
+  const Path path = random_path(random, 20, 1000000);
+  filter.insert(path);
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    Path swapped = path;
+    std::swap(swapped[i], swapped[i + 1]);
+    EXPECT_FALSE(filter.slice(1).may_contain(at_level(swapped[i], i))) << i << ": the shared level";
+    EXPECT_FALSE(filter.slice(0).may_contain(url_digest(swapped))) << i << ": the array of whole URLs";
+    EXPECT_FALSE(filter.may_contain(swapped)) << i;
+    EXPECT_FALSE(filter.may_contain(std::span(path).first(i + 1))) << i;
+  }
+  EXPECT_TRUE(filter.slice(0).may_contain(url_digest(path)));
 }
 
 template <class Kind>
@@ -297,6 +374,7 @@ TYPED_TEST(PathFilterContract, filters_made_alike_merge_and_others_say_what_diff
   auto filter = filled<TypeParam>(14, 100, 3);
   auto like = filter.create_like().value();
   EXPECT_EQ(like.keys_inserted(), 0U);
+  EXPECT_EQ(like.max_levels(), filter.max_levels());
   EXPECT_TRUE(like.merge(filter).has_value());
   EXPECT_EQ(like.to_bytes(), filter.to_bytes());
   const auto before = filter.to_bytes();
@@ -305,7 +383,21 @@ TYPED_TEST(PathFilterContract, filters_made_alike_merge_and_others_say_what_diff
     ASSERT_FALSE(merged.has_value());
     EXPECT_EQ(merged.error().code, ErrorCode::invalid_argument);
   }
+  const auto other = LayeredUrlBloom::create({.keys = filter.capacity_keys(),
+                                              .fpr = filter.fpr_target(),
+                                              .layering = filter.layering(),
+                                              .max_levels = filter.max_levels() - 1,
+                                              .hash = filter.hash()});
+  EXPECT_EQ(filter.merge(*other).error().code, ErrorCode::invalid_argument) << "another number of levels";
   EXPECT_EQ(filter.to_bytes(), before);
+}
+
+TYPED_TEST(PathFilterContract, a_filter_made_like_another_takes_keys_of_the_same_canonical_form) {
+  auto filter = make<TypeParam>();
+  filter.set_canonical_version(1);
+  auto like = filter.create_like().value();
+  EXPECT_EQ(like.canonical_version(), 1);
+  EXPECT_TRUE(like.merge(filter).has_value());
 }
 
 TYPED_TEST(PathFilterContract, memory_that_refuses_leaves_all_answers_as_they_were) {
@@ -387,7 +479,7 @@ TYPED_TEST(PathFilterContract, readers_beside_a_writer_that_makes_levels_miss_no
     }
   }
   EXPECT_EQ(missed.load(), 0U);
-  EXPECT_EQ(filter.levels(), LayeredUrlBloom::kMaxLevels);
+  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
 }
 
 }  // namespace

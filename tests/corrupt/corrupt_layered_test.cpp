@@ -106,7 +106,10 @@ TYPED_TEST(CorruptLayered, a_header_with_right_checksums_and_wrong_fields_is_ref
       {"another number of probes", [](ImageHeader& header) { ++header.kind_params[1]; }},
       {"more cells", [](ImageHeader& header) { header.kind_params[0] *= 2; }},
       {"no cells", [](ImageHeader& header) { header.kind_params[0] = 0; }},
-      {"a word behind the kind's own", [](ImageHeader& header) { header.kind_params[2] = 1; }},
+      {"no levels", [](ImageHeader& header) { header.kind_params[2] = 0; }},
+      {"fewer levels than there are arrays", [](ImageHeader& header) { header.kind_params[2] = 2; }},
+      {"more levels than there can be", [](ImageHeader& header) { header.kind_params[2] = 65; }},
+      {"levels beyond 32 bits", [](ImageHeader& header) { header.kind_params[2] += std::uint64_t{1} << 32; }},
       {"a count behind the kind's own", [](ImageHeader& header) { header.kind_state[2] = 1; }},
       {"a slice tag", [](ImageHeader& header) { header.slice_tag = 1; }},
       {"no capacity", [](ImageHeader& header) { header.capacity_keys = 0; }},
@@ -131,6 +134,16 @@ TYPED_TEST(CorruptLayered, a_header_with_right_checksums_and_wrong_fields_is_ref
   expect_refused(bytes, Trust::fast, "too many keys");
 }
 
+TYPED_TEST(CorruptLayered, a_mode_that_is_unknown_is_a_later_librarys) {
+  const auto filter = this->filter();
+  ImageHeader header = header_of(filter.to_bytes());
+  header.kind_params[1] += std::uint64_t{2} << 32;
+  const auto opened = LayeredUrlBloom::from_bytes(assembled(header, slices_of(filter)));
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().code, ErrorCode::unsupported_version);
+  EXPECT_NE(opened.error().detail.find("offset 76"), std::string::npos) << opened.error().detail;
+}
+
 TYPED_TEST(CorruptLayered, arrays_that_are_not_this_filters_are_refused) {
   const auto filter = this->filter();
   const ImageHeader header = header_of(filter.to_bytes());
@@ -153,7 +166,7 @@ TYPED_TEST(CorruptLayered, arrays_that_are_not_this_filters_are_refused) {
   const auto other = make<TypeParam>({.keys = 60, .fpr = 0.05, .hash = kSiphash});
   expect_refused(assembled(header, replaced(0, other, 0)), Trust::checked, "an array of another seed");
   slices = good;
-  while (slices.size() <= LayeredUrlBloom::kMaxLevels + 1) {
+  while (slices.size() <= TypeParam::kMaxLevels + 1) {
     slices.push_back(slices.back());
   }
   expect_refused(assembled(header, slices), Trust::checked, "more levels than there are");

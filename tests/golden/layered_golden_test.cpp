@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -28,7 +29,8 @@ struct Golden {
   UrlLayering layering;
   double fpr;
   HashSpec hash;
-  const char* params;       // bytes 64 to 119 of the header in hex: shape, mode, slices and their order
+  std::size_t max_levels;
+  const char* params;       // bytes 64 to 119 of the header in hex: shape, mode, levels, slices and their order
   std::uint64_t xxh3;       // of the whole image
   std::uint64_t strangers;  // XXH3 of the answers to 20000 paths that were never inserted, a byte each
 };
@@ -51,9 +53,12 @@ Path path(const Hasher& hash, int number) {
 constexpr int kKeys = 100;
 
 Bytes made(const Golden& golden) {
-  auto filter =
-      LayeredUrlBloom::create({.keys = kKeys, .fpr = golden.fpr, .layering = golden.layering, .hash = golden.hash})
-          .value();
+  auto filter = LayeredUrlBloom::create({.keys = kKeys,
+                                         .fpr = golden.fpr,
+                                         .layering = golden.layering,
+                                         .max_levels = golden.max_levels,
+                                         .hash = golden.hash})
+                    .value();
   for (int i = 0; i < kKeys; ++i) {
     filter.insert(path(filter.hasher(), i));
   }
@@ -81,16 +86,19 @@ std::uint64_t answers_to_strangers(const LayeredUrlBloom& filter) {
   return XXH3_64bits(answers.data(), answers.size());
 }
 
-const std::array<Golden, 3> kGolden = {{
-    {"layered_url_bloom", UrlLayering::repaired, 0.05, kXxh3,
-     "00040000000000000400000000000000000000000000000000000000000000000500000000000000133f1494ae0ee6af0000000000000000",
-     0xdfd7d46e187a4359U, 0x2e76fc955b2c9d2U},
-    {"layered_url_bloom_siphash", UrlLayering::repaired, 0.01, kSiphash,
-     "000400000000000007000000000000000000000000000000000000000000000005000000000000008ce981b8c37f7e080000000000000000",
-     0x54cb7955e7efa810U, 0x91e7f829b55d4070U},
-    {"layered_url_bloom_faithful", UrlLayering::faithful, 0.05, kXxh3,
-     "00040000000000000400000001000000000000000000000000000000000000000500000000000000133f1494ae0ee6af0000000000000000",
-     0xae3744139f27f8c1U, 0xc5c5547056a4337dU},
+const std::array<Golden, 4> kGolden = {{
+    {"layered_url_bloom", UrlLayering::repaired, 0.05, kXxh3, 8,
+     "0004000000000000040000000000000008000000000000000000000000000000050000000000000069adb91b99f70f3e0000000000000000",
+     0xba200290e89d374eU, 0x2e76fc955b2c9d2U},
+    {"layered_url_bloom_siphash", UrlLayering::repaired, 0.01, kSiphash, 64,
+     "0004000000000000070000000000000040000000000000000000000000000000050000000000000012780572a07807870000000000000000",
+     0xbd2f3b85f481cb83U, 0x91e7f829b55d4070U},
+    {"layered_url_bloom_faithful", UrlLayering::faithful, 0.05, kXxh3, 8,
+     "0004000000000000040000000100000008000000000000000000000000000000050000000000000000650361372bde110000000000000000",
+     0x25069b49cd4ebf1U, 0xc5c5547056a4337dU},
+    {"layered_url_bloom_two_levels", UrlLayering::repaired, 0.05, kXxh3, 2,
+     "00040000000000000400000000000000020000000000000000000000000000000300000000000000e14b5e711ab584010000000000000000",
+     0x5414db164ad71802U, 0xc3c0bf1ee1708f2dU},
 }};
 
 TEST(LayeredGolden, todays_code_writes_the_pinned_bytes) {
@@ -110,7 +118,8 @@ TEST(LayeredGolden, todays_code_reads_the_files_of_every_version) {
     const auto filter = LayeredUrlBloom::from_bytes(raw);
     ASSERT_TRUE(filter.has_value()) << golden.name << ": " << filter.error().detail;
     EXPECT_EQ(filter->layering(), golden.layering);
-    EXPECT_EQ(filter->levels(), 4U);
+    EXPECT_EQ(filter->max_levels(), golden.max_levels);
+    EXPECT_EQ(filter->levels(), std::min<std::size_t>(4, golden.max_levels));
     for (int i = 0; i < kKeys; ++i) {
       EXPECT_TRUE(filter->may_contain(path(filter->hasher(), i))) << golden.name << ": " << i;
     }

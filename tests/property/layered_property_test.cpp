@@ -37,7 +37,8 @@ rc::Gen<PathOperation> any_operation() {
 
 template <class Kind>
 class PathFilterProperty : public testing::Test {};
-using Kinds = testing::Types<LayeredRepairedKind, LayeredFaithfulKind>;
+using Kinds = testing::Types<LayeredRepairedKind, LayeredFaithfulKind, LayeredRepairedDeepKind, LayeredFaithfulDeepKind,
+                             LayeredRepairedOneLevelKind, LayeredFaithfulOneLevelKind>;
 TYPED_TEST_SUITE(PathFilterProperty, Kinds, KindNames);
 
 TYPED_TEST(PathFilterProperty, no_sequence_of_operations_breaks_the_promise) {

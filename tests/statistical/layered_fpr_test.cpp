@@ -142,6 +142,79 @@ TEST(LayeredRate, repaired_keeps_the_target_and_the_corrected_formula_in_every_c
   }
 }
 
+// A member and 8 to 20 segments behind its page, none of which comes twice.
+Path deep_path(std::uint64_t number) {
+  Path path = path_of(member(number));
+  const std::uint64_t more = 8 + Hasher(kXxh3)(~number).value % 13;
+  for (std::uint64_t i = 0; i < more; ++i) {
+    path.push_back(word(8, number << 8U | i));
+  }
+  return path;
+}
+constexpr std::size_t kShared = 8;  // from this level on, all segments of a deep path share one
+
+Path deep_new_last(std::uint64_t number) {
+  Path path = deep_path(number);
+  path.back() = word(7, number);
+  return path;
+}
+Path deep_prefix(std::uint64_t number) {
+  Path path = deep_path(number);
+  path.pop_back();
+  return path;
+}
+Path deep_swapped(std::uint64_t number) {
+  Path path = deep_path(number);
+  std::swap(path[path.size() - 1], path[path.size() - 2]);
+  return path;
+}
+Path deep_recombined(std::uint64_t number) {
+  Path path = deep_path(number);
+  const Path other = deep_path((number + 1) % kKeys);
+  path.resize(kShared);
+  path.insert(path.end(), other.begin() + kShared, other.end());
+  return path;
+}
+
+struct DeepClass {
+  const char* name;
+  Path (*strange)(std::uint64_t);
+  int unknown;  // segments that the shared level does not know where they are
+};
+constexpr std::array<DeepClass, 4> kDeepClasses = {{{"new last", deep_new_last, 1},
+                                                    {"prefix", deep_prefix, 0},
+                                                    {"swapped", deep_swapped, 2},
+                                                    {"recombined", deep_recombined, 0}}};
+
+LayeredUrlBloom filled_deep(double fpr, std::size_t max_levels) {
+  auto filter = LayeredUrlBloom::create({.keys = kKeys, .fpr = fpr, .max_levels = max_levels, .hash = kXxh3}).value();
+  PathBatch batch;
+  for (std::uint64_t number = 0; number < kKeys; ++number) {
+    batch.add(deep_path(number));
+  }
+  filter.insert(batch.segments, batch.ends);
+  return filter;
+}
+
+// Goal: what the filter promises is the last array's rate, so it holds where the shared level has ten times the keys it
+// was made for. Method: every member is deeper than the levels; bounds as above.
+TEST(LayeredRate, repaired_keeps_the_target_with_urls_deeper_than_the_levels) {
+  constexpr double kFpr = 0.05;
+  for (const std::size_t levels : {std::size_t{1}, std::size_t{4}, kShared}) {
+    const auto filter = filled_deep(kFpr, levels);
+    EXPECT_EQ(filter.levels(), levels);
+    EXPECT_GT(filter.slice(levels).fill_ratio(), 0.99);
+    EXPECT_EQ(yes_rate(filter, strangers(deep_path)), 1) << "members";
+    for (const DeepClass& each : kDeepClasses) {
+      const auto paths = strangers(each.strange);
+      const double rate = yes_rate(filter, paths);
+      const double formula = filter.fpr_estimate() * std::pow(filter.slice(levels).fpr_estimate(), each.unknown);
+      EXPECT_LE(rate, 1.1 * kFpr) << each.name << " with " << levels;
+      EXPECT_NEAR(rate, formula, 3 * standard_error(formula, paths.size())) << each.name << " with " << levels;
+    }
+  }
+}
+
 TEST(LayeredRate, faithful_follows_the_corrected_formula_where_xor_does_not_cancel) {
   for (const double fpr : {0.1, 0.05, 0.01}) {
     const auto filter = filled(UrlLayering::faithful, fpr, 2);

@@ -62,16 +62,18 @@ inline std::vector<Path> random_paths(Random& random, std::size_t count, std::si
   return paths;
 }
 
-template <UrlLayering layering>
+template <UrlLayering layering, std::size_t max_levels = LayeredUrlBloom::kDefaultLevels>
 struct LayeredUrlBloomKind {
   using Filter = LayeredUrlBloom;
   static constexpr UrlLayering kLayering = layering;
+  static constexpr std::size_t kMaxLevels = max_levels;
   static constexpr std::string_view kName =
       layering == UrlLayering::repaired ? "layered_url_bloom" : "layered_url_bloom_faithful";
   static Result<Filter> create(const Request& request) {
     return Filter::create({.keys = request.keys,
                            .fpr = request.fpr,
                            .layering = layering,
+                           .max_levels = max_levels,
                            .hash = request.hash,
                            .memory = request.memory});
   }
@@ -79,5 +81,19 @@ struct LayeredUrlBloomKind {
 
 using LayeredRepairedKind = LayeredUrlBloomKind<UrlLayering::repaired>;
 using LayeredFaithfulKind = LayeredUrlBloomKind<UrlLayering::faithful>;
+
+/// With as many levels as there can be, and with one that all segments share.
+struct LayeredRepairedDeepKind : LayeredUrlBloomKind<UrlLayering::repaired, LayeredUrlBloom::kMaxLevels> {
+  static constexpr std::string_view kName = "layered_url_bloom_deep";
+};
+struct LayeredFaithfulDeepKind : LayeredUrlBloomKind<UrlLayering::faithful, LayeredUrlBloom::kMaxLevels> {
+  static constexpr std::string_view kName = "layered_url_bloom_faithful_deep";
+};
+struct LayeredRepairedOneLevelKind : LayeredUrlBloomKind<UrlLayering::repaired, 1> {
+  static constexpr std::string_view kName = "layered_url_bloom_one_level";
+};
+struct LayeredFaithfulOneLevelKind : LayeredUrlBloomKind<UrlLayering::faithful, 1> {
+  static constexpr std::string_view kName = "layered_url_bloom_faithful_one_level";
+};
 
 }  // namespace mankai::test
