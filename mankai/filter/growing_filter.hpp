@@ -233,6 +233,28 @@ class GrowingFilter {
     return slice.has_value();  // else too large to address
   }
 
+  /// The slice of the highest generation.
+  [[nodiscard]] const Slice& latest() const noexcept {
+    std::size_t latest = 0;
+    for (std::size_t i = 1; i < slice_count(); ++i) {
+      latest = is_as_late(slices_[i], slices_[latest]) ? i : latest;
+    }
+    return slices_[latest];
+  }
+  /// After a merge: the slice of the highest generation that has room becomes the newest, so that no room is left
+  /// behind. The first one stays where it is, for `clear`.
+  void go_on_from_latest_room() noexcept {
+    std::size_t chosen = 0;
+    for (std::size_t i = 1; i < slice_count(); ++i) {
+      if (!slices_[i].is_full() && (chosen == 0 || is_as_late(slices_[i], slices_[chosen]))) {
+        chosen = i;
+      }
+    }
+    if (chosen != 0) {
+      slices_.move_to_end(chosen);
+    }
+  }
+
   /// Copies slices of another filter. Errors: out_of_space.
   [[nodiscard]] Result<Slice> copy_of(const Slice& slice) const {
     auto region = Region::allocate(memory_, slice.image_bytes());
@@ -288,7 +310,7 @@ class GrowingFilter {
     if (!check_request({.keys = outer.capacity_keys, .fpr = std::bit_cast<double>(outer.fpr_target_bits)})) {
       return fail(ErrorCode::corrupt, "capacity at offset 40 or rate at offset 48 is impossible");
     }
-    if (outer.slice_tag != 0 || outer.kind_params[2] != 0 || outer.kind_state[2] != 0) {
+    if (outer.slice_tag != 0 || outer.kind_state[2] != 0) {
       return fail(ErrorCode::corrupt, "reserved bytes before offset 120 are not zero");
     }
     return {};
@@ -354,6 +376,12 @@ class GrowingFilter {
   [[nodiscard]] std::size_t bytes_with(std::size_t count) const noexcept {
     return sizeof(ImageHeader) + static_cast<std::size_t>(sum_of_first(
                                      count, [](const Slice& slice) { return slice_bytes(slice.image_bytes()); }));
+  }
+
+  // Growing makes slices larger and stricter.
+  static bool is_as_late(const Slice& slice, const Slice& other) noexcept {
+    return slice.capacity_keys() != other.capacity_keys() ? slice.capacity_keys() > other.capacity_keys()
+                                                          : slice.fpr_target() <= other.fpr_target();
   }
 
   static Result<Parts> make_empty_parts(const ImageHeader& header, const Memory& memory) {

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "mankai/filter/hash_windows.hpp"
 
@@ -58,10 +60,34 @@ void ask(const BlockedBloom& slice, Unknown& unknown, bool* seen) noexcept {
   unknown.drop_known(asked, seen);
 }
 
-bool have_room_together(const BlockedBloom& a, const BlockedBloom& b) noexcept {
-  return a.slice_tag() == b.slice_tag() && a.cells_bytes() == b.cells_bytes() &&
-         a.keys_inserted() + b.keys_inserted() <= a.capacity_keys();
-}
+/// Which slice each of another filter's slices joins: any of its generation that has room for the keys of both.
+class Joins {
+ public:
+  static constexpr std::size_t kNone = kMaxSlices;
+
+  explicit Joins(const SliceList<BlockedBloom>& slices) : slices_(slices) {
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      keys_.push_back(slices[i].keys_inserted());
+    }
+  }
+
+  /// Returns kNone where there is none; the room of the one that is returned is taken.
+  std::size_t take_room_for(const BlockedBloom& slice) noexcept {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      const BlockedBloom& ours = slices_[i];
+      if (ours.slice_tag() == slice.slice_tag() && ours.cells_bytes() == slice.cells_bytes() &&
+          keys_[i] + slice.keys_inserted() <= ours.capacity_keys()) {
+        keys_[i] += slice.keys_inserted();
+        return i;
+      }
+    }
+    return kNone;
+  }
+
+ private:
+  const SliceList<BlockedBloom>& slices_;
+  std::vector<std::uint64_t> keys_;
+};
 
 Growth growth_of(const ScalableBloom::Params& params) noexcept {
   return {.factor = params.growth_factor,
@@ -104,6 +130,9 @@ Result<void> ScalableBloom::check_header(const ImageHeader& header) {
     return fail(ErrorCode::unsupported_version,
                 "bound " + std::to_string(params.bound) + " at offset 76 of a later library: use a newer one");
   }
+  if (header.kind_params[2] != 0) {
+    return fail(ErrorCode::corrupt, "reserved bytes before offset 88 are not zero");
+  }
   return check_growing(header, growth_of(params));
 }
 
@@ -140,7 +169,9 @@ std::size_t ScalableBloom::make_room() {
   }
   const Options options{
       .keys = initial_keys(), .fpr = fpr_target(), .growth = growth(), .hash = hash(), .memory = memory()};
-  const bool has_grown = grow([&] { return make_slice(options, slices().back().slice_tag() + 1); });
+  // A hostile image may have the last generation that there can be.
+  const std::uint64_t generation = std::min<std::uint64_t>(latest().slice_tag() + 1, kMaxSlices - 1);
+  const bool has_grown = grow([&] { return make_slice(options, generation); });
   return has_grown ? room_in(slices().back()) : ~std::size_t{0};
 }
 
@@ -188,14 +219,14 @@ Result<void> ScalableBloom::merge(const ScalableBloom& other) {
   }
   // What may fail comes first: copies of the slices that stay slices of their own.
   std::vector<BlockedBloom> taken_over;
-  std::vector<std::size_t> joins;
+  std::vector<std::pair<std::size_t, std::size_t>> joins;
+  Joins rooms(slices());
   for (std::size_t i = 0; i < other.slice_count(); ++i) {
-    const BlockedBloom& slice = other.slices()[i];
-    if (i < slice_count() && have_room_together(slices()[i], slice)) {
-      joins.push_back(i);
+    if (const std::size_t place = rooms.take_room_for(other.slices()[i]); place != Joins::kNone) {
+      joins.emplace_back(place, i);
       continue;
     }
-    auto copy = copy_of(slice);
+    auto copy = copy_of(other.slices()[i]);
     if (!copy) {
       return std::unexpected(copy.error());
     }
@@ -204,13 +235,16 @@ Result<void> ScalableBloom::merge(const ScalableBloom& other) {
   if (auto room = reserve_slices(taken_over.size()); !room) {
     return room;
   }
-  for (const std::size_t i : joins) {
-    if (auto merged = slices()[i].merge(other.slices()[i]); !merged) {
+  for (const auto& [place, theirs] : joins) {
+    if (auto merged = slices()[place].merge(other.slices()[theirs]); !merged) {
       return merged;
     }
   }
   for (BlockedBloom& slice : taken_over) {
     slices().append(std::move(slice));
+  }
+  if (!taken_over.empty()) {
+    go_on_from_latest_room();
   }
   return {};
 }

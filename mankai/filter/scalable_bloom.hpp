@@ -71,11 +71,13 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
   void insert(std::span<const std::uint64_t> keys);
   void observe(std::span<const Digest> digests, std::span<bool> seen);
 
-  /// Adds the other filter's keys: a slice joins one of the same shape that has room for its keys, or is taken over as
-  /// a slice of its own. The rates of the two add up: at most twice the target. Errors: invalid_argument when seeds or
+  /// Adds the other filter's keys: a slice joins one of the same generation that has room for its keys, or is taken
+  /// over as a slice of its own; new keys then go to the highest generation that has room. The rates of the two add up:
+  /// at most twice the target. Errors: invalid_argument when seeds or
   /// growth differ, or there would be too many slices; out_of_space, which leaves both as they were.
   [[nodiscard]] Result<void> merge(const ScalableBloom& other);
-  /// Forgets every key and all slices but the first.
+  /// Forgets every key and all slices but the first. Memory of the image that a filter was opened from stays with the
+  /// filter.
   void clear() noexcept;
 
   [[nodiscard]] unsigned probes_per_key() const noexcept {

@@ -14,6 +14,8 @@ namespace {
 using Params = ScalableCountingBloom::Params;
 
 constexpr std::size_t kNoLimit = ~std::size_t{0};
+// A slice that is not the newest takes late keys until it has so many times what it was made for.
+constexpr double kLateFactor = 2;
 
 Params params_in(const ImageHeader& header) noexcept {
   Params params;
@@ -47,6 +49,12 @@ bool has_ids(const CountingBloom& slice) noexcept { return slice.slice_state() >
 // Ids that are given out stop at the greatest.
 std::uint64_t last_of(std::uint64_t first, std::size_t count) noexcept {
   return count - 1 > ScalableCountingBloom::kMaxId - first ? ScalableCountingBloom::kMaxId : first + (count - 1);
+}
+
+// How many keys a slice takes, if it may have so many times what it was made for.
+std::size_t room_in(const CountingBloom& slice, double factor) noexcept {
+  const auto most = static_cast<std::uint64_t>(factor * static_cast<double>(slice.capacity_keys()));
+  return static_cast<std::size_t>(most - std::min(most, slice.keys_inserted()));
 }
 
 void add(KeyCount& sum, const KeyCount& more) noexcept {
@@ -98,7 +106,8 @@ Result<ScalableCountingBloom> ScalableCountingBloom::create(const Options& optio
   const Params params{.tightening_bits = std::bit_cast<std::uint64_t>(options.growth.tightening),
                       .growth_factor = options.growth.factor,
                       .bound = static_cast<std::uint16_t>(options.growth.bound),
-                      .layout = static_cast<std::uint16_t>(options.layout)};
+                      .layout = static_cast<std::uint16_t>(options.layout),
+                      .first_id = options.first_id};
   std::memcpy(header.kind_params.data(), &params, sizeof(params));
   auto parts = make_parts(header, std::move(*first), options.memory);
   return parts ? Result<ScalableCountingBloom>(ScalableCountingBloom(std::move(*parts)))
@@ -110,7 +119,7 @@ Result<ScalableCountingBloom> ScalableCountingBloom::create_like(const Memory& m
                  .fpr = fpr_target(),
                  .growth = growth(),
                  .layout = layout(),
-                 .first_id = slice_first_id(0),
+                 .first_id = first_id(),
                  .hash = hash(),
                  .memory = memory});
 }
@@ -123,17 +132,25 @@ Result<void> ScalableCountingBloom::check_header(const ImageHeader& header) {
                                                     std::to_string(params.layout) +
                                                     " at offset 76 of a later library: use a newer one");
   }
+  if (params.first_id > kMaxId) {
+    return fail(ErrorCode::corrupt,
+                "impossible first id " + std::to_string(params.first_id) + " at offset 80: above the greatest");
+  }
   return check_growing(header, growth_of(params));
 }
 
 Result<void> ScalableCountingBloom::check_slice(const ImageHeader& outer, const CountingBloom& slice,
-                                                std::size_t /*index*/) {
+                                                std::size_t index) {
   const Params params = params_in(outer);
   const Growth growth = growth_of(params);
   if (slice.slice_tag() > kMaxId || slice.slice_state() < slice.slice_tag()) {
     return fail(ErrorCode::corrupt, "impossible range of ids, from " + std::to_string(slice.slice_tag()) +
                                         " at offset 88 to before " + std::to_string(slice.slice_state()) +
                                         " at offset 104");
+  }
+  if (slice.slice_tag() < params.first_id || (index == 0 && slice.slice_tag() != params.first_id)) {
+    return fail(ErrorCode::corrupt, "ids from " + std::to_string(slice.slice_tag()) +
+                                        " at offset 88, but the filter's begin at " + std::to_string(params.first_id));
   }
   if (static_cast<std::uint16_t>(slice.layout()) != params.layout) {
     return fail(ErrorCode::corrupt, "its counters' layout at offset 76 is not the filter's");
@@ -163,25 +180,37 @@ std::size_t ScalableCountingBloom::newest_from(std::uint64_t id) const noexcept 
   return slice_count();
 }
 
-// Returns how many keys the newest slice takes; opens a new one, whose first id this is, where that would be none.
-std::size_t ScalableCountingBloom::make_room(std::uint64_t id) {
-  const auto room_in = [](const CountingBloom& slice) {
-    return static_cast<std::size_t>(slice.capacity_keys() - slice.keys_inserted());
-  };
-  const CountingBloom& newest = slices().back();
-  if (!newest.is_full()) {
-    return room_in(newest);
-  }
+// Opens a slice of the next generation. Returns false where there can be none.
+bool ScalableCountingBloom::open_slice(std::uint64_t first_id) {
   const Options options{.keys = initial_keys(),
                         .fpr = fpr_target(),
                         .growth = growth(),
                         .layout = layout(),
-                        .first_id = id,
+                        .first_id = first_id,
                         .hash = hash(),
                         .memory = memory()};
+  const CountingBloom& last = latest();
   const std::uint64_t generation =
-      generation_of(newest.capacity_keys(), newest.fpr_target(), options.keys, options.fpr, options.growth);
-  return grow([&] { return make_slice(options, generation + 1, id); }) ? room_in(slices().back()) : kNoLimit;
+      generation_of(last.capacity_keys(), last.fpr_target(), options.keys, options.fpr, options.growth);
+  return grow([&] { return make_slice(options, generation + 1, first_id); });
+}
+
+// Returns which slice takes the id, and how many keys; opens one where that would be none. The slice is slice_count()
+// for an id below all of them.
+ScalableCountingBloom::Place ScalableCountingBloom::place_for(std::uint64_t id) {
+  const std::size_t slice = newest_from(id);
+  if (slice == slice_count()) {
+    return {.slice = slice, .room = 0};
+  }
+  const bool is_newest = slice + 1 == slice_count();
+  if (const std::size_t room = room_in(slices()[slice], is_newest ? 1 : kLateFactor); room != 0) {
+    return {.slice = slice, .room = room};
+  }
+  // Of a late key's slice the new one takes the whole range: another late key finds it.
+  if (!open_slice(is_newest ? id : slices()[slice].slice_tag())) {
+    return {.slice = slice, .room = kNoLimit};
+  }
+  return {.slice = slice_count() - 1, .room = room_in(slices().back(), 1)};
 }
 
 void ScalableCountingBloom::note_ids(std::size_t slice, std::uint64_t greatest) noexcept {
@@ -196,14 +225,10 @@ Result<void> ScalableCountingBloom::insert(Digest digest, std::uint64_t id) {
     return fail(ErrorCode::invalid_argument,
                 "an id of " + std::to_string(id) + " is impossible: the greatest is " + std::to_string(kMaxId));
   }
-  std::size_t slice = newest_from(id);
+  const std::size_t slice = place_for(id).slice;
   if (slice == slice_count()) {
     return fail(ErrorCode::invalid_argument, "an id of " + std::to_string(id) + " is below the filter's first, " +
                                                  std::to_string(first_id()) + ": create it with a lower first id");
-  }
-  if (slice + 1 == slice_count()) {
-    make_room(id);
-    slice = slice_count() - 1;
   }
   slices()[slice].insert(digest);
   note_ids(slice, id);
@@ -212,9 +237,9 @@ Result<void> ScalableCountingBloom::insert(Digest digest, std::uint64_t id) {
 
 void ScalableCountingBloom::insert(Digest digest) {
   const std::uint64_t id = next_id_;
-  make_room(id);
-  slices().back().insert(digest);
-  note_ids(slice_count() - 1, id);
+  const std::size_t slice = place_for(id).slice;  // the newest: no slice begins behind the next id
+  slices()[slice].insert(digest);
+  note_ids(slice, id);
 }
 
 bool ScalableCountingBloom::observe(Digest digest) {
@@ -263,7 +288,7 @@ EraseResult ScalableCountingBloom::erase(Digest digest) noexcept {
 void ScalableCountingBloom::insert(std::span<const Digest> digests) {
   while (!digests.empty()) {
     const std::uint64_t id = next_id_;
-    const std::size_t count = std::min(digests.size(), make_room(id));
+    const std::size_t count = std::min(digests.size(), place_for(id).room);
     slices().back().insert(digests.first(count));
     note_ids(slice_count() - 1, last_of(id, count));
     digests = digests.subspan(count);
@@ -278,16 +303,11 @@ std::size_t ScalableCountingBloom::insert(std::span<const Digest> digests, std::
   MANKAI_ASSERT(digests.size() == ids.size());
   std::size_t refused = 0;
   for (std::size_t start = 0; start < digests.size();) {
-    std::size_t slice = ids[start] > kMaxId ? slice_count() : newest_from(ids[start]);
+    const auto [slice, room] = ids[start] > kMaxId ? Place{.slice = slice_count(), .room = 0} : place_for(ids[start]);
     if (slice == slice_count()) {
       ++refused;
       ++start;
       continue;
-    }
-    std::size_t room = kNoLimit;
-    if (slice + 1 == slice_count()) {
-      room = make_room(ids[start]);
-      slice = slice_count() - 1;
     }
     // The neighbours that go to the same slice while it takes them.
     std::uint64_t greatest = ids[start];
@@ -307,7 +327,7 @@ void ScalableCountingBloom::observe(std::span<const Digest> digests, std::span<b
   std::array<bool, kSliceWindow> older;
   for (std::size_t start = 0; start < digests.size();) {
     const std::uint64_t id = next_id_;
-    const std::size_t count = std::min({digests.size() - start, make_room(id), kSliceWindow});
+    const std::size_t count = std::min({digests.size() - start, place_for(id).room, kSliceWindow});
     const auto window = digests.subspan(start, count);
     bool* const any = seen.data() + start;
     slices().back().observe(window, {any, count});
@@ -392,6 +412,11 @@ void ScalableCountingBloom::erase(std::span<const Digest> digests, std::span<con
 }
 
 Result<void> ScalableCountingBloom::merge(const ScalableCountingBloom& other) {
+  if (first_id() != other.first_id()) {
+    return fail(ErrorCode::invalid_argument, "the filters' first ids are " + std::to_string(first_id()) + " and " +
+                                                 std::to_string(other.first_id()) +
+                                                 "; create the second one like the first");
+  }
   if (auto same = check_same_hash(other); !same) {
     return same;
   }
@@ -412,6 +437,9 @@ Result<void> ScalableCountingBloom::merge(const ScalableCountingBloom& other) {
   for (CountingBloom& slice : taken_over) {
     slices().append(std::move(slice));
   }
+  if (!taken_over.empty()) {
+    go_on_from_latest_room();
+  }
   next_id_ = next_id();
   return {};
 }
@@ -422,14 +450,6 @@ void ScalableCountingBloom::clear() noexcept {
   first.clear();
   first.set_slice_state(first.slice_tag());
   next_id_ = next_id();
-}
-
-std::uint64_t ScalableCountingBloom::first_id() const noexcept {
-  std::uint64_t first = slice_first_id(0);
-  for (std::size_t i = 1; i < slice_count(); ++i) {
-    first = std::min(first, slice_first_id(i));
-  }
-  return first;
 }
 
 std::uint64_t ScalableCountingBloom::next_id() const noexcept {

@@ -59,6 +59,12 @@ class SliceList {
     count_.store(index + 1, std::memory_order_release);
   }
 
+  /// Moves an element behind all others. Threads: not beside readers.
+  void move_to_end(std::size_t index) noexcept {
+    for (; index + 1 < size(); ++index) {
+      std::swap((*this)[index], (*this)[index + 1]);
+    }
+  }
   /// Drops all but the first. Threads: not beside readers.
   void keep_first() noexcept {
     count_.store(1, std::memory_order_relaxed);

@@ -475,6 +475,40 @@ TEST(ScalableBloomMerge, slices_with_room_for_each_other_join) {
   EXPECT_EQ(left.slice_count(), 2U);
 }
 
+// A hundred small filters: their keys fill slices up, instead of leaving a slice each.
+TEST(ScalableBloomMerge, many_small_filters_fill_up_few_slices) {
+  auto all = make_growing<ScalableDoublingKind>({.keys = 500});
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    auto small = make_growing<ScalableDoublingKind>({.keys = 500});
+    insert_random(small, 1000 + seed, 10);
+    ASSERT_TRUE(all.merge(small).has_value());
+    EXPECT_TRUE(all.may_contain(Random(1000 + seed).digest()));
+  }
+  EXPECT_LE(all.slice_count(), 3U);
+  EXPECT_LE(all.fpr_estimate(), 0.02);
+}
+
+// One key merged in must not start the growth anew: slices and rate are as without it, but for that key's slice.
+TYPED_TEST(GrowingContract, growing_goes_on_from_the_highest_generation_after_a_merge) {
+  auto filter = make_growing<TypeParam>();
+  Random random(24);
+  while (filter.slice_count() < 10) {
+    filter.insert(random.digest());
+  }
+  auto alone = TypeParam::Filter::from_bytes(filter.to_bytes()).value();
+  auto other = make_growing<TypeParam>();
+  other.insert(Digest{5});
+  ASSERT_TRUE(filter.merge(other).has_value());
+  const auto digests = random.digests(filter.growth().factor == 1 ? 5000 : 1000000);
+  filter.insert(std::span(digests));
+  alone.insert(std::span(digests));
+  EXPECT_EQ(filter.slice_count(), alone.slice_count() + 1);
+  EXPECT_LE(filter.fpr_estimate(), 0.02);
+  EXPECT_NEAR(filter.fpr_estimate(), alone.fpr_estimate(), 0.001);
+  EXPECT_TRUE(filter.may_contain(Digest{5}));
+  EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(digests.size(), true));
+}
+
 // A filter stays below its promised rate when it goes on growing after a merge: at most twice the target.
 TYPED_TEST(GrowingContract, growing_after_a_merge_keeps_twice_the_target) {
   auto left = make_growing<TypeParam>({.keys = 500, .fpr = 0.02});

@@ -154,6 +154,147 @@ TYPED_TEST(GrowingIds, late_keys_overfill_the_slice_of_their_id_and_are_counted)
   EXPECT_EQ(filter.overfilled_slices(), 0U);
 }
 
+struct Order {
+  std::string name;
+  std::vector<std::uint64_t> ids;
+};
+
+// What ids may do besides rising: fall, fall behind one that ran ahead, come in no order, be late now and then.
+std::vector<Order> orders_of_ids(std::size_t count) {
+  Random random(50);
+  Order falling{.name = "falling", .ids = {}};
+  Order outlier{.name = "one far ahead as the first slice is full", .ids = ids_from(0, count)};
+  outlier.ids[1000] = std::uint64_t{1} << 60;
+  Order any{.name = "in no order", .ids = {}};
+  Order late{.name = "every tenth late", .ids = {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    falling.ids.push_back(count - i);
+    any.ids.push_back(random.below(std::uint64_t{1} << 62));
+    late.ids.push_back(random.below(10) == 0 ? random.below(i + 1) : i);
+  }
+  return {falling, outlier, any, late};
+}
+
+// Every key is taken out under its id, but for the few of which a second slice with the id is wrong.
+template <class F>
+void expect_all_erased(F& filter, std::span<const Digest> digests, std::span<const std::uint64_t> ids) {
+  std::size_t ambiguous = 0;
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    const EraseResult result = filter.erase(digests[i], ids[i]);
+    ASSERT_TRUE(result == EraseResult::erased || result == EraseResult::ambiguous) << i;
+    ambiguous += result == EraseResult::ambiguous ? 1U : 0U;
+  }
+  EXPECT_EQ(filter.keys_inserted(), ambiguous);
+  EXPECT_LE(ambiguous, digests.size() / (filter.growth().factor == 1 ? 20 : 200));
+}
+
+// Twenty times its first capacity, whatever the ids: about as many slices as with rising ones, and a rate that late
+// keys raise to what slices of twice their keys have, not to 1. Slices that do not grow are all overfilled alike.
+template <class F>
+void expect_bounded(const F& filter) {
+  const bool is_constant = filter.growth().factor == 1;
+  EXPECT_LE(filter.slice_count(), is_constant ? 24U : 7U);
+  EXPECT_LE(filter.fpr_estimate(), is_constant ? 0.35 : 0.1);
+}
+
+TYPED_TEST(GrowingIds, ids_in_any_order_scale) {
+  for (const Order& order : orders_of_ids(20000)) {
+    SCOPED_TRACE(order.name);
+    auto filter = make_growing<TypeParam>({.keys = 1000});
+    auto batch = make_growing<TypeParam>({.keys = 1000});
+    const auto digests = Random(51).digests(order.ids.size());
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      ASSERT_TRUE(filter.insert(digests[i], order.ids[i]).has_value());
+    }
+    ASSERT_EQ(batch.insert(std::span(digests), std::span(order.ids)), 0U);
+    EXPECT_TRUE(batch.to_bytes() == filter.to_bytes());
+    EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(digests.size(), true));
+    EXPECT_TRUE(TypeParam::Filter::from_bytes(filter.to_bytes()).has_value());
+    expect_bounded(filter);
+    expect_all_erased(filter, digests, order.ids);
+  }
+}
+
+// The other filter's ids are far ahead, so that its slices take none of what comes.
+TYPED_TEST(GrowingIds, own_ids_scale_after_a_merge_with_greater_ones) {
+  auto filter = make_growing<TypeParam>({.keys = 1000});
+  auto ahead = make_growing<TypeParam>({.keys = 1000});
+  const auto theirs = Random(52).digests(1500);
+  const auto ours = Random(53).digests(20000);
+  const auto their_ids = ids_from(1000000000, 1500);
+  const auto our_ids = ids_from(0, 20000);
+  ASSERT_EQ(ahead.insert(std::span(theirs), std::span(their_ids)), 0U);
+  ASSERT_EQ(filter.insert(std::span(ours).first(700), std::span(our_ids).first(700)), 0U);
+  ASSERT_TRUE(filter.merge(ahead).has_value());
+  ASSERT_EQ(filter.insert(std::span(ours).subspan(700), std::span(our_ids).subspan(700)), 0U);
+  EXPECT_EQ(batch_answers(filter, ours), std::vector<bool>(ours.size(), true));
+  EXPECT_EQ(batch_answers(filter, theirs), std::vector<bool>(theirs.size(), true));
+  expect_bounded(filter);
+  std::vector<Digest> all(ours);
+  all.insert(all.end(), theirs.begin(), theirs.end());
+  std::vector<std::uint64_t> ids(our_ids);
+  ids.insert(ids.end(), their_ids.begin(), their_ids.end());
+  expect_all_erased(filter, all, ids);
+}
+
+// A slice with as many late keys as it takes hands its range to a new one.
+TYPED_TEST(GrowingIds, a_slice_of_twice_its_keys_hands_its_range_on) {
+  auto filter = make_growing<TypeParam>({.keys = 100});
+  insert_random(filter, 54, 101);
+  ASSERT_EQ(filter.slice_count(), 2U);
+  const auto late = Random(55).digests(150);
+  for (const Digest digest : late) {
+    ASSERT_TRUE(filter.insert(digest, 3).has_value());
+  }
+  ASSERT_EQ(filter.slice_count(), 3U);
+  EXPECT_EQ(filter.slice(0).keys_inserted(), 200U);
+  EXPECT_EQ(filter.slice(2).keys_inserted(), 50U);
+  EXPECT_EQ(filter.slice_first_id(2), 0U);
+  EXPECT_EQ(filter.overfilled_slices(), 1U);
+}
+
+// Both slices have the boundary id and hold the key: nobody can say which of the two to take.
+TYPED_TEST(GrowingIds, a_key_in_twice_across_a_boundary_of_equal_ids_stays_for_ever) {
+  auto filter = make_growing<TypeParam>({.keys = 50, .fpr = 1e-6});
+  const auto digests = Random(56).digests(60);
+  for (std::size_t i = 0; i < 60; ++i) {
+    ASSERT_TRUE(filter.insert(digests[i], 7).has_value());
+  }
+  // Their first copies are in slice 0 and in slice 1, their second ones all in slice 1.
+  for (const std::size_t i : {40U, 55U}) {
+    ASSERT_TRUE(filter.insert(digests[i], 7).has_value());
+  }
+  ASSERT_LE(filter.slice_count(), 3U);
+  for (std::size_t i = 0; i < 60; ++i) {
+    EXPECT_EQ(filter.erase(digests[i], 7), i == 40 ? EraseResult::ambiguous : EraseResult::erased) << i;
+  }
+  EXPECT_EQ(filter.erase(digests[55], 7), EraseResult::erased);
+  EXPECT_EQ(filter.erase(digests[40], 7), EraseResult::ambiguous);
+  EXPECT_EQ(filter.erase(digests[40]), EraseResult::ambiguous);
+  EXPECT_EQ(filter.estimate(digests[40]).value, 2U);
+  EXPECT_EQ(filter.keys_inserted(), 2U);
+}
+
+// Of keys that come a second time d inserts after the first, d straddle each boundary.
+TYPED_TEST(GrowingIds, as_many_keys_stay_as_straddle_a_boundary) {
+  auto filter = make_growing<TypeParam>({.keys = 500, .fpr = 1e-6});
+  const auto digests = Random(57).digests(3000);
+  constexpr std::size_t kApart = 20;
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    ASSERT_TRUE(filter.insert(digests[i], 7).has_value());
+    if (i >= kApart) {
+      ASSERT_TRUE(filter.insert(digests[i - kApart], 7).has_value());
+    }
+  }
+  std::size_t stay = 0;
+  for (const Digest digest : digests) {
+    stay += filter.erase(digest, 7) == EraseResult::ambiguous ? 1U : 0U;
+  }
+  const std::size_t straddling = kApart * (filter.slice_count() - 1);
+  EXPECT_LE(stay, straddling);
+  EXPECT_GE(stay + kApart + filter.slice_count(), straddling);  // the first boundary comes before all pairs have begun
+}
+
 // dablooms: 20 additions and 19 removals of one key lose it, as its counters stay at 15 and are then decremented.
 TYPED_TEST(GrowingIds, a_key_inserted_more_often_than_a_counter_counts_is_never_lost) {
   auto filter = make_growing<TypeParam>({.keys = 1000});
@@ -395,6 +536,29 @@ TYPED_TEST(GrowingIds, clear_begins_the_ids_anew) {
   EXPECT_EQ(filter.max_id(), 70U);
   filter.insert(Digest{1});
   EXPECT_EQ(filter.erase(Digest{1}, 70), EraseResult::erased);
+}
+
+TYPED_TEST(GrowingIds, a_merge_keeps_the_first_id) {
+  const auto create = [](std::uint64_t first_id) {
+    return TypeParam::Filter::create({.keys = 10, .first_id = first_id, .hash = kXxh3}).value();
+  };
+  auto filter = create(70);
+  const auto fresh = filter.to_bytes();
+  auto other = filter.create_like().value();
+  insert_random(filter, 17, 100);
+  insert_random(other, 18, 40);
+  ASSERT_TRUE(filter.merge(other).has_value());
+  EXPECT_EQ(filter.first_id(), 70U);
+  EXPECT_EQ(filter.create_like().value().first_id(), 70U);
+  EXPECT_EQ(TypeParam::Filter::from_bytes(filter.to_bytes()).value().first_id(), 70U);
+  const auto before = filter.to_bytes();
+  const auto refused = filter.merge(create(5));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(refused.error().detail.find("first ids are 70 and 5"), std::string::npos) << refused.error().detail;
+  EXPECT_EQ(filter.to_bytes(), before);
+  filter.clear();
+  EXPECT_EQ(filter.to_bytes(), fresh);
 }
 
 TYPED_TEST(GrowingIds, an_image_keeps_ids_and_the_next_one) {

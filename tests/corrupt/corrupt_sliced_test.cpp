@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -306,7 +307,6 @@ std::vector<Forgery> forged_outers() {
       {"all the slices there are", "offset 96", [](ImageHeader& h) { h.kind_state[0] = ~std::uint64_t{0}; }},
       {"another order", "offset 104", [](ImageHeader& h) { h.kind_state[1] ^= 1; }},
       {"a third state", "offset 120", [](ImageHeader& h) { h.kind_state[2] = 1; }},
-      {"a third parameter", "offset 120", [](ImageHeader& h) { h.kind_params[2] = 1; }},
       {"a tag", "offset 120", [](ImageHeader& h) { h.slice_tag = 1; }},
       {"growth of 0", "growth", [](ImageHeader& h) { h.kind_params[1] &= ~std::uint64_t{0xffffffff}; }},
       {"growth too large", "growth", [](ImageHeader& h) { h.kind_params[1] |= 0xffffffff; }},
@@ -333,9 +333,21 @@ std::vector<Forgery> forged_outers() {
   return all;
 }
 
+// What the kind itself finds absurd about the outer header.
+std::vector<Forgery> forged_outers_of(const ScalableBloom* /*kind*/) {
+  return {{"a third parameter", "offset 88", [](ImageHeader& h) { h.kind_params[2] = 1; }}};
+}
+
+std::vector<Forgery> forged_outers_of(const ScalableCountingBloom* /*kind*/) {
+  return {{"a first id that cannot be", "offset 80", [](ImageHeader& h) { h.kind_params[2] = ~std::uint64_t{0}; }}};
+}
+
 TYPED_TEST(CorruptSliced, absurd_outer_fields_behind_right_checksums_are_refused_without_allocating) {
   const Bytes original = this->image();
-  for (const Forgery& forgery : forged_outers()) {
+  std::vector<Forgery> forgeries = forged_outers();
+  std::ranges::copy(forged_outers_of(static_cast<const typename TypeParam::Filter*>(nullptr)),
+                    std::back_inserter(forgeries));
+  for (const Forgery& forgery : forgeries) {
     Bytes bytes = original;
     ImageHeader header = header_of(bytes);
     forgery.forge(header);
@@ -438,6 +450,18 @@ TYPED_TEST(CorruptSliced, absurd_slices_behind_right_checksums_are_refused) {
   }
   for (const Forgery& forgery : forged_slices_of(static_cast<const Filter*>(nullptr))) {
     expect_slice_forgery_refused<Filter>(original, forgery);
+  }
+}
+
+// The filter's first id is the first slice's, and no slice begins below it.
+TYPED_TEST(CorruptSliced, slices_whose_ids_begin_before_the_filters_are_refused) {
+  if constexpr (NumberedFilter<typename TypeParam::Filter>) {
+    Bytes bytes = this->image();
+    ImageHeader header = header_of(bytes);
+    header.kind_params[2] = 1;
+    set_header(bytes, header);
+    fix_header_checksum(bytes);
+    expect_refused<typename TypeParam::Filter>(bytes, Trust::fast, "another first id", "begin at 1", 2);
   }
 }
 
