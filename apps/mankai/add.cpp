@@ -61,6 +61,16 @@ Result<Outcome> add_keys(const Request& request, AnyFilter& filter) {
   return outcome;
 }
 
+// What fills a filter: a kind that counts has each key as often as it was added, and the estimate sees it once.
+std::uint64_t distinct_keys(const AnyFilter& filter) {
+  const std::uint64_t keys = keys_inserted(filter);
+  if (keys <= capacity_keys(filter) || !info_of(spec_of(filter).kind).can_count) {
+    return keys;
+  }
+  const double estimate = describe(filter).keys_estimate;
+  return estimate < static_cast<double>(keys) ? static_cast<std::uint64_t>(estimate) : keys;
+}
+
 void summarise(const Request& request, const AnyFilter& filter, const Outcome& outcome) {
   if (request.json) {
     Report report;
@@ -100,7 +110,7 @@ Result<int> run(const Request& request) {
     return std::unexpected(saved.error());
   }
   summarise(request, *filter, *outcome);
-  if (const std::string warning = capacity_warning(keys_inserted(*filter), capacity_keys(*filter)); !warning.empty()) {
+  if (const std::string warning = capacity_warning(distinct_keys(*filter), capacity_keys(*filter)); !warning.empty()) {
     say("warning: " + request.file + ": " + warning + "; create a larger one");
   }
   return exit_code_after_stop(0);

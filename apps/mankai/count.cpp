@@ -60,7 +60,7 @@ Subcommand count_subcommand() {
           "Prints a count, a tab and the key, for each key given as an argument or else for each line of the inputs, "
           "in "
           "their order. The count is how often the key was added less how often it was removed, or a little more, "
-          "never less. Counters end at 15: `15+` is 15 or more.\n\n"
+          "never less. Counters end at 15: `15+` is 15 or more; growing kinds add up their slices.\n\n"
           "Kinds that count are named by `mankai plan`.",
       .examples = {{"mankai count spam.mk https://example.com/", "one key"},
                    {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"}},

@@ -39,6 +39,7 @@ std::string_view word_for(EraseResult result) {
     case EraseResult::absent: return "absent";
     case EraseResult::ambiguous: return "ambiguous";
     case EraseResult::below_ids: return "below-ids";
+    case EraseResult::stuck: return "stuck";
   }
   return "";
 }
@@ -81,9 +82,10 @@ class Remover {
     for (std::size_t i = 0; i < results.size(); ++i) {
       outcome_.removed += results[i] == EraseResult::erased ? 1U : 0U;
       if (results[i] != EraseResult::erased && !request_.quiet) {
+        // The line as it was read, so that the rest of it can be tried again.
         output_.append(word_for(results[i]));
         output_.append("\t");
-        output_.append_line(ids_.keys()[i]);
+        output_.append_line(lines[i]);
       }
     }
     outcome_.keys_read += lines.size();
@@ -145,8 +147,10 @@ Subcommand remove_subcommand() {
       .description =
           "Takes each key out once, of a filter whose kind can do that (see `mankai plan`). A key that is not in it is "
           "refused, since taking it out would make others disappear; so is one that several slices may hold, unless "
-          "its id tells them apart. Refused keys are printed, with the reason and a tab in front: absent, ambiguous, "
-          "or below-ids.\n\n"
+          "its id tells them apart, and one that was added so often that its counters ended, which stays. Refused "
+          "lines are "
+          "printed, with the reason and a tab in front: absent, ambiguous, below-ids or stuck. What was printed before "
+          "an error did not happen.\n\n"
           "Remove only what was added. A stranger that the filter takes for a member, as it does at its false positive "
           "rate, is taken out too, and a member that shares its counters may be lost.\n\n"
           "The file is replaced as a whole at the end. After Ctrl-C or SIGTERM what was removed until then stays so; "

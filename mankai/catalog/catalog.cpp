@@ -75,8 +75,12 @@ Result<ScalableCountingBloom> make(std::type_identity<ScalableCountingBloom>, co
 
 Result<LayeredUrlBloom> make(std::type_identity<LayeredUrlBloom>, const FilterSpec& spec, const HashSpec& hash,
                              const Memory& memory) {
-  return LayeredUrlBloom::create(
-      {.keys = spec.keys, .fpr = spec.fpr, .layering = spec.layering, .hash = hash, .memory = memory});
+  return LayeredUrlBloom::create({.keys = spec.keys,
+                                  .fpr = spec.fpr,
+                                  .layering = spec.layering,
+                                  .max_levels = spec.levels,
+                                  .hash = hash,
+                                  .memory = memory});
 }
 
 // What a spec must say beside keys, rate and hash to make such a filter again.
@@ -96,7 +100,10 @@ void keep_shape(const ScalableCountingBloom& filter, FilterSpec& spec) {
   spec.layout = filter.layout();
   spec.first_id = filter.first_id();
 }
-void keep_shape(const LayeredUrlBloom& filter, FilterSpec& spec) { spec.layering = filter.layering(); }
+void keep_shape(const LayeredUrlBloom& filter, FilterSpec& spec) {
+  spec.layering = filter.layering();
+  spec.levels = static_cast<std::uint32_t>(filter.max_levels());
+}
 
 // What only some kinds can say about themselves.
 
@@ -142,6 +149,7 @@ void describe_shape(const ScalableCountingBloom& filter, FilterInfo& info) {
 void describe_shape(const LayeredUrlBloom& filter, FilterInfo& info) {
   info.fpr_formula = "saturation^phase of the array of whole URLs";
   info.fields.push_back({"levels", "levels", std::uint64_t{filter.levels()}});
+  info.fields.push_back({"max_levels", "levels at most", std::uint64_t{filter.max_levels()}});
   info.fields.push_back({"layering", "layering", std::string(name(filter.layering()))});
   info.fields.push_back({"phase", "probes an array", std::uint64_t{filter.params().k}});
 }
@@ -191,15 +199,7 @@ Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory) {
 }
 
 Result<AnyFilter> create_like(const AnyFilter& filter, const Memory& memory) {
-  return std::visit(
-      [&](const auto& f) {
-        auto like = f.create_like(memory);
-        if (like) {
-          like->set_canonical_version(f.canonical_version());
-        }
-        return widen(std::move(like));
-      },
-      filter);
+  return std::visit([&](const auto& f) { return widen(f.create_like(memory)); }, filter);
 }
 
 Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& memory) {

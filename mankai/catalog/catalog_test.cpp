@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 #include <vector>
 
@@ -96,6 +97,7 @@ TEST(Catalog, every_kind_is_created_described_and_planned) {
     EXPECT_EQ(info.keys_inserted, 0U);
     EXPECT_EQ(info.fill_ratio, 0.0);
     EXPECT_EQ(info.fpr_estimate, 0.0);
+    EXPECT_FALSE(std::signbit(info.fpr_estimate)) << kind.name;
     EXPECT_EQ(info.keys_estimate, 0.0);
     EXPECT_EQ(spec_of(*filter).kind, kind.kind);
   }
@@ -106,7 +108,7 @@ TEST(Catalog, a_spec_of_a_filter_makes_one_that_merges_with_it) {
                            "counting-bloom:keys=3000", "counting-bloom:keys=3000,k=5,layout=partitioned",
                            "scalable-bloom:keys=30,growth=1,tightening=0.9,bound=first",
                            "scalable-counting-bloom:keys=30,layout=partitioned,growth=4,first-id=17",
-                           "layered-url-bloom:keys=3000,layering=faithful"}) {
+                           "layered-url-bloom:keys=3000,levels=3,layering=faithful"}) {
     auto first = create_filter(*parse_spec(text));
     auto second = create_like(*first);
     EXPECT_EQ(to_string(spec_of(*second)), to_string(spec_of(*first)));

@@ -77,7 +77,8 @@ Result<void> read_k(FilterSpec& spec, std::string_view text) {
 Result<void> read_growth(FilterSpec& spec, std::string_view text) {
   std::uint32_t factor = 0;
   if (!reads_whole(text, factor) || factor == 0 || factor > Growth::kMaxFactor) {
-    return bad("growth", text, "a whole number such as 2, or 1 for slices of one size");
+    return bad("growth", text,
+               "a whole number from 1, for slices of one size, to " + std::to_string(Growth::kMaxFactor));
   }
   spec.growth.factor = factor;
   return {};
@@ -104,6 +105,15 @@ Result<void> read_canonical(FilterSpec& spec, std::string_view text) {
     return bad("canonical", text, "yes or no");
   }
   spec.canonical = text == "yes";
+  return {};
+}
+
+Result<void> read_levels(FilterSpec& spec, std::string_view text) {
+  std::uint32_t levels = 0;
+  if (!reads_whole(text, levels) || levels == 0 || levels > LayeredUrlBloom::kMaxLevels) {
+    return bad("levels", text, "a whole number from 1 to " + std::to_string(LayeredUrlBloom::kMaxLevels));
+  }
+  spec.levels = levels;
   return {};
 }
 
@@ -220,6 +230,17 @@ constexpr std::array kOptions = {
                .write =
                    [](const FilterSpec& spec) {
                      return unless_default(spec.first_id, std::uint64_t{0}, std::to_string(spec.first_id));
+                   }},
+    SpecOption{.name = "levels",
+               .value = "N",
+               .choices = {},
+               .help = "The levels of a path that have an array of their own, at most; deeper segments share the last "
+                       "one. 8 unless given.",
+               .applies_to = is_layered,
+               .read = read_levels,
+               .write =
+                   [](const FilterSpec& spec) {
+                     return unless_default(spec.levels, FilterSpec{}.levels, std::to_string(spec.levels));
                    }},
     SpecOption{.name = "layering",
                .value = "MODE",

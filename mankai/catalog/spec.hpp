@@ -17,14 +17,15 @@ struct FilterSpec {
   std::uint64_t keys = 0;
   double fpr = 0.01;
   HashKind hash = HashKind::xxh3;
-  std::optional<std::array<std::uint64_t, 2>> seed{};   ///< unset: drawn at random when the filter is created
-  std::uint32_t k = 0;                                  ///< bloom, partitioned counters; 0 for the best
-  BloomAddressing addressing = BloomAddressing::range;  ///< bloom
-  CountingLayout layout = CountingLayout::blocked;      ///< counting kinds
-  Growth growth{};                                      ///< growing kinds
-  bool canonical = false;                               ///< keys are URLs, made canonical; always so for paths
-  std::uint64_t first_id = 0;                           ///< scalable-counting-bloom
-  UrlLayering layering = UrlLayering::repaired;         ///< layered-url-bloom
+  std::optional<std::array<std::uint64_t, 2>> seed{};     ///< unset: drawn at random when the filter is created
+  std::uint32_t k = 0;                                    ///< bloom, partitioned counters; 0 for the best
+  BloomAddressing addressing = BloomAddressing::range;    ///< bloom
+  CountingLayout layout = CountingLayout::blocked;        ///< counting kinds
+  Growth growth{};                                        ///< growing kinds
+  bool canonical = false;                                 ///< keys are URLs, made canonical; always so for paths
+  std::uint64_t first_id = 0;                             ///< scalable-counting-bloom
+  std::uint32_t levels{LayeredUrlBloom::kDefaultLevels};  ///< layered-url-bloom, at most
+  UrlLayering layering = UrlLayering::repaired;           ///< layered-url-bloom
 };
 
 /// An option of some kinds, by the name that it has in specs and, with dashes, on the command line.

@@ -44,6 +44,7 @@ enum class EraseResult : std::uint8_t {
   absent,     ///< refused: it is certainly not in it, and taking it out would harm others
   ambiguous,  ///< refused: more than one slice may hold it, and the wrong one would lose somebody else's bits
   below_ids,  ///< refused: no slice has ids so low
+  stuck,      ///< refused: its counters have reached their largest value, and nobody knows how often it is in
 };
 
 /// Takes keys out again. What was inserted n times and taken out fewer times is found. Taking out a key that was never

@@ -162,6 +162,9 @@ KeyCount CountingBloom::estimate(Digest digest) const noexcept {
 }
 
 EraseResult CountingBloom::erase(Digest digest) noexcept {
+  if (saturated_cells() != 0 && estimate(digest).is_saturated) {
+    return EraseResult::stuck;
+  }
   if (!ops_->erase_one(words_, shape_, digest)) {
     return EraseResult::absent;
   }
@@ -215,8 +218,31 @@ void CountingBloom::estimate(std::span<const Digest> digests, std::span<KeyCount
 
 void CountingBloom::erase(std::span<const Digest> digests, std::span<EraseResult> results) noexcept {
   MANKAI_ASSERT(digests.size() == results.size());
-  count_erased(
-      ops_->erase(words_, shape_, digests.data(), digests.size(), reinterpret_cast<std::uint8_t*>(results.data())));
+  std::uint64_t erased =
+      ops_->erase(words_, shape_, digests.data(), digests.size(), reinterpret_cast<std::uint8_t*>(results.data()));
+  if (saturated_cells() != 0) {
+    erased -= refuse_stuck(digests, results);
+  }
+  count_erased(erased);
+}
+
+// A key is stuck before an erase if it is after it: none of its counters was changed. Returns how many were.
+std::uint64_t CountingBloom::refuse_stuck(std::span<const Digest> digests,
+                                          std::span<EraseResult> results) const noexcept {
+  constexpr std::size_t kWindow = 1024;
+  std::array<KeyCount, kWindow> counts;
+  std::uint64_t stuck = 0;
+  for (std::size_t start = 0; start < digests.size(); start += kWindow) {
+    const std::size_t count = std::min(kWindow, digests.size() - start);
+    estimate(digests.subspan(start, count), std::span(counts).first(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (counts[i].is_saturated) {
+        results[start + i] = EraseResult::stuck;
+        ++stuck;
+      }
+    }
+  }
+  return stuck;
 }
 
 Result<void> CountingBloom::merge(const CountingBloom& other) {

@@ -87,7 +87,7 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   /// Returns how often the key is in: never too little, and saturated from 15 on.
   [[nodiscard]] KeyCount estimate(Digest digest) const noexcept;
   /// Takes a key out once, or refuses and changes nothing if it is certainly not in. Erase only what was inserted: see
-  /// the top of this file. A key whose counters are all stuck is said to be erased and remains.
+  /// the top of this file. A key whose counters are all stuck remains, and is said to be stuck.
   EraseResult erase(Digest digest) noexcept;
 
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an outcome for each; may be empty; must not
@@ -104,8 +104,8 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   /// differ.
   [[nodiscard]] Result<void> merge(const CountingBloom& other);
 
-  /// Insertions less erasures: keys, each as often as it is in. After erasures of keys whose counters are stuck, or
-  /// of strangers, it may be too small, but not below 0.
+  /// Insertions less erasures: keys, each as often as it is in. After erasures of strangers it may be too small, but
+  /// not below 0.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
   /// How many counters are stuck at 15. Each answers yes for ever; where it matters, make the filter anew.
   [[nodiscard]] std::uint64_t saturated_cells() const noexcept { return image().state(kSaturatedCells); }
@@ -145,6 +145,7 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   [[nodiscard]] std::uint64_t cells_per_probe() const noexcept;
   void count_inserted(std::uint64_t keys, std::uint64_t stuck) noexcept;
   void count_erased(std::uint64_t keys) noexcept;
+  std::uint64_t refuse_stuck(std::span<const Digest> digests, std::span<EraseResult> results) const noexcept;
 
   // Kept beside each other, so that a query loads one line of the filter's own.
   std::uint64_t* words_;

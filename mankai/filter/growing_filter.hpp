@@ -195,7 +195,7 @@ class GrowingFilter {
     for (std::size_t i = 0; i < slice_count(); ++i) {
       all_no += std::log1p(-slices_[i].fpr_estimate());
     }
-    return -std::expm1(all_no);
+    return 0 - std::expm1(all_no);  // not -0 for an empty filter
   }
 
  protected:
@@ -360,7 +360,7 @@ class GrowingFilter {
       all_no += std::log1p(-rate(slice, inside));
       keys -= inside;
     }
-    return -std::expm1(all_no);
+    return 0 - std::expm1(all_no);  // not -0 for an empty filter
   }
 
  private:

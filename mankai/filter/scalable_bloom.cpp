@@ -120,7 +120,12 @@ Result<ScalableBloom> ScalableBloom::create(const Options& options) {
 }
 
 Result<ScalableBloom> ScalableBloom::create_like(const Memory& memory) const {
-  return create({.keys = initial_keys(), .fpr = fpr_target(), .growth = growth(), .hash = hash(), .memory = memory});
+  auto like =
+      create({.keys = initial_keys(), .fpr = fpr_target(), .growth = growth(), .hash = hash(), .memory = memory});
+  if (like) {
+    like->set_canonical_version(canonical_version());
+  }
+  return like;
 }
 
 Result<void> ScalableBloom::check_header(const ImageHeader& header) {

@@ -115,13 +115,17 @@ Result<ScalableCountingBloom> ScalableCountingBloom::create(const Options& optio
 }
 
 Result<ScalableCountingBloom> ScalableCountingBloom::create_like(const Memory& memory) const {
-  return create({.keys = initial_keys(),
-                 .fpr = fpr_target(),
-                 .growth = growth(),
-                 .layout = layout(),
-                 .first_id = first_id(),
-                 .hash = hash(),
-                 .memory = memory});
+  auto like = create({.keys = initial_keys(),
+                      .fpr = fpr_target(),
+                      .growth = growth(),
+                      .layout = layout(),
+                      .first_id = first_id(),
+                      .hash = hash(),
+                      .memory = memory});
+  if (like) {
+    like->set_canonical_version(canonical_version());
+  }
+  return like;
 }
 
 Result<void> ScalableCountingBloom::check_header(const ImageHeader& header) {

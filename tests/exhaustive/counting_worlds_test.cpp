@@ -69,6 +69,9 @@ struct Model {
     if (estimate(positions) == 0) {
       return EraseResult::absent;
     }
+    if (estimate(positions) == kStuck) {
+      return EraseResult::stuck;
+    }
     for (const std::size_t cell : positions) {
       cells[cell] -= cells[cell] == kStuck ? 0 : 1;
     }

@@ -77,8 +77,12 @@ class CheckedCounts {
       }
       return;
     }
-    require(filter_.erase(digest) == EraseResult::erased, "a member is erased");
-    discount(digest);
+    if (filter_.estimate(digest).is_saturated) {
+      require(filter_.erase(digest) == EraseResult::stuck, "a member whose counters are stuck is refused");
+    } else {
+      require(filter_.erase(digest) == EraseResult::erased, "a member is erased");
+      discount(digest);
+    }
     require_key(digest);
   }
 
@@ -107,17 +111,23 @@ class CheckedCounts {
   void erase(std::span<const Digest> digests) {
     CountingBloom singles = copy();
     std::vector<Digest> members;
+    std::vector<EraseResult> expected;
     for (const Digest digest : digests) {
       if (is_in(digest)) {
         members.push_back(digest);
-        discount(digest);
+        // No erasure makes or unmakes that.
+        const bool is_stuck = filter_.estimate(digest).is_saturated;
+        expected.push_back(is_stuck ? EraseResult::stuck : EraseResult::erased);
+        if (!is_stuck) {
+          discount(digest);
+        }
       }
     }
     std::vector<EraseResult> results(members.size(), EraseResult::ambiguous);
     filter_.erase(members, results);
     for (std::size_t i = 0; i < members.size(); ++i) {
-      require(results[i] == EraseResult::erased, "every member of a batch is erased");
-      require(singles.erase(members[i]) == EraseResult::erased, "and every single one");
+      require(results[i] == expected[i], "every member of a batch is erased, or stuck");
+      require(singles.erase(members[i]) == expected[i], "and every single one");
     }
     require_same(singles);
   }

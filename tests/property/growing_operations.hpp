@@ -113,7 +113,7 @@ class CheckedGrowing {
     }
     const Member member = std::next(members_.begin(), static_cast<std::ptrdiff_t>(which % members_.size()))->first;
     const EraseResult result = erase(member.first, member.second);
-    require(result == EraseResult::erased || result == EraseResult::ambiguous, "a member's own id finds it");
+    require(result != EraseResult::absent && result != EraseResult::below_ids, "a member's own id finds it");
   }
 
   /// Takes out what may be no member. Where it would be believed though it is not in, nothing is asked: the harm of
@@ -210,10 +210,14 @@ class CheckedGrowing {
   template <class Asked>
   [[nodiscard]] EraseResult expected_result(Digest digest, const Asked& asked) const {
     std::size_t holders = 0;
+    bool is_stuck = false;
     for (std::size_t i = 0; i < filter_.slice_count(); ++i) {
-      holders += asked(i) && filter_.slice(i).may_contain(digest) ? 1U : 0U;
+      const bool holds = asked(i) && filter_.slice(i).may_contain(digest);
+      holders += holds ? 1U : 0U;
+      is_stuck = is_stuck || (holds && filter_.slice(i).estimate(digest).is_saturated);
     }
-    return holders == 0 ? EraseResult::absent : holders == 1 ? EraseResult::erased : EraseResult::ambiguous;
+    const EraseResult of_one = is_stuck ? EraseResult::stuck : EraseResult::erased;
+    return holders == 0 ? EraseResult::absent : holders == 1 ? of_one : EraseResult::ambiguous;
   }
   [[nodiscard]] std::vector<std::byte> bytes_unless_erased(EraseResult expected) const {
     return expected == EraseResult::erased ? std::vector<std::byte>{} : filter_.to_bytes();
