@@ -7,10 +7,6 @@ endif()
 # Assertions name their file: keep the folder of the build out of the library.
 add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(MANKAI_SANITIZE)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Instrumented, g++ 12 takes parts of <regex> for uninitialised; the release build still looks for such.
-    target_compile_options(mankai_compiler INTERFACE -Wno-maybe-uninitialized)
-  endif()
   add_compile_options(-fsanitize=${MANKAI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MANKAI_SANITIZE})
 endif()
