@@ -137,14 +137,10 @@ Subcommand add_subcommand() {
                    {"mankai add seen.mk --input monday.gz --input tuesday.zst --count",
                     "compressed files, and a summary"}},
   };
-  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
-                             ValueKind::file, request->input.paths);
-  input.letter = 'i';
-  input.value = "PATH";
-  command.options = {
-      positional("FILE", "The filter's file.", ValueKind::file, request->file),
-      positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, request->keys),
-      std::move(input)};
+  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  for (Option& option : key_options(request->keys, request->input)) {
+    command.options.push_back(std::move(option));
+  }
   for (Option& option : id_options(request->ids,
                                    "in kinds that take ids, what later says which slice a key is in. The "
                                    "next number for each key unless given.")) {
@@ -155,8 +151,8 @@ Subcommand add_subcommand() {
   command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
-    if (!request->keys.empty() && !request->input.paths.empty()) {
-      return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+    if (auto valid = check_keys(request->keys, request->input); !valid) {
+      return std::unexpected(valid.error());
     }
     if (auto valid = check_ids(request->ids, !request->keys.empty()); !valid) {
       return std::unexpected(valid.error());

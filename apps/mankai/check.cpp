@@ -75,29 +75,27 @@ Subcommand check_subcommand() {
                    {"mankai check --absent seen.mk < urls.txt", "the lines that were certainly never added"},
                    {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as the exit code"}},
   };
-  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
-                             ValueKind::file, request->input.paths);
-  input.letter = 'i';
-  input.value = "PATH";
   Option quiet =
       flag("--quiet", "Prints nothing: the exit code is 0 if all keys may be in it, 1 if one is not.", request->quiet);
   quiet.letter = 'q';
-  command.options = {
-      positional("FILE", "The filter's file.", ValueKind::file, request->file),
-      positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, request->keys),
-      std::move(input),
-      flag("--present", "Prints only the keys that may be in it, without yes.", request->present),
-      flag("--absent", "Prints only the keys that are not in it, without no.", request->absent),
-      std::move(quiet),
+  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  for (Option& option : key_options(request->keys, request->input)) {
+    command.options.push_back(std::move(option));
+  }
+  command.options.push_back(
+      flag("--present", "Prints only the keys that may be in it, without yes.", request->present));
+  command.options.push_back(flag("--absent", "Prints only the keys that are not in it, without no.", request->absent));
+  command.options.push_back(std::move(quiet));
+  command.options.push_back(
       flag("--fast", "Does not check the cells' checksums, so that a file of any size opens in milliseconds.",
-           request->fast),
-      max_line_option(request->input)};
+           request->fast));
+  command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     if (static_cast<int>(request->present) + static_cast<int>(request->absent) + static_cast<int>(request->quiet) > 1) {
       return fail(ErrorCode::invalid_argument, "--present, --absent and --quiet exclude each other");
     }
-    if (!request->keys.empty() && !request->input.paths.empty()) {
-      return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+    if (auto valid = check_keys(request->keys, request->input); !valid) {
+      return std::unexpected(valid.error());
     }
     return run(*request);
   };

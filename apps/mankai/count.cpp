@@ -65,20 +65,17 @@ Subcommand count_subcommand() {
       .examples = {{"mankai count spam.mk https://example.com/", "one key"},
                    {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"}},
   };
-  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
-                             ValueKind::file, request->input.paths);
-  input.letter = 'i';
-  input.value = "PATH";
-  command.options = {
-      positional("FILE", "The filter's file.", ValueKind::file, request->file),
-      positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, request->keys),
-      std::move(input),
+  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  for (Option& option : key_options(request->keys, request->input)) {
+    command.options.push_back(std::move(option));
+  }
+  command.options.push_back(
       flag("--fast", "Does not check the cells' checksums, so that a file of any size opens in milliseconds.",
-           request->fast),
-      max_line_option(request->input)};
+           request->fast));
+  command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
-    if (!request->keys.empty() && !request->input.paths.empty()) {
-      return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+    if (auto valid = check_keys(request->keys, request->input); !valid) {
+      return std::unexpected(valid.error());
     }
     return run(*request);
   };

@@ -200,6 +200,22 @@ void Input::close_current() {
   reader_.reset();
 }
 
+std::vector<Option> key_options(std::vector<std::string>& keys, InputRequest& request) {
+  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
+                             ValueKind::file, request.paths);
+  input.letter = 'i';
+  input.value = "PATH";
+  return {positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, keys),
+          std::move(input)};
+}
+
+Result<void> check_keys(const std::vector<std::string>& keys, const InputRequest& request) {
+  if (!keys.empty() && !request.paths.empty()) {
+    return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+  }
+  return {};
+}
+
 Option max_line_option(InputRequest& request) {
   return parsed_option("--max-line", "BYTES",
                        "The longest line that is taken for text; a longer one is an error. 1 GiB unless given.",

@@ -50,6 +50,11 @@ class Input {
   Progress progress_;
 };
 
+/// KEY... and --input, of the subcommands that take keys from either.
+[[nodiscard]] std::vector<Option> key_options(std::vector<std::string>& keys, InputRequest& request);
+/// Errors: invalid_argument when there are keys from both.
+[[nodiscard]] Result<void> check_keys(const std::vector<std::string>& keys, const InputRequest& request);
+
 /// Options of the subcommands that read lines.
 [[nodiscard]] Option max_line_option(InputRequest& request);
 

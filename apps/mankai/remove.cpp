@@ -160,17 +160,14 @@ Subcommand remove_subcommand() {
                     "keys and the ids they were added with"},
                    {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as the exit code"}},
   };
-  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
-                             ValueKind::file, request->input.paths);
-  input.letter = 'i';
-  input.value = "PATH";
   Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if all keys were removed, 1 if one was refused.",
                       request->quiet);
   quiet.letter = 'q';
-  command.options = {
-      positional("FILE", "The filter's file.", ValueKind::file, request->file),
-      positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, request->keys),
-      std::move(input), std::move(quiet)};
+  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  for (Option& option : key_options(request->keys, request->input)) {
+    command.options.push_back(std::move(option));
+  }
+  command.options.push_back(std::move(quiet));
   for (Option& option : id_options(request->ids, "that with which they were added.")) {
     command.options.push_back(std::move(option));
   }
@@ -179,8 +176,8 @@ Subcommand remove_subcommand() {
   command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
-    if (!request->keys.empty() && !request->input.paths.empty()) {
-      return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+    if (auto valid = check_keys(request->keys, request->input); !valid) {
+      return std::unexpected(valid.error());
     }
     if (auto valid = check_ids(request->ids, !request->keys.empty()); !valid) {
       return std::unexpected(valid.error());

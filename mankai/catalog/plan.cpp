@@ -1,9 +1,8 @@
 #include "mankai/catalog/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "mankai/filter/sliced_image.hpp"
