@@ -6,9 +6,7 @@
 
 namespace mankai {
 
-Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
-  const ImageHeader& mine = image_.header();
-  const ImageHeader& theirs = other.image_.header();
+Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs) {
   if (mine.hash_kind != theirs.hash_kind || mine.seed != theirs.seed) {
     return fail(ErrorCode::invalid_argument,
                 "the filters hash with different seeds; create the second one like the first");
@@ -16,6 +14,15 @@ Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
   if (mine.canonical_version != theirs.canonical_version) {
     return fail(ErrorCode::invalid_argument,
                 "one filter has canonical URLs as keys and the other has not; create the second one like the first");
+  }
+  return {};
+}
+
+Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
+  const ImageHeader& mine = image_.header();
+  const ImageHeader& theirs = other.image_.header();
+  if (auto same = check_same_keys(mine, theirs); !same) {
+    return same;
   }
   if (mine.cells_bytes != theirs.cells_bytes || mine.kind_params != theirs.kind_params) {
     return fail(ErrorCode::invalid_argument,

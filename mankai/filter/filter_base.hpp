@@ -67,6 +67,9 @@ class FilterBase {
   Image image_;
 };
 
+/// Checks that a key has the same digest in both filters, as merging needs. Errors: invalid_argument with what differs.
+[[nodiscard]] Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs);
+
 /// Checks what a kind's image must have besides a valid header: its own words, and zeros behind them. Errors: corrupt.
 [[nodiscard]] Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words,
                                       std::size_t state_words = 0);

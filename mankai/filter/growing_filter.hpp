@@ -318,13 +318,8 @@ class GrowingFilter {
 
   /// Growing filters merge when a key has the same digest in both. Errors: invalid_argument with what differs.
   [[nodiscard]] Result<void> check_same_hash(const GrowingFilter& other) const {
-    if (hash() != other.hash()) {
-      return fail(ErrorCode::invalid_argument,
-                  "the filters hash with different seeds; create the second one like the first");
-    }
-    if (canonical_version() != other.canonical_version()) {
-      return fail(ErrorCode::invalid_argument,
-                  "one filter has canonical URLs as keys and the other has not; create the second one like the first");
+    if (auto same = check_same_keys(header(), other.header()); !same) {
+      return same;
     }
     if (header().kind_params != other.header().kind_params || header().capacity_keys != other.header().capacity_keys ||
         header().fpr_target_bits != other.header().fpr_target_bits) {
