@@ -5,13 +5,15 @@
 #include <span>
 
 #include "mankai/base/error.hpp"
+#include "mankai/base/time.hpp"
 #include "mankai/hash/digest.hpp"
 
 namespace mankai {
 
 /// What a filter never gets wrong; the contract suite checks it against an exact model.
 struct Promise {
-  bool no_false_negatives = false;  ///< an inserted key is always found
+  bool no_false_negatives = false;  ///< an inserted key is always found, as long as it is kept
+  bool forgets = false;             ///< keys are let go again, by ticks or by keys that come later
 };
 
 /// Answers "may this key have been inserted?". Queries are total and never throw; inserting never fails.
@@ -71,6 +73,36 @@ concept FrequencyFilter = MembershipFilter<F> && requires(const F asked, Digest 
   { asked.estimate(digests, counts) } -> std::same_as<void>;
   requires noexcept(asked.estimate(digest));
 };
+
+/// Forgets with time. Time is told to it, tick by tick or many at once, and never goes back: an earlier tick changes
+/// nothing. What is inserted belongs to the tick that the filter stands at. Skipping many ticks equals taking each, and
+/// costs one pass over the cells.
+template <class F>
+concept DecayingFilter = requires(F filter, const F asked, Tick tick) {
+  { filter.advance(tick) } -> std::same_as<void>;
+  { asked.tick() } -> std::same_as<Tick>;
+  { asked.epoch() } -> std::same_as<Duration>;
+  requires noexcept(filter.advance(tick));
+};
+
+/// How often a key came lately: each time counts λ to the power of the ticks since.
+struct DecayedCount {
+  double raw = 0;             ///< Σ λ^age
+  double rate = 0;            ///< (1 − λ) · raw: times an epoch, smoothed; 0 where λ is 1
+  bool is_saturated = false;  ///< a cell of the key has been at its largest value and may be too low
+  friend bool operator==(const DecayedCount&, const DecayedCount&) = default;
+};
+
+/// Says how often a key came lately. What it promises about errors depends on how it rounds.
+template <class F>
+concept DecayedFrequencyFilter =
+    DecayingFilter<F> && MembershipFilter<F> &&
+    requires(const F asked, Digest digest, std::span<const Digest> digests, std::span<DecayedCount> counts) {
+      { asked.estimate(digest) } -> std::same_as<DecayedCount>;
+      { asked.estimate(digests, counts) } -> std::same_as<void>;
+      { asked.decay() } -> std::same_as<Decay>;
+      requires noexcept(asked.estimate(digest));
+    };
 
 /// Numbers keys in the order in which they come, and takes a key out by its number: the number says where it is.
 template <class F>

@@ -1,0 +1,56 @@
+#include "mankai/base/time.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace mankai {
+namespace {
+
+constexpr std::int64_t kEpochsPerHalfLife = 64;
+constexpr double kMicroseconds = 1e6;
+constexpr Duration kLongest = std::chrono::hours(24) * 365 * 1000;
+
+// Up, so that what is promised never to undercount by the λ asked for does not by the one computed with; but a λ that
+// only its conversion from decimal put above a multiple stays on it.
+std::uint64_t fraction_of(double lambda) noexcept {
+  const double scaled = lambda * static_cast<double>(kLambdaOne);
+  const double nearest = std::round(scaled);
+  return static_cast<std::uint64_t>(std::abs(scaled - nearest) < 1e-6 ? nearest : std::ceil(scaled));
+}
+
+}  // namespace
+
+Result<Decay> Decay::of(double lambda, Duration epoch) {
+  if (!(lambda >= 0 && lambda <= 1)) {
+    return fail(ErrorCode::invalid_argument, "lambda " + std::to_string(lambda) +
+                                                 " is wrong: give a number from 0, forget at once, to 1, never forget");
+  }
+  if (epoch <= Duration::zero()) {
+    return fail(ErrorCode::invalid_argument, "an epoch must last at least a microsecond");
+  }
+  return Decay{.lambda_q32 = fraction_of(lambda), .epoch = epoch};
+}
+
+Result<Decay> Decay::of_half_life(Duration half_life, Duration epoch) {
+  if (half_life < Duration(kEpochsPerHalfLife) || half_life > kLongest) {
+    return fail(ErrorCode::invalid_argument, "a half-life must last from 64 microseconds to 1000 years");
+  }
+  const Duration step = epoch == Duration::zero() ? half_life / kEpochsPerHalfLife : epoch;
+  if (step < Duration::zero() || step > half_life) {
+    return fail(ErrorCode::invalid_argument, "an epoch must last no longer than the half-life, and take some time");
+  }
+  return of(std::exp2(-static_cast<double>(step.count()) / static_cast<double>(half_life.count())), step);
+}
+
+double Decay::half_life_seconds() const noexcept {
+  if (lambda_q32 == 0) {
+    return 0;
+  }
+  if (lambda_q32 >= kLambdaOne) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return -static_cast<double>(epoch.count()) / kMicroseconds / std::log2(lambda());
+}
+
+}  // namespace mankai
