@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::int64_t kEpochsPerHalfLife = 64;
 constexpr double kMicroseconds = 1e6;
-constexpr Duration kLongest = std::chrono::hours(24) * 365 * 1000;
 
 // Up, so that what is promised never to undercount by the λ asked for does not by the one computed with; but a λ that
 // only its conversion from decimal put above a multiple stays on it.
@@ -33,7 +32,7 @@ Result<Decay> Decay::of(double lambda, Duration epoch) {
 }
 
 Result<Decay> Decay::of_half_life(Duration half_life, Duration epoch) {
-  if (half_life < Duration(kEpochsPerHalfLife) || half_life > kLongest) {
+  if (half_life < Duration(kEpochsPerHalfLife) || half_life > kLongestDuration) {
     return fail(ErrorCode::invalid_argument, "a half-life must last from 64 microseconds to 1000 years");
   }
   const Duration step = epoch == Duration::zero() ? half_life / kEpochsPerHalfLife : epoch;

@@ -14,6 +14,9 @@ namespace mankai {
 using Time = std::chrono::sys_time<std::chrono::microseconds>;
 using Duration = std::chrono::microseconds;
 
+/// The longest length of time that is taken: 1000 years of 365 days.
+inline constexpr Duration kLongestDuration = std::chrono::hours(24) * 365 * 1000;
+
 /// The number of an epoch: epochs are counted from 1970, so that filters with equal epochs agree on their ticks and
 /// merge (docs/adr/0009).
 struct Tick {

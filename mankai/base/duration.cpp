@@ -1,0 +1,57 @@
+#include "mankai/base/duration.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace mankai {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Unit {
+  std::string_view name;
+  Duration length;
+};
+
+// The largest first, so that a whole number of it is found first; of the ends of a text, "ms" before "s".
+constexpr std::array kUnits = {Unit{"w", 168h}, Unit{"d", 24h},  Unit{"h", 1h}, Unit{"m", 1min},
+                               Unit{"ms", 1ms}, Unit{"us", 1us}, Unit{"s", 1s}};
+
+Duration take_unit(std::string_view& text) {
+  for (const Unit& unit : kUnits) {
+    if (text.ends_with(unit.name)) {
+      text.remove_suffix(unit.name.size());
+      return unit.length;
+    }
+  }
+  return 1s;
+}
+
+}  // namespace
+
+Result<Duration> parse_duration(std::string_view text) {
+  std::string_view digits = text;
+  const Duration unit = take_unit(digits);
+  double number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const double length = number * static_cast<double>(unit.count());
+  if (error != std::errc() || end != digits.data() + digits.size() || !(length >= 1) ||
+      length > static_cast<double>(kLongestDuration.count())) {
+    return fail(ErrorCode::invalid_argument, "length of time '" + std::string(text) +
+                                                 "' is wrong: give a number and a unit, such as 90s, 10m, 1h or 7d");
+  }
+  return Duration(std::llround(length));
+}
+
+std::string to_text(Duration duration) {
+  const Unit* best = nullptr;
+  for (const Unit& unit : kUnits) {
+    if (duration % unit.length == Duration::zero() && (best == nullptr || unit.length > best->length)) {
+      best = &unit;
+    }
+  }
+  return std::to_string(duration / best->length) + std::string(best->name);
+}
+
+}  // namespace mankai

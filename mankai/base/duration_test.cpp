@@ -1,0 +1,39 @@
+#include "mankai/base/duration.hpp"
+
+#include <gtest/gtest.h>
+
+namespace mankai {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Durations, are_read_as_people_write_them) {
+  EXPECT_EQ(parse_duration("90s").value(), 90s);
+  EXPECT_EQ(parse_duration("90").value(), 90s);
+  EXPECT_EQ(parse_duration("10m").value(), 10min);
+  EXPECT_EQ(parse_duration("1.5h").value(), 90min);
+  EXPECT_EQ(parse_duration("7d").value(), 168h);
+  EXPECT_EQ(parse_duration("2w").value(), 336h);
+  EXPECT_EQ(parse_duration("250ms").value(), 250ms);
+  EXPECT_EQ(parse_duration("64us").value(), 64us);
+  EXPECT_EQ(parse_duration("1e3s").value(), 1000s);
+}
+
+TEST(Durations, that_are_none_are_refused) {
+  for (const char* text : {"", "h", "-1h", "0s", "0.1us", "1y", "1h30m", "nan", "inf", "1e30h", "1 h", "ms"}) {
+    EXPECT_FALSE(parse_duration(text)) << text;
+  }
+  EXPECT_TRUE(parse_duration("365000d"));
+  EXPECT_FALSE(parse_duration("365001d"));
+}
+
+TEST(Durations, are_written_as_they_are_read) {
+  for (const char* text : {"1w", "8d", "1h", "90m", "59s", "56250ms", "1us", "1000001us"}) {
+    EXPECT_EQ(to_text(parse_duration(text).value()), text);
+  }
+  EXPECT_EQ(to_text(parse_duration("60m").value()), "1h");
+  EXPECT_EQ(to_text(parse_duration("1000us").value()), "1ms");
+}
+
+}  // namespace
+}  // namespace mankai
