@@ -40,7 +40,7 @@ MAY_USE = {
     "zstd.h": {"stream"},
     "lzma.h": {"stream"},
     "CLI": set(),
-    "nlohmann": set(),
+    "nlohmann": {"stream"},
     "fmt": set(),
 }
 
