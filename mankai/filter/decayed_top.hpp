@@ -26,7 +26,7 @@
 /// Source:  [Estan2002] conservative update; [Roy2016] a table before a sketch. Differs: both fade; a key that leaves
 /// the
 ///          table raises its cells instead of adding to them, which conservative cells allow; the keys' bytes are kept.
-///          [Cormode2008] for fading counts: theirs are floating and timestamped, ours integers that all fade at once.
+///          [Cheng2005] for cells that fade; theirs round down.
 /// Formula: a key outside the table is overestimated when all its cells are shared: (1 - (1 - 1/cells_per_probe)^n)^k
 ///          of n such keys at the most; what others add is less, since only the smallest cells grow.
 /// Cannot:  list a key that was not hot enough when it came last, or name one that was only ever given as a digest.
