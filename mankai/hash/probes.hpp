@@ -70,6 +70,35 @@ class CellSequence {
   std::uint64_t state_;
 };
 
+/// Spreads the digest for what must be independent of where its cells are: a sequence of cells is the digest times
+/// powers of one multiplier, and the shift keeps this from being one of them.
+[[nodiscard]] constexpr std::uint64_t beside_positions(Digest digest) noexcept {
+  constexpr unsigned kHalf = 32;
+  return (digest.value ^ (digest.value >> kHalf)) * kRemix;
+}
+
+/// Returns a key's fingerprint of `bits` bits (1 to 32), from 1 on: 0 is left for what is empty.
+[[nodiscard]] constexpr std::uint32_t fingerprint(Digest digest, unsigned bits) noexcept {
+  return 1 + static_cast<std::uint32_t>(fastrange(beside_positions(digest), (std::uint64_t{1} << bits) - 1));
+}
+
+/// What makes the same value look different in each of a key's cells, and in each key's: 32 bits for cell after cell,
+/// independent of where those are.
+class SaltSequence {
+ public:
+  explicit constexpr SaltSequence(Digest digest) noexcept : state_(beside_positions(digest) | 1U) {}
+
+  [[nodiscard]] constexpr std::uint32_t next() noexcept {
+    constexpr unsigned kHalf = 32;
+    const auto salt = static_cast<std::uint32_t>(state_ >> kHalf);
+    state_ *= CellSequence::kMultiplier;
+    return salt;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
 /// The white paper's literal addressing: consecutive fields of `field_bits` bits of one long hash, here the digest
 /// stretched by SplitMix64 [Steele2014] to as many bits as are needed, low bits first.
 /// Source: [Beach2000]. Differs: the paper leaves open where the long hash comes from.
