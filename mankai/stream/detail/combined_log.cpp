@@ -1,5 +1,9 @@
 #include "mankai/stream/detail/combined_log.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
 #include "mankai/stream/detail/request_line.hpp"
 #include "mankai/stream/detail/text_fields.hpp"
 
@@ -45,6 +49,14 @@ bool looks_like_an_address(std::string_view text) noexcept {
 // The fields before the time. Three are client, ident and user; of four, or of more if a user's name has blanks, the
 // first is a virtual host where the second is an address.
 bool read_who(std::string_view who, LogRecord& out) noexcept {
+  constexpr std::string_view kUsual = " - -";
+  if (who.ends_with(kUsual)) {
+    const std::string_view client = who.substr(0, who.size() - kUsual.size());
+    if (!client.empty() && client.find(' ') == std::string_view::npos) {
+      out.client = client;
+      return true;
+    }
+  }
   std::string_view rest = who;
   const std::string_view first = take_field(rest, ' ');
   const std::string_view second = take_field(rest, ' ');
@@ -70,6 +82,47 @@ const char* opening_bracket(const char* begin, const char* end) noexcept {
     }
   }
   return end;
+}
+
+// Takes digits, or "-" for none, and the blank behind them.
+template <class Number>
+LogLine take_number(std::string_view& rest, Number end, std::optional<Number>& out) noexcept {
+  constexpr std::size_t kDigitsMax = 18;  // fit a Number of 64 bits; `end` bounds narrower ones
+  std::uint64_t value = 0;
+  std::size_t length = 0;
+  for (; length < rest.size() && length <= kDigitsMax; ++length) {
+    const unsigned digit = static_cast<unsigned char>(rest[length]) - unsigned{'0'};
+    if (digit > 9) {
+      break;
+    }
+    value = value * 10 + digit;
+  }
+  const bool is_number = length > 0 && length <= kDigitsMax && value < end;
+  if (is_number) {
+    out = static_cast<Number>(value);
+  } else if (!rest.starts_with('-')) {
+    return rest.empty() || rest.front() == ' ' ? LogLine::malformed_shape : LogLine::malformed_number;
+  } else {
+    length = 1;
+  }
+  if (length < rest.size() && rest[length] != ' ') {
+    return LogLine::malformed_number;
+  }
+  rest.remove_prefix(std::min(length + 1, rest.size()));
+  return LogLine::record;
+}
+
+LogLine take_status_and_bytes(std::string_view& rest, LogRecord& out) noexcept {
+  constexpr unsigned kStatusEnd = 1000;
+  constexpr std::uint64_t kBytesEnd = std::uint64_t{1} << 62;
+  const LogLine status = take_number(rest, kStatusEnd, out.status);
+  if (status != LogLine::record) {
+    return status;
+  }
+  if (out.status == 0U) {
+    out.status.reset();
+  }
+  return take_number(rest, kBytesEnd, out.bytes);
 }
 
 LogLine problem_of(const ScannedTime& time) noexcept {
@@ -102,13 +155,8 @@ LogLine CombinedLog::parse(std::string_view line, LogRecord& out) noexcept {
   }
   split_request(between(request, quote), out);
   rest = between(quote + 2, end);
-  const std::string_view status = take_field(rest, ' ');
-  const std::string_view bytes = take_field(rest, ' ');
-  if (status.empty() || bytes.empty()) {
-    return LogLine::malformed_shape;
-  }
-  if (!read_status(status, out.status) || !read_number(bytes, out.bytes)) {
-    return LogLine::malformed_number;
+  if (const LogLine outcome = take_status_and_bytes(rest, out); outcome != LogLine::record) {
+    return outcome;
   }
   out.referrer = unless_dash(take_quoted(rest));
   out.agent = unless_dash(take_quoted(rest));

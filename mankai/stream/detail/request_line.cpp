@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "mankai/stream/detail/text_fields.hpp"
-
 namespace mankai::detail {
 namespace {
 
@@ -11,11 +9,19 @@ constexpr std::string_view kProtocol = " HTTP/";
 constexpr std::size_t kUsualProtocolLength = 9;  // " HTTP/1.1"
 
 // Registered methods are capital letters and hyphens; made-up ones have underscores too.
-bool is_method(std::string_view text) noexcept {
+constexpr bool is_of_a_method(char character) noexcept {
+  return (character >= 'A' && character <= 'Z') || character == '-' || character == '_';
+}
+
+// Returns the length of the method at the beginning, with a blank behind it, or 0.
+std::size_t method_length(std::string_view request) noexcept {
   constexpr std::size_t kMethodLengthMax = 32;
-  return !text.empty() && text.size() <= kMethodLengthMax && std::ranges::all_of(text, [](char character) {
-    return (character >= 'A' && character <= 'Z') || character == '-' || character == '_';
-  });
+  std::size_t length = 0;
+  while (length < request.size() && is_of_a_method(request[length])) {
+    ++length;
+  }
+  const bool is_method = length <= kMethodLengthMax && length < request.size() && request[length] == ' ';
+  return is_method ? length : 0;
 }
 
 // Returns where the protocol begins, or npos.
@@ -34,11 +40,12 @@ std::size_t protocol_of(std::string_view rest) noexcept {
 }  // namespace
 
 void split_request(std::string_view request, LogRecord& out) noexcept {
-  std::string_view rest = request;
-  const std::string_view method = take_field(rest, ' ');
-  if (!is_method(method)) {
+  const std::size_t length = method_length(request);
+  if (length == 0) {
     return;
   }
+  const std::string_view method = request.substr(0, length);
+  const std::string_view rest = request.substr(length + 1);
   const std::size_t protocol = protocol_of(rest);
   std::string_view target = rest.substr(0, protocol);
   if (protocol == std::string_view::npos) {

@@ -24,6 +24,14 @@ constexpr unsigned digit(char character) noexcept {
 
 constexpr bool is_digit(char character) noexcept { return digit(character) < kNotADigit; }
 
+// More than 99 for anything else.
+constexpr unsigned two_digits(const char* text) noexcept {
+  constexpr unsigned kNone = 100;
+  const unsigned tens = digit(text[0]);
+  const unsigned ones = digit(text[1]);
+  return std::max(tens, ones) < kNotADigit ? tens * 10 + ones : kNone;
+}
+
 /// Reads fixed fields one after the other; the first that is not there spoils it for good.
 class Fields {
  public:
@@ -257,14 +265,14 @@ ScannedTime LogClock::scan(std::string_view text) noexcept {
   const bool is_known = text.size() >= kLength && std::memcmp(text.data(), day_.data(), kDayLength) == 0 &&
                         std::memcmp(clock + kTimeOfDayLength, zone_.data(), kZoneLength) == 0;
   if (is_known && clock[2] == ':' && clock[5] == ':') {
-    const std::array<unsigned, 6> digits = {digit(clock[0]), digit(clock[1]), digit(clock[3]),
-                                            digit(clock[4]), digit(clock[6]), digit(clock[7])};
-    const bool are_digits = std::ranges::all_of(digits, [](unsigned value) { return value < kNotADigit; });
-    const auto since = time_of_day(digits[0] * 10 + digits[1], digits[2] * 10 + digits[3], digits[4] * 10 + digits[5]);
-    if (!are_digits || !since) {
+    const unsigned hour = two_digits(clock);
+    const unsigned minute = two_digits(clock + 3);
+    const unsigned second = two_digits(clock + 6);
+    if (hour > 23 || minute > 59 || second > 60) {
       return impossible();
     }
-    return good(midnight_ + *since, kLength);
+    constexpr unsigned kMinute = 60;
+    return good(midnight_ + seconds((hour * kMinute + minute) * kMinute + second), kLength);
   }
   const ScannedTime scanned = scan_log_time(text);
   if (scanned.shape == TimeShape::good && scanned.length == kLength && clock[kTimeOfDayLength] == ' ') {
