@@ -1,0 +1,48 @@
+#pragma once
+
+/// Counts in whole numbers that fade: what the kinds whose counters are in pieces (digits, tiers) have in common.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "mankai/base/bits.hpp"
+#include "mankai/base/time.hpp"
+#include "mankai/filter/concepts.hpp"
+
+namespace mankai {
+
+/// How whole counts are multiplied by λ: down, as the paper does, or up.
+struct WholeDecay {
+  std::uint64_t lambda_q32 = 0;  ///< at most 2^32
+  bool rounds_up = false;
+
+  /// Returns what becomes of a count after so many epochs; the same as one after the other.
+  ///
+  /// An epoch takes away ⌈v (1 − λ)⌉, or rounding up ⌊v (1 − λ)⌋, and the same for as long as v stays above a bound: so
+  /// epochs are taken in strides. There are at most some 2^17 of them for any λ and epochs, and a few in practice.
+  /// Pre: value < 2^32.
+  [[nodiscard]] constexpr std::uint64_t after(std::uint64_t value, std::uint64_t epochs) const noexcept {
+    const std::uint64_t lost_q32 = kLambdaOne - lambda_q32;
+    while (epochs != 0) {
+      const std::uint64_t product = value * lost_q32;
+      const std::uint64_t step = (product + (rounds_up ? 0 : kLambdaOne - 1)) / kLambdaOne;
+      if (step == 0) {
+        break;
+      }
+      const std::uint64_t least =
+          rounds_up ? divide_up(step * kLambdaOne, lost_q32) : (step - 1) * kLambdaOne / lost_q32 + 1;
+      const std::uint64_t strides = std::min(epochs, (value - least) / step + 1);
+      value -= strides * step;
+      epochs -= strides;
+    }
+    return value;
+  }
+};
+
+/// Returns an estimate of so large a count.
+[[nodiscard]] inline DecayedCount decayed_count(std::uint64_t count, const Decay& decay, bool is_saturated) noexcept {
+  const auto raw = static_cast<double>(count);
+  return {.raw = raw, .rate = (1 - decay.lambda()) * raw, .is_saturated = is_saturated};
+}
+
+}  // namespace mankai
