@@ -35,11 +35,21 @@ decltype(auto) with_cells(Word* words, unsigned width_bits, const Use& use) {
   }
 }
 
+// Where a key's cells are. By value in every loop: stores to cells may be stores to anything, so what is reached by a
+// reference would be loaded again after each.
+struct Layout {
+  std::uint64_t cells_per_probe;
+  std::uint32_t k;
+};
+
+Layout layout_of(const DecayedShape& shape) noexcept {
+  return {.cells_per_probe = shape.cells_per_probe, .k = shape.k};
+}
+
 // A key's cells, one after the other.
 class Positions {
  public:
-  Positions(const DecayedShape& shape, Digest digest) noexcept
-      : sequence_(digest), cells_per_probe_(shape.cells_per_probe) {}
+  Positions(Layout layout, Digest digest) noexcept : sequence_(digest), cells_per_probe_(layout.cells_per_probe) {}
 
   std::uint64_t next() noexcept {
     const std::uint64_t cell = partition_ + sequence_.next(cells_per_probe_);
@@ -62,12 +72,12 @@ struct Window {
   std::size_t count = 0;
 
   template <class Cell>
-  void open(const Cell* array, const DecayedShape& shape, std::span<const Digest> digests, std::size_t first) noexcept {
+  void open(const Cell* array, Layout layout, std::span<const Digest> digests, std::size_t first) noexcept {
     start = first;
     count = std::min(kKeys, digests.size() - first);
     for (std::size_t key = 0; key < count; ++key) {
-      Positions positions(shape, digests[first + key]);
-      for (std::uint32_t probe = 0; probe < shape.k; ++probe) {
+      Positions positions(layout, digests[first + key]);
+      for (std::uint32_t probe = 0; probe < layout.k; ++probe) {
         const std::uint64_t cell = positions.next();
         cells[probe * kKeys + key] = cell;
         __builtin_prefetch(array + cell);
@@ -76,35 +86,43 @@ struct Window {
   }
 };
 
-struct InWindow {
-  const Window& window;
-  std::size_t key;
-  std::uint32_t probe = 0;
+class InWindow {
+ public:
+  InWindow(const Window& window, std::size_t key) noexcept : cell_(window.cells.data() + key) {}
 
-  std::uint64_t next() noexcept { return window.cells[Window::kKeys * probe++ + key]; }
+  std::uint64_t next() noexcept {
+    const std::uint64_t cell = *cell_;
+    cell_ += Window::kKeys;
+    return cell;
+  }
+
+ private:
+  const std::uint64_t* cell_;
 };
 
-// Calls `use(number of the key, positions)` for each key in order. In cache it computes positions on the way; beyond it
-// a window ahead, so that the lines arrive meanwhile.
+// Calls `use(number of the key, positions)` for each key in order and returns the sum of what it returns. In cache it
+// computes positions on the way; beyond it a window ahead, so that the lines arrive meanwhile.
 template <class Cell, class Use>
-void for_each_key(const Cell* array, const DecayedShape& shape, std::span<const Digest> digests, const Use& use) {
-  if (shape.cells_per_probe * shape.k * sizeof(Cell) <= kernel::kNearBytes) {
+std::uint64_t sum_over_keys(const Cell* array, Layout layout, std::span<const Digest> digests, Use use) {
+  std::uint64_t sum = 0;
+  if (layout.cells_per_probe * layout.k * sizeof(Cell) <= kernel::kNearBytes) {
     for (std::size_t i = 0; i < digests.size(); ++i) {
-      use(i, Positions(shape, digests[i]));
+      sum += use(i, Positions(layout, digests[i]));
     }
-    return;
+    return sum;
   }
   std::array<Window, 2> windows;
   Window* current = windows.data();
   Window* next = current + 1;
-  current->open(array, shape, digests, 0);
+  current->open(array, layout, digests, 0);
   while (current->count != 0) {
-    next->open(array, shape, digests, current->start + current->count);
+    next->open(array, layout, digests, current->start + current->count);
     for (std::size_t key = 0; key < current->count; ++key) {
-      use(current->start + key, InWindow{.window = *current, .key = key});
+      sum += use(current->start + key, InWindow(*current, key));
     }
     std::swap(current, next);
   }
+  return sum;
 }
 
 template <class Cell, class At>
@@ -116,42 +134,56 @@ std::uint32_t smallest_cell(const Cell* cells, std::uint32_t k, At positions) no
   return least;
 }
 
-template <class Cell, class At>
-Added add_to_all(Cell* cells, const DecayedShape& shape, At positions, std::uint64_t units) noexcept {
-  const std::uint64_t largest = kernel::largest_cell(shape.width_bits);
-  std::uint64_t least = largest;
+// Whether whoever inserts wants to know what was there before.
+enum class Look : bool { no, yes };
+
+// Adds to each of a key's cells. `Cell` holds the units.
+template <Look kLook, class Cell, class At>
+Added add_to_all(Cell* cells, std::uint32_t k, At positions, Cell units) noexcept {
+  std::uint32_t least = ~std::uint32_t{0};
   std::uint64_t cut = 0;
-  for (std::uint32_t probe = 0; probe < shape.k; ++probe) {
+  for (std::uint32_t probe = 0; probe < k; ++probe) {
     Cell* cell = cells + positions.next();
-    const std::uint64_t before = load_cell(cell);
-    const std::uint64_t sum = before + units;
-    store_cell(cell, static_cast<std::uint32_t>(std::min(sum, largest)));
-    cut += static_cast<std::uint64_t>(sum > largest);
-    least = std::min(least, before);
+    const std::uint32_t before = load_cell(cell);
+    Cell sum = 0;
+    if (__builtin_add_overflow(before, units, &sum)) [[unlikely]] {
+      sum = static_cast<Cell>(~Cell{0});
+      ++cut;
+    }
+    store_cell(cell, sum);
+    if constexpr (kLook == Look::yes) {
+      least = std::min(least, before);
+    }
   }
   return {.cut = cut, .seen = least != 0};
 }
 
 // Raises no cell beyond what the smallest one says.
 template <class Cell, class At>
-Added add_to_least(Cell* cells, const DecayedShape& shape, At positions, std::uint64_t units) noexcept {
-  const std::uint64_t largest = kernel::largest_cell(shape.width_bits);
-  const std::uint64_t least = smallest_cell(cells, shape.k, positions);
+Added add_to_least(Cell* cells, std::uint32_t k, At positions, std::uint64_t units) noexcept {
+  constexpr std::uint64_t kLargest = static_cast<Cell>(~Cell{0});
+  const std::uint64_t least = smallest_cell(cells, k, positions);
   const std::uint64_t sum = least + units;
-  const auto raised = static_cast<std::uint32_t>(std::min(sum, largest));
-  for (std::uint32_t probe = 0; probe < shape.k; ++probe) {
+  const auto raised = static_cast<std::uint32_t>(std::min(sum, kLargest));
+  for (std::uint32_t probe = 0; probe < k; ++probe) {
     Cell* cell = cells + positions.next();
-    if (load_cell(cell) < raised) {
-      store_cell(cell, raised);
-    }
+    store_cell(cell, std::max(load_cell(cell), raised));
   }
-  return {.cut = sum > largest ? shape.k : 0U, .seen = least != 0};
+  return {.cut = sum > kLargest ? k : 0U, .seen = least != 0};
 }
 
-template <class Cell, class At>
-Added add(Cell* cells, const DecayedShape& shape, const At& positions, std::uint64_t units) noexcept {
-  return shape.rule == IncrementRule::all ? add_to_all(cells, shape, positions, units)
-                                          : add_to_least(cells, shape, positions, units);
+template <Look kLook, class Cell, class At>
+Added add(Cell* cells, std::uint32_t k, IncrementRule rule, const At& positions, std::uint64_t units) noexcept {
+  constexpr std::uint64_t kLargest = static_cast<Cell>(~Cell{0});
+  if (rule == IncrementRule::minimum) {
+    return add_to_least(cells, k, positions, units);
+  }
+  if (units <= kLargest) [[likely]] {
+    return add_to_all<kLook>(cells, k, positions, static_cast<Cell>(units));
+  }
+  // More than a cell holds: every cell is cut.
+  const Added added = add_to_all<kLook>(cells, k, positions, static_cast<Cell>(kLargest));
+  return {.cut = k, .seen = added.seen};
 }
 
 // λ^epochs · 2^64, for λ below 1 and epochs above 0, rounded down, or to one that is no less.
@@ -210,43 +242,47 @@ kernel::DecayStep DecayedCells::step() const noexcept {
 }
 
 Added DecayedCells::insert(Digest digest, std::uint64_t units) noexcept {
-  return with_cells(words_.data(), shape_.width_bits,
-                    [&](auto* cells) { return add(cells, shape_, Positions(shape_, digest), units); });
+  return with_cells(words_.data(), shape_.width_bits, [&](auto* cells) {
+    return add<Look::yes>(cells, shape_.k, shape_.rule, Positions(layout_of(shape_), digest), units);
+  });
 }
 
 std::uint64_t DecayedCells::insert(std::span<const Digest> digests, std::uint64_t units) noexcept {
-  std::uint64_t cut = 0;
-  with_cells(words_.data(), shape_.width_bits, [&](auto* cells) {
-    for_each_key(cells, shape_, digests,
-                 [&](std::size_t, const auto& positions) { cut += add(cells, shape_, positions, units).cut; });
+  const Layout layout = layout_of(shape_);
+  return with_cells(words_.data(), shape_.width_bits, [=, rule = shape_.rule](auto* cells) {
+    return sum_over_keys(cells, layout, digests, [=](std::size_t, const auto& positions) {
+      return add<Look::no>(cells, layout.k, rule, positions, units).cut;
+    });
   });
-  return cut;
 }
 
 std::uint64_t DecayedCells::observe(std::span<const Digest> digests, std::span<bool> seen,
                                     std::uint64_t units) noexcept {
   MANKAI_DCHECK(digests.size() == seen.size());
-  std::uint64_t cut = 0;
-  with_cells(words_.data(), shape_.width_bits, [&](auto* cells) {
-    for_each_key(cells, shape_, digests, [&](std::size_t i, const auto& positions) {
-      const Added added = add(cells, shape_, positions, units);
-      cut += added.cut;
+  const Layout layout = layout_of(shape_);
+  return with_cells(words_.data(), shape_.width_bits, [=, rule = shape_.rule](auto* cells) {
+    return sum_over_keys(cells, layout, digests, [=](std::size_t i, const auto& positions) {
+      const Added added = add<Look::yes>(cells, layout.k, rule, positions, units);
       seen[i] = added.seen;
+      return added.cut;
     });
   });
-  return cut;
 }
 
 std::uint32_t DecayedCells::smallest(Digest digest) const noexcept {
-  return with_cells(words_.data(), shape_.width_bits,
-                    [&](const auto* cells) { return smallest_cell(cells, shape_.k, Positions(shape_, digest)); });
+  return with_cells(words_.data(), shape_.width_bits, [&](const auto* cells) {
+    return smallest_cell(cells, shape_.k, Positions(layout_of(shape_), digest));
+  });
 }
 
 void DecayedCells::smallest(std::span<const Digest> digests, std::span<std::uint32_t> found) const noexcept {
   MANKAI_DCHECK(digests.size() == found.size());
-  with_cells(words_.data(), shape_.width_bits, [&](const auto* cells) {
-    for_each_key(cells, shape_, digests,
-                 [&](std::size_t i, const auto& positions) { found[i] = smallest_cell(cells, shape_.k, positions); });
+  const Layout layout = layout_of(shape_);
+  with_cells(words_.data(), shape_.width_bits, [=](const auto* cells) {
+    return sum_over_keys(cells, layout, digests, [=](std::size_t i, const auto& positions) {
+      found[i] = smallest_cell(cells, layout.k, positions);
+      return std::uint64_t{0};
+    });
   });
 }
 

@@ -74,8 +74,9 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
     std::uint32_t width_bits = 0;  ///< 8, 16, 32; 0 for 32 with fixed_point and 16 else
     DecayPolicy policy = DecayPolicy::fixed_point;
     IncrementRule rule = IncrementRule::all;
-    std::optional<std::uint32_t> fraction_bits;  ///< fixed_point: not as few as do (fraction_bits_for), but so many
-    bool forced = false;                         ///< fixed_point: also where more than 1/64 would stay for ever
+    std::optional<std::uint32_t> fraction_bits =
+        std::nullopt;     ///< fixed_point: not as few as do (fraction_bits_for), but so many
+    bool forced = false;  ///< fixed_point: also where more than 1/64 would stay for ever
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
   };
