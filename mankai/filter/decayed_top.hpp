@@ -24,13 +24,16 @@
 /// is left of it, λ^age rounded up.
 ///
 /// Source:  [Estan2002] conservative update; [Roy2016] a table before a sketch. Differs: both fade; a key that leaves
-/// the
-///          table raises its cells instead of adding to them, which conservative cells allow; the keys' bytes are kept.
-///          [Cheng2005] for cells that fade; theirs round down.
+///          the table raises its cells instead of adding to them, which conservative cells allow; keys keep their
+///          bytes. [Cheng2005] for cells that fade; theirs round down.
 /// Formula: a key outside the table is overestimated when all its cells are shared: (1 - (1 - 1/cells_per_probe)^n)^k
 ///          of n such keys at the most; what others add is less, since only the smallest cells grow.
 /// Cannot:  list a key that was not hot enough when it came last, or name one that was only ever given as a digest.
-/// Tried:   writing every event to the sketch as well: the same lists take about three times the time per event.
+/// Tried:   writing every event to the sketch as well: 48 instead of 34 ns an event on Zipf 1.2 (2e6 events of 3e5
+/// keys,
+///          256 KiB), and what is said of keys outside the table is 3 % higher. More or less than a quarter for the
+///          table: at 256 KiB on Zipf 1.0, an eighth finds 80 % of the top 500, a quarter 99 %, half all of them, while
+///          the mean excess over all keys grows from 4.2 to 5.1 to 8.3; the top 100 are found by each.
 
 #include <cstddef>
 #include <cstdint>
