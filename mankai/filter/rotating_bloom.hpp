@@ -19,11 +19,10 @@
 ///          turned by time and not by fill, so that the window is promised and the rate is not.
 /// Formula: false positive rate 1 - Π (1 - f(n_j)), n_j the keys of generation j and f blocked-bloom's. Each is made
 /// for
-///          keys / (g - 1) at 1 - (1 - rate)^(1/g): then all g of them, full, are at the rate. 17.3 bits a key of the
+///          keys / (g - 1) at 1 - (1 - rate)^(1/g): then all g of them, full, are at the rate. 17.7 bits a key of the
 ///          window at 1 % with g of 4, where blocked-bloom, which never forgets, takes 10.1.
 /// Cannot:  hold the rate when an epoch brings more than its share: is_full() says so. A key that comes in several
 ///          epochs counts in each.
-/// Tried:   nothing but powers of two for g, to take t mod g by a mask: the division happens once an epoch.
 
 #include <cstddef>
 #include <cstdint>
