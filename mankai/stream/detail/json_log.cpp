@@ -106,8 +106,8 @@ class Values {
 
   [[nodiscard]] std::string_view text(Field field) const noexcept { return texts_[static_cast<std::size_t>(field)]; }
 
-  static bool null() { return true; }
-  static bool boolean(bool) { return true; }
+  bool null() { return is_in_object(); }
+  bool boolean(bool) { return is_in_object(); }
   bool number_integer(std::int64_t value) { return take(std::to_string(value)); }
   bool number_unsigned(std::uint64_t value) { return take(std::to_string(value)); }
   bool number_float(double, const std::string& text) { return take(text); }
@@ -133,7 +133,7 @@ class Values {
   }
   bool start_array(std::size_t) {
     ++arrays_;
-    return !bases_.empty() && bases_.size() + arrays_ <= kDepthMax;
+    return is_in_object() && bases_.size() + arrays_ <= kDepthMax;
   }
   bool end_array() {
     --arrays_;
@@ -144,9 +144,12 @@ class Values {
  private:
   static constexpr std::uint8_t kNone = 255;
 
+  // A line that is a value but no object is no record.
+  [[nodiscard]] bool is_in_object() const noexcept { return !bases_.empty(); }
+
   bool take(std::string_view value) {
-    if (bases_.empty()) {
-      return false;  // a value that is no object
+    if (!is_in_object()) {
+      return false;
     }
     const JsonLog::Role* const role = log_.role_of(path_);
     if (role == nullptr) {

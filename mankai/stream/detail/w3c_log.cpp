@@ -131,7 +131,7 @@ LogLine W3cLog::parse(std::string_view line, TextArena& arena, LogRecord& out) {
   std::string_view rest = line;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     // Nothing after a last tab is an empty column.
-    const bool may_be_empty = separator == '\t' && i + 1 == columns_.size();
+    const bool may_be_empty = line.ends_with('\t') && i + 1 == columns_.size();
     if (rest.empty() && !may_be_empty) {
       return LogLine::malformed_shape;
     }
