@@ -52,6 +52,7 @@ class PackedFields {
     return used == 0 || words_[bits() / kWordBits] >> used == 0;
   }
 
+  void prefetch(std::uint64_t at) const noexcept { __builtin_prefetch(words_ + at * bits_ / kWordBits, 1); }
   /// The byte that a field begins in, from the first word on.
   [[nodiscard]] std::uint64_t byte_of(std::uint64_t at) const noexcept { return at * bits_ / 8; }
 
