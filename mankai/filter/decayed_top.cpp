@@ -136,13 +136,16 @@ Result<void> check_options(const DecayedTop::Options& options) {
     return fail(ErrorCode::invalid_argument, "k of " + std::to_string(options.k) + " is more than " +
                                                  std::to_string(kernel::kMaxProbes) + " cells a key");
   }
-  if (options.key_bytes > kMostKeyUnits * kUnitBytes) {
+  if (options.key_bytes > (kMostKeyUnits - 1) * kUnitBytes) {
     return fail(ErrorCode::invalid_argument, "room for keys of " + std::to_string(options.key_bytes) +
                                                  " bytes on the average: at most " +
-                                                 std::to_string(kMostKeyUnits * kUnitBytes));
+                                                 std::to_string((kMostKeyUnits - 1) * kUnitBytes));
   }
   if (options.keys == 0 && options.bytes == 0) {
     return fail(ErrorCode::invalid_argument, "a filter for 0 keys: say for how many, or how many bytes it may take");
+  }
+  if (!(options.fpr > 0 && options.fpr < 1)) {
+    return fail(ErrorCode::invalid_argument, "the rate of overestimates must lie between 0 and 1, both excluded");
   }
   return {};
 }
@@ -187,59 +190,80 @@ DecayedTop::DecayedTop(Image source, const Shape& shape) noexcept
   take_tick(tick());
 }
 
+namespace {
+
+std::uint64_t line_cells_bytes(const Params& params) noexcept { return params.k * kCacheLineBytes; }
+
+// The bytes of a sketch for so many keys.
+Result<std::uint64_t> sketch_bytes_for(const DecayedTop::Options& options, const Params& params) {
+  const auto size = partitioned_size({.keys = options.keys, .fpr = options.fpr}, params.k);
+  if (!size) {
+    return std::unexpected(size.error());
+  }
+  return divide_up(size->cells_per_probe, kLineCells) * line_cells_bytes(params);
+}
+
+// The bytes that the table and the arena leave of so many bytes of cells.
+Result<std::uint64_t> sketch_bytes_within(std::uint64_t cells_bytes, const Params& params) {
+  const std::uint64_t beside = bytes_beside_sketch(params);
+  const std::uint64_t least = beside + line_cells_bytes(params);
+  if (cells_bytes < least) {
+    return fail(ErrorCode::invalid_argument, "too few bytes: with " + std::to_string(params.buckets * kWays) +
+                                                 " candidates an image takes " +
+                                                 std::to_string(image_bytes_for(least)) + " and more");
+  }
+  return (cells_bytes - beside) / line_cells_bytes(params) * line_cells_bytes(params);
+}
+
+Result<std::uint32_t> buckets_for(const DecayedTop::Options& options, std::uint64_t table_bytes, const Params& params) {
+  const std::uint64_t bucket_bytes = kBucketBytes + std::uint64_t{kWays} * params.key_units * kUnitBytes;
+  const std::uint64_t buckets = options.candidates != 0 ? divide_up<std::uint64_t>(options.candidates, kWays)
+                                                        : std::max<std::uint64_t>(table_bytes / bucket_bytes, 1);
+  if (buckets > kMostBuckets || buckets * kWays * params.key_units > kMostArenaUnits) {
+    return fail(ErrorCode::invalid_argument,
+                "a table of more than 2^31 places or 32 GiB of keys: ask for fewer candidates");
+  }
+  return static_cast<std::uint32_t>(buckets);
+}
+
+}  // namespace
+
 Result<DecayedTop> DecayedTop::create(const Options& options) {
   if (auto valid = check_options(options); !valid) {
     return std::unexpected(valid.error());
   }
-  Params params{
-      .lambda_q32 = options.decay.lambda_q32,
-      .epoch_us = static_cast<std::uint64_t>(options.decay.epoch.count()),
-      .buckets = 0,
-      .k = static_cast<std::uint8_t>(options.k == 0 ? kUsualProbes : options.k),
-      .fraction_bits = static_cast<std::uint8_t>(fraction_bits_for(options.decay.lambda_q32)),
-      .key_units = static_cast<std::uint8_t>(record_units(options.key_bytes == 0 ? kUsualKeyBytes : options.key_bytes)),
-      .reserved = 0};
-  const std::uint64_t bytes_per_bucket = kBucketBytes + std::uint64_t{kWays} * params.key_units * kUnitBytes;
-  const std::uint64_t line_cells_bytes = params.k * kCacheLineBytes;
-  std::uint64_t room = 0;
-  std::uint64_t sketch_bytes = 0;
+  const std::uint32_t key_bytes = options.key_bytes == 0 ? kUsualKeyBytes : options.key_bytes;
+  Params params{.lambda_q32 = options.decay.lambda_q32,
+                .epoch_us = static_cast<std::uint64_t>(options.decay.epoch.count()),
+                .buckets = 0,
+                .k = static_cast<std::uint8_t>(options.k == 0 ? kUsualProbes : options.k),
+                .fraction_bits = static_cast<std::uint8_t>(fraction_bits_for(options.decay.lambda_q32)),
+                .key_units = static_cast<std::uint8_t>(record_units(key_bytes)),
+                .reserved = 0};
+  const std::uint64_t room = cells_bytes_within(options.bytes);
+  Result<std::uint64_t> sketch_bytes = options.bytes == 0 ? sketch_bytes_for(options, params) : room;
+  if (!sketch_bytes) {
+    return std::unexpected(sketch_bytes.error());
+  }
+  const auto buckets =
+      buckets_for(options, options.bytes == 0 ? *sketch_bytes / (kTableShare - 1) : room / kTableShare, params);
+  if (!buckets) {
+    return std::unexpected(buckets.error());
+  }
+  params.buckets = *buckets;
   if (options.bytes != 0) {
-    room = cells_bytes_within(options.bytes);
-  } else {
-    const auto size = partitioned_size({.keys = options.keys, .fpr = options.fpr}, params.k);
-    if (!size) {
-      return std::unexpected(size.error());
+    sketch_bytes = sketch_bytes_within(room, params);
+    if (!sketch_bytes) {
+      return std::unexpected(sketch_bytes.error());
     }
-    sketch_bytes = divide_up(size->cells_per_probe, kLineCells) * line_cells_bytes;
-    room = sketch_bytes / (kTableShare - 1) * kTableShare;
   }
-  const std::uint64_t buckets = options.candidates != 0
-                                    ? divide_up(std::uint64_t{options.candidates}, std::uint64_t{kWays})
-                                    : std::max<std::uint64_t>(room / kTableShare / bytes_per_bucket, 1);
-  if (buckets > kMostBuckets || buckets * kWays * params.key_units > kMostArenaUnits) {
-    return fail(ErrorCode::invalid_argument,
-                "a table of more than 4 GiB of places or 32 GiB of keys: ask for fewer candidates");
-  }
-  params.buckets = static_cast<std::uint32_t>(buckets);
-  if (options.bytes != 0) {
-    const std::uint64_t beside = bytes_beside_sketch(params);
-    if (room < beside + line_cells_bytes) {
-      return fail(ErrorCode::invalid_argument,
-                  std::to_string(options.bytes) + " bytes are too few: " + std::to_string(params.buckets * kWays) +
-                      " candidates alone take " + std::to_string(image_bytes_for(beside + line_cells_bytes)));
-    }
-    sketch_bytes = (room - beside) / line_cells_bytes * line_cells_bytes;
-  }
-  const std::uint64_t cells_per_probe = sketch_bytes / line_cells_bytes * kLineCells;
-  if (!(options.fpr > 0 && options.fpr < 1)) {
-    return fail(ErrorCode::invalid_argument, "the rate of overestimates must lie between 0 and 1, both excluded");
-  }
+  const std::uint64_t cells_per_probe = *sketch_bytes / line_cells_bytes(params) * kLineCells;
   auto image = Image::create(
       kKind,
       {.capacity_keys = options.keys != 0 ? options.keys : keys_that_fit(options.fpr, cells_per_probe, params.k),
        .fpr_target = options.fpr,
        .hash = options.hash,
-       .cells_bytes = bytes_beside_sketch(params) + sketch_bytes},
+       .cells_bytes = bytes_beside_sketch(params) + *sketch_bytes},
       options.memory);
   if (!image) {
     return std::unexpected(image.error());
@@ -712,7 +736,8 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
     }
   });
   for_each_candidate([&](std::uint32_t slot) { add_theirs(slot, *copied); });
-  // Where either has cut a cell, what the other one adds to it makes no estimate of it lower than that.
+  // Where either has cut a cell, what the other one adds to it makes no estimate of it lower than that. None, 0, is
+  // taken as more than any.
   ledger_->cut_cell = std::min(ledger_->cut_cell - 1, copied->ledger_->cut_cell - 1) + 1;
   image().set_state(kSaturations, saturations() + copied->saturations());
   if (const std::uint64_t cut = sketch_.merge(copied->sketch_.words()); cut != 0) {
@@ -800,14 +825,14 @@ Result<DecayedTop> DecayedTop::from_image(Image source) {
   }
   const std::uint64_t beside = bytes_beside_sketch(params);
   const std::uint64_t cells_bytes = source.header().cells_bytes;
-  const std::uint64_t line_cells_bytes = params.k * kCacheLineBytes;
-  if (cells_bytes <= beside || (cells_bytes - beside) % line_cells_bytes != 0) {
+  if (cells_bytes <= beside || (cells_bytes - beside) % line_cells_bytes(params) != 0) {
     return fail(ErrorCode::corrupt, std::to_string(params.buckets) + " buckets at offset 80 and k of " +
                                         std::to_string(params.k) + " at offset 84 do not fill the cells");
   }
-  DecayedTop filter(std::move(source), {.params = params,
-                                        .cells_per_probe = (cells_bytes - beside) / line_cells_bytes * kLineCells,
-                                        .arena_units = arena_units_of(params)});
+  DecayedTop filter(std::move(source),
+                    {.params = params,
+                     .cells_per_probe = (cells_bytes - beside) / line_cells_bytes(params) * kLineCells,
+                     .arena_units = arena_units_of(params)});
   for (const auto check : {&DecayedTop::check_state, &DecayedTop::check_table, &DecayedTop::check_arena}) {
     if (auto valid = (filter.*check)(); !valid) {
       return std::unexpected(valid.error());

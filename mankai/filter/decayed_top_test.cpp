@@ -428,7 +428,8 @@ TEST(DecayedTop, impossible_requests_say_what_to_do) {
   EXPECT_TRUE(refused({.bytes = 100, .decay = kTenth}));
   EXPECT_TRUE(refused({.bytes = 64 * kKiB, .candidates = 100000, .decay = kTenth}));
   EXPECT_TRUE(refused({.bytes = 64 * kKiB, .k = 65, .decay = kTenth}));
-  EXPECT_TRUE(refused({.bytes = 64 * kKiB, .key_bytes = 5000, .decay = kTenth}));
+  EXPECT_TRUE(refused({.bytes = 64 * kKiB, .key_bytes = 2033, .decay = kTenth}));
+  EXPECT_FALSE(refused({.bytes = 64 * kKiB, .key_bytes = 2032, .decay = kTenth}));
   EXPECT_TRUE(refused({.fpr = 0, .bytes = 64 * kKiB, .decay = kTenth}));
   EXPECT_TRUE(refused({.keys = 1000, .fpr = 1, .decay = kTenth}));
   EXPECT_TRUE(refused({.keys = 1000, .candidates = 4000000000U, .decay = kTenth}));
