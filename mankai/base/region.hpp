@@ -37,7 +37,12 @@ class Region {
   Region& operator=(Region&& other) noexcept;
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
-  ~Region() { reset(); }
+  ~Region() {
+    // Most are empty when they go: what they had was moved on.
+    if (bytes_.data() != nullptr) {
+      reset();
+    }
+  }
 
   /// Allocates zeroed bytes aligned to 64. Errors: out_of_space.
   [[nodiscard]] static Result<Region> allocate(const Memory& memory, std::size_t bytes);

@@ -1,6 +1,7 @@
 #include "mankai/filter/fading_fingerprints.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -14,6 +15,9 @@ namespace {
 
 using Options = FadingFingerprints::Options;
 using Params = FadingFingerprints::Params;
+
+/// Eight bits a byte, as a shift.
+constexpr unsigned kByteShift = 3;
 
 // What Kifi ran, and advised for more slots an event.
 constexpr std::uint32_t kDefaultK = 2;
@@ -63,7 +67,7 @@ FadingShape shape_of(const Params& params) noexcept {
 
 Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
   const FadingShape shape = shape_of(params);
-  if (!check_fading_shape({.slots = 1, .k = 1, .bits = shape.bits, .min_matches = 1})) {
+  if (!is_fading_bits(shape.bits)) {
     return fail(ErrorCode::unsupported_version, "fingerprints of " + std::to_string(params.bits) +
                                                     " bits at offset 76 of a later library: use a newer one");
   }
@@ -76,15 +80,26 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
   return {};
 }
 
+kernel::FadingCells cells_of(Image& image, const Params& params) noexcept {
+  return {.cells = std::as_writable_bytes(image.words()).data(),
+          .cell_count = params.slots,
+          .k = params.k,
+          .min_matches = params.min_matches};
+}
+
+Result<void> check_tail(const kernel::FadingCells& array, unsigned bits, std::uint64_t cells_bytes) {
+  const std::uint64_t room = (cells_bytes << kByteShift) >> std::countr_zero(bits);
+  if (kernel::fading_ops(bits).count_used(array, array.cell_count, room - array.cell_count) != 0) {
+    return fail(ErrorCode::corrupt,
+                "slots behind the last of " + std::to_string(array.cell_count) + " at offset 64 are not zero");
+  }
+  return {};
+}
+
 }  // namespace
 
 FadingFingerprints::FadingFingerprints(Image source, const Params& params) noexcept
-    : FlatFilter(std::move(source)),
-      array_{.cells = std::as_writable_bytes(image().words()).data(),
-             .cell_count = params.slots,
-             .k = params.k,
-             .min_matches = params.min_matches},
-      ops_(&kernel::fading_ops(params.bits)) {}
+    : FlatFilter(std::move(source)), array_(cells_of(image(), params)), ops_(&kernel::fading_ops(params.bits)) {}
 
 Result<FadingFingerprints> FadingFingerprints::create(const Options& options) {
   const auto shape = shape_for(options);
@@ -116,13 +131,10 @@ Result<FadingFingerprints> FadingFingerprints::from_image(Image source) {
   if (auto valid = check_params(params, source.header().cells_bytes); !valid) {
     return std::unexpected(valid.error());
   }
-  FadingFingerprints filter(std::move(source), params);
-  const std::uint64_t room = filter.cells_bytes() * 8 / params.bits;
-  if (filter.ops_->count_used(filter.array_, params.slots, room - params.slots) != 0) {
-    return fail(ErrorCode::corrupt,
-                "slots behind the last of " + std::to_string(params.slots) + " at offset 64 are not zero");
+  if (auto valid = check_tail(cells_of(source, params), params.bits, source.header().cells_bytes); !valid) {
+    return std::unexpected(valid.error());
   }
-  return filter;
+  return FadingFingerprints(std::move(source), params);
 }
 
 FadingShape FadingFingerprints::shape() const noexcept { return shape_of(params()); }

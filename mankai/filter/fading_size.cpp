@@ -19,8 +19,6 @@ constexpr std::array<std::uint32_t, 4> kBits = {4, 8, 16, 32};
 constexpr std::uint32_t kMaxChosenK = 32;
 constexpr unsigned kByteBits = 8;
 
-bool is_bits(std::uint32_t bits) noexcept { return std::ranges::find(kBits, bits) != kBits.end(); }
-
 /// The probability of at least `least` successes in `trials`, also where least is below 1.
 double at_least(double least, double trials, double chance) noexcept {
   if (least <= 0) {
@@ -155,8 +153,10 @@ std::uint64_t fading_cells_bytes(const FadingShape& shape) noexcept {
   return align_up(divide_up<std::uint64_t>(shape.slots * shape.bits, kByteBits), std::uint64_t{kCacheLineBytes});
 }
 
+bool is_fading_bits(std::uint32_t bits) noexcept { return std::ranges::find(kBits, bits) != kBits.end(); }
+
 Result<void> check_fading_shape(const FadingShape& shape) {
-  if (!is_bits(shape.bits)) {
+  if (!is_fading_bits(shape.bits)) {
     return fail(ErrorCode::invalid_argument,
                 "fingerprints of " + std::to_string(shape.bits) + " bits; there are 4, 8, 16 and 32");
   }

@@ -63,6 +63,9 @@ struct FadingRequest {
 /// Cost:    some hundred thousand multiplications: under a millisecond.
 [[nodiscard]] Result<FadingShape> fading_size(const FadingRequest& request);
 
+/// Whether there are fingerprints of so many bits. Threads: pure.
+[[nodiscard]] bool is_fading_bits(std::uint32_t bits) noexcept;
+
 /// Checks the parts of a shape that a user can give. Errors: invalid_argument with what would do.
 [[nodiscard]] Result<void> check_fading_shape(const FadingShape& shape);
 

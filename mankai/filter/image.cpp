@@ -1,6 +1,8 @@
 #include "mankai/filter/image.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <string>
 
 #include "mankai/base/assert.hpp"
@@ -34,9 +36,7 @@ std::uint64_t load(const std::byte* at) noexcept {
 
 void store(std::byte* at, std::uint64_t value) noexcept { std::memcpy(at, &value, sizeof(value)); }
 
-std::span<const std::byte> cells_of(std::span<const std::byte> image) noexcept {
-  ImageHeader header;
-  std::memcpy(&header, image.data(), sizeof(header));
+std::span<const std::byte> cells_of(std::span<const std::byte> image, const ImageHeader& header) noexcept {
   return image.subspan(sizeof(ImageHeader), static_cast<std::size_t>(header.cells_bytes));
 }
 
@@ -46,11 +46,9 @@ std::uint64_t trailer_checksum(const ImageHeader& header, std::span<const std::b
 }
 
 void seal_bytes(std::span<std::byte> image) noexcept {
-  ImageHeader header;
-  std::memcpy(&header, image.data(), sizeof(header));
+  ImageHeader& header = *reinterpret_cast<ImageHeader*>(image.data());
   seal_header(header);
-  std::memcpy(image.data(), &header, sizeof(header));
-  const std::span<const std::byte> cells = cells_of(image);
+  const std::span<const std::byte> cells = cells_of(image, header);
   std::byte* trailer = image.data() + sizeof(ImageHeader) + cells.size();
   const std::size_t chunks = chunk_count(cells.size());
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
@@ -59,11 +57,9 @@ void seal_bytes(std::span<std::byte> image) noexcept {
   store(trailer + chunks * kChecksumBytes, trailer_checksum(header, {trailer, (chunks + 1) * kChecksumBytes}));
 }
 
-Result<void> check_trailer(std::span<const std::byte> image) {
-  const std::size_t trailer_start = sizeof(ImageHeader) + cells_of(image).size();
+Result<void> check_trailer(std::span<const std::byte> image, const ImageHeader& header) {
+  const std::size_t trailer_start = sizeof(ImageHeader) + static_cast<std::size_t>(header.cells_bytes);
   const std::span<const std::byte> trailer = image.subspan(trailer_start);
-  ImageHeader header;
-  std::memcpy(&header, image.data(), sizeof(header));
   if (load(trailer.data() + trailer.size() - kChecksumBytes) != trailer_checksum(header, trailer)) {
     return fail(ErrorCode::corrupt, "checksum of the trailer at offset " + std::to_string(trailer_start) +
                                         " does not match; restore the file from a copy");
@@ -71,8 +67,8 @@ Result<void> check_trailer(std::span<const std::byte> image) {
   return {};
 }
 
-Result<void> check_cells(std::span<const std::byte> image) {
-  const std::span<const std::byte> cells = cells_of(image);
+Result<void> check_cells(std::span<const std::byte> image, const ImageHeader& header) {
+  const std::span<const std::byte> cells = cells_of(image, header);
   const std::byte* trailer = cells.data() + cells.size();
   for (std::size_t chunk = 0; chunk < chunk_count(cells.size()); ++chunk) {
     if (load(trailer + chunk * kChecksumBytes) != chunk_checksum(cells, chunk)) {
@@ -82,21 +78,6 @@ Result<void> check_cells(std::span<const std::byte> image) {
     }
   }
   return {};
-}
-
-Result<void> check(std::span<const std::byte> image, Trust trust) {
-  const auto header = read_header(image, image.size());
-  if (!header) {
-    return std::unexpected(header.error());
-  }
-  if (header->layout != static_cast<std::uint8_t>(ImageLayout::flat)) {
-    return fail(ErrorCode::corrupt, "layout " + std::to_string(header->layout) +
-                                        " at offset 13: the image of a growing kind, where a flat one must be");
-  }
-  if (auto trailer = check_trailer(image); !trailer) {
-    return trailer;
-  }
-  return trust == Trust::checked ? check_cells(image) : Result<void>{};
 }
 
 std::string versions(std::uint16_t found) {
@@ -127,20 +108,10 @@ Result<void> check_fields(const ImageHeader& header) {
   return {};
 }
 
-}  // namespace
-
-std::uint64_t image_bytes_for(std::uint64_t cells_bytes) noexcept {
-  return sizeof(ImageHeader) + cells_bytes + (chunk_count(cells_bytes) + 1) * kChecksumBytes;
-}
-
-Result<ImageHeader> read_header(std::span<const std::byte> bytes, std::uint64_t total_bytes) {
-  ImageHeader header{};
-  if (bytes.size() < sizeof(header)) {
-    return fail(ErrorCode::corrupt, "only " + std::to_string(bytes.size()) +
-                                        " bytes: shorter than an image's header of " + std::to_string(sizeof(header)));
-  }
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  if (header.magic != kImageMagic) {
+// Everything about a header but that there is one.
+Result<void> check_header(const ImageHeader& header, std::uint64_t total_bytes) {
+  // As one number: of a filter of a few hundred bytes even the call to compare eight of them is to be seen.
+  if (std::bit_cast<std::uint64_t>(header.magic) != std::bit_cast<std::uint64_t>(kImageMagic)) {
     return fail(ErrorCode::corrupt, "not a Mankai image: no magic at offset 0");
   }
   if (header.format_version > kImageVersion) {
@@ -151,7 +122,7 @@ Result<ImageHeader> read_header(std::span<const std::byte> bytes, std::uint64_t 
                 "checksum of the header at offset 120 does not match; restore the file from a copy");
   }
   if (auto fields = check_fields(header); !fields) {
-    return std::unexpected(fields.error());
+    return fields;
   }
   const bool is_flat = header.layout == static_cast<std::uint8_t>(ImageLayout::flat);
   const std::uint64_t expected =
@@ -160,6 +131,45 @@ Result<ImageHeader> read_header(std::span<const std::byte> bytes, std::uint64_t 
     return fail(ErrorCode::corrupt, "image of " + std::to_string(expected) + " bytes in " +
                                         std::to_string(total_bytes) +
                                         (total_bytes < expected ? ": truncated" : ": bytes after its end"));
+  }
+  return {};
+}
+
+// Copied first, so that it cannot change between the checks and the use, nor has it to be aligned.
+Result<void> copy_header(std::span<const std::byte> bytes, std::uint64_t total_bytes, ImageHeader& header) {
+  if (bytes.size() < sizeof(header)) {
+    return fail(ErrorCode::corrupt, "only " + std::to_string(bytes.size()) +
+                                        " bytes: shorter than an image's header of " + std::to_string(sizeof(header)));
+  }
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  return check_header(header, total_bytes);
+}
+
+Result<void> check(std::span<const std::byte> image, Trust trust) {
+  ImageHeader header;
+  if (auto valid = copy_header(image, image.size(), header); !valid) {
+    return valid;
+  }
+  if (header.layout != static_cast<std::uint8_t>(ImageLayout::flat)) {
+    return fail(ErrorCode::corrupt, "layout " + std::to_string(header.layout) +
+                                        " at offset 13: the image of a growing kind, where a flat one must be");
+  }
+  if (auto trailer = check_trailer(image, header); !trailer) {
+    return trailer;
+  }
+  return trust == Trust::checked ? check_cells(image, header) : Result<void>{};
+}
+
+}  // namespace
+
+std::uint64_t image_bytes_for(std::uint64_t cells_bytes) noexcept {
+  return sizeof(ImageHeader) + cells_bytes + (chunk_count(cells_bytes) + 1) * kChecksumBytes;
+}
+
+Result<ImageHeader> read_header(std::span<const std::byte> bytes, std::uint64_t total_bytes) {
+  ImageHeader header{};
+  if (auto valid = copy_header(bytes, total_bytes, header); !valid) {
+    return std::unexpected(valid.error());
   }
   return header;
 }
@@ -189,10 +199,12 @@ void seal_header(ImageHeader& header) noexcept {
   header.checksum = header_checksum(header);
 }
 
-std::uint64_t identity(ImageHeader header) noexcept {
-  header.flags = 0;
-  header.keys_inserted = 0;
-  return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(ImageHeader, kind_state)));
+std::uint64_t identity(const ImageHeader& header) noexcept {
+  std::array<std::byte, offsetof(ImageHeader, kind_state)> kept;
+  std::memcpy(kept.data(), &header, kept.size());
+  kept[offsetof(ImageHeader, flags)] = std::byte{0};
+  std::memset(kept.data() + offsetof(ImageHeader, keys_inserted), 0, sizeof(header.keys_inserted));
+  return checksum(kept);
 }
 
 Result<void> check_image(std::span<const std::byte> bytes, Trust trust) { return check(bytes, trust); }
@@ -267,7 +279,7 @@ std::vector<std::byte> Image::to_bytes() const {
   return out;
 }
 
-Result<void> Image::verify() const { return check_cells(region_.bytes()); }
+Result<void> Image::verify() const { return check_cells(region_.bytes(), header()); }
 
 void Image::clear() noexcept {
   std::ranges::fill(words_, 0);

@@ -121,7 +121,7 @@ void seal_header(ImageHeader& header) noexcept;
 
 /// Returns what tells a filter from others and never changes in its life: the checksum of its header's bytes before the
 /// kind's own counts, flags and count of keys taken as zero.
-[[nodiscard]] std::uint64_t identity(ImageHeader header) noexcept;
+[[nodiscard]] std::uint64_t identity(const ImageHeader& header) noexcept;
 
 /// Checks a flat image. Errors: corrupt, unsupported_version.
 [[nodiscard]] Result<void> check_image(std::span<const std::byte> bytes, Trust trust);
