@@ -104,6 +104,28 @@ concept DecayedFrequencyFilter =
       requires noexcept(asked.estimate(digest));
     };
 
+/// A value of a key, and in how many of the key's cells it was found.
+struct ValueMatches {
+  std::uint32_t value = 0;
+  std::uint32_t matches = 0;
+  friend bool operator==(const ValueMatches&, const ValueMatches&) = default;
+};
+
+/// Keeps values with keys, and says which came with a key lately: those with more matches later or more often. What it
+/// says of a key that it does not know looks like values with one match.
+template <class F>
+concept AssociativeFilter = std::movable<F> && requires(F filter, const F asked, Digest key, std::uint32_t value,
+                                                        double strength, std::span<ValueMatches> ranked) {
+  typename F::Params;
+  { F::kPromise } -> std::convertible_to<Promise>;
+  { filter.put(key, value, strength) } -> std::same_as<void>;
+  { asked.count(key, value) } -> std::same_as<std::uint32_t>;
+  { asked.get(key, ranked, std::uint32_t{}) } -> std::same_as<std::size_t>;
+  { asked.params() } -> std::convertible_to<typename F::Params>;
+  requires noexcept(asked.count(key, value));
+  requires noexcept(asked.get(key, ranked, std::uint32_t{}));
+};
+
 /// Numbers keys in the order in which they come, and takes a key out by its number: the number says where it is.
 template <class F>
 concept NumberedFilter = DeletableFilter<F> && requires(F filter, Digest digest, std::uint64_t id) {
