@@ -1,18 +1,58 @@
 #include <charconv>
+#include <functional>
+#include <optional>
+#include <vector>
 
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/progress.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "mankai/base/duration.hpp"
 #include "mankai/catalog/spec.hpp"
+#include "mankai/stream/log_generator.hpp"
+#include "mankai/stream/time_text.hpp"
 #include "mankai/stream/url_generator.hpp"
 
 namespace mankai::command {
 namespace {
 
+/// A format as it is asked for: Common Log Format is combined without its last two fields.
+struct WantedFormat {
+  LogFormat format = LogFormat::combined;
+  bool is_common = false;
+};
+
+/// Options are unset where they were not given, so that one that plays no part can be refused.
 struct Request {
   std::string what;
-  UrlGeneratorOptions urls;
+  std::optional<std::uint64_t> count;
+  std::optional<double> zipf_exponent;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> hosts;
+  std::optional<double> repeat_share;
+  std::optional<WantedFormat> format;
+  std::optional<Time> start;
+  std::optional<double> rate;
+  std::optional<std::uint64_t> paths;
+  std::optional<std::uint64_t> clients;
+  std::optional<Duration> drift;
+  std::optional<double> late_share;
+  std::optional<Duration> late_by;
+  std::optional<double> malformed_share;
 };
+
+// 0 is for ever.
+Result<Duration> parse_drift(std::string_view text) {
+  return text == "0" ? Result<Duration>(Duration::zero()) : parse_duration(text);
+}
+
+Result<WantedFormat> parse_wanted_format(std::string_view text) {
+  const auto format = parse_log_format(text);
+  if (!format || *format == LogFormat::automatic) {
+    return fail(ErrorCode::invalid_argument, "there is no log format '" + std::string(text) +
+                                                 "' to write: give combined, common, squid, w3c, json or keys");
+  }
+  return WantedFormat{.format = *format, .is_common = text == "common"};
+}
 
 Result<double> parse_number(std::string_view text) {
   std::string_view digits = text;
@@ -34,28 +74,23 @@ Result<std::uint64_t> parse_seed_number(std::string_view text) {
   return (*seed)[0];
 }
 
-Result<int> run(const Request& request) {
-  if (request.what != "urls") {
-    return fail(ErrorCode::invalid_argument, "cannot generate '" + request.what + "'; there are: urls");
-  }
-  auto generator = UrlGenerator::create(request.urls);
-  if (!generator) {
-    return std::unexpected(generator.error());
-  }
+// Fills `output` with lines as long as `append_line`, which appends one, says that there are more.
+Result<int> print(std::string first_lines, const std::function<bool(std::string&)>& append_line) {
   constexpr std::uint64_t kBatch = 512;
   Output output;
   Progress progress(std::nullopt);
-  std::string lines;
+  std::string lines = std::move(first_lines);
   std::uint64_t bytes = 0;
-  while (generator->has_next() && !output.has_failed()) {
-    lines.clear();
-    for (std::uint64_t i = 0; i < kBatch && generator->has_next(); ++i) {
-      generator->append_next(lines);
-      lines += '\n';
+  std::uint64_t count = 0;
+  for (bool is_more = true; is_more && !output.has_failed();) {
+    for (std::uint64_t i = 0; i < kBatch && is_more; ++i) {
+      is_more = append_line(lines);
+      count += is_more ? 1 : 0;
     }
     output.append(lines);
     bytes += lines.size();
-    progress.advance(bytes, generator->emitted_so_far());
+    lines.clear();
+    progress.advance(bytes, count);
   }
   progress.clear();
   if (auto finished = output.finish(); !finished) {
@@ -64,34 +99,168 @@ Result<int> run(const Request& request) {
   return 0;
 }
 
+/// An option, and whether it was given.
+struct Given {
+  std::string_view name;
+  bool is_given;
+};
+
+Result<void> refuse(std::string_view what, const std::vector<Given>& others) {
+  for (const Given& other : others) {
+    if (other.is_given) {
+      return fail(ErrorCode::invalid_argument,
+                  std::string(other.name) + " plays no part in gen " + std::string(what) + ": leave it out");
+    }
+  }
+  return {};
+}
+
+template <class T>
+void set(T& target, const std::optional<T>& given) {
+  target = given.value_or(target);
+}
+
+Result<int> run_urls(const Request& request) {
+  if (auto outcome = refuse("urls", {{"--format", request.format.has_value()},
+                                     {"--start", request.start.has_value()},
+                                     {"--rate", request.rate.has_value()},
+                                     {"--paths", request.paths.has_value()},
+                                     {"--clients", request.clients.has_value()},
+                                     {"--drift", request.drift.has_value()},
+                                     {"--late", request.late_share.has_value()},
+                                     {"--late-by", request.late_by.has_value()},
+                                     {"--malformed", request.malformed_share.has_value()}});
+      !outcome) {
+    return std::unexpected(outcome.error());
+  }
+  UrlGeneratorOptions options;
+  set(options.count, request.count);
+  set(options.zipf_exponent, request.zipf_exponent);
+  set(options.seed, request.seed);
+  set(options.hosts, request.hosts);
+  set(options.repeat_share, request.repeat_share);
+  auto generator = UrlGenerator::create(options);
+  if (!generator) {
+    return std::unexpected(generator.error());
+  }
+  return print({}, [&](std::string& lines) {
+    if (!generator->has_next()) {
+      return false;
+    }
+    generator->append_next(lines);
+    lines += '\n';
+    return true;
+  });
+}
+
+Result<int> run_log(const Request& request) {
+  if (auto outcome =
+          refuse("log", {{"--hosts", request.hosts.has_value()}, {"--repeat", request.repeat_share.has_value()}});
+      !outcome) {
+    return std::unexpected(outcome.error());
+  }
+  LogGeneratorOptions options;
+  const WantedFormat format = request.format.value_or(WantedFormat{});
+  options.format = format.format;
+  options.is_common = format.is_common;
+  set(options.count, request.count);
+  set(options.zipf_exponent, request.zipf_exponent);
+  set(options.seed, request.seed);
+  set(options.start, request.start);
+  set(options.rate, request.rate);
+  set(options.paths, request.paths);
+  set(options.clients, request.clients);
+  set(options.drift, request.drift);
+  set(options.late_share, request.late_share);
+  set(options.late_by, request.late_by);
+  set(options.malformed_share, request.malformed_share);
+  auto generator = LogGenerator::create(options);
+  if (!generator) {
+    return std::unexpected(generator.error());
+  }
+  std::string header;
+  generator->append_header(header);
+  return print(std::move(header), [&](std::string& lines) {
+    if (!generator->has_next()) {
+      return false;
+    }
+    generator->append_next(lines);
+    lines += '\n';
+    return true;
+  });
+}
+
+Result<int> run(const Request& request) {
+  if (request.what == "urls") {
+    return run_urls(request);
+  }
+  if (request.what == "log") {
+    return run_log(request);
+  }
+  return fail(ErrorCode::invalid_argument, "cannot generate '" + request.what + "'; there are: urls, log");
+}
+
 }  // namespace
 
 Subcommand gen_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "gen",
-      .summary = "generate a stream of realistic URLs",
+      .summary = "generate realistic URLs or an access log",
       .description =
-          "Prints plausible URLs, the same ones for the same options on every machine: hosts by Zipf's law, "
-          "directories "
-          "that neighbours share, and repeats of recent and of early URLs. The output for a count is the beginning of "
-          "the output for a larger one.",
+          "Prints plausible URLs, or the access log of a small group of sites: the same ones for the same options on "
+          "every machine. The output for a count is the beginning of the output for a larger one.\n\n"
+          "urls: hosts by Zipf's law, directories that neighbours share, and repeats of recent and of early URLs.\n\n"
+          "log: requests arrive at random, --rate of them a second on average, for paths by Zipf's law. Which path "
+          "holds "
+          "a rank changes with time, so that what was hot cools down. A malformed line is a record that was cut off, "
+          "or "
+          "in keys one with a time that does not exist.",
       .examples = {{"mankai gen urls --count 5M > urls.txt", "340 MB"},
                    {"mankai gen urls --hosts 100 --zipf 0.8 --repeat 0.5 --seed 7",
-                    "few hosts, every second one a repeat"}},
+                    "few hosts, every second one a repeat"},
+                   {"mankai gen log --count 1M > access.log", "some three hours of a busy site, 220 MB"},
+                   {"mankai gen log --format json --start 2016-03-28 --rate 5 --late 2% --malformed 0.1%",
+                    "with what makes real logs difficult"}},
   };
-  Option what = positional("WHAT", "What to generate: urls.", ValueKind::choice, request->what);
-  what.choices = {"urls"};
-  UrlGeneratorOptions& urls = request->urls;
+  Option what = positional("WHAT", "What to generate: urls or log.", ValueKind::choice, request->what);
+  what.choices = {"urls", "log"};
+  Option format = parsed_option("--format", "FORMAT",
+                                "log: combined, common, squid, w3c, json or keys (a time and a path a line). combined "
+                                "unless given.",
+                                parse_wanted_format, request->format);
+  format.kind = ValueKind::choice;
+  format.choices = {"combined", "common", "squid", "w3c", "json", "keys"};
   command.options = {
       std::move(what),
-      parsed_option("--count", "N", "How many, repeats included. 1M unless given.", parse_count, urls.count),
-      parsed_option("--hosts", "H", "On how many hosts, 1 to 10M. 10k unless given.", parse_count, urls.hosts),
-      parsed_option("--zipf", "Z", "The exponent of the hosts' popularity, 0 (all alike) to 10. 1 unless given.",
-                    parse_number, urls.zipf_exponent),
-      parsed_option("--repeat", "R", "The share of repeats, 0 to 1. 0.3 unless given.", parse_number,
-                    urls.repeat_share),
-      parsed_option("--seed", "S", "Another seed gives other URLs. 1 unless given.", parse_seed_number, urls.seed)};
+      parsed_option("--count", "N", "How many lines, repeats included. 1M unless given.", parse_count, request->count),
+      parsed_option("--zipf", "Z",
+                    "The exponent of the popularity of hosts or, in a log, of paths, 0 (all alike) to 10. 1 unless "
+                    "given.",
+                    parse_number, request->zipf_exponent),
+      parsed_option("--seed", "S", "Another seed gives other lines. 1 unless given.", parse_seed_number, request->seed),
+      parsed_option("--hosts", "H", "urls: on how many hosts, 1 to 10M. 10k unless given.", parse_count,
+                    request->hosts),
+      parsed_option("--repeat", "R", "urls: the share of repeats, 0 to 1. 0.3 unless given.", parse_number,
+                    request->repeat_share),
+      std::move(format),
+      parsed_option("--start", "TIME", "log: when it begins, such as 2016-03-28T12:00:00Z. 2024-01-01 unless given.",
+                    parse_time, request->start),
+      parsed_option("--rate", "R", "log: records a second on average, 0.001 to 1M. 100 unless given.", parse_number,
+                    request->rate),
+      parsed_option("--paths", "P", "log: how many paths there are, 1 to 10M. 10k unless given.", parse_count,
+                    request->paths),
+      parsed_option("--clients", "C", "log: how many clients, 1 to 16M. 5k unless given.", parse_count,
+                    request->clients),
+      parsed_option("--drift", "TIME",
+                    "log: how long a path keeps a rank, such as 90m or 2d; 0 for ever. 6h unless given.", parse_drift,
+                    request->drift),
+      parsed_option("--late", "L", "log: the share of records that come late, 0 to 1. 0 unless given.", parse_number,
+                    request->late_share),
+      parsed_option("--late-by", "TIME", "log: by how much they are late at most. 1m unless given.", parse_duration,
+                    request->late_by),
+      parsed_option("--malformed", "M", "log: the share of malformed lines, 0 to 1. 0 unless given.", parse_number,
+                    request->malformed_share)};
   command.run = [request] { return run(*request); };
   return command;
 }

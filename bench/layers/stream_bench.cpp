@@ -4,6 +4,8 @@
 
 #include "bench/layers/support.hpp"
 #include "mankai/stream/line_reader.hpp"
+#include "mankai/stream/log_generator.hpp"
+#include "mankai/stream/log_parser.hpp"
 #include "mankai/stream/url_generator.hpp"
 
 namespace mankai::bench {
@@ -64,6 +66,65 @@ void stream_generate_urls(benchmark::State& state) {
   count_keys(state, 1);
 }
 BENCHMARK(stream_generate_urls);
+
+constexpr std::uint64_t kRecords = 100'000;
+
+LogGenerator log_of(LogFormat format, std::uint64_t count) {
+  LogGeneratorOptions options;
+  options.format = format;
+  options.count = count;
+  return LogGenerator::create(options).value();
+}
+
+std::string log_lines(LogFormat format) {
+  LogGenerator log = log_of(format, kRecords);
+  std::string text;
+  log.append_header(text);
+  while (log.has_next()) {
+    log.append_next(text);
+    text += '\n';
+  }
+  return text;
+}
+
+// Reading and parsing, as a command does.
+void parse_log(benchmark::State& state, LogFormat format) {
+  const std::string text = log_lines(format);
+  for (auto _ : state) {
+    auto reader = LineReader::create(Source::from_memory(text, "memory")).value();
+    LogParser parser = LogParser::create({.format = format, .names = {}}).value();
+    LogRecord record;
+    std::size_t target_bytes = 0;
+    for (auto batch = reader.next_batch(); batch && !batch->empty(); batch = reader.next_batch()) {
+      for (const std::string_view line : *batch) {
+        target_bytes += parser.parse(line, record) == LogLine::record ? record.target.size() : 0;
+      }
+    }
+    benchmark::DoNotOptimize(target_bytes);
+    if (parser.counts().of(LogLine::record) != kRecords) {
+      state.SkipWithError("records went missing");
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
+  count_keys(state, kRecords);
+}
+BENCHMARK_CAPTURE(parse_log, combined, LogFormat::combined)->Name("stream_parse_combined");
+BENCHMARK_CAPTURE(parse_log, squid, LogFormat::squid)->Name("stream_parse_squid");
+BENCHMARK_CAPTURE(parse_log, w3c, LogFormat::w3c)->Name("stream_parse_w3c");
+BENCHMARK_CAPTURE(parse_log, json, LogFormat::json)->Name("stream_parse_json");
+BENCHMARK_CAPTURE(parse_log, keys, LogFormat::keys)->Name("stream_parse_keys");
+
+void stream_generate_log(benchmark::State& state) {
+  LogGenerator log = log_of(LogFormat::combined, 200'000'000'000);
+  std::string line;
+  for (auto _ : state) {
+    line.clear();
+    log.append_next(line);
+    benchmark::DoNotOptimize(line.data());
+  }
+  count_keys(state, 1);
+}
+BENCHMARK(stream_generate_log);
 
 }  // namespace
 }  // namespace mankai::bench

@@ -365,6 +365,25 @@ class GenAndDemo(CommandTest):
         for arguments in (["--hosts", "0"], ["--repeat", "1.5"], ["--zipf", "x"], ["--count", "-1"], ["--seed", "-"]):
             self.error("gen", "urls", *arguments, code=2, says=arguments[0].strip("-"))
 
+    def test_gen_log_is_reproducible_in_each_format(self):
+        for name in "combined common squid w3c json keys".split():
+            log = self.out("gen", "log", "--format", name, "--count", "300", "--seed", "7")
+            longer = self.out("gen", "log", "--format", name, "--count", "600", "--seed", "7")
+            self.assertEqual(longer[: len(log)], log)
+            self.assertEqual(log.count(b"\n"), 304 if name == "w3c" else 300)
+            self.assertIn(b"2024" if name != "squid" else b"17040", log)
+        lines = self.out("gen", "log", "--start", "2016-03-28T12:00:00Z", "--rate", "1", "--paths", "1", "--drift", "0",
+                         "--clients", "1", "--count", "1k", "--late", "10%", "--late-by", "2m").splitlines()
+        self.assertTrue(lines[0].split(b"[")[1].startswith(b"28/Mar/2016:1"))
+        self.assertEqual(len({line.split(b" ")[0] for line in lines}), 1)
+        self.assertEqual(len({line.split(b" ")[6].split(b"?")[0] for line in lines}), 1)
+        spoilt = self.out("gen", "log", "--malformed", "100%", "--count", "50").splitlines()
+        self.assertTrue(all(len(line) < 20 for line in spoilt))
+        for arguments in (["--format", "apache"], ["--rate", "0"], ["--start", "soon"], ["--drift", "1us"],
+                          ["--late-by", "0"], ["--late", "2"], ["--hosts", "3"], ["--repeat", "0.1"]):
+            self.error("gen", "log", *arguments, code=2, says=arguments[0].strip("-").split("-")[0])
+        self.error("gen", "urls", "--format", "json", code=2, says=["--format", "urls"])
+
     def test_demo_misses_no_repeat(self):
         report = json.loads(self.out("demo", "--count", "50k", "--json"))
         self.assertEqual(report["urls"], 50000)
@@ -444,7 +463,7 @@ class Documents(CommandTest):
         self.assertEqual(self.complete("create", "--hash", "=", "s"), ["siphash"])
         self.assertEqual(self.complete("dedup", "--state", "so"), ["some.mk"])
         self.assertEqual(self.complete("info", ""), ["some.mk"])
-        self.assertEqual(self.complete("gen", ""), ["urls"])
+        self.assertEqual(sorted(self.complete("gen", "")), ["log", "urls"])
         self.assertEqual(self.complete("create", "--keys", ""), [])
 
     def test_scripts_have_no_syntax_errors(self):
