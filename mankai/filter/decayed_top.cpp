@@ -120,6 +120,11 @@ std::uint64_t fade(std::uint64_t units, std::uint64_t lambda_q32, std::uint64_t 
   return units;
 }
 
+// Counts end where images may: only those that came from outside get so far.
+std::uint64_t add_counts(std::uint64_t count, std::uint64_t more) noexcept {
+  return std::min(count + more, kMaxKeysInserted);
+}
+
 std::int64_t microseconds(Time at) noexcept { return std::max<std::int64_t>(at.time_since_epoch().count(), 0); }
 
 Time time_of(std::uint64_t microseconds) noexcept { return Time(Duration(static_cast<std::int64_t>(microseconds))); }
@@ -316,7 +321,7 @@ std::uint64_t DecayedTop::units_at(std::int64_t at) noexcept {
   if (at > epoch_last_) {
     advance(tick_of(Time(Duration(at)), epoch_));
   } else if (at < epoch_begin_) [[unlikely]] {
-    ++ledger_->late_records;
+    ledger_->late_records = add_counts(ledger_->late_records, 1);
     const std::uint64_t age = tick().value - tick_of(Time(Duration(at)), epoch_).value;
     return fade(sketch_.one(), sketch_.shape().lambda_q32, age);
   }
@@ -383,7 +388,7 @@ bool DecayedTop::add_to_sketch(Digest digest, std::uint64_t units) noexcept {
 }
 
 void DecayedTop::count_saturations(std::uint64_t cut) noexcept {
-  image().set_state(kSaturations, saturations() + cut);
+  image().set_state(kSaturations, add_counts(saturations(), cut));
   if (ledger_->cut_cell == 0) {
     ledger_->cut_cell = sketch_.largest();
   }
@@ -739,12 +744,12 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
   // Where either has cut a cell, what the other one adds to it makes no estimate of it lower than that. None, 0, is
   // taken as more than any.
   ledger_->cut_cell = std::min(ledger_->cut_cell - 1, copied->ledger_->cut_cell - 1) + 1;
-  image().set_state(kSaturations, saturations() + copied->saturations());
+  image().set_state(kSaturations, add_counts(saturations(), copied->saturations()));
   if (const std::uint64_t cut = sketch_.merge(copied->sketch_.words()); cut != 0) {
     count_saturations(cut);
   }
   image().set_state(kNewest, std::max(image().state(kNewest), copied->image().state(kNewest)));
-  ledger_->late_records += copied->late_records();
+  ledger_->late_records = add_counts(ledger_->late_records, copied->late_records());
   ledger_->bar = std::max(ledger_->bar, copied->ledger_->bar);
   image().add_keys(copied->keys_inserted());
   copied->for_each_candidate([&](std::uint32_t slot) {

@@ -204,7 +204,7 @@ Result<void> RotatingBloom::merge(const RotatingBloom& other) {
   if (behind == 0) {
     const double estimate = keys_in(newest_);
     const std::uint64_t least = std::max(keys_of_epoch(), other.keys_of_epoch());
-    const std::uint64_t most = keys_of_epoch() + other.keys_of_epoch();
+    const std::uint64_t most = std::min(keys_of_epoch() + other.keys_of_epoch(), kMaxKeysInserted);
     const bool is_usable = estimate < static_cast<double>(most);
     image().set_state(kEpochKeys,
                       is_usable ? std::max(least, static_cast<std::uint64_t>(std::llround(estimate))) : most);

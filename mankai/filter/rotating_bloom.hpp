@@ -24,6 +24,7 @@
 /// Cannot:  hold the rate when an epoch brings more than its share: is_full() says so. A key that comes in several
 ///          epochs counts in each.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -154,7 +155,8 @@ class RotatingBloom : public FlatFilter<RotatingBloom> {
 
   void count(std::uint64_t inserted, std::uint64_t fresh) noexcept {
     image().add_keys(inserted);
-    image().set_state(kEpochKeys, keys_of_epoch() + fresh);
+    // Only a count that came from outside gets so far; what is written must be readable.
+    image().set_state(kEpochKeys, std::min(keys_of_epoch() + fresh, kMaxKeysInserted));
   }
   [[gnu::always_inline]] bool is_in_older(Digest digest) const noexcept {
     const std::uint64_t step = generation_words();

@@ -109,6 +109,50 @@ TEST(RotatingBloom, a_key_is_found_within_the_window_and_forgotten_after_the_las
   }
 }
 
+// Sizes around the kernels' windows of 32 and 192 keys and our own of 1024, digests and integers, in a filter of all
+// ages.
+TEST(RotatingBloom, batches_agree_with_single_calls) {
+  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+    auto batch = RotatingBloom::create({.keys = 6000, .fpr = 0.1, .window = seconds(90), .hash = spec}).value();
+    auto singles = batch.create_like().value();
+    const Hasher hash = batch.hasher();
+    Random random(8);
+    std::uint64_t tick = 0;
+    for (const std::size_t size : {0U, 1U, 31U, 33U, 193U, 600U, 1023U, 1024U, 1025U, 3000U}) {
+      batch.advance(Tick{++tick});
+      singles.advance(Tick{tick});
+      std::vector<std::uint64_t> integers;
+      std::vector<Digest> digests;
+      for (std::size_t i = 0; i < size; ++i) {
+        integers.push_back(random.below(4000));
+        digests.push_back(hash(integers.back()));
+      }
+      Outcomes seen(size);
+      batch.observe(digests, seen.span());
+      for (std::size_t i = 0; i < size; ++i) {
+        ASSERT_EQ(seen.span()[i], singles.observe(digests[i])) << i << " of " << size;
+      }
+      Outcomes by_digest(size);
+      Outcomes by_integer(size);
+      for (std::uint64_t& integer : integers) {
+        integer += 2000;
+      }
+      batch.may_contain(std::span<const std::uint64_t>(integers), by_integer.span());
+      hash(std::span<const std::uint64_t>(integers), std::span(digests));
+      batch.may_contain(std::span<const Digest>(digests), by_digest.span());
+      for (std::size_t i = 0; i < size; ++i) {
+        ASSERT_EQ(by_integer.span()[i], singles.may_contain(digests[i])) << i << " of " << size;
+        ASSERT_EQ(by_digest.span()[i], singles.may_contain(digests[i])) << i << " of " << size;
+      }
+      batch.insert(std::span<const std::uint64_t>(integers));
+      for (const Digest digest : digests) {
+        singles.insert(digest);
+      }
+      ASSERT_EQ(batch.to_bytes(), singles.to_bytes()) << size;
+    }
+  }
+}
+
 TEST(RotatingBloom, coming_again_refreshes) {
   auto filter = make_rotating({.keys = 100, .fpr = 1e-9, .window = seconds(90)});
   const Digest digest{0x123456789abcdefU};

@@ -145,6 +145,35 @@ TEST(CorruptDecayedTop, forged_parameters_are_refused_by_offset) {
        {"a newest event beyond time", "offset 112", [](ImageHeader& h) { h.kind_state[2] = ~std::uint64_t{0}; }}});
 }
 
+// The largest counts that are read: going on from there must give images that can be read, too.
+TEST(CorruptDecayedTop, counts_at_their_largest_stay_readable) {
+  Bytes bytes = filled_top().to_bytes();
+  ImageHeader header = header_of(bytes);
+  header.kind_state[1] = kMaxKeysInserted;
+  set_header(bytes, header);
+  std::memcpy(bytes.data() + sizeof(ImageHeader), &kMaxKeysInserted, sizeof(kMaxKeysInserted));
+  fix_header_checksum(bytes);
+  fix_trailer(bytes);
+  auto filter = DecayedTop::from_bytes(bytes).value();
+  const std::string_view key = "/late";
+  filter.insert(filter.hasher()(key), key, Time(std::chrono::seconds(1)));
+  EXPECT_EQ(filter.late_records(), kMaxKeysInserted);
+  use(std::move(filter));
+}
+
+TEST(CorruptRotatingBloom, counts_at_their_largest_stay_readable) {
+  Bytes bytes = filled_rotating().to_bytes();
+  ImageHeader header = header_of(bytes);
+  header.kind_state[1] = kMaxKeysInserted;
+  set_header(bytes, header);
+  fix_header_checksum(bytes);
+  fix_trailer(bytes);
+  auto filter = RotatingBloom::from_bytes(bytes).value();
+  filter.insert(Digest{12345});
+  ASSERT_TRUE(filter.merge(RotatingBloom::from_bytes(filter.to_bytes()).value()).has_value());
+  EXPECT_TRUE(RotatingBloom::from_bytes(filter.to_bytes()).has_value());
+}
+
 TEST(CorruptRotatingBloom, forged_parameters_are_refused_by_offset) {
   expect_all_refused<RotatingBloom>(
       filled_rotating().to_bytes(),
