@@ -42,6 +42,7 @@ MAY_USE = {
     "CLI": set(),
     "nlohmann": {"stream"},
     "fmt": set(),
+    "re2": set(),
 }
 
 SOURCE = re.compile(r"\.(hpp|cpp|h|c|inc)$")

@@ -13,6 +13,7 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "mankai/catalog/spec.hpp"
+#include "mankai/stream/follow.hpp"
 
 namespace mankai::command {
 namespace {
@@ -78,9 +79,10 @@ void wait_for_input(int fd, const std::function<void()>& before_waiting) {
   if (is_readable(fd, 0)) {
     return;
   }
-  before_waiting();
-  while (stop_signal() == 0 && !is_readable(fd, -1)) {
-  }
+  constexpr int kBetweenCallsMs = 1000;
+  do {
+    before_waiting();
+  } while (stop_signal() == 0 && !is_readable(fd, kBetweenCallsMs));
 }
 
 ReadFunction reader_of(OpenInput input, const std::function<void()>& before_waiting) {
@@ -110,13 +112,25 @@ bool is_fifo(const std::string& path) {
   return path != "-" && stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
+// A stream cannot be followed, and ends when its writer does.
+bool is_followed(const InputRequest& request, const std::string& path) {
+  return request.follow_last && &path == &request.paths.back() && path != "-" && !is_fifo(path);
+}
+
 // The bytes of all inputs together, if they are all files. Finds those that cannot be opened.
-Result<std::optional<std::uint64_t>> total_bytes(const std::vector<std::string>& paths) {
+Result<std::optional<std::uint64_t>> total_bytes(const InputRequest& request) {
   std::optional<std::uint64_t> total = 0;
-  for (const std::string& path : paths) {
+  for (const std::string& path : request.paths) {
     if (is_fifo(path)) {
       total.reset();
       continue;
+    }
+    if (is_followed(request, path)) {
+      total.reset();
+      if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
+        say(path + ": is not there yet: waiting for it");
+        continue;
+      }
     }
     const auto input = open_input(path);
     if (!input) {
@@ -137,7 +151,7 @@ Result<Input> Input::open(const InputRequest& request, std::function<void()> bef
   if (named.paths.empty()) {
     named.paths = {"-"};
   }
-  const auto total = total_bytes(named.paths);
+  const auto total = total_bytes(named);
   if (!total) {
     return std::unexpected(total.error());
   }
@@ -174,16 +188,25 @@ std::uint64_t Input::bytes_read() const noexcept {
   return bytes_before_ + (reader_ ? reader_->source().raw_bytes_consumed() : 0);
 }
 
-Result<void> Input::open_next() {
-  const std::string& path = request_.paths[opened_++];
+Result<Source> Input::open_source(const std::string& path) {
+  if (is_followed(request_, path)) {
+    return follow(path, {.stop_fd = stop_descriptor(), .on_idle = before_waiting_});
+  }
   auto input = open_input(path);
   if (!input) {
     return std::unexpected(input.error());
   }
+  return Source::from_function(reader_of(std::move(*input), before_waiting_), label_of(path));
+}
+
+Result<void> Input::open_next() {
+  auto source = open_source(request_.paths[opened_++]);
+  if (!source) {
+    return std::unexpected(source.error());
+  }
   LineReaderOptions options;
   options.max_line_bytes = request_.max_line_bytes.value_or(options.max_line_bytes);
-  auto reader =
-      LineReader::create(Source::from_function(reader_of(std::move(*input), before_waiting_), label_of(path)), options);
+  auto reader = LineReader::create(std::move(*source), options);
   if (!reader) {
     return std::unexpected(reader.error());
   }

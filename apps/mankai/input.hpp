@@ -18,13 +18,15 @@ namespace mankai::command {
 struct InputRequest {
   std::vector<std::string> paths;               ///< files, "-" for standard input; standard input when empty
   std::optional<std::uint64_t> max_line_bytes;  ///< unset: LineReader's own
+  bool follow_last = false;                     ///< the last file never ends, as with tail -F
 };
 
 /// The lines of several inputs, one after the other.
 class Input {
  public:
   /// Looks at every input before anything is read, so that a misspelt name is found before the first line is used.
-  /// `before_waiting` is called when nothing more can be read at once. Errors: not_found, io.
+  /// `before_waiting` is called when nothing more can be read at once, and again now and then while that lasts. A file
+  /// that is followed may be missing: it is waited for. Errors: not_found, io.
   [[nodiscard]] static Result<Input> open(const InputRequest& request, std::function<void()> before_waiting = [] {});
 
   /// Returns the next lines, as LineReader::next_batch; an empty span at the end, or once a signal asked to stop: then
@@ -34,11 +36,15 @@ class Input {
   /// Returns how many raw bytes have been read.
   [[nodiscard]] std::uint64_t bytes_read() const noexcept;
   [[nodiscard]] std::uint64_t lines_read() const noexcept { return lines_; }
+  /// Where the last batch comes from, and the number of its first line there, from 1. Pre: it was not empty.
+  [[nodiscard]] const std::string& label() const noexcept { return reader_->source().label(); }
+  [[nodiscard]] std::uint64_t first_line_number() const noexcept { return reader_->first_line_number(); }
 
  private:
   Input(InputRequest request, std::function<void()> before_waiting, std::optional<std::uint64_t> total);
 
   [[nodiscard]] Result<void> open_next();
+  [[nodiscard]] Result<Source> open_source(const std::string& path);
   void close_current();
 
   InputRequest request_;

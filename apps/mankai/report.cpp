@@ -7,10 +7,16 @@
 namespace mankai::command {
 namespace {
 
-nlohmann::ordered_json object(const Report& report) {
+nlohmann::ordered_json json_of(const Report& report) {
   auto object = nlohmann::ordered_json::object();
   for (const Report::Line& line : report.lines()) {
     std::visit([&](const auto& value) { object[line.name] = value; }, line.value);
+  }
+  for (const Report::List& list : report.lists()) {
+    auto& items = object[list.name] = nlohmann::ordered_json::array();
+    for (const Report& item : list.items) {
+      items.push_back(json_of(item));
+    }
   }
   return object;
 }
@@ -36,12 +42,12 @@ std::string Report::text() const {
   return text;
 }
 
-std::string Report::json() const { return dump(object(*this)); }
+std::string Report::json() const { return dump(json_of(*this)); }
 
 std::string json_array(const std::vector<Report>& reports) {
   auto array = nlohmann::ordered_json::array();
   for (const Report& report : reports) {
-    array.push_back(object(report));
+    array.push_back(json_of(report));
   }
   return dump(array);
 }

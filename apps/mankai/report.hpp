@@ -21,10 +21,18 @@ class Report {
     std::string shown;  ///< for people
   };
 
+  struct List {
+    std::string name;
+    std::vector<Report> items;
+  };
+
   void add(std::string name, Value value, std::string label = "", std::string shown = "") {
     lines_.push_back({std::move(name), std::move(value), std::move(label), std::move(shown)});
   }
+  /// Adds an array of objects, which JSON has behind the values; for programs only.
+  void add_list(std::string name, std::vector<Report> items) { lists_.push_back({std::move(name), std::move(items)}); }
   [[nodiscard]] const std::vector<Line>& lines() const noexcept { return lines_; }
+  [[nodiscard]] const std::vector<List>& lists() const noexcept { return lists_; }
 
   /// One line a value that has a label; ends with a line feed.
   [[nodiscard]] std::string text() const;
@@ -33,6 +41,7 @@ class Report {
 
  private:
   std::vector<Line> lines_;
+  std::vector<List> lists_;
 };
 
 /// One array of objects on one line, with a line feed.

@@ -16,6 +16,7 @@ namespace mankai::command {
 [[nodiscard]] Subcommand clear_subcommand();
 [[nodiscard]] Subcommand verify_subcommand();
 [[nodiscard]] Subcommand dedup_subcommand();
+[[nodiscard]] Subcommand hot_subcommand();
 [[nodiscard]] Subcommand gen_subcommand();
 [[nodiscard]] Subcommand lab_subcommand();
 [[nodiscard]] Subcommand demo_subcommand();

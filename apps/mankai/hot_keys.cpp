@@ -1,0 +1,170 @@
+#include "apps/mankai/hot_keys.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace mankai::command {
+namespace {
+
+constexpr std::array<std::string_view, 7> kFieldNames = {"path",   "url",    "host", "referrer",
+                                                         "status", "client", "agent"};
+constexpr std::size_t kStatusDigits = 10;
+
+std::string_view without_query(std::string_view target) noexcept { return target.substr(0, target.find('?')); }
+
+}  // namespace
+
+std::span<const std::string_view> hot_field_names() noexcept { return kFieldNames; }
+
+Result<HotField> parse_hot_field(std::string_view name) {
+  const auto* const found = std::ranges::find(kFieldNames, name);
+  if (found != kFieldNames.end()) {
+    return static_cast<HotField>(found - kFieldNames.begin());
+  }
+  return fail(ErrorCode::invalid_argument,
+              "'" + std::string(name) +
+                  "' is none of path, url, host, referrer, status, client and agent; --match REGEX " +
+                  "takes anything else out of a line");
+}
+
+Result<LogFieldNames> parse_log_field_names(std::string_view text) {
+  LogFieldNames names;
+  const std::array<std::pair<std::string_view, std::string*>, 8> fields = {{{"time", &names.time},
+                                                                            {"client", &names.client},
+                                                                            {"host", &names.host},
+                                                                            {"method", &names.method},
+                                                                            {"target", &names.target},
+                                                                            {"referrer", &names.referrer},
+                                                                            {"agent", &names.agent},
+                                                                            {"status", &names.status}}};
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view pair = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+    const std::size_t equals = pair.find('=');
+    const auto* const field =
+        std::ranges::find(fields, pair.substr(0, equals), [](const auto& each) { return each.first; });
+    if (equals == std::string_view::npos || equals + 1 == pair.size() || field == fields.end()) {
+      return fail(ErrorCode::invalid_argument,
+                  "'" + std::string(pair) + "' is wrong: give FIELD=NAME, where FIELD is time, client, host, method, " +
+                      "target, referrer, agent or status");
+    }
+    *field->second = pair.substr(equals + 1);
+  }
+  return names;
+}
+
+HotKeys::HotKeys(const HotKeyRequest& request, LogParser parser, std::optional<LineMatch> match)
+    : by_(request.by),
+      keep_query_(request.keep_query),
+      parser_(std::move(parser)),
+      match_(std::move(match)),
+      records_(kLinesMax) {}
+
+Result<HotKeys> HotKeys::create(const HotKeyRequest& request) {
+  auto parser = LogParser::create(request.parser);
+  if (!parser) {
+    return std::unexpected(parser.error());
+  }
+  std::optional<LineMatch> match;
+  if (request.match) {
+    auto compiled = LineMatch::create(*request.match);
+    if (!compiled) {
+      return std::unexpected(compiled.error().within("--match"));
+    }
+    match = std::move(*compiled);
+  }
+  return HotKeys(request, std::move(*parser), std::move(match));
+}
+
+HotKeys::Batch HotKeys::read(std::span<const std::string_view> lines, const std::string& label,
+                             std::uint64_t first_line, Time before) {
+  const auto records = std::span(records_).first(lines.size());
+  parser_.parse(lines, records, std::span(outcomes_).first(lines.size()));
+  make_room(lines.size());
+  counts_.lines += lines.size();
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (outcomes_[i] != LogLine::record) {
+      note_malformed(outcomes_[i], label, first_line + i);
+      continue;
+    }
+    counts_.without_time += static_cast<std::uint64_t>(!records[i].time.has_value());
+    before = records[i].time.value_or(before);
+    const std::string_view key = key_of(lines[i], records[i]);
+    if (key.empty()) {
+      ++counts_.without_key;
+      continue;
+    }
+    keys_[found] = key;
+    times_[found++] = before;
+  }
+  return {.keys = std::span(keys_).first(found), .times = std::span(times_).first(found)};
+}
+
+void HotKeys::note_malformed(LogLine outcome, const std::string& label, std::uint64_t line) {
+  if (!is_malformed(outcome)) {
+    ++counts_.skipped;
+    return;
+  }
+  if (++counts_.malformed == 1) {
+    counts_.first_malformed = label + ":" + std::to_string(line) + ": " + std::string(name(outcome));
+  }
+}
+
+// An empty key stands for none.
+std::string_view HotKeys::key_of(std::string_view line, const LogRecord& record) {
+  if (match_) {
+    return match_->find(line).value_or(std::string_view());
+  }
+  switch (by_) {
+    case HotField::path: return path_of(record);
+    case HotField::url: return url_of(record);
+    case HotField::host: return record.host;
+    case HotField::referrer: return record.referrer;
+    case HotField::status: return status_of(record);
+    case HotField::client: return record.client;
+    case HotField::agent: return record.agent;
+  }
+  return {};
+}
+
+// A line that is its key has no query.
+std::string_view HotKeys::path_of(const LogRecord& record) const noexcept {
+  const bool is_whole = keep_query_ || format() == LogFormat::keys;
+  return is_whole ? record.target : without_query(record.target);
+}
+
+std::string_view HotKeys::url_of(const LogRecord& record) {
+  const std::string_view path = path_of(record);
+  if (record.host.empty() || !path.starts_with('/')) {
+    return path;
+  }
+  const std::size_t begin = made_.size();
+  made_.append(record.host).append(path);
+  return std::string_view(made_).substr(begin);
+}
+
+std::string_view HotKeys::status_of(const LogRecord& record) {
+  if (!record.status) {
+    return {};
+  }
+  std::array<char, kStatusDigits> digits{};
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), *record.status);
+  const std::size_t begin = made_.size();
+  made_.append(digits.data(), written.ptr);
+  return std::string_view(made_).substr(begin);
+}
+
+// Keys point into it, so it must not move while it is filled.
+void HotKeys::make_room(std::size_t lines) {
+  made_.clear();
+  std::size_t most = lines * kStatusDigits;
+  if (by_ == HotField::url && !match_) {
+    for (std::size_t i = 0; i < lines; ++i) {
+      most += outcomes_[i] == LogLine::record ? records_[i].host.size() + records_[i].target.size() : 0;
+    }
+  }
+  made_.reserve(most);
+}
+
+}  // namespace mankai::command

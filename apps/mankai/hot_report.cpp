@@ -1,0 +1,204 @@
+#include "apps/mankai/hot_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mankai/stream/time_text.hpp"
+
+namespace mankai::command {
+namespace {
+
+constexpr std::size_t kGap = 2;  // spaces between columns
+
+// The bytes of the UTF-8 character that the text begins with, or 0: no overlong forms, surrogates or beyond U+10FFFF.
+std::size_t character_bytes(std::string_view text) noexcept {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = at(0);
+  const std::size_t length = lead < 0x80   ? 1
+                             : lead < 0xc2 ? 0
+                             : lead < 0xe0 ? 2
+                             : lead < 0xf0 ? 3
+                             : lead < 0xf5 ? 4
+                                           : 0;
+  if (length == 0 || text.size() < length) {
+    return 0;
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((at(i) & 0xc0U) != 0x80U) {
+      return 0;
+    }
+  }
+  const bool is_out = (lead == 0xe0 && at(1) < 0xa0) || (lead == 0xed && at(1) > 0x9f) ||
+                      (lead == 0xf0 && at(1) < 0x90) || (lead == 0xf4 && at(1) > 0x8f);
+  return is_out ? 0 : length;
+}
+
+// C0, DEL and C1: a terminal takes them for commands.
+bool is_control(std::string_view character) noexcept {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  return lead < 0x20 || lead == 0x7f || (lead == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+}
+
+template <class KeepCharacter>
+std::string escaped(std::string_view bytes, KeepCharacter keep) {
+  std::string text;
+  bool is_changed = false;
+  while (!bytes.empty()) {
+    const std::size_t length = character_bytes(bytes);
+    const std::string_view character = bytes.substr(0, std::max<std::size_t>(length, 1));
+    if (length == 0 || !keep(character)) {
+      is_changed = true;
+      for (const char byte : character) {
+        text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+      }
+    } else {
+      text += character == "\\" ? "\\\\" : character;
+    }
+    bytes.remove_prefix(character.size());
+  }
+  return is_changed ? text : std::string();
+}
+
+// An empty text of `escaped` says that nothing had to be.
+std::string or_as_it_is(std::string escaped_text, std::string_view bytes) {
+  return escaped_text.empty() ? std::string(bytes) : std::move(escaped_text);
+}
+
+std::string number(double value) { return fmt::format("{:.3f}", value); }
+
+std::vector<std::string> titles(const HotBlock& block) {
+  std::vector<std::string> titles;
+  if (block.is_ranked) {
+    titles.emplace_back("rank");
+  }
+  titles.insert(titles.end(), {"count", "per hour"});
+  if (block.is_ranked) {
+    titles.emplace_back("last seen");
+  }
+  if (block.is_exact) {
+    titles.insert(titles.end(), {"exact", "error"});
+  }
+  titles.emplace_back("key");
+  return titles;
+}
+
+// One text for each title.
+std::vector<std::string> cells(const HotBlock& block, std::size_t index) {
+  const HotRow& row = block.rows[index];
+  std::vector<std::string> cells;
+  if (block.is_ranked) {
+    cells.push_back(std::to_string(index + 1));
+  }
+  cells.insert(cells.end(), {number(row.count.raw), number(hourly(row.count.rate, block.epoch))});
+  if (block.is_ranked) {
+    cells.push_back(row.last_seen ? format_time(*row.last_seen) : "-");
+  }
+  if (block.is_exact) {
+    cells.insert(cells.end(),
+                 {row.exact ? number(*row.exact) : "-", row.exact ? number(row.count.raw - *row.exact) : "-"});
+  }
+  cells.push_back(row.key);
+  return cells;
+}
+
+// Cut between characters; each counts as one column, as nearly all in a log are.
+std::string cut_to(std::string line, std::size_t width) {
+  if (width == 0) {
+    return line;
+  }
+  std::size_t end = 0;
+  for (std::size_t columns = 0; end < line.size() && columns < width; ++columns) {
+    end += std::max<std::size_t>(character_bytes(std::string_view(line).substr(end)), 1);
+  }
+  line.resize(std::min(end, line.size()));
+  return line;
+}
+
+Report row_report(const HotBlock& block, std::size_t index) {
+  const HotRow& row = block.rows[index];
+  Report report;
+  if (block.is_ranked) {
+    report.add("rank", std::uint64_t{index + 1});
+  }
+  const std::string shown = escaped(row.key, [](std::string_view) { return true; });
+  report.add("key", or_as_it_is(shown, row.key));
+  if (!shown.empty()) {
+    report.add("key_is_escaped", true);
+  }
+  if (row.is_cut) {
+    report.add("key_is_cut", true);
+  }
+  report.add("count", row.count.raw);
+  if (row.count.is_saturated) {
+    report.add("count_is_saturated", true);
+  }
+  report.add("rate", hourly(row.count.rate, block.epoch));
+  if (row.last_seen) {
+    report.add("last_seen", format_time(*row.last_seen));
+  }
+  if (row.exact) {
+    report.add("exact", *row.exact);
+    report.add("error", row.count.raw - *row.exact);
+  }
+  return report;
+}
+
+}  // namespace
+
+double hourly(double rate, Duration epoch) noexcept {
+  return rate * (std::chrono::duration<double>(std::chrono::hours(1)) / std::chrono::duration<double>(epoch));
+}
+
+std::string printable(std::string_view bytes) {
+  return or_as_it_is(escaped(bytes, [](std::string_view character) { return !is_control(character); }), bytes);
+}
+
+std::string hot_table(const HotBlock& block, std::size_t width) {
+  std::vector<std::vector<std::string>> rows = {titles(block)};
+  for (std::size_t i = 0; i < block.rows.size(); ++i) {
+    rows.push_back(cells(block, i));
+    rows.back().back() = printable(rows.back().back()) + (block.rows[i].is_cut ? "..." : "");
+  }
+  std::vector<std::size_t> widths(rows[0].size());
+  for (const auto& row : rows) {
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      widths[column] = std::max(widths[column], row[column].size());
+    }
+  }
+  std::string table;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t column = 0; column + 1 < row.size(); ++column) {
+      line += std::string(widths[column] - row[column].size(), ' ') + row[column] + std::string(kGap, ' ');
+    }
+    table += cut_to(line + row.back(), width) + "\n";
+  }
+  return table;
+}
+
+std::string hot_lines(const HotBlock& block, const std::string& prefix) {
+  std::string lines;
+  for (std::size_t i = 0; i < block.rows.size(); ++i) {
+    const std::vector<std::string> row = cells(block, i);
+    lines += prefix + fmt::format("{}\n", fmt::join(row, "\t"));
+  }
+  return lines;
+}
+
+std::string hot_json(const HotBlock& block, Report settings) {
+  if (block.errors) {
+    settings.add("error_largest", block.errors->largest);
+    settings.add("error_mean", block.errors->mean);
+    settings.add("top_agreeing", std::uint64_t{block.errors->agreeing});
+    settings.add("top_exact", std::uint64_t{block.errors->wanted});
+  }
+  std::vector<Report> rows;
+  for (std::size_t i = 0; i < block.rows.size(); ++i) {
+    rows.push_back(row_report(block, i));
+  }
+  settings.add_list(block.is_ranked ? "top" : "keys", std::move(rows));
+  return settings.json();
+}
+
+}  // namespace mankai::command

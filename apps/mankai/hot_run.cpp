@@ -1,0 +1,363 @@
+#include "apps/mankai/hot_run.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/hot_report.hpp"
+#include "apps/mankai/hot_screen.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/signals.hpp"
+#include "mankai/base/duration.hpp"
+#include "mankai/baseline/exact_decayed_counts.hpp"
+#include "mankai/stream/time_text.hpp"
+
+namespace mankai::command {
+namespace {
+
+constexpr std::size_t kDefaultTop = 20;
+/// A key whose true count is so near that of the last one of the list might as well be on it.
+constexpr double kNearlyOnTheList = 0.99;
+
+using Lines = std::span<const std::string_view>;
+
+// The first moment after the period that a time lies in.
+Time end_of_period(Time time, Duration period) {
+  const auto since = time.time_since_epoch();
+  const auto into = ((since % period) + period) % period;
+  return time > Time::max() - period ? Time::max() : time - into + period;
+}
+
+Result<std::vector<std::string>> read_wanted(const HotRunRequest& request) {
+  std::vector<std::string> wanted;
+  if (request.wanted_path.empty()) {
+    return wanted;
+  }
+  const InputRequest input{.paths = {request.wanted_path}, .max_line_bytes = request.input.max_line_bytes};
+  const auto read = for_each_batch({}, input, [&](Lines lines) {
+    wanted.insert(wanted.end(), lines.begin(), lines.end());
+    return true;
+  });
+  return read ? Result<std::vector<std::string>>(std::move(wanted)) : std::unexpected(read.error());
+}
+
+class HotRun {
+ public:
+  HotRun(const HotRunRequest& request, Hot hot, HotKeys keys, std::vector<std::string> wanted, const std::string& state)
+      : request_(request),
+        hot_(std::move(hot)),
+        keys_(std::move(keys)),
+        wanted_(std::move(wanted)),
+        state_(state),
+        records_before_(hot_.records()),
+        late_before_(hot_.late_records()),
+        last_time_(hot_.now()) {
+    if (request.is_exact) {
+      exact_.emplace(hot_.decay().lambda());
+    }
+  }
+
+  Result<int> run() {
+    InputRequest logs = request_.input;
+    logs.follow_last = request_.follow;
+    auto input = Input::open(logs, [this] { refresh(); });
+    if (!input) {
+      return std::unexpected(input.error());
+    }
+    const auto read = read_all(*input);
+    if (request_.at && stop_signal() == 0) {
+      hot_.advance_to(*request_.at);
+    }
+    screen_.clear(output_);
+    print();
+    if (auto saved = finish(read.has_value()); !saved) {
+      return std::unexpected(saved.error());
+    }
+    if (!read) {
+      return std::unexpected(read.error());
+    }
+    return exit_code_after_stop(0);
+  }
+
+ private:
+  Result<void> read_all(Input& input) {
+    while (!output_.has_failed()) {
+      const auto lines = input.next_batch();
+      if (!lines) {
+        return std::unexpected(lines.error());
+      }
+      if (lines->empty()) {
+        break;
+      }
+      take(*lines, input.label(), input.first_line_number());
+      is_changed_ = true;
+      if (is_live_) {
+        refresh();
+      }
+    }
+    return {};
+  }
+
+  void take(Lines lines, const std::string& label, std::uint64_t first_line) {
+    if (first_line == 1) {
+      keys_.begin_file();
+    }
+    for (std::size_t begin = 0; begin < lines.size(); begin += HotKeys::kLinesMax) {
+      const Lines some = lines.subspan(begin, std::min(HotKeys::kLinesMax, lines.size() - begin));
+      const HotKeys::Batch batch = keys_.read(some, label, first_line + begin, last_time_);
+      if (!batch.times.empty()) {
+        last_time_ = batch.times.back();
+        count(batch);
+      }
+    }
+  }
+
+  // What has been printed goes out, and on a terminal the table is drawn anew, at most once a second.
+  void refresh() {
+    constexpr auto kBetweenTables = std::chrono::seconds(1);
+    const auto now = std::chrono::steady_clock::now();
+    if (is_live_ && is_changed_ && now >= next_table_) {
+      screen_.draw(make_block(), heading(hot_.now()), output_);
+      next_table_ = now + kBetweenTables;
+      is_changed_ = false;
+    }
+    output_.flush();
+  }
+
+  // Records that may be counted at once are: up to the end of a period, and to a record that is left out.
+  void count(const HotKeys::Batch& batch) {
+    if (!request_.at && !request_.every) {
+      observe(batch, 0, batch.keys.size());
+      return;
+    }
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < batch.times.size(); ++i) {
+      const Time time = batch.times[i];
+      if (request_.at && time > *request_.at) {
+        observe(batch, begin, i);
+        begin = i + 1;
+        ++left_out_;
+      } else if (request_.every && (!period_end_ || time >= *period_end_)) {
+        observe(batch, begin, i);
+        begin = i;
+        begin_period(time);
+      }
+    }
+    observe(batch, begin, batch.keys.size());
+  }
+
+  void observe(const HotKeys::Batch& batch, std::size_t begin, std::size_t end) {
+    const auto keys = batch.keys.subspan(begin, end - begin);
+    const auto times = batch.times.subspan(begin, end - begin);
+    hot_.observe(keys, times);
+    if (exact_) {
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        exact_->insert(keys[i], tick_of(times[i], hot_.decay().epoch));
+      }
+    }
+  }
+
+  void begin_period(Time time) {
+    if (period_end_) {
+      hot_.advance_to(*period_end_);
+      print();
+    }
+    period_end_ = end_of_period(time, *request_.every);
+  }
+
+  void print() {
+    const HotBlock block = make_block();
+    errors_ = block.errors.value_or(HotErrors{});
+    if (request_.is_json) {
+      output_.append(hot_json(block, settings(block)));
+    } else if (is_terminal_) {
+      output_.append(heading(block.at) + "\n" + hot_table(block) + "\n");
+    } else {
+      output_.append(hot_lines(block, request_.every ? format_time(block.at) + "\t" : ""));
+    }
+  }
+
+  [[nodiscard]] HotBlock make_block() const {
+    HotBlock block{.at = hot_.now(), .epoch = hot_.decay().epoch, .is_ranked = request_.wanted_path.empty()};
+    block.is_exact = exact_.has_value();
+    if (block.is_ranked) {
+      for (const Hot::Entry& entry : entries()) {
+        block.rows.push_back({.key = std::string(entry.key),
+                              .count = entry.count,
+                              .last_seen = seen(entry.last_seen),
+                              .is_cut = entry.is_cut});
+      }
+    }
+    for (const std::string& key : wanted_) {
+      block.rows.push_back({.key = key, .count = hot_.estimate(key)});
+    }
+    if (exact_) {
+      add_truth(block);
+    }
+    return block;
+  }
+
+  // Records without a time count as of 1970, where nobody has seen anything.
+  [[nodiscard]] static std::optional<Time> seen(Time time) {
+    return time == Time() ? std::nullopt : std::optional(time);
+  }
+
+  [[nodiscard]] std::vector<Hot::Entry> entries() const {
+    if (!request_.min_count) {
+      return hot_.top(request_.top.value_or(kDefaultTop));
+    }
+    auto entries = hot_.above(*request_.min_count);
+    entries.resize(std::min<std::size_t>(entries.size(), request_.top.value_or(entries.size())));
+    return entries;
+  }
+
+  void add_truth(HotBlock& block) const {
+    const Tick now = hot_.filter().tick();
+    const auto truth = block.is_ranked ? exact_->top(block.rows.size(), now) : decltype(exact_->top(0, now)){};
+    const double least = truth.empty() ? 0 : truth.back().count * kNearlyOnTheList;
+    HotErrors errors{.wanted = truth.size()};
+    for (HotRow& row : block.rows) {
+      if (row.is_cut) {
+        continue;  // its whole key is not known any more
+      }
+      row.exact = exact_->estimate(row.key, now);
+      const double error = std::abs(row.count.raw - *row.exact);
+      errors.largest = std::max(errors.largest, error);
+      errors.mean += error / static_cast<double>(block.rows.size());
+      errors.agreeing += static_cast<std::size_t>(*row.exact >= least);
+    }
+    block.errors = errors;
+  }
+
+  [[nodiscard]] std::string heading(Time at) const {
+    return fmt::format("{}  {} records, half-life {}", format_time(at), human_count(hot_.records()), half_life_words());
+  }
+
+  [[nodiscard]] std::string half_life_words() const {
+    const double seconds = hot_.decay().half_life_seconds();
+    if (!std::isfinite(seconds)) {
+      return "infinite";
+    }
+    return to_text(std::chrono::round<std::chrono::seconds>(std::chrono::duration<double>(seconds)));
+  }
+
+  [[nodiscard]] Report settings(const HotBlock& block) const {
+    const HotLineCounts& lines = keys_.counts();
+    const Decay decay = hot_.decay();
+    Report report;
+    report.add("at", format_time(block.at));
+    report.add("newest", format_time(hot_.newest()));
+    report.add("by", request_.keys.match ? "match"
+                                         : std::string(hot_field_names()[static_cast<std::size_t>(request_.keys.by)]));
+    if (request_.keys.match) {
+      report.add("match", *request_.keys.match);
+    }
+    report.add("query", request_.keys.keep_query);
+    report.add("format", std::string(name(keys_.format())));
+    report.add("half_life_seconds", decay.half_life_seconds());
+    report.add("lambda", decay.lambda());
+    report.add("epoch_seconds", std::chrono::duration<double>(decay.epoch).count());
+    report.add("rate_unit", std::string("per hour"));
+    report.add("memory_bytes", std::uint64_t{hot_.filter().image_bytes()});
+    report.add("lines", lines.lines);
+    report.add("malformed", lines.malformed);
+    report.add("first_malformed", lines.first_malformed);
+    report.add("without_key", lines.without_key);
+    report.add("without_time", lines.without_time);
+    report.add("left_out", left_out_);
+    report.add("records", hot_.records() - records_before_);
+    report.add("records_in_all", hot_.records());
+    report.add("late", hot_.late_records() - late_before_);
+    report.add("late_beyond_tolerance", hot_.records_beyond_tolerance());
+    report.add("late_tolerance_seconds", std::chrono::duration<double>(hot_.late_tolerance()).count());
+    report.add("saturations", hot_.filter().saturations());
+    return report;
+  }
+
+  // Only when everything has been written, so that the next run does not count what nobody was told of twice.
+  Result<void> finish(bool is_read) {
+    if (auto finished = output_.finish(); !finished) {
+      if (state_.empty()) {
+        return finished;
+      }
+      return fail(finished.error().code,
+                  finished.error().message() + "; " + state_ + " is left as it was: nobody got its table");
+    }
+    summarise();
+    if (!is_read) {
+      if (!state_.empty()) {
+        say(state_ + " is left as it was, so that the repaired input can be read again");
+      }
+      return {};
+    }
+    return hot_.save();
+  }
+
+  void summarise() const {
+    const HotLineCounts& lines = keys_.counts();
+    if (lines.malformed > 0) {
+      say(fmt::format("{} of {} lines are malformed and were left out, the first one {}", human_count(lines.malformed),
+                      human_count(lines.lines), printable(lines.first_malformed)));
+    }
+    if (const std::uint64_t late = hot_.late_records() - late_before_; late > 0) {
+      say(fmt::format(
+          "{} records came in a later epoch than their own, {} of them by more than {}: they count for what "
+          "is left of them",
+          human_count(late), human_count(hot_.records_beyond_tolerance()), to_text(hot_.late_tolerance())));
+    }
+    if (hot_.filter().saturations() > 0) {
+      say("warning: some counts have reached their largest value: keys may be hotter than they look; give a shorter "
+          "half-life");
+    }
+    if (exact_ && request_.wanted_path.empty()) {
+      say(
+          fmt::format("{} of the {} rows are in the exact top {} or within 1 % of it; count - exact is {:.3f} at most, "
+                      "{:.3f} on average",
+                      errors_.agreeing, errors_.wanted, errors_.wanted, errors_.largest, errors_.mean));
+    }
+  }
+
+  const HotRunRequest& request_;
+  Hot hot_;
+  HotKeys keys_;
+  std::vector<std::string> wanted_;
+  const std::string& state_;
+  std::optional<baseline::ExactDecayedCounts> exact_;
+  std::optional<Time> period_end_;
+  std::uint64_t records_before_;
+  std::uint64_t late_before_;
+  std::uint64_t left_out_ = 0;
+  Time last_time_;
+  HotErrors errors_;  // of the table printed last
+  bool is_terminal_ = isatty(STDOUT_FILENO) == 1;
+  bool is_live_ = is_terminal_ && request_.follow && !request_.is_json && !request_.every;
+  bool is_changed_ = true;
+  std::chrono::steady_clock::time_point next_table_;
+  HotScreen screen_;
+  Output output_;
+};
+
+}  // namespace
+
+Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state) {
+  if (request.at && hot.records() > 0 && hot.newest() > *request.at) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("--at {} lies before the newest record of {}, {}: time does not go back",
+                            format_time(*request.at), state, format_time(hot.newest())));
+  }
+  auto keys = HotKeys::create(request.keys);
+  if (!keys) {
+    return std::unexpected(keys.error());
+  }
+  auto wanted = read_wanted(request);
+  if (!wanted) {
+    return std::unexpected(wanted.error());
+  }
+  return HotRun(request, std::move(hot), std::move(*keys), std::move(*wanted), state).run();
+}
+
+}  // namespace mankai::command

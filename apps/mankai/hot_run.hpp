@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "apps/mankai/hot_keys.hpp"
+#include "apps/mankai/input.hpp"
+#include "mankai/service/hot.hpp"
+
+namespace mankai::command {
+
+/// What to read, what to count and what to print.
+struct HotRunRequest {
+  InputRequest input;
+  HotKeyRequest keys;
+  std::optional<std::uint64_t> memory_bytes;
+  std::optional<std::uint64_t> top;
+  std::optional<double> min_count;
+  std::optional<Time> at;
+  std::optional<Duration> every;
+  std::string wanted_path;  ///< of --keys
+  bool follow = false;
+  bool is_exact = false;
+  bool is_json = false;
+};
+
+/// Reads the logs, prints the tables and saves the state, which `hot` was opened from, if there is one. Returns the
+/// exit code. Errors: as Input's and Output's, and invalid_argument for what cannot be asked of the state.
+[[nodiscard]] Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state);
+
+}  // namespace mankai::command

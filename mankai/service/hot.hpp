@@ -1,0 +1,99 @@
+#pragma once
+
+/// "How hot is it lately?": the second of the four questions, as one class.
+///
+///     auto hot = mankai::Hot::create({.decay = *mankai::Decay::of_half_life(std::chrono::hours(1))});
+///     hot->observe(path, time);
+///     for (const auto& entry : hot->top(20)) { print(entry.key, entry.count.raw); }
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/filter/decayed_top.hpp"
+#include "mankai/storage/file.hpp"
+
+namespace mankai {
+
+/// What a caller asks of a state that may exist already; what is left out is taken from it, or by default.
+struct HotRequest {
+  std::optional<Decay> decay = {};
+  std::optional<std::uint64_t> memory_bytes = {};
+  std::optional<HashKind> hash = {};
+  std::optional<std::array<std::uint64_t, 2>> seed = {};
+  /// Records may come so long after a newer one before they count as beyond the tolerance too. Never kept in a state.
+  Duration late_tolerance = std::chrono::minutes(5);
+};
+
+/// Counts keys by the times of their records, each weighed by λ to the power of its age in epochs, in a fixed amount of
+/// memory, and names the hottest ones. Time is what the records say: now is the newest one's, or a later moment that
+/// advance_to named. A record that comes late counts for what is left of it.
+///
+/// A count is never too low while no cell has ended (saturations), and too high by what other keys share with it.
+///
+/// Cost:    as DecayedTop's; batches hash ahead and allocate nothing.
+/// Threads: one at a time.
+class Hot {
+ public:
+  using Entry = DecayedTop::Entry;
+
+  static constexpr Duration kDefaultHalfLife = std::chrono::hours(1);
+  static constexpr std::uint64_t kDefaultMemoryBytes = std::uint64_t{256} << 10;
+
+  /// A memory that ends with the process. Errors: as DecayedTop::create's.
+  [[nodiscard]] static Result<Hot> create(const HotRequest& request = {});
+  /// A memory that stays in a file, which is created at once if it is missing and locked until the end.
+  /// Errors: locked; invalid_argument when the file was made for another request; io, corrupt, unsupported_version.
+  [[nodiscard]] static Result<Hot> open(const std::string& path, const HotRequest& request = {});
+
+  /// Counts a key once, at the time of its record.
+  void observe(std::string_view key, Time at) noexcept;
+  /// Shape: keys[c], times[c]. In order.
+  void observe(std::span<const std::string_view> keys, std::span<const Time> times) noexcept;
+
+  /// Makes it now; an earlier moment than now changes nothing.
+  void advance_to(Time now) noexcept;
+  /// The moment that counts are as of; 1970 before the first record.
+  [[nodiscard]] Time now() const noexcept { return now_; }
+  /// The time of the newest record; 1970 before the first one.
+  [[nodiscard]] Time newest() const noexcept { return filter_.newest(); }
+
+  /// How often a key came lately.
+  [[nodiscard]] DecayedCount estimate(std::string_view key) const noexcept;
+  /// The hottest keys, at most so many, hottest first, equal ones by their bytes, all as of now. Their bytes stand
+  /// until the next record. Cost: a pass over the table and a sort.
+  [[nodiscard]] std::vector<Entry> top(std::size_t most) const { return filter_.top(most); }
+  /// The keys that came at least so often lately, in the same order, as far as the table had room for them.
+  [[nodiscard]] std::vector<Entry> above(double min_raw) const { return filter_.above(min_raw); }
+
+  /// Writes the file, whole or not at all; nothing for a memory without one. Errors: io, out_of_space.
+  [[nodiscard]] Result<void> save();
+
+  /// Records since the memory began, and those of them that came in a later epoch than their own.
+  [[nodiscard]] std::uint64_t records() const noexcept { return filter_.keys_inserted(); }
+  [[nodiscard]] std::uint64_t late_records() const noexcept { return filter_.late_records(); }
+  /// Records given to this object that came later than the tolerance allows. They are counted like the others.
+  [[nodiscard]] std::uint64_t records_beyond_tolerance() const noexcept { return beyond_tolerance_; }
+  [[nodiscard]] Duration late_tolerance() const noexcept { return late_tolerance_; }
+
+  [[nodiscard]] Decay decay() const noexcept { return filter_.decay(); }
+  [[nodiscard]] const DecayedTop& filter() const noexcept { return filter_; }
+
+ private:
+  Hot(DecayedTop filter, Duration late_tolerance) noexcept;
+
+  void note_times(std::span<const Time> times) noexcept;
+
+  DecayedTop filter_;
+  Duration late_tolerance_;
+  Time now_;
+  Time newest_;
+  std::uint64_t beyond_tolerance_ = 0;
+  std::string path_;
+  std::optional<FileLock> lock_;
+};
+
+}  // namespace mankai
