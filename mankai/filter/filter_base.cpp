@@ -18,6 +18,16 @@ Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs)
   return {};
 }
 
+bool is_made_alike(const ImageHeader& mine, const ImageHeader& theirs) noexcept {
+  return mine.kind == theirs.kind && mine.hash_kind == theirs.hash_kind && mine.layout == theirs.layout &&
+         mine.canonical_version == theirs.canonical_version && mine.cells_bytes == theirs.cells_bytes &&
+         mine.seed == theirs.seed && mine.capacity_keys == theirs.capacity_keys &&
+         mine.fpr_target_bits == theirs.fpr_target_bits && mine.kind_params == theirs.kind_params &&
+         mine.slice_tag == theirs.slice_tag;
+}
+
+bool FilterBase::is_made_like(const ImageHeader& other) const noexcept { return is_made_alike(image_.header(), other); }
+
 Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
   const ImageHeader& mine = image_.header();
   const ImageHeader& theirs = other.image_.header();

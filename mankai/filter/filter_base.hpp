@@ -48,6 +48,9 @@ class FilterBase {
   /// Checks the cells of a filter opened with Trust::fast, before anything is inserted. Errors: corrupt.
   [[nodiscard]] Result<void> verify() const { return image_.verify(); }
 
+  /// Whether the other filter's header is this one's but for what is in it: made alike, or one from the other.
+  [[nodiscard]] bool is_made_like(const ImageHeader& other) const noexcept;
+
   /// Forgets every key.
   void clear() noexcept { image_.clear(); }
 
@@ -69,6 +72,9 @@ class FilterBase {
 
 /// Checks that a key has the same digest in both filters, as merging needs. Errors: invalid_argument with what differs.
 [[nodiscard]] Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs);
+
+/// Whether two flat filters differ in nothing but their keys: kind, size, hash and shape. Threads: pure.
+[[nodiscard]] bool is_made_alike(const ImageHeader& mine, const ImageHeader& theirs) noexcept;
 
 /// Checks what a kind's image must have besides a valid header: its own words, and zeros behind them. Errors: corrupt.
 [[nodiscard]] Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words,
