@@ -396,7 +396,7 @@ TimeDecayingPooledCounts::Carries TimeDecayingPooledCounts::find_carries(Digest 
 
 void TimeDecayingPooledCounts::count_cut(std::uint64_t counter_value) noexcept {
   const std::uint64_t before = saturations();
-  image().set_state(kSaturations, before + 1);
+  image().set_state(kSaturations, std::min(before + 1, kMaxKeysInserted));
   image().set_state(kCutCell, before == 0 ? counter_value : std::min(counter_value, image().state(kCutCell)));
 }
 

@@ -8,8 +8,8 @@
 ///
 ///     cells: | ledger 64 B | first digits: k partitions of 4-bit counters | gate | pool and lookup table | zeros |
 ///
-/// A key's counters are where time-decaying-counts has its cells, and with the default rules they have the values that
-/// its cells have with the floor policy and 32 bits: estimates are equal, bit for bit (tests).
+/// With as many counters a key's are where time-decaying-counts has its cells, and with the default rules they have the
+/// values that its cells have with the floor policy and 32 bits: estimates are equal, bit for bit (tests).
 ///
 /// Choices, each for a reason to be measured (`mankai lab web-profiling`):
 ///   - lookup: `hash`, digits in one array sorted by counter with gaps, no links (default); `links`, the paper's

@@ -111,6 +111,8 @@ void expect_the_basic_counts(const Stream& stream) {
   for (const PoolLookup lookup : kLookups) {
     Options options = options_of(lookup, stream.lambda);
     options.pool_share = stream.pool_share;
+    options.counters = basic.cell_count();
+    options.k = basic.probes_per_key();
     filters.push_back(Pooled::create(options).value());
     ASSERT_EQ(filters.back().cells_per_probe(), basic.cells_per_probe());
   }

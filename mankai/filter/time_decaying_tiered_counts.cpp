@@ -281,7 +281,7 @@ void TimeDecayingTieredCounts::insert(Digest digest) noexcept {
   for_each_cell(digest, [this](const Node& cell) {
     if (!raise(cell)) {
       const std::uint64_t before = saturations();
-      image().set_state(kSaturations, before + 1);
+      image().set_state(kSaturations, std::min(before + 1, kMaxKeysInserted));
       image().set_state(kCutCell, before == 0 ? kLargestCount : image().state(kCutCell));
     }
   });

@@ -14,8 +14,9 @@
 ///
 ///     cells: | tier 0: k partitions | tier 1: k partitions | … | zeros |     each tier from a whole word on
 ///
-/// A key's cells are where time-decaying-counts has them. A parent counts the carries of all its children, so a path is
-/// never too low; what it counts of others makes it too high, which is the price for having no pool and no links.
+/// With as many of them, a key's cells are where time-decaying-counts has them. A parent counts the carries of all its
+/// children, so a path is never too low; what it counts of others makes it too high, which is the price for having no
+/// pool and no links.
 ///
 /// **Decay** needs no keys. From the top down a counter p that is to become t = λ p + what its own parent leaves it
 /// becomes ⌊t⌋, and the rest, 2^w (t - ⌊t⌋), goes to each of its children; where one of them could not hold that, it

@@ -80,8 +80,7 @@ TEST(TieredCounts, tiers_shrink_as_they_go_up) {
 
 // Nothing is undercounted: with ceil, no estimate is below the exact decayed count, a real number; with floor, none is
 // below that of the basic filter with floor, cell by cell the same positions.
-void expect_no_undercount(const Options& options, std::uint64_t seed) {
-  auto filter = Tiered::create(options).value();
+void expect_no_undercount(Options options, std::uint64_t seed) {
   auto basic = TimeDecayingCounts::create({.keys = options.keys,
                                            .fpr = options.fpr,
                                            .decay = options.decay,
@@ -90,6 +89,9 @@ void expect_no_undercount(const Options& options, std::uint64_t seed) {
                                            .fraction_bits = {},
                                            .hash = kHash})
                    .value();
+  options.counters = basic.cell_count();
+  options.k = basic.probes_per_key();
+  auto filter = Tiered::create(options).value();
   ASSERT_EQ(filter.cells_per_probe(), basic.cells_per_probe());
   std::map<Digest, double> model;
   Random random(seed);
