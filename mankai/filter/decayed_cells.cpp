@@ -294,6 +294,37 @@ std::uint32_t DecayedCells::decayed(std::uint32_t units, std::uint64_t epochs) c
   return kernel::decay_value(units, step(), epochs);
 }
 
+std::uint64_t DecayedCells::stuck() const noexcept {
+  if (shape_.lambda_q32 >= kLambdaOne) {
+    return largest();
+  }
+  // Whatever loses less than one unit an epoch.
+  const bool is_up = rounding_of(shape_.policy) == kernel::Rounding::ceil;
+  return is_up ? (kLambdaOne - 1) / (kLambdaOne - shape_.lambda_q32) : 0;
+}
+
+CutCells CutCells::with(CutCells other) const noexcept {
+  if (newest == 0 || other.newest == 0) {
+    return newest == 0 ? other : *this;
+  }
+  return {.oldest = std::min(oldest, other.oldest), .newest = std::max(newest, other.newest)};
+}
+
+CutCells DecayedCells::with_cut(CutCells cells) const noexcept {
+  return cells.with({.oldest = largest(), .newest = largest()});
+}
+
+CutCells DecayedCells::decayed(CutCells cells, std::uint64_t epochs) const noexcept {
+  if (cells.newest == 0 || shape_.lambda_q32 >= kLambdaOne) {
+    return cells;
+  }
+  const std::uint32_t newest = decayed(cells.newest, epochs);
+  if (newest * kLargestStuck <= one() || newest <= stuck()) {
+    return {};
+  }
+  return {.oldest = decayed(cells.oldest, epochs), .newest = newest};
+}
+
 std::uint64_t DecayedCells::late_units(std::uint64_t epochs, std::uint64_t draw) const noexcept {
   if (epochs == 0 || shape_.lambda_q32 >= kLambdaOne) {
     return one();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -25,14 +26,10 @@ constexpr std::uint32_t kStrictWidth = 32;
 constexpr std::uint32_t kUsualWidth = 16;
 // A cell counts to 15 at least, as those of counting-bloom do.
 constexpr std::uint32_t kWholeBits = 4;
-constexpr std::uint64_t kStuckShare = 64;  // of a count: what may stay for ever
 constexpr std::uint32_t kByteBits = 8;
 constexpr std::size_t kWindow = 1024;
 
 bool is_width(std::uint32_t bits) noexcept { return bits == 8 || bits == 16 || bits == 32; }
-
-// The largest value that rounding up keeps for ever, for λ below 1: whose loss is less than one unit.
-std::uint64_t stuck_units(std::uint64_t lambda_q32) noexcept { return (kLambdaOne - 1) / (kLambdaOne - lambda_q32); }
 
 Result<void> check_decay(const Decay& decay) {
   if (decay.lambda_q32 > kLambdaOne || decay.epoch <= Duration::zero()) {
@@ -249,12 +246,22 @@ Result<TimeDecayingCounts> TimeDecayingCounts::checked(Image source) {
   if (filter.tick().value > kMaxTick) {
     return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(filter.tick().value) + " at offset 96");
   }
-  const std::uint64_t cut_cell = filter.image().state(kCutCell);
-  if (filter.saturations() > kMaxKeysInserted || cut_cell > filter.cells_.largest() ||
-      (cut_cell != 0 && filter.saturations() == 0)) {
-    return fail(ErrorCode::corrupt, "impossible count of saturations at offset 104");
+  if (auto valid = filter.check_cuts(); !valid) {
+    return std::unexpected(valid.error());
   }
   return filter;
+}
+
+Result<void> TimeDecayingCounts::check_cuts() const {
+  const CutCells cut = cut_cells();
+  const bool is_none = cut == CutCells{};
+  if (saturations() > kMaxKeysInserted || (saturations() == 0 && !is_none)) {
+    return fail(ErrorCode::corrupt, "impossible count of saturations at offset 104");
+  }
+  if (!is_none && (cut.newest == 0 || cut.newest > cells_.largest() || cut.oldest > cut.newest)) {
+    return fail(ErrorCode::corrupt, "impossible values of cut cells at offset 112");
+  }
+  return {};
 }
 
 Decay TimeDecayingCounts::decay() const noexcept {
@@ -263,22 +270,14 @@ Decay TimeDecayingCounts::decay() const noexcept {
 }
 
 double TimeDecayingCounts::stuck_count() const noexcept {
-  const std::uint64_t lambda = cells_.shape().lambda_q32;
-  if (lambda == kLambdaOne) {
-    return std::numeric_limits<double>::infinity();
-  }
-  const bool is_up = policy() == DecayPolicy::fixed_point || policy() == DecayPolicy::ceil;
-  return is_up ? cells_.count_of(stuck_units(lambda)) : 0;
+  return cells_.shape().lambda_q32 == kLambdaOne ? std::numeric_limits<double>::infinity()
+                                                 : cells_.count_of(cells_.stuck());
 }
 
-std::uint64_t TimeDecayingCounts::cut_cell_after(std::uint64_t cut_cell, std::uint64_t epochs) const noexcept {
-  const std::uint64_t lambda = cells_.shape().lambda_q32;
-  if (cut_cell == 0 || lambda == kLambdaOne) {
-    return cut_cell;
-  }
-  const std::uint64_t left = cells_.decayed(static_cast<std::uint32_t>(cut_cell), epochs);
-  const bool is_nothing = left * kStuckShare <= cells_.one() || left <= stuck_units(lambda);
-  return is_nothing ? 0 : left;
+CutCells TimeDecayingCounts::cut_cells() const noexcept { return std::bit_cast<CutCells>(image().state(kCutCells)); }
+
+void TimeDecayingCounts::set_cut_cells(CutCells cells) noexcept {
+  image().set_state(kCutCells, std::bit_cast<std::uint64_t>(cells));
 }
 
 void TimeDecayingCounts::advance(Tick tick) noexcept {
@@ -289,7 +288,7 @@ void TimeDecayingCounts::advance(Tick tick) noexcept {
   }
   if (keys_inserted() != 0) {
     cells_.decay(now + 1, then - now);
-    image().set_state(kCutCell, cut_cell_after(image().state(kCutCell), then - now));
+    set_cut_cells(cells_.decayed(cut_cells(), then - now));
   }
   image().set_state(kTick, then);
 }
@@ -297,17 +296,14 @@ void TimeDecayingCounts::advance(Tick tick) noexcept {
 void TimeDecayingCounts::count_inserted(std::uint64_t keys, std::uint64_t cut) noexcept {
   image().add_keys(keys);
   if (cut != 0) {
-    image().set_state(kSaturations, saturations() + cut);
-    if (image().state(kCutCell) == 0) {
-      image().set_state(kCutCell, cells_.largest());
-    }
+    image().set_state(kSaturations, std::min(saturations() + cut, kMaxKeysInserted));
+    set_cut_cells(cells_.with_cut(cut_cells()));
   }
 }
 
 DecayedCount TimeDecayingCounts::count_of(std::uint32_t units) const noexcept {
   const double raw = cells_.count_of(units);
-  const std::uint64_t cut_cell = image().state(kCutCell);
-  return {.raw = raw, .rate = (1 - decay().lambda()) * raw, .is_saturated = cut_cell != 0 && units >= cut_cell};
+  return {.raw = raw, .rate = (1 - decay().lambda()) * raw, .is_saturated = cut_cells().may_concern(units)};
 }
 
 bool TimeDecayingCounts::observe(Digest digest) noexcept {
@@ -391,13 +387,10 @@ Result<void> TimeDecayingCounts::merge(const TimeDecayingCounts& other) {
   }
   advance(other.tick());
   const std::uint64_t behind = tick().value - other.tick().value;
-  const std::uint64_t their_cut = other.cut_cell_after(other.image().state(kCutCell), behind);
+  const CutCells their_cut = other.cells_.decayed(other.cut_cells(), behind);
   merge_cells(other, behind);
-  image().set_state(kSaturations, saturations() + other.saturations());
-  const std::uint64_t my_cut = image().state(kCutCell);
-  if (their_cut != 0 && (my_cut == 0 || their_cut < my_cut)) {
-    image().set_state(kCutCell, their_cut);
-  }
+  image().set_state(kSaturations, std::min(saturations() + other.saturations(), kMaxKeysInserted));
+  set_cut_cells(cut_cells().with(their_cut));
   return {};
 }
 

@@ -15,8 +15,8 @@
 /// rounds up: a strict count, which is never too low while no cell was at its largest value. Rounding up keeps a little
 /// of everything for ever, 2^-F / (1 - λ) of a count; F is such that this is at most 1/64, and what cannot be had in
 /// the cells' width is refused. `floor` is what the paper's integers do; `ceil` is strict, but in whole numbers, of
-/// which those below 1 / (1 - λ) never fade; `stochastic` is right in the mean, by draws that depend on nothing but
-/// seed, tick and cell.
+/// which those below 1 / (1 - λ) never fade; `stochastic` is right in the mean of a cell, by draws that depend on
+/// nothing but seed, tick and cell; the smallest of k such cells is a little too low in the mean.
 ///
 /// Source:  [Cheng2005] the basic time-decaying Bloom filter. Differs: partitions, where there one array is shared; a
 ///          key's hashes may coincide there, and the text does not say whether the cell is then raised twice. λ is a
@@ -68,9 +68,9 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
   struct Options {
     std::uint64_t keys = 0;  ///< with bytes: 0 for as many as they hold at the rate
     double fpr = 0.01;
-    std::uint64_t bytes = 0;  ///< at most so many bytes of cells, at least 64; 0: what the keys need
-    std::uint32_t k = 0;      ///< cells per key, at most 64; 0 for ceil(log2(1 / fpr)), with bytes 4
-    Decay decay;
+    std::uint64_t bytes = 0;       ///< at most so many bytes of cells, at least 64; 0: what the keys need
+    std::uint32_t k = 0;           ///< cells per key, at most 64; 0 for ceil(log2(1 / fpr)), with bytes 4
+    Decay decay{};                 ///< must be given
     std::uint32_t width_bits = 0;  ///< 8, 16, 32; 0 for 32 with fixed_point and 16 else
     DecayPolicy policy = DecayPolicy::fixed_point;
     IncrementRule rule = IncrementRule::all;
@@ -126,9 +126,8 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
 
   /// How many times a key was inserted.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
-  /// How often a cell could not hold what was added to it. Estimates that this may have made too low are saturated:
-  /// those that are no lower than what a cell cut at the first such moment still has. Once that has faded to 1/64, or
-  /// to what does not fade any more, no estimate is: what was cut has faded alike.
+  /// How often a cell could not hold what was added to it. Estimates that this may have made too low are saturated, and
+  /// others as high, until what was cut has faded (CutCells).
   [[nodiscard]] std::uint64_t saturations() const noexcept { return image().state(kSaturations); }
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
@@ -162,7 +161,7 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
   // The words of the image's state.
   static constexpr std::size_t kTick = 0;
   static constexpr std::size_t kSaturations = 1;
-  static constexpr std::size_t kCutCell = 2;  // what a cell cut at the first saturation has now; 0: none does
+  static constexpr std::size_t kCutCells = 2;
   static constexpr std::size_t kStateWords = 3;
 
   TimeDecayingCounts(Image source, const DecayedShape& shape) noexcept;
@@ -170,7 +169,9 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
   [[nodiscard]] static Result<TimeDecayingCounts> checked(Image source);
   [[nodiscard]] DecayedCount count_of(std::uint32_t units) const noexcept;
   void count_inserted(std::uint64_t keys, std::uint64_t cut) noexcept;
-  [[nodiscard]] std::uint64_t cut_cell_after(std::uint64_t cut_cell, std::uint64_t epochs) const noexcept;
+  [[nodiscard]] CutCells cut_cells() const noexcept;
+  void set_cut_cells(CutCells cells) noexcept;
+  [[nodiscard]] Result<void> check_cuts() const;
   void merge_cells(const TimeDecayingCounts& other, std::uint64_t epochs_behind);
 
   DecayedCells cells_;

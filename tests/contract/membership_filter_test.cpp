@@ -210,8 +210,16 @@ TYPED_TEST(MembershipFilterContract, hashes_with_the_hash_that_it_was_given) {
 
 TYPED_TEST(MembershipFilterContract, draws_a_seed_of_its_own_unless_one_is_given) {
   using Filter = typename TypeParam::Filter;
-  const auto first = Filter::create({.keys = 10});
-  const auto second = Filter::create({.keys = 10});
+  // Each with options of its own: the seed is drawn with them.
+  const auto draw = [] {
+    typename Filter::Options options{.keys = 10};
+    if constexpr (DecayingFilter<Filter>) {
+      options.decay = Decay::of(0.5, Duration(1)).value();
+    }
+    return Filter::create(options);
+  };
+  const auto first = draw();
+  const auto second = draw();
   EXPECT_NE(first.value().hash().seed, second.value().hash().seed);
 }
 

@@ -318,6 +318,43 @@ std::vector<Forgery> forged_params(const CountingPartitionedKind& /*kind*/) {
   return forgeries;
 }
 
+// One byte of the third word of the kind's own.
+void set_byte(ImageHeader& header, unsigned byte, std::uint64_t value) {
+  const unsigned shift = byte * 8;
+  header.kind_params[2] = (header.kind_params[2] & ~(std::uint64_t{0xff} << shift)) | value << shift;
+}
+
+std::vector<Forgery> forged_params(const TimeDecayingKind& /*kind*/) {
+  return {
+      {"lambda above 1", "offset 64", [](ImageHeader& h) { h.kind_params[0] = (std::uint64_t{1} << 32) + 1; }},
+      {"no epoch", "offset 72", [](ImageHeader& h) { h.kind_params[1] = 0; }},
+      {"an epoch without end", "offset 72", [](ImageHeader& h) { h.kind_params[1] = std::uint64_t{1} << 63; }},
+      {"k of 0", "offset 80", [](ImageHeader& h) { set_byte(h, 0, 0); }},
+      {"k of 65", "offset 80", [](ImageHeader& h) { set_byte(h, 0, 65); }},
+      {"cells of 4 bits", "offset 81", [](ImageHeader& h) { set_byte(h, 1, 4); }},
+      {"cells of 64 bits", "offset 81", [](ImageHeader& h) { set_byte(h, 1, 64); }},
+      {"a later policy", "offset 82", [](ImageHeader& h) { set_byte(h, 2, 4); }, ErrorCode::unsupported_version},
+      {"a later rule", "offset 83", [](ImageHeader& h) { set_byte(h, 3, 2); }, ErrorCode::unsupported_version},
+      {"fraction bits of another policy", "offset 84", [](ImageHeader& h) { set_byte(h, 4, 1); }},
+      {"forced without need", "offset 85", [](ImageHeader& h) { set_byte(h, 5, 1); }},
+      {"a fixed point that keeps too much", "offset 85", [](ImageHeader& h) { set_byte(h, 2, 0); }},
+      {"a reserved byte", "offset 85", [](ImageHeader& h) { set_byte(h, 7, 1); }},
+      {"no such tick", "offset 96", [](ImageHeader& h) { h.kind_state[0] = kMaxTick + 1; }},
+      {"saturations without number", "offset 104", [](ImageHeader& h) { h.kind_state[1] = ~std::uint64_t{0}; }},
+      {"cut cells, but no saturation", "offset 104", [](ImageHeader& h) { h.kind_state[2] = 1; }},
+      {"cut cells above all cells", "offset 112",
+       [](ImageHeader& h) {
+         h.kind_state[1] = 1;
+         h.kind_state[2] = std::uint64_t{256} << 32;
+       }},
+      {"an oldest above the newest", "offset 112",
+       [](ImageHeader& h) {
+         h.kind_state[1] = 1;
+         h.kind_state[2] = std::uint64_t{3} << 32 | 4;
+       }},
+  };
+}
+
 template <class F>
 void expect_forgery_refused(const Bytes& original, const Forgery& forgery, std::size_t allocations_max) {
   Bytes bytes = original;
@@ -389,6 +426,27 @@ TEST(CorruptCountingImage, counters_behind_the_last_cell_are_refused) {
     return;
   }
   FAIL() << "no size to try";
+}
+
+// k is known to divide the cells otherwise: what were a partition's cells lie behind the last.
+TEST(CorruptTimeDecayingImage, cells_behind_the_last_are_refused) {
+  auto filter = make<TimeDecayingKind>();
+  insert_random(filter, 3, 5000);
+  const std::uint64_t cells = filter.cells_bytes();
+  std::uint64_t k = 64;
+  while (cells % k == 0) {
+    --k;
+  }
+  const Forgery other{"another k", "behind the last", [k](ImageHeader& h) { set_byte(h, 0, k); }};
+  expect_forgery_refused<TimeDecayingCounts>(filter.to_bytes(), other, 1);
+}
+
+TEST(CorruptTimeDecayingImage, fewer_cells_than_a_key_has_are_refused) {
+  const auto filter =
+      TimeDecayingCounts::create({.bytes = 64, .k = 1, .decay = Decay::of(0.5, Duration(1)).value(), .width_bits = 32})
+          .value();
+  const Forgery forgery{"k of 17", "offset 80", [](ImageHeader& h) { set_byte(h, 0, 17); }};
+  expect_forgery_refused<TimeDecayingCounts>(filter.to_bytes(), forgery, 1);
 }
 
 // What is odd but not absurd opens, and nothing that is asked of it goes out of bounds.

@@ -10,6 +10,7 @@
 #include "mankai/filter/blocked_bloom.hpp"
 #include "mankai/filter/bloom.hpp"
 #include "mankai/filter/counting_bloom.hpp"
+#include "mankai/filter/time_decaying_counts.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {
@@ -66,9 +67,24 @@ struct CountingKind {
 using CountingBlockedKind = CountingKind<CountingLayout::blocked>;
 using CountingPartitionedKind = CountingKind<CountingLayout::partitioned>;
 
+// As long as time stands still it forgets nothing. Narrow cells, so that corrupt images are as small as others'.
+struct TimeDecayingKind {
+  using Filter = TimeDecayingCounts;
+  static constexpr std::string_view kName = "time_decaying_counts";
+  static Result<Filter> create(const Request& request) {
+    return Filter::create({.keys = request.keys,
+                           .fpr = request.fpr,
+                           .decay = {.lambda_q32 = kLambdaOne / 8 * 7, .epoch = Duration(1000)},
+                           .width_bits = 8,
+                           .policy = DecayPolicy::ceil,
+                           .hash = request.hash,
+                           .memory = request.memory});
+  }
+};
+
 /// Whether a filter counts a key that is in once more when it is inserted again: counters do, bits do not.
 template <class F>
-inline constexpr bool kCountsRepeats = FrequencyFilter<F>;
+inline constexpr bool kCountsRepeats = FrequencyFilter<F> || DecayedFrequencyFilter<F>;
 
 /// Whether several writers may insert at once.
 template <class F>

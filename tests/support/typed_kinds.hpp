@@ -9,8 +9,8 @@
 namespace mankai::test {
 
 /// Every kind and mode there is, for typed suites.
-using FilterKinds =
-    testing::Types<BlockedBloomKind, BloomRangeKind, BloomFieldsKind, CountingBlockedKind, CountingPartitionedKind>;
+using FilterKinds = testing::Types<BlockedBloomKind, BloomRangeKind, BloomFieldsKind, CountingBlockedKind,
+                                   CountingPartitionedKind, TimeDecayingKind>;
 /// Those from which keys can be taken out, and that say how often one is in.
 using CountingKinds = testing::Types<CountingBlockedKind, CountingPartitionedKind>;
 

@@ -1,0 +1,107 @@
+// Bytes of time-decaying-counts pinned forever, draws of stochastic rounding included: see golden_test.cpp for when
+// they may change.
+//
+// To write the files: time_decaying_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in
+// tests/golden.
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mankai/filter/time_decaying_counts.hpp"
+#include "tests/support/filter_kinds.hpp"
+
+namespace mankai::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+struct Golden {
+  const char* name;  // of the file, without .mk
+  TimeDecayingCounts::Options options;
+  std::uint64_t xxh3;  // of the whole image
+  double hot;          // what the hottest key's estimate is
+};
+
+const Decay kDecay{.lambda_q32 = 3865470567, .epoch = Duration(1'000'000)};  // 0.9
+
+const std::array<Golden, 3> kGolden = {{
+    {"time_decaying_fixed_point_xxh3",
+     {.keys = 100, .decay = kDecay, .hash = kXxh3},
+     0x381ac2e0afdab06dU,
+     264.529296875},
+    {"time_decaying_stochastic_siphash",
+     {.keys = 100, .decay = kDecay, .policy = DecayPolicy::stochastic, .hash = kSiphash},
+     0xdff0d8b03b2a0406U,
+     264},
+    {"time_decaying_floor8_minimum_xxh3",
+     {.keys = 100,
+      .decay = kDecay,
+      .width_bits = 8,
+      .policy = DecayPolicy::floor,
+      .rule = IncrementRule::minimum,
+      .hash = kXxh3},
+     0x44e41805eb346ebaU,
+     185},
+}};
+
+std::string key(int number) { return "https://example.org/golden/" + std::to_string(number); }
+
+// Keys over some epochs, one so often that narrow cells saturate, and one late.
+TimeDecayingCounts filled(const Golden& golden) {
+  auto filter = TimeDecayingCounts::create(golden.options).value();
+  const Hasher hash = filter.hasher();
+  for (int i = 0; i < 400; ++i) {
+    filter.advance(Tick{1'000'000 + static_cast<std::uint64_t>(i) / 40});
+    filter.insert(hash(key(i % 100)));
+    filter.insert(hash(key(0)));
+  }
+  filter.insert(hash(key(0)), 100);
+  filter.insert_late(hash(key(5)), Tick{1'000'003});
+  filter.advance(Tick{1'000'012});
+  return filter;
+}
+
+TEST(TimeDecayingGolden, todays_code_writes_the_pinned_bytes) {
+  for (const Golden& golden : kGolden) {
+    const Bytes bytes = filled(golden).to_bytes();
+    EXPECT_EQ(XXH3_64bits(bytes.data(), bytes.size()), golden.xxh3) << golden.name;
+  }
+}
+
+TEST(TimeDecayingGolden, todays_code_reads_the_files) {
+  for (const Golden& golden : kGolden) {
+    std::ifstream file(std::filesystem::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk"), std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto filter = TimeDecayingCounts::from_bytes(std::as_bytes(std::span(text)));
+    ASSERT_TRUE(filter.has_value()) << golden.name << ": " << filter.error().detail;
+    EXPECT_EQ(XXH3_64bits(text.data(), text.size()), golden.xxh3) << golden.name;
+    EXPECT_EQ(filter->tick(), Tick{1'000'012});
+    EXPECT_EQ(filter->estimate(filter->hasher()(key(0))).raw, golden.hot) << golden.name;
+    EXPECT_EQ(filter->policy(), golden.options.policy);
+    EXPECT_EQ(filter->rule(), golden.options.rule);
+  }
+}
+
+TEST(TimeDecayingGolden, DISABLED_write) {
+  for (const Golden& golden : kGolden) {
+    const TimeDecayingCounts filter = filled(golden);
+    const Bytes bytes = filter.to_bytes();
+    std::ofstream(std::string(golden.name) + ".mk", std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    std::cout << golden.name << " 0x" << std::hex << XXH3_64bits(bytes.data(), bytes.size()) << std::dec << "U, ";
+    std::cout.precision(17);
+    std::cout << filter.estimate(filter.hasher()(key(0))).raw << '\n';
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test
