@@ -65,6 +65,14 @@ std::string or_as_it_is(std::string escaped_text, std::string_view bytes) {
   return escaped_text.empty() ? std::string(bytes) : std::move(escaped_text);
 }
 
+// Only what JSON logs escape can have a line feed in it.
+std::string on_one_line(std::string key) {
+  for (std::size_t at = key.find('\n'); at != std::string::npos; at = key.find('\n', at)) {
+    key.replace(at, 1, "\\x0a");
+  }
+  return key;
+}
+
 std::string number(double value) { return fmt::format("{:.3f}", value); }
 
 std::vector<std::string> titles(const HotBlock& block) {
@@ -180,7 +188,8 @@ std::string hot_table(const HotBlock& block, std::size_t width) {
 std::string hot_lines(const HotBlock& block, const std::string& prefix) {
   std::string lines;
   for (std::size_t i = 0; i < block.rows.size(); ++i) {
-    const std::vector<std::string> row = cells(block, i);
+    std::vector<std::string> row = cells(block, i);
+    row.back() = on_one_line(std::move(row.back()));
     lines += prefix + fmt::format("{}\n", fmt::join(row, "\t"));
   }
   return lines;

@@ -47,7 +47,8 @@ struct HotBlock {
 /// Lines are cut at `width` columns, 0 for none.
 [[nodiscard]] std::string hot_table(const HotBlock& block, std::size_t width = 0);
 
-/// A line a row, tabs between the columns, the key last and as it is; each after `prefix`.
+/// A line a row, tabs between the columns, the key last and as it is, but for line feeds, which become \x0a;
+/// each after `prefix`.
 [[nodiscard]] std::string hot_lines(const HotBlock& block, const std::string& prefix = "");
 
 /// The settings with the rows behind them, as one JSON object on a line.

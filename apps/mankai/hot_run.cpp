@@ -344,10 +344,10 @@ class HotRun {
 }  // namespace
 
 Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state) {
-  if (request.at && hot.records() > 0 && hot.newest() > *request.at) {
+  if (request.at && hot.now() > *request.at) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("--at {} lies before the newest record of {}, {}: time does not go back",
-                            format_time(*request.at), state, format_time(hot.newest())));
+                fmt::format("--at {} lies before what {} has come to, {}: time does not go back",
+                            format_time(*request.at), state, format_time(hot.now())));
   }
   auto keys = HotKeys::create(request.keys);
   if (!keys) {

@@ -159,6 +159,12 @@ class Counts(CommandTest):
                          {"\\xff\\\\\u00e9": True, "\\": False})
         self.assertEqual(report["without_time"], 2)
 
+    def test_a_line_feed_in_a_key_makes_no_row(self):
+        log = json.dumps({"time": iso(START), "request_uri": "/a\n9\tx"}).encode() + b"\n"
+        self.assertEqual(self.out("hot", stdin=log).count(b"\n"), 1)
+        self.assertIn(rb"/a\x0a9", self.out("hot", stdin=log))
+        self.assertEqual(json.loads(self.out("hot", "--json", stdin=log))["top"][0]["key"], "/a\n9\tx")
+
     def test_several_inputs_plain_and_compressed(self):
         self.write("1.log.gz", gzip.compress(combined(START, "/a") + b"#c\n"))
         self.write("2.log.xz", lzma.compress(b"%d /a\n" % (START + 1)))
