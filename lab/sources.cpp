@@ -2,6 +2,6 @@
 
 namespace mankai::lab {
 
-std::vector<Source> all_sources() { return {basket_gate(), url_dedup(), dablooms()}; }
+std::vector<Source> all_sources() { return {basket_gate(), url_dedup(), dablooms(), web_profiling()}; }
 
 }  // namespace mankai::lab

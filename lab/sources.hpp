@@ -10,6 +10,7 @@ namespace mankai::lab {
 [[nodiscard]] Source basket_gate();
 [[nodiscard]] Source url_dedup();
 [[nodiscard]] Source dablooms();
+[[nodiscard]] Source web_profiling();
 
 /// Every source, in the order of the report.
 [[nodiscard]] std::vector<Source> all_sources();

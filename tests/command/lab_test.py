@@ -46,7 +46,7 @@ class Lab(CommandTest):
         return [line.split("\t")[0] for line in self.out("lab", "--list").decode().splitlines()]
 
     def test_list_names_every_source(self):
-        self.assertIn("basket-gate", self.names())
+        self.assertLessEqual({"basket-gate", "web-profiling"}, set(self.names()))
         self.assertEqual(os.listdir(self.dir), [], "--list writes nothing")
 
     def test_quick_run_writes_the_report(self):

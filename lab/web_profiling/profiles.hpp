@@ -1,0 +1,134 @@
+#pragma once
+
+/// Filters that count lately, behind one face and with the context's fault, and how far they are off.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/under_test.hpp"
+#include "lab/web_profiling/visits.hpp"
+#include "mankai/filter/time_decaying_counts.hpp"
+
+namespace mankai::lab::profiling {
+
+/// A filter that counts lately. A batch at a time, so that the call costs nothing beside it.
+class Profile {
+ public:
+  virtual ~Profile() = default;
+  Profile() = default;
+  Profile(const Profile&) = delete;
+  Profile& operator=(const Profile&) = delete;
+
+  /// Advances to the tick and inserts those visits, all of which are of it.
+  void insert(const Visits& visits, std::span<const std::uint32_t> pages, Tick tick);
+  /// Inserts the visits of all epochs.
+  void insert(const Visits& visits);
+  virtual void advance(Tick tick) = 0;
+  [[nodiscard]] DecayedCount estimate(Digest digest) const { return with_fault(counted(digest), digest); }
+  void estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const;
+  [[nodiscard]] bool may_contain(Digest digest) const { return knows(digest) || invents_yes(fault_, digest.value); }
+  /// The bytes of its cells.
+  [[nodiscard]] virtual std::uint64_t bytes() const = 0;
+
+ protected:
+  explicit Profile(Fault fault) noexcept : fault_(fault) {}
+
+  struct Batch {
+    std::span<const Digest> digests;
+    std::span<const std::string_view> names;
+  };
+  virtual void take(const Batch& batch) = 0;
+  [[nodiscard]] virtual DecayedCount counted(Digest digest) const = 0;
+  virtual void counted(std::span<const Digest> digests, std::span<DecayedCount> counts) const = 0;
+  [[nodiscard]] virtual bool knows(Digest digest) const = 0;
+
+ private:
+  // An invented key is one that has come once.
+  [[nodiscard]] DecayedCount with_fault(DecayedCount count, Digest digest) const noexcept {
+    return count.raw == 0 && invents_yes(fault_, digest.value) ? DecayedCount{.raw = 1} : count;
+  }
+
+  Fault fault_ = Fault::none;
+};
+
+/// Any filter of the library with such counts.
+template <DecayedFrequencyFilter F>
+class ProfileOf : public Profile {
+ public:
+  ProfileOf(F filter, Fault fault) noexcept : Profile(fault), filter_(std::move(filter)) {}
+
+  void advance(Tick tick) override { filter_.advance(tick); }
+  [[nodiscard]] std::uint64_t bytes() const override { return filter_.cells_bytes(); }
+  [[nodiscard]] F& filter() noexcept { return filter_; }
+  [[nodiscard]] const F& filter() const noexcept { return filter_; }
+
+ protected:
+  void take(const Batch& batch) override {
+    if constexpr (requires { filter_.insert(batch.digests, batch.names, std::span<const Time>()); }) {
+      const std::vector<Time> times(batch.digests.size(), start_of(filter_.tick(), filter_.epoch()));
+      filter_.insert(batch.digests, batch.names, times);
+    } else {
+      filter_.insert(batch.digests);
+    }
+  }
+  [[nodiscard]] DecayedCount counted(Digest digest) const override { return filter_.estimate(digest); }
+  void counted(std::span<const Digest> digests, std::span<DecayedCount> counts) const override {
+    filter_.estimate(digests, counts);
+  }
+  [[nodiscard]] bool knows(Digest digest) const override { return filter_.may_contain(digest); }
+
+ private:
+  F filter_;
+};
+
+using Basic = ProfileOf<TimeDecayingCounts>;
+
+/// The epoch of drawn streams. Its length says nothing: their ticks are given.
+inline constexpr Duration kDrawnEpoch = std::chrono::seconds(1);
+
+/// Makes a filter a profile with the context's fault. Errors: the filter's.
+template <class F>
+[[nodiscard]] Result<std::unique_ptr<ProfileOf<F>>> profile_of(Result<F> filter, const Context& context) {
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return std::make_unique<ProfileOf<F>>(std::move(*filter), context.fault);
+}
+[[nodiscard]] Result<std::unique_ptr<Basic>> make_basic(TimeDecayingCounts::Options options, const Context& context);
+
+/// What checking estimates against the truth found.
+struct Tally {
+  std::uint64_t checks = 0;  ///< of pages with something left
+  std::uint64_t under = 0;   ///< that were counted too low
+  std::uint64_t live = 0;    ///< of pages with a decayed count of 1 and more
+  std::uint64_t live_under = 0;
+  std::uint64_t saturated = 0;  ///< estimates that said they may be too low, not checked
+  double most_lost = 0;         ///< the largest distance below the truth
+  double most_gained = 0;       ///< the largest distance above it
+};
+
+/// Checks the estimates of all pages at a tick. Counts are doubles, so 1e-9 of them is taken for equal.
+void check(const Profile& profile, const Visits& visits, const Truth& truth, Tick tick, Tally& tally);
+/// Inserts all visits and checks at the end of every epoch.
+[[nodiscard]] Tally replay_and_check(Profile& profile, const Visits& visits, double lambda);
+
+/// How far estimates are off, over live pages: those with a decayed count of 1 and more.
+struct Accuracy {
+  std::uint64_t live = 0;
+  double relative = 0;      ///< mean of |estimate - truth| / truth
+  double absolute = 0;      ///< mean of |estimate - truth|
+  double relative_top = 0;  ///< as `relative`, over the 1000 pages with the highest counts
+  double under = 0;         ///< share that was counted too low
+};
+inline constexpr std::size_t kTopPages = 1000;
+
+[[nodiscard]] Accuracy accuracy_of(const Profile& profile, const Visits& visits, const Truth& truth);
+
+}  // namespace mankai::lab::profiling

@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "lab/web_profiling/parts.hpp"
+#include "lab/web_profiling/pooled.hpp"
+
+namespace mankai::lab::profiling {
+namespace {
+
+constexpr const char* kLaw = "Section 4.3, equation (6)";
+constexpr const char* kSpace = "Section 4.3, equation (7)";
+constexpr double kDigitBits = 4;
+constexpr double kBitsPerKilobyte = 8192;
+
+// N visits to n pages by Zipf's law.
+struct Law {
+  double visits = 0;
+  double pages = 0;
+  double z = 0;
+
+  [[nodiscard]] double most() const { return visits / harmonic(static_cast<std::uint64_t>(pages), z); }
+};
+
+// Bits for all pages.
+struct Bits {
+  double uniform = 0;  // U: as many for each as the largest takes
+  double printed = 0;  // V = Σ log2 n_i
+  double whole = 0;    // Σ max(1, ⌈log2(n_i + 1)⌉)
+  double digits = 0;   // the same in digits of 4 bits
+};
+
+double log2_factorial(double n) { return std::lgamma(n + 1) / std::numbers::ln2; }
+
+// How long a counter is: whole bits, and digits of 4 bits.
+void add_count(Bits& bits, std::uint64_t count, double weight) {
+  const double length = std::max(1.0, static_cast<double>(std::bit_width(count)));
+  bits.whole += weight * length;
+  bits.digits += weight * kDigitBits * std::ceil(length / kDigitBits);
+}
+
+// The expected length for a page that comes so often on the average: draws are Poisson distributed.
+void add_mean(Bits& bits, double mean) {
+  constexpr double kExact = 500;  // beyond, a deviation hardly changes the length
+  if (mean > kExact) {
+    add_count(bits, static_cast<std::uint64_t>(std::llround(mean)), 1);
+    return;
+  }
+  double probability = std::exp(-mean);
+  double left = 1;
+  for (std::uint64_t count = 0; left > 1e-9; ++count) {
+    add_count(bits, count, probability);
+    left -= probability;
+    probability *= mean / static_cast<double>(count + 1);
+  }
+}
+
+Bits by_formula(const Law& law) {
+  const double most = law.most();
+  Bits bits{.uniform = law.pages * std::log2(most)};
+  bits.printed = bits.uniform - law.z * log2_factorial(law.pages);
+  for (double rank = 1; rank <= law.pages; ++rank) {
+    add_mean(bits, most * std::pow(rank, -law.z));
+  }
+  return bits;
+}
+
+struct Counted {
+  Bits bits{};
+  double most = 0;
+  double extra_digits = 0;  // of the optimized filter
+};
+
+// The drawn visits, counted exactly, and by the optimized filter where hardly two pages share a counter.
+Result<Counted> count_visits(const Law& law, const Context& context) {
+  constexpr std::uint64_t kSparse = 64;
+  const Visits visits = draw({.visits = static_cast<std::uint64_t>(law.visits),
+                              .pages = static_cast<std::uint64_t>(law.pages),
+                              .per_epoch = static_cast<std::uint64_t>(law.visits),
+                              .z = law.z},
+                             context);
+  std::vector<std::uint64_t> counts(visits.names.size());
+  for (const std::uint32_t page : visits.pages) {
+    ++counts[page];
+  }
+  Counted counted{.most = static_cast<double>(counts[0])};
+  const auto largest = static_cast<double>(*std::ranges::max_element(counts));
+  counted.bits.uniform = law.pages * std::ceil(std::log2(largest + 1));
+  for (const std::uint64_t count : counts) {
+    add_count(counted.bits, count, 1);
+  }
+  auto pooled = make_pooled({.counters = kSparse * visits.names.size(),
+                             .k = 1,
+                             .pool_share = 1.0 / kSparse,
+                             .decay = *Decay::of(1, kDrawnEpoch)},
+                            context);
+  if (!pooled) {
+    return std::unexpected(pooled.error());
+  }
+  (*pooled)->insert(visits);
+  counted.extra_digits = static_cast<double>((*pooled)->filter().use().digits_in_use);
+  return counted;
+}
+
+void judge(const Law& law, const Bits& formula, const Counted& counted, Findings& findings) {
+  const auto id = [&](const char* what) { return fmt::format("{}-z-{:.0f}", what, law.z * 10); };
+  const double most_share = law.most() / law.visits;
+  findings.judged(
+      {.id = id("equation-6"),
+       .place = kLaw,
+       .claim = fmt::format("The most frequent page comes C times, z = {}.", law.z),
+       .formula = "(6), elided: Σ n_i = N, so C = N / H_n(z)",
+       .unit = "visits",
+       .expected = {.value = law.most()},
+       .measured = {.value = counted.most, .error = std::sqrt(law.visits * most_share * (1 - most_share))}});
+  findings.judged(
+      {.id = id("equation-7"),
+       .place = kSpace,
+       .claim = fmt::format("Counters of their own length take so many times less than uniform ones, z = {}.", law.z),
+       .formula = "(7), elided: U = n log2(N / H_n(z)), saved z log2(n!): U / (U - z log2(n!))",
+       .unit = "times",
+       .expected = {.value = formula.uniform / formula.printed, .tolerance = 0.05 * formula.uniform / formula.printed},
+       .measured = {.value = formula.uniform / counted.bits.whole},
+       .recorded = Verdict::refuted,
+       .basis =
+           "log2 of a count is no number of bits: a counter has whole bits and at least one, and where n_i < 1 the "
+           "logarithm is negative.",
+       .reason =
+           fmt::format("Uniform {:.1f} KB; by (7) {:.1f} KB; counted {:.1f} KB.", formula.uniform / kBitsPerKilobyte,
+                       formula.printed / kBitsPerKilobyte, counted.bits.whole / kBitsPerKilobyte)});
+  findings.judged(
+      {.id = id("equation-7-whole-bits"),
+       .place = kSpace,
+       .claim = fmt::format("The honest form in whole bits (ours), z = {}.", law.z),
+       .formula = "Σ max(1, ⌈log2(c_i + 1)⌉) bits, its mean over counts c_i drawn with means n_i",
+       .unit = "KB",
+       .expected = {.value = formula.whole / kBitsPerKilobyte, .tolerance = 0.01 * formula.whole / kBitsPerKilobyte},
+       .measured = {.value = counted.bits.whole / kBitsPerKilobyte}});
+  findings.judged(
+      {.id = id("equation-7-digits"),
+       .place = kSpace,
+       .claim = fmt::format("The honest form in digits of 4 bits (ours), z = {}.", law.z),
+       .formula = "V_4 = Σ 4 max(1, ⌈log2(c_i + 1) / 4⌉) bits, its mean; no lookup table",
+       .unit = "KB",
+       .expected = {.value = formula.digits / kBitsPerKilobyte, .tolerance = 0.01 * formula.digits / kBitsPerKilobyte},
+       .measured = {.value = counted.bits.digits / kBitsPerKilobyte},
+       .reason = fmt::format("{:.1f} times less than uniform counters.", formula.uniform / counted.bits.digits)});
+  const double extra = formula.digits / kDigitBits - law.pages;
+  findings.judged(
+      {.id = id("digits-in-use"),
+       .place = kSpace,
+       .claim = fmt::format("The filter has as many extra counters in use, z = {} (k = 1, m = 64 n, λ = 1).", law.z),
+       .formula = "V_4 / 4 - n; 1 page in 128 shares a counter with another",
+       .unit = "digits",
+       .expected = {.value = extra, .tolerance = 0.03 * extra},
+       .measured = {.value = counted.extra_digits, .error = std::sqrt(extra)}});
+}
+
+void judge_harmonic(Findings& findings) {
+  constexpr std::uint64_t kPages = 40'000;
+  findings.judged(
+      {.id = "harmonic-number",
+       .place = "Section 4.3, closing note",
+       .claim = "H_n(1) = ln n + Θ(1).",
+       .formula = "ln n + 0.5772 at n = 40000; summed",
+       .expected = {.value = std::log(static_cast<double>(kPages)) + std::numbers::egamma, .tolerance = 1.0 / kPages},
+       .measured = {.value = harmonic(kPages, 1)}});
+  double most_rise = -1;
+  for (double z = 0; z < 2; z += 0.1) {
+    most_rise = std::max(most_rise, harmonic(kPages, z + 0.1) - harmonic(kPages, z));
+  }
+  findings.judged({.id = "harmonic-decreases",
+                   .place = "Section 4.3, closing note",
+                   .claim = "H_n(z) decreases with z, from H_n(0) = n.",
+                   .formula = "largest step from z to z + 0.1, z = 0 to 2: below 0",
+                   .expected = {.value = 0, .relation = Relation::at_most},
+                   .measured = {.value = most_rise}});
+}
+
+Figure figure_of(double visits, double pages) {
+  Figure figure{.name = "space-formula",
+                .title = "Counters of their own length, by formula",
+                .caption = fmt::format("{} visits to {} pages. Where (7) gives a page less than a bit, or less than "
+                                       "none, the honest forms keep one.",
+                                       visits, pages),
+                .x = {.label = "z"},
+                .y = {.label = "KB"},
+                .columns = {"z", "uniform", "equation (7)", "whole bits", "digits of 4 bits"}};
+  for (double z = 0; z < 1.45; z += 0.1) {
+    const Bits bits = by_formula({.visits = visits, .pages = pages, .z = z});
+    figure.rows.push_back({z, bits.uniform / kBitsPerKilobyte, bits.printed / kBitsPerKilobyte,
+                           bits.whole / kBitsPerKilobyte, bits.digits / kBitsPerKilobyte});
+  }
+  for (const char* const column : {"uniform", "equation (7)", "whole bits", "digits of 4 bits"}) {
+    figure.series.push_back({.title = column, .x = "z", .y = column, .is_line = true});
+  }
+  return figure;
+}
+
+}  // namespace
+
+Result<void> measure_space(const Context& context, Findings& findings) {
+  const auto visits = static_cast<double>(context.trials(200'000, 1'000'000));
+  const auto pages = static_cast<double>(context.trials(8'000, 40'000));
+  for (const double z : {0.8, 1.0, 1.2}) {
+    const Law law{.visits = visits, .pages = pages, .z = z};
+    const auto counted = count_visits(law, context);
+    if (!counted) {
+      return std::unexpected(counted.error());
+    }
+    judge(law, by_formula(law), *counted, findings);
+  }
+  judge_harmonic(findings);
+  findings.add(figure_of(visits, pages));
+  return {};
+}
+
+}  // namespace mankai::lab::profiling

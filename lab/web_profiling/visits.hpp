@@ -1,0 +1,111 @@
+#pragma once
+
+/// What the parts share: pages, visits to them with times, drawn or read from a log, and the truth about them.
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/lab.hpp"
+#include "lab/random.hpp"
+#include "mankai/base/time.hpp"
+#include "mankai/hash/hasher.hpp"
+
+namespace mankai::lab::profiling {
+
+/// Returns H_n(z) = Σ 1/i^z.
+[[nodiscard]] double harmonic(std::uint64_t n, double z) noexcept;
+
+/// Draws page 0 … n - 1 with probability 1 / (page + 1)^z / H_n(z), by Walker's alias method.
+class Zipf {
+ public:
+  /// Pre: 0 < pages < 2^32.
+  Zipf(std::uint64_t pages, double z);
+  [[nodiscard]] std::uint32_t operator()(Random& random) const noexcept {
+    const auto page = static_cast<std::uint32_t>(random.below(cells_.size()));
+    return random.chance(cells_[page].keep) ? page : cells_[page].alias;
+  }
+
+ private:
+  struct Cell {
+    double keep = 1;
+    std::uint32_t alias = 0;
+  };
+  std::vector<Cell> cells_;
+};
+
+/// Visits of one epoch: those from where the epoch before it ends, up to `end`.
+struct Epoch {
+  Tick tick;
+  std::uint64_t end = 0;
+};
+
+/// Visits in the order of their epochs, and what is visited. Epochs without visits are left out.
+struct Visits {
+  std::vector<std::string> names{};  ///< of the pages
+  std::vector<Digest> digests{};     ///< of the names
+  std::vector<std::uint32_t> pages{};
+  std::vector<Epoch> epochs{};
+
+  [[nodiscard]] std::span<const std::uint32_t> of(std::size_t epoch) const noexcept {
+    const std::uint64_t begin = epoch == 0 ? 0 : epochs[epoch - 1].end;
+    return std::span(pages).subspan(begin, epochs[epoch].end - begin);
+  }
+  [[nodiscard]] Tick last() const noexcept { return epochs.back().tick; }
+};
+
+/// A drawn stream: N visits to n pages, an epoch after every T of them.
+struct Workload {
+  std::uint64_t visits = 0;
+  std::uint64_t pages = 0;
+  std::uint64_t per_epoch = 0;
+  double z = 1;
+};
+
+/// The hash of all filters here, so that they share digests.
+[[nodiscard]] HashSpec hash_of(const Context& context) noexcept;
+/// Draws the stream; page i is the i-th most popular one.
+[[nodiscard]] Visits draw(const Workload& workload, const Context& context);
+/// Reads the visits of an access log: targets without their query, lines that are no request left out. Epochs are
+/// ticks of `epoch`; what comes late counts as of the newest epoch before it. Errors: those of reading it.
+[[nodiscard]] Result<Visits> read_log(const std::string& path, Duration epoch, const Context& context);
+
+/// Exact decayed counts of numbered pages: Σ λ^age, as of each page's newest visit and scaled when it is asked for.
+class Truth {
+ public:
+  Truth(std::size_t pages, double lambda) : lambda_(lambda), counts_(pages) {}
+
+  /// Pre: ticks never fall.
+  void insert(std::uint32_t page, Tick tick) noexcept {
+    Count& count = counts_[page];
+    count.value = count.value * weight(tick.value - count.tick) + 1;
+    count.tick = tick.value;
+  }
+  [[nodiscard]] double at(std::size_t page, Tick tick) const noexcept {
+    const Count& count = counts_[page];
+    return count.value == 0 ? 0 : count.value * weight(tick.value - count.tick);
+  }
+  [[nodiscard]] std::size_t pages() const noexcept { return counts_.size(); }
+  /// Returns what all visits together count.
+  [[nodiscard]] double mass(Tick tick) const noexcept;
+
+ private:
+  struct Count {
+    double value = 0;
+    std::uint64_t tick = 0;
+  };
+  [[nodiscard]] double weight(std::uint64_t age) const noexcept {
+    return age == 0 ? 1 : std::pow(lambda_, static_cast<double>(age));
+  }
+
+  double lambda_;
+  std::vector<Count> counts_;
+};
+
+/// Returns the truth after all visits.
+[[nodiscard]] Truth truth_of(const Visits& visits, double lambda);
+
+}  // namespace mankai::lab::profiling

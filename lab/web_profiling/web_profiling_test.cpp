@@ -1,0 +1,162 @@
+// What the source measures with: draws, logs, the truth and the errors, each beside something simpler.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "lab/web_profiling/profiles.hpp"
+#include "lab/web_profiling/visits.hpp"
+#include "mankai/baseline/exact_decayed_counts.hpp"
+
+namespace mankai::lab::profiling {
+namespace {
+
+// A profile whose estimates are given.
+class Given : public Profile {
+ public:
+  Given(const Visits& visits, std::vector<double> counts, Fault fault = Fault::none)
+      : Profile(fault), visits_(visits), counts_(std::move(counts)) {}
+  void advance(Tick /*tick*/) override {}
+  [[nodiscard]] std::uint64_t bytes() const override { return 0; }
+  std::uint64_t taken = 0;
+
+ protected:
+  void take(const Batch& batch) override { taken += batch.digests.size(); }
+  [[nodiscard]] DecayedCount counted(Digest digest) const override {
+    const auto found = std::ranges::find(visits_.digests, digest);
+    return {.raw = found == visits_.digests.end() ? 0
+                                                  : counts_[static_cast<std::size_t>(found - visits_.digests.begin())]};
+  }
+  void counted(std::span<const Digest> digests, std::span<DecayedCount> counts) const override {
+    std::ranges::transform(digests, counts.begin(), [this](Digest digest) { return counted(digest); });
+  }
+  [[nodiscard]] bool knows(Digest digest) const override { return counted(digest).raw != 0; }
+
+ private:
+  const Visits& visits_;
+  std::vector<double> counts_;
+};
+
+// Four visits to a, two to b, one to c, all in one epoch.
+Visits small_visits() {
+  return {.names = {"a", "b", "c"},
+          .digests = {{64}, {65}, {66}},
+          .pages = {0, 0, 0, 0, 1, 1, 2},
+          .epochs = {{.tick = {5}, .end = 7}}};
+}
+
+TEST(Zipf, draws_have_their_shares) {
+  constexpr int kDraws = 200'000;
+  for (const double z : {0.0, 0.8, 1.2}) {
+    const Zipf zipf(50, z);
+    Random random(3);
+    std::array<int, 50> counts{};
+    for (int i = 0; i < kDraws; ++i) {
+      ++counts.at(zipf(random));
+    }
+    for (std::size_t page = 0; page < counts.size(); ++page) {
+      const double p = std::pow(static_cast<double>(page) + 1, -z) / harmonic(50, z);
+      EXPECT_NEAR(counts[page], kDraws * p, 5 * std::sqrt(kDraws * p * (1 - p))) << z << " " << page;
+    }
+  }
+}
+
+TEST(Harmonic, small_sums) {
+  EXPECT_DOUBLE_EQ(harmonic(4, 0), 4);
+  EXPECT_DOUBLE_EQ(harmonic(4, 1), 1 + 1.0 / 2 + 1.0 / 3 + 1.0 / 4);
+  EXPECT_DOUBLE_EQ(harmonic(3, 2), 1 + 1.0 / 4 + 1.0 / 9);
+}
+
+TEST(Draw, epochs_have_their_visits_and_pages_their_names) {
+  Context context;
+  const Visits visits = draw({.visits = 1050, .pages = 7, .per_epoch = 100, .z = 1}, context);
+  ASSERT_EQ(visits.epochs.size(), 11U);
+  EXPECT_EQ(visits.of(0).size(), 100U);
+  EXPECT_EQ(visits.of(10).size(), 50U);
+  EXPECT_EQ(visits.last().value, 11U);
+  EXPECT_EQ(visits.digests[6], Hasher(hash_of(context))(visits.names[6]));
+  EXPECT_EQ(draw({.visits = 1050, .pages = 7, .per_epoch = 100, .z = 1}, context).pages, visits.pages);
+}
+
+TEST(Truth, equals_the_exact_baseline) {
+  Context context;
+  const Visits visits = draw({.visits = 3000, .pages = 40, .per_epoch = 100, .z = 1}, context);
+  const Truth truth = truth_of(visits, 0.9);
+  baseline::ExactDecayedCounts exact(0.9);
+  for (std::size_t epoch = 0; epoch < visits.epochs.size(); ++epoch) {
+    for (const std::uint32_t page : visits.of(epoch)) {
+      exact.insert(visits.names[page], visits.epochs[epoch].tick);
+    }
+  }
+  double mass = 0;
+  for (std::size_t page = 0; page < visits.names.size(); ++page) {
+    EXPECT_NEAR(truth.at(page, {40}), exact.estimate(visits.names[page], {40}), 1e-9) << page;
+    mass += truth.at(page, {40});
+  }
+  EXPECT_DOUBLE_EQ(truth.mass({40}), mass);
+}
+
+TEST(ReadLog, targets_without_query_in_epochs_and_nothing_else) {
+  const auto path = std::filesystem::temp_directory_path() / "mankai_web_profiling_test.log";
+  std::ofstream(path) << "10.0.0.1 - - [01/Jan/2020:00:00:10 +0000] \"GET /a?x=1 HTTP/1.0\" 200 5\n"
+                         "no request at all\n"
+                         "10.0.0.1 - - [01/Jan/2020:00:00:20 +0000] \"GET /b HTTP/1.0\" 200 5\n"
+                         "10.0.0.1 - - [01/Jan/2020:00:01:05 +0000] \"GET /a HTTP/1.0\" 200 5\n"
+                         "10.0.0.1 - - [01/Jan/2020:00:00:50 +0000] \"GET /c HTTP/1.0\" 200 5\n";
+  const auto visits = read_log(path.string(), std::chrono::minutes(1), {});
+  std::filesystem::remove(path);
+  ASSERT_TRUE(visits.has_value()) << visits.error().message();
+  EXPECT_EQ(visits->names, (std::vector<std::string>{"/a", "/b", "/c"}));
+  EXPECT_EQ(visits->pages, (std::vector<std::uint32_t>{0, 1, 0, 2}));
+  ASSERT_EQ(visits->epochs.size(), 2U);
+  EXPECT_EQ(visits->of(0).size(), 2U);
+  EXPECT_EQ(visits->epochs[1].tick.value, visits->epochs[0].tick.value + 1) << "a late line is of the newest epoch";
+  EXPECT_FALSE(read_log("/nowhere/there.log", std::chrono::minutes(1), {}).has_value());
+}
+
+TEST(Check, counts_what_is_below_the_truth) {
+  const Visits visits = small_visits();
+  const Truth truth = truth_of(visits, 0.5);
+  Tally tally;
+  // One tick later the truth is 2, 1 and 0.5: too low, equal, too high.
+  check(Given(visits, {1.5, 1, 2}), visits, truth, {6}, tally);
+  EXPECT_EQ(tally.checks, 3U);
+  EXPECT_EQ(tally.under, 1U);
+  EXPECT_EQ(tally.live, 2U);
+  EXPECT_EQ(tally.live_under, 1U);
+  EXPECT_DOUBLE_EQ(tally.most_lost, 0.5);
+  EXPECT_DOUBLE_EQ(tally.most_gained, 1.5);
+}
+
+TEST(Accuracy, is_over_live_pages) {
+  const Visits visits = small_visits();
+  const Accuracy accuracy = accuracy_of(Given(visits, {5, 1, 1}), visits, truth_of(visits, 0.5));
+  EXPECT_EQ(accuracy.live, 3U);
+  EXPECT_DOUBLE_EQ(accuracy.absolute, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(accuracy.relative, (0.25 + 0.5) / 3);
+  EXPECT_DOUBLE_EQ(accuracy.relative_top, accuracy.relative);
+  EXPECT_DOUBLE_EQ(accuracy.under, 1.0 / 3);
+}
+
+TEST(Profile, faults_lose_and_invent_keys) {
+  const Visits visits = small_visits();
+  Given sound(visits, {1, 1, 1});
+  Given forgetful(visits, {1, 1, 1}, Fault::forgets_keys);
+  sound.insert(visits);
+  forgetful.insert(visits);
+  EXPECT_EQ(sound.taken, 7U);
+  EXPECT_EQ(forgetful.taken, 3U) << "a has a digest that is lost";
+  const Given inventive(visits, {1, 0, 0}, Fault::invents_keys);
+  EXPECT_TRUE(inventive.may_contain({65}));
+  EXPECT_FALSE(inventive.may_contain({66}));
+  std::array<DecayedCount, 3> counts{};
+  inventive.estimate(visits.digests, counts);
+  EXPECT_EQ(counts[1].raw, 1);
+  EXPECT_EQ(counts[2].raw, 0);
+}
+
+}  // namespace
+}  // namespace mankai::lab::profiling
