@@ -11,23 +11,25 @@ namespace {
 
 constexpr std::size_t kGap = 2;  // spaces between columns
 
+// How long a UTF-8 character with this first byte is, or 0 if none begins so.
+std::size_t length_by_lead(unsigned char lead) noexcept {
+  if (lead < 0x80) {
+    return 1;
+  }
+  if (lead < 0xc2 || lead > 0xf4) {
+    return 0;
+  }
+  return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
 // The bytes of the UTF-8 character that the text begins with, or 0: no overlong forms, surrogates or beyond U+10FFFF.
 std::size_t character_bytes(std::string_view text) noexcept {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = at(0);
-  const std::size_t length = lead < 0x80   ? 1
-                             : lead < 0xc2 ? 0
-                             : lead < 0xe0 ? 2
-                             : lead < 0xf0 ? 3
-                             : lead < 0xf5 ? 4
-                                           : 0;
-  if (length == 0 || text.size() < length) {
-    return 0;
-  }
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((at(i) & 0xc0U) != 0x80U) {
-      return 0;
-    }
+  const std::size_t length = length_by_lead(lead);
+  const auto is_wrong = [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; };
+  if (length < 2 || text.size() < length || std::ranges::any_of(text.substr(1, length - 1), is_wrong)) {
+    return length == 1 ? 1 : 0;
   }
   const bool is_out = (lead == 0xe0 && at(1) < 0xa0) || (lead == 0xed && at(1) > 0x9f) ||
                       (lead == 0xf0 && at(1) < 0x90) || (lead == 0xf4 && at(1) > 0x8f);

@@ -159,6 +159,17 @@ class Counts(CommandTest):
                          {"\\xff\\\\\u00e9": True, "\\": False})
         self.assertEqual(report["without_time"], 2)
 
+    def test_what_is_utf8_in_json(self):
+        good = ["\x7f", "\u0080", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff", "a\u00e9b"]
+        bad = [b"\x80", b"\xc1\xbf", b"\xe0\x9f\xbf", b"\xed\xa0\x80", b"\xf0\x8f\xbf\xbf", b"\xf4\x90\x80\x80", b"\xf5", b"\xc3",
+               b"\xe2\x82", b"\xe2(\xa1", b"\xff"]
+        log = b"".join(key.encode() + b"\n" for key in good) + b"".join(key + b"\n" for key in bad)
+        report = json.loads(self.out("hot", "--format", "keys", "--json", "--top", "99", stdin=log))
+        shown = {row["key"]: row.get("key_is_escaped", False) for row in report["top"]}
+        self.assertEqual({key for key, is_escaped in shown.items() if not is_escaped}, set(good))
+        escaped = {"".join(f"\\x{byte:02x}" if byte > 127 else chr(byte) for byte in key) for key in bad}
+        self.assertEqual({key for key, is_escaped in shown.items() if is_escaped}, escaped)
+
     def test_a_line_feed_in_a_key_makes_no_row(self):
         log = json.dumps({"time": iso(START), "request_uri": "/a\n9\tx"}).encode() + b"\n"
         self.assertEqual(self.out("hot", stdin=log).count(b"\n"), 1)
