@@ -10,7 +10,6 @@ namespace mankai::lab::profiling {
 namespace {
 
 constexpr const char* kProse = "Section 4.1";
-constexpr const char* kAlgorithm = "Section 4.2";
 constexpr std::uint32_t kProbes = 4;
 
 // The setting of figure 3, read as below, in small when quick.
