@@ -2,6 +2,6 @@
 
 namespace mankai::lab {
 
-std::vector<Source> all_sources() { return {basket_gate(), url_dedup(), dablooms(), web_profiling()}; }
+std::vector<Source> all_sources() { return {basket_gate(), url_dedup(), dablooms(), web_profiling(), fading()}; }
 
 }  // namespace mankai::lab

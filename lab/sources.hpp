@@ -11,6 +11,7 @@ namespace mankai::lab {
 [[nodiscard]] Source url_dedup();
 [[nodiscard]] Source dablooms();
 [[nodiscard]] Source web_profiling();
+[[nodiscard]] Source fading();
 
 /// Every source, in the order of the report.
 [[nodiscard]] std::vector<Source> all_sources();

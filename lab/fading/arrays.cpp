@@ -1,0 +1,124 @@
+#include "lab/fading/arrays.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+#include "mankai/base/assert.hpp"
+
+namespace mankai::lab::forgetting {
+namespace {
+
+// How many standard errors one of `points` passes as seldom as a single one passes kStandardErrors.
+double errors_of_worst(std::size_t points) noexcept {
+  const auto passed = [](double errors) { return std::erfc(errors / std::numbers::sqrt2); };
+  const double chance = passed(kStandardErrors) / static_cast<double>(points);
+  double low = kStandardErrors;
+  double high = 10;
+  constexpr int kSteps = 50;
+  for (int step = 0; step < kSteps; ++step) {
+    const double middle = (low + high) / 2;
+    (passed(middle) > chance ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+Result<Array> make_array(const Shape& shape, const Context& context) {
+  auto filter = FadingFingerprints::create(
+      {.slots = shape.s, .k = shape.n, .bits = shape.b, .min_matches = shape.r, .hash = {.seed = {context.seed, 0}}});
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return Array(std::move(*filter), context.fault);
+}
+
+std::uint64_t events_to_fill(const Shape& shape) noexcept {
+  constexpr std::uint64_t kWritesPerPlace = 14;
+  return kWritesPerPlace * shape.s / shape.n + 1;
+}
+
+Result<Survey> survey(const Shape& shape, std::size_t ages, std::uint64_t looks, const Context& context) {
+  auto array = make_array(shape, context);
+  if (!array) {
+    return std::unexpected(array.error());
+  }
+  const Events events(context.seed + shape.n);
+  std::uint64_t next = events_to_fill(shape);
+  insert_events(*array, events, 0, next);
+  Survey result{.looks = looks, .known = std::vector<std::uint64_t>(ages), .known_in_total = {}};
+  std::vector<Digest> asked(ages);
+  const auto outcomes = std::make_unique<bool[]>(ages);
+  for (std::uint64_t look = 0; look < looks; ++look) {
+    insert_events(*array, events, next, ages);
+    next += ages;
+    for (std::size_t age = 0; age < ages; ++age) {
+      asked[age] = events[next - 1 - age];
+    }
+    array->may_contain(asked, std::span(outcomes.get(), ages));
+    double total = 0;
+    for (std::size_t age = 0; age < ages; ++age) {
+      result.known[age] += static_cast<std::uint64_t>(outcomes[age]);
+      total += outcomes[age] ? 1 : 0;
+    }
+    result.known_in_total.push_back(total);
+  }
+  return result;
+}
+
+Estimate Survey::survival(std::size_t age, std::size_t reach) const noexcept {
+  const std::size_t first = age - std::min(age, reach);
+  const std::size_t last = std::min(known.size() - 1, age + reach);
+  std::uint64_t yes = 0;
+  for (std::size_t i = first; i <= last; ++i) {
+    yes += known[i];
+  }
+  return share(yes, looks * (last - first + 1));
+}
+
+Estimate beside(const Estimate& measured, double formula, std::uint64_t trials) noexcept {
+  return {.value = measured.value,
+          .error = std::max(measured.error, std::sqrt(formula * (1 - formula) / static_cast<double>(trials)))};
+}
+
+Point point_of(const Survey& survey, const Shape& shape, std::size_t age, std::size_t reach, Formula formula) {
+  const std::size_t first = age - std::min(age, reach);
+  const std::size_t last = std::min(survey.known.size() - 1, age + reach);
+  const auto from = static_cast<double>(first);
+  const auto to = static_cast<double>(last);
+  // Simpson's rule: the curves are smooth over a window.
+  const double mean = (formula(shape, from) + 4 * formula(shape, (from + to) / 2) + formula(shape, to)) / 6;
+  return {.age = static_cast<double>(age),
+          .measured = beside(survey.survival(age, reach), mean, survey.looks * (last - first + 1)),
+          .formula = mean};
+}
+
+Point worst_of(std::span<const Point> points, double tolerance) {
+  MANKAI_ASSERT(!points.empty());
+  const auto distance = [tolerance](const Point& point) {
+    const double off = std::max(0.0, std::abs(point.measured.value - point.formula) - tolerance);
+    return off / point.measured.error;
+  };
+  Point worst = *std::ranges::max_element(points, {}, distance);
+  worst.measured.error *= errors_of_worst(points.size()) / kStandardErrors;
+  return worst;
+}
+
+Estimate crossing(const Survey& survey, const Shape& shape, double share_of_events) {
+  constexpr std::size_t kReach = 20;  // a twentieth of the age to both sides
+  const auto expected = static_cast<std::size_t>(std::lround(text_age(shape, share_of_events)));
+  MANKAI_ASSERT(expected > 0 && expected + expected / kReach < survey.known.size());
+  const auto age = static_cast<double>(expected);
+  const double slope = (text_survival(shape, age + 1) - text_survival(shape, age - 1)) / 2;
+  const Point there = point_of(survey, shape, expected, expected / kReach, text_survival);
+  return {.value = text_age(shape, share_of_events) + (there.formula - there.measured.value) / slope,
+          .error = std::abs(there.measured.error / slope)};
+}
+
+std::string shown(const Shape& shape) { return fmt::format("n = {}", shape.n); }
+
+}  // namespace mankai::lab::forgetting

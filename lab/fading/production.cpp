@@ -1,0 +1,304 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "lab/fading/arrays.hpp"
+#include "lab/fading/lru.hpp"
+#include "lab/fading/original.hpp"
+#include "lab/fading/parts.hpp"
+#include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
+
+namespace mankai::lab::forgetting {
+namespace {
+
+constexpr const char* kTest = "Code, its own test";
+constexpr const char* kShapes = "Code, the shapes in use";
+
+constexpr Shape kTested{.s = 3000, .n = 3, .b = 8};
+constexpr std::uint64_t kTestKeys = 10'000;
+constexpr std::uint64_t kEnds = 100;
+
+struct Ended {
+  bool some_old_are_gone = false;
+  bool all_young_are_known = true;
+  std::uint64_t old_known = 0;
+};
+
+// Their test, for one filter and its keys.
+template <class Filter, class Keys>
+Ended run_test(Filter& filter, const Keys& key) {
+  for (std::uint64_t i = 0; i < kTestKeys; ++i) {
+    filter.insert(key(i));
+  }
+  Ended ended;
+  for (std::uint64_t i = 0; i < kEnds; ++i) {
+    ended.old_known += static_cast<std::uint64_t>(filter.may_contain(key(i)));
+    ended.all_young_are_known = filter.may_contain(key(kTestKeys - 1 - i)) && ended.all_young_are_known;
+  }
+  ended.some_old_are_gone = ended.old_known < kEnds;
+  return ended;
+}
+
+struct Tally {
+  std::uint64_t runs = 0;
+  std::uint64_t gone = 0;
+  std::uint64_t known = 0;
+  std::uint64_t old_known = 0;
+  void add(const Ended& ended) {
+    ++runs;
+    gone += static_cast<std::uint64_t>(ended.some_old_are_gone);
+    known += static_cast<std::uint64_t>(ended.all_young_are_known);
+    old_known += ended.old_known;
+  }
+};
+
+void judge_test(const Tally& ours, const Tally& in_order, Findings& findings) {
+  findings.judged({.id = "own-test-old",
+                   .place = kTest,
+                   .claim = "Of 10 000 keys in 3000 places with 3 hashes, some of the first 100 are gone.",
+                   .formula = "share of runs; all 100 stay with 0.0117^100",
+                   .expected = {.value = 1},
+                   .measured = {.value = share(ours.gone, ours.runs).value}});
+  findings.judged({.id = "own-test-old-rate",
+                   .place = kTest,
+                   .claim = "What is still known of the first 100 are chance matches.",
+                   .formula = "phi(9950) = 1 - (1 - 2^-8)^3, within what it leaves out of 3000 places",
+                   .expected = {.value = text_survival(kTested, kTestKeys - kEnds / 2.0), .tolerance = 0.0002},
+                   .measured = share(ours.old_known, ours.runs * kEnds)});
+  double all_known = 1;
+  for (std::uint64_t age = 0; age < kEnds; ++age) {
+    all_known *= full_survival(kTested, static_cast<double>(age));
+  }
+  const Estimate measured = share(ours.known, ours.runs);
+  findings.judged({.id = "own-test-young-always",
+                   .place = kTest,
+                   .claim = "All of the last 100 are present, in every run.",
+                   .formula = "share of runs",
+                   .expected = {.value = 1},
+                   .measured = measured,
+                   .recorded = Verdict::refuted,
+                   .basis = "The text's formula: three places of the 100th last are overwritten with 0.08 %, and the "
+                            "product over all 100 is 0.976. Their test is of one run, whose keys happen to pass.",
+                   .reason = fmt::format("The code's array with ids in order, each run with others: {:.3f} of runs.",
+                                         share(in_order.known, in_order.runs).value)});
+  findings.judged({.id = "own-test-young",
+                   .place = kTest,
+                   .claim = "All of the last 100 are present as often as the formula says.",
+                   .formula = "product of phi(t), t = 0 to 99",
+                   // Events that are near each other are lost together a little more often than the product says.
+                   .expected = {.value = all_known, .tolerance = 0.002},
+                   .measured = measured});
+}
+
+Result<void> measure_own_test(const Context& context, Findings& findings) {
+  Tally ours;
+  Tally in_order;
+  auto array = make_array(kTested, context);
+  if (!array) {
+    return std::unexpected(array.error());
+  }
+  const std::uint64_t runs = context.trials(1500, 50'000);
+  Random random(context.seed);
+  for (std::uint64_t run = 0; run < runs; ++run) {
+    array->filter().clear();
+    const Events events(random.next());
+    ours.add(run_test(*array, [&events](std::uint64_t i) { return events[i]; }));
+    CodeArray code(kTested);
+    constexpr std::uint64_t kIds = std::uint64_t{1} << 40U;
+    const std::uint64_t first = random.below(kIds);
+    in_order.add(run_test(code, [first](std::uint64_t i) { return Digest{first + i}; }));
+  }
+  judge_test(ours, in_order, findings);
+  return {};
+}
+
+struct Deployed {
+  const char* id;
+  const char* what;
+  std::uint64_t s;
+};
+constexpr std::array<Deployed, 3> kDeployed = {
+    {{"clicks", "click history", 307}, {"browsing", "browsing history", 3067}, {"slider", "slider history", 8191}}};
+
+Shape shape_of(const Deployed& deployed) { return {.s = deployed.s, .n = 2, .b = 8}; }
+
+struct Bytes {
+  double image = 0;
+  double lru = 0;
+};
+
+Result<Bytes> bytes_of(const Deployed& deployed, const Context& context) {
+  const auto array = make_array(shape_of(deployed), context);
+  if (!array) {
+    return std::unexpected(array.error());
+  }
+  return Bytes{.image = static_cast<double>(array->filter().image_bytes()),
+               .lru = text_half_life(shape_of(deployed)) * kTightEntryBytes};
+}
+
+void judge_bytes(const Deployed& deployed, const Bytes& bytes, Findings& findings) {
+  const auto places = static_cast<double>(deployed.s);
+  findings.judged(
+      {.id = fmt::format("memory-{}", deployed.id),
+       .place = "Paragraph 2 and the last",
+       .claim = fmt::format("The memory is far below an LRU's: the whole image of a filter of {} places, of "
+                            "which half are known after {:.0f} events, beside an LRU of so many events.",
+                            deployed.s, text_half_life(shape_of(deployed))),
+       .formula = fmt::format("{} bytes an entry of the tightest LRU we know, at most a half of it", kTightEntryBytes),
+       .unit = "bytes",
+       .expected = {.value = bytes.lru / 2, .relation = Relation::at_most},
+       .measured = {.value = bytes.image},
+       .reason = "The LRU knows all of them, and is never wrong."});
+  Claim overhead{
+      .id = fmt::format("memory-overhead-{}", deployed.id),
+      .place = "Last paragraph",
+      .claim = fmt::format("The overhead is very low, since it is just one array object ({} places).", deployed.s),
+      .formula = "image over places; the original's is one byte longer than its array, and then a JVM object",
+      .unit = "times",
+      .expected = {.value = 1 + 1 / places},
+      .measured = {.value = bytes.image / places},
+      .reason = fmt::format("On what an image is: header with parameters, seed and counts, whole cache lines "
+                            "of cells, checksums: {:.0f} bytes in all.",
+                            bytes.image)};
+  findings.depends(std::move(overhead));
+}
+
+Result<std::vector<Cell>> measure_deployed(const Deployed& deployed, const Context& context, Findings& findings) {
+  const Shape shape = shape_of(deployed);
+  context.progress(fmt::format("{} places", shape.s));
+  const double half_life = text_half_life(shape);
+  const auto known = survey(shape, static_cast<std::size_t>(half_life * 1.2), context.trials(1000, 10'000), context);
+  auto array = make_array(shape, context);
+  const auto bytes = bytes_of(deployed, context);
+  if (!known || !array || !bytes) {
+    return fail(ErrorCode::out_of_space, "no memory for an array of " + std::to_string(shape.s));
+  }
+  const Estimate measured = crossing(*known, shape, 0.5);
+  const double with_chance = text_age(shape, 0.5);
+  findings.judged({.id = fmt::format("deployed-half-life-{}", deployed.id),
+                   .place = kShapes,
+                   .claim = fmt::format("{} places, 2 hashes, 1 match ({}): half of the events are known after {:.0f} "
+                                        "later ones.",
+                                        shape.s, deployed.what, with_chance),
+                   .formula = "phi(t) = 1/2, within a hundredth",
+                   .unit = "events",
+                   .expected = {.value = with_chance, .tolerance = with_chance / 100},
+                   .measured = measured});
+  insert_events(*array, Events(context.seed), 0, events_to_fill(shape));
+  const std::uint64_t trials = context.trials(300'000, 3'000'000);
+  const Estimate rate = beside(strangers_known(*array, context.seed + 1, trials), text_plateau(shape), trials);
+  findings.judged({.id = fmt::format("deployed-rate-{}", deployed.id),
+                   .place = kShapes,
+                   .claim = fmt::format("And 0.78 % of strangers are taken for known ({} places).", shape.s),
+                   .formula = "1 - (1 - 2^-8)^2, within a fiftieth: one array's fingerprints are not quite even",
+                   .expected = {.value = text_plateau(shape), .tolerance = text_plateau(shape) / 50},
+                   .measured = rate});
+  judge_bytes(deployed, *bytes, findings);
+  return std::vector<Cell>{std::string(deployed.what),
+                           static_cast<double>(shape.s),
+                           with_chance,
+                           measured.value,
+                           measured.error,
+                           rate.value,
+                           rate.error,
+                           bytes->image,
+                           bytes->lru};
+}
+
+struct alignas(kCacheLineBytes) Line {
+  std::array<std::byte, kCacheLineBytes> bytes;
+};
+
+// Writing and reading a filter, as they did for every event.
+Result<void> time_images(const Deployed& deployed, const Context& context, Findings& findings) {
+  auto array = make_array(shape_of(deployed), context);
+  if (!array) {
+    return std::unexpected(array.error());
+  }
+  FadingFingerprints& filter = array->filter();
+  insert_events(*array, Events(context.seed), 0, events_to_fill(shape_of(deployed)));
+  static_cast<void>(filter.seal());
+  const std::vector<std::byte> image = filter.to_bytes();
+  std::vector<std::byte> copy(image.size());
+  std::vector<Line> lines(divide_up(image.size(), sizeof(Line)));
+  const std::span aligned = std::as_writable_bytes(std::span(lines)).first(image.size());
+  std::ranges::copy(image, aligned.begin());
+  constexpr std::uint64_t kOperations = 5000;
+  std::uint64_t opened = 0;
+  const auto repeat = [](const auto& operation) {
+    return [operation] {
+      for (std::uint64_t i = 0; i < kOperations; ++i) {
+        operation();
+      }
+    };
+  };
+  const std::vector<std::function<void()>> works = {
+      repeat([&] {
+        std::memcpy(copy.data(), image.data(), image.size());
+        opened += std::to_integer<std::uint64_t>(copy[opened % copy.size()]) & 1U;
+      }),
+      repeat([&] { filter.to_bytes(copy); }),
+      repeat([&] { opened += FadingFingerprints::from_bytes(image, Trust::checked) ? 1 : 0; }),
+      repeat([&] { opened += FadingFingerprints::attach(aligned, Trust::fast) ? 1 : 0; })};
+  const auto times = nanoseconds_interleaved(context.trials(5, 25), kOperations, works);
+  MANKAI_ASSERT(opened > 0);
+  constexpr std::array<const char*, 3> kNames = {"written", "read into memory of its own, checked",
+                                                 "used where it stands"};
+  constexpr std::array<const char*, 3> kIds = {"write", "read", "attach"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    findings.depends(
+        {.id = fmt::format("time-{}-{}", kIds.at(i), deployed.id),
+         .place = "Paragraph 2",
+         .claim = fmt::format("Filters are serialized and deserialized frequently, which must be fast: one "
+                              "of {} places is {}.",
+                              deployed.s, kNames.at(i)),
+         .formula = "beside a memcpy of it",
+         .unit = "ns",
+         .expected = {.value = times[0].value},
+         .measured = times[i + 1],
+         .reason = "On the machine; median of rounds that take turns."});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> measure_production(const Context& context, Findings& findings) {
+  if (auto done = measure_own_test(context, findings); !done) {
+    return done;
+  }
+  Figure figure{
+      .name = "deployed",
+      .title = "The shapes in use",
+      .caption =
+          "2 places of 8 bits an event, one match. Half-life in events, by formula (chance matches "
+          "included) and measured; the share of strangers taken for known; bytes of the whole image, "
+          "and of an LRU of so many events as are half known.",
+      .x = {.label = "places", .is_logarithmic = true},
+      .y = {.label = "events", .is_logarithmic = true},
+      .columns = {"history", "places", "half-life by formula", "half-life measured", "error", "rate", "rate error",
+                  "image bytes", "bytes of an LRU"},
+      .rows = {},
+      .series = {{.title = "half-life by formula", .x = "places", .y = "half-life by formula", .is_line = true},
+                 {.title = "half-life measured", .x = "places", .y = "half-life measured", .error = "error"},
+                 {.title = "bytes of the image", .x = "places", .y = "image bytes"},
+                 {.title = "bytes of an LRU", .x = "places", .y = "bytes of an LRU", .is_hollow = true}}};
+  for (const Deployed& deployed : kDeployed) {
+    auto row = measure_deployed(deployed, context, findings);
+    if (!row) {
+      return std::unexpected(row.error());
+    }
+    figure.rows.push_back(std::move(*row));
+  }
+  findings.add(std::move(figure));
+  return time_images(kDeployed.front(), context, findings);
+}
+
+}  // namespace mankai::lab::forgetting
