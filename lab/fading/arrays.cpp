@@ -10,12 +10,9 @@
 #include "mankai/base/assert.hpp"
 
 namespace mankai::lab::forgetting {
-namespace {
-
-// How many standard errors one of `points` passes as seldom as a single one passes kStandardErrors.
-double errors_of_worst(std::size_t points) noexcept {
+double errors_of_worst(std::size_t estimates) noexcept {
   const auto passed = [](double errors) { return std::erfc(errors / std::numbers::sqrt2); };
-  const double chance = passed(kStandardErrors) / static_cast<double>(points);
+  const double chance = passed(kStandardErrors) / static_cast<double>(estimates);
   double low = kStandardErrors;
   double high = 10;
   constexpr int kSteps = 50;
@@ -25,8 +22,6 @@ double errors_of_worst(std::size_t points) noexcept {
   }
   return high;
 }
-
-}  // namespace
 
 Result<Array> make_array(const Shape& shape, const Context& context) {
   auto filter = FadingFingerprints::create(

@@ -88,6 +88,9 @@ using Formula = double (*)(const Shape&, double);
 [[nodiscard]] Point point_of(const Survey& survey, const Shape& shape, std::size_t age, std::size_t reach,
                              Formula formula);
 
+/// Returns how many standard errors one of so many estimates passes as seldom as a single one passes kStandardErrors.
+[[nodiscard]] double errors_of_worst(std::size_t estimates) noexcept;
+
 /// Returns the point that is farthest from its formula, in standard errors beyond `tolerance`. Its error is widened
 /// so that the worst of so many points passes three of them as seldom as a single point would. Pre: there are points.
 [[nodiscard]] Point worst_of(std::span<const Point> points, double tolerance);

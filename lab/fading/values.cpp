@@ -1,0 +1,286 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "lab/fading/arrays.hpp"
+#include "lab/fading/parts.hpp"
+#include "mankai/filter/recent_values.hpp"
+
+namespace mankai::lab::forgetting {
+namespace {
+
+constexpr const char* kPlace = "Code, ProbablisticLRU";
+constexpr std::uint32_t kCells = RecentValues::kDefaultK;
+constexpr double kStrength = RecentValues::kDefaultStrength;
+constexpr std::uint32_t kPutAtOnce = 6;  // ceil(12 * 0.5)
+constexpr std::uint32_t kValues = 5;     // put one after the other with one key
+
+Result<RecentValues> make_values(std::uint64_t cells_per_probe, const Context& context) {
+  return RecentValues::create({.cells_per_probe = cells_per_probe, .hash = {.seed = {context.seed, 0}}});
+}
+
+// The fault loses one put in 64: of a value, since a key has several.
+void put(RecentValues& values, const Context& context, Digest key, std::uint32_t value) noexcept {
+  if (!loses_insert(context.fault, key.value + value)) {
+    values.put(key, value, kStrength);
+  }
+}
+
+// What a key's cells should do, on its own: a put overwrites half of those that do not hold the value, rounded up, by
+// lot.
+class Urn {
+ public:
+  void put(std::uint32_t value, Random& random) {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      if (cells_.at(i) != value) {
+        open.push_back(i);
+      }
+    }
+    for (std::size_t left = (open.size() + 1) / 2; left > 0; --left) {
+      const auto drawn = static_cast<std::size_t>(random.below(open.size()));
+      cells_.at(open[drawn]) = value;
+      std::swap(open[drawn], open.back());
+      open.pop_back();
+    }
+  }
+  [[nodiscard]] std::uint32_t count(std::uint32_t value) const {
+    return static_cast<std::uint32_t>(std::ranges::count(cells_, value));
+  }
+
+ private:
+  std::array<std::uint32_t, kCells> cells_{};
+};
+
+// Keys whose values came in the order 1 to 5.
+struct Ranked {
+  std::uint64_t keys = 0;
+  std::uint64_t top = 0;      // the last one has the most matches
+  std::uint64_t ordered = 0;  // and the last three are in order
+  std::array<double, kValues> matches{};
+
+  // Equal matches are in order of the value, so that the older one, which is smaller here, comes first.
+  void add(const std::array<std::uint32_t, kValues>& counts) {
+    ++keys;
+    const bool is_top = std::ranges::all_of(counts.begin(), counts.end() - 1,
+                                            [&counts](std::uint32_t count) { return count < counts.back(); });
+    top += static_cast<std::uint64_t>(is_top);
+    ordered +=
+        static_cast<std::uint64_t>(is_top && counts[3] > counts[2] && counts[2] > counts[1] && counts[2] > counts[0]);
+    for (std::size_t i = 0; i < kValues; ++i) {
+      matches.at(i) += counts.at(i);
+    }
+  }
+};
+
+Result<Ranked> measured_ranks(std::uint64_t keys, const Context& context) {
+  auto values = make_values(1 << 12U, context);
+  if (!values) {
+    return std::unexpected(values.error());
+  }
+  const Events events(context.seed);
+  Ranked ranked;
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    std::array<std::uint32_t, kValues> counts{};
+    for (std::uint32_t value = 1; value <= kValues; ++value) {
+      put(*values, context, events[key], value);
+    }
+    for (std::uint32_t value = 1; value <= kValues; ++value) {
+      counts.at(value - 1) = values->count(events[key], value);
+    }
+    ranked.add(counts);
+  }
+  return ranked;
+}
+
+Ranked modelled_ranks(std::uint64_t keys, std::uint64_t seed) {
+  Random random(seed);
+  Ranked ranked;
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    Urn urn;
+    std::array<std::uint32_t, kValues> counts{};
+    for (std::uint32_t value = 1; value <= kValues; ++value) {
+      urn.put(value, random);
+    }
+    for (std::uint32_t value = 1; value <= kValues; ++value) {
+      counts.at(value - 1) = urn.count(value);
+    }
+    ranked.add(counts);
+  }
+  return ranked;
+}
+
+// The difference of two shares has both errors.
+Estimate with_model(std::uint64_t yes, const Ranked& measured, double model, const Ranked& modelled) {
+  const Estimate own = beside(share(yes, measured.keys), model, measured.keys);
+  const double of_model = std::sqrt(model * (1 - model) / static_cast<double>(modelled.keys));
+  return {.value = own.value, .error = std::hypot(own.error, of_model)};
+}
+
+Figure matches_figure(const Ranked& ranked) {
+  Figure figure{.name = "recent-values",
+                .title = "Matches of a key's values",
+                .caption =
+                    "Five values put one after the other with one key of 12 cells at strength 0.5; a value that "
+                    "has 12 of 12 matches is the only one.",
+                .x = {.label = "values put since"},
+                .y = {.label = "matches, mean"},
+                .columns = {"since", "formula", "measured"},
+                .rows = {},
+                .series = {{.title = "6 / 2^i", .x = "since", .y = "formula", .is_line = true},
+                           {.title = "measured", .x = "since", .y = "measured"}}};
+  for (std::uint32_t since = 0; since < kValues; ++since) {
+    figure.rows.push_back({static_cast<double>(since), kPutAtOnce * std::exp2(-static_cast<double>(since)),
+                           ranked.matches.at(kValues - 1 - since) / static_cast<double>(ranked.keys)});
+  }
+  return figure;
+}
+
+Result<void> measure_ranks(const Context& context, Findings& findings) {
+  const auto ranked = measured_ranks(context.trials(40'000, 1'000'000), context);
+  if (!ranked) {
+    return std::unexpected(ranked.error());
+  }
+  const Ranked model = modelled_ranks(context.trials(100'000, 2'000'000), context.seed);
+  const double top = share(model.top, model.keys).value;
+  findings.judged({.id = "values-top",
+                   .place = kPlace,
+                   .claim = "The value that was put last with a key has the most matches.",
+                   .formula =
+                       "an urn of 12 cells, of which each put takes half of those that hold something else: five "
+                       "values, by simulation; about 1 - 1/924",
+                   .expected = {.value = top},
+                   .measured = with_model(ranked->top, *ranked, top, model)});
+  const double ordered = share(model.ordered, model.keys).value;
+  findings.judged({.id = "values-order",
+                   .place = kPlace,
+                   .claim = "The matches rank the last three values by how lately they came.",
+                   .formula = "the same urn",
+                   .expected = {.value = ordered},
+                   .measured = with_model(ranked->ordered, *ranked, ordered, model),
+                   .reason = "So seldom in order that it is a hint rather than a rank: 6, 3 and 1.5 matches are few."});
+  const auto keys = static_cast<double>(ranked->keys);
+  for (std::uint32_t since = 0; since < 4; ++since) {
+    const double mean = kPutAtOnce * std::exp2(-static_cast<double>(since));
+    findings.judged(
+        {.id = fmt::format("values-matches-{}", since),
+         .place = kPlace,
+         .claim = fmt::format("A value's matches are a decayed score: what they are after {} others.", since),
+         .formula = "6 / 2^i of 12",
+         .unit = "matches",
+         .expected = {.value = mean},
+         // Of 12 cells each, so that no variance is above 3.
+         .measured = {.value = ranked->matches.at(kValues - 1 - since) / keys, .error = std::sqrt(3 / keys)}});
+  }
+  findings.add(matches_figure(*ranked));
+  return {};
+}
+
+Result<void> measure_again(const Context& context, Findings& findings) {
+  constexpr std::array<double, 4> kMatches = {6, 9, 11, 12};
+  const std::uint64_t keys = context.trials(2000, 50'000);
+  auto values = make_values(1 << 12U, context);
+  if (!values) {
+    return std::unexpected(values.error());
+  }
+  const Events events(context.seed);
+  std::array<double, kMatches.size()> sums{};
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    for (double& sum : sums) {
+      values->put(events[key], 1, kStrength);
+      sum += values->count(events[key], 1);
+    }
+  }
+  double off = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    off += std::abs(sums.at(i) / static_cast<double>(keys) - kMatches.at(i));
+  }
+  findings.judged({.id = "values-again",
+                   .place = kPlace,
+                   .claim =
+                       "A put overwrites ceil(open * strength) of the positions: the same value again and again has "
+                       "6, 9, 11 and then all 12.",
+                   .formula = "differences of the means, added up = 0",
+                   .unit = "matches",
+                   .expected = {.value = 0},
+                   .measured = {.value = off}});
+  return {};
+}
+
+struct Junk {
+  double values = 0;        // that a key that was never put seems to have
+  std::uint64_t twice = 0;  // keys that seem to have one twice
+};
+
+Junk count_junk(const RecentValues& values, const Events& strangers, std::uint64_t keys) {
+  Junk junk;
+  std::array<ValueMatches, kCells> ranked{};
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    junk.values += static_cast<double>(values.get(strangers[key], ranked, 1));
+    junk.twice += static_cast<std::uint64_t>(values.get(strangers[key], ranked, 2) > 0);
+  }
+  return junk;
+}
+
+// Other keys' puts: what they leave of a key's values, and what strangers see.
+Result<void> measure_others(const Context& context, Findings& findings) {
+  constexpr std::uint64_t kPerProbe = 1 << 12U;
+  const double cells = kPerProbe * kCells;
+  auto values = make_values(kPerProbe, context);
+  if (!values) {
+    return std::unexpected(values.error());
+  }
+  const Events events(context.seed);
+  constexpr std::uint64_t kOthers = kPerProbe;
+  const std::uint64_t keys = context.trials(40'000, 2'000'000);
+  double kept = 0;
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    put(*values, context, events[key], 1);
+    kept += key < kOthers ? 0 : values->count(events[key - kOthers], 1);
+  }
+  const auto asked = static_cast<double>(keys - kOthers);
+  const double left = std::exp(static_cast<double>(kOthers) * std::log1p(-kPutAtOnce / cells));
+  findings.judged({.id = "values-others",
+                   .place = kPlace,
+                   .claim = "Other keys' puts wear a value off: its matches after as many of them as a hash has cells.",
+                   .formula = "6 (1 - 6/(12 c))^c = 6 e^-0.5",
+                   .unit = "matches",
+                   .expected = {.value = kPutAtOnce * left},
+                   .measured = {.value = kept / asked, .error = std::sqrt(kPutAtOnce * left * (1 - left) / asked)}});
+  const std::uint64_t strangers = context.trials(20'000, 1'000'000);
+  const Junk junk = count_junk(*values, Events(context.seed + 1), strangers);
+  findings.judged(
+      {.id = "values-junk-once",
+       .place = kPlace,
+       .claim = "A key that was never put shows what others left in its cells, each a value with one match.",
+       .formula = "12 times the fill, which is nearly 1",
+       .unit = "values",
+       .expected = {.value = kCells * values->fill_ratio()},
+       .measured = {.value = junk.values / static_cast<double>(strangers),
+                    .error = std::sqrt(kCells * 0.25 / static_cast<double>(strangers))}});
+  findings.judged({.id = "values-junk-twice",
+                   .place = kPlace,
+                   .claim = "And none with two: the 32 bits are salted with the position.",
+                   .formula = "66 pairs of cells, 2^-32 each: 1.5e-8 of keys",
+                   .unit = "keys",
+                   .expected = {.value = 0},
+                   .measured = {.value = static_cast<double>(junk.twice)},
+                   .reason = "So a value that has two matches was put."});
+  return {};
+}
+
+}  // namespace
+
+Result<void> measure_values(const Context& context, Findings& findings) {
+  for (const auto measure : {measure_ranks, measure_again, measure_others}) {
+    if (auto done = measure(context, findings); !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
+}  // namespace mankai::lab::forgetting
