@@ -242,7 +242,7 @@ Result<void> measure_others(const Context& context, Findings& findings) {
     kept += key < kOthers ? 0 : values->count(events[key - kOthers], 1);
   }
   const auto asked = static_cast<double>(keys - kOthers);
-  const double left = std::exp(static_cast<double>(kOthers) * std::log1p(-kPutAtOnce / cells));
+  const double left = std::exp(static_cast<double>(kOthers) * std::log1p(-(kPutAtOnce / cells)));
   findings.judged({.id = "values-others",
                    .place = kPlace,
                    .claim = "Other keys' puts wear a value off: its matches after as many of them as a hash has cells.",
