@@ -178,9 +178,9 @@ Result<void> measure_power_of_two(const Context& context, Findings& findings) {
                                            survival_at(code, keys, filled, age, trials));
   claim.recorded = Verdict::refuted;
   claim.basis =
-      "With a power of two for s the place is the low bits of v, and low bits follow from low bits: an event that "
-      "shares one place with another shares the other too. Both are overwritten together: exp(-nt/s) + f is about "
-      "0.44 here, half-way to n = 1's formula at n times the age.";
+      "With a power of two for s the place is the low bits of v, and low bits follow from low bits: an event whose "
+      "first place is this one's has its second there too, and overwrites both. With a = t/s that leaves e^-a (1 - "
+      "(1 - e^-a)^2) = 0.437, and chance matches.";
   findings.judged(std::move(claim));
   auto array = make_array(shape, context);
   if (!array) {

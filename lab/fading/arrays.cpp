@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <utility>
 
 #include "mankai/base/assert.hpp"
 
@@ -94,9 +95,10 @@ Point point_of(const Survey& survey, const Shape& shape, std::size_t age, std::s
 
 Point worst_of(std::span<const Point> points, double tolerance) {
   MANKAI_ASSERT(!points.empty());
+  // Among points that are all within the tolerance the farthest.
   const auto distance = [tolerance](const Point& point) {
-    const double off = std::max(0.0, std::abs(point.measured.value - point.formula) - tolerance);
-    return off / point.measured.error;
+    const double off = std::abs(point.measured.value - point.formula);
+    return std::pair(std::max(0.0, off - tolerance) / point.measured.error, off);
   };
   Point worst = *std::ranges::max_element(points, {}, distance);
   worst.measured.error *= errors_of_worst(points.size()) / kStandardErrors;
