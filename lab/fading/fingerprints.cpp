@@ -27,7 +27,7 @@ Result<Curve> measure_curve(const Shape& shape, const Context& context) {
   constexpr std::size_t kPoints = 24;
   constexpr double kHardly = 0.005;
   const auto oldest = static_cast<std::size_t>(text_age({.s = shape.s, .n = shape.n}, kHardly));
-  const auto done = survey(shape, oldest + 1, context.trials(1000, 20'000), context);
+  const auto done = survey(shape, oldest + 1, context.trials(3000, 20'000), context);
   if (!done) {
     return std::unexpected(done.error());
   }
