@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <limits>
 #include <numeric>
 
 #include "apps/mankai/filter_options.hpp"
@@ -10,17 +11,24 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "apps/mankai/times.hpp"
 #include "mankai/catalog/keys.hpp"
 #include "mankai/durable/filter_file.hpp"
 
 namespace mankai::command {
 namespace {
 
+/// The share of a key's places that a value takes over.
+constexpr double kDefaultStrength = 0.5;
+
 struct Request {
   std::string file;
   std::vector<std::string> keys;
   InputRequest input;
   IdRequest ids;
+  IdRequest values{.noun = "value", .most = std::numeric_limits<std::uint32_t>::max()};
+  double strength = kDefaultStrength;
+  std::optional<Time> at;
   bool count = false;
   bool json = false;
 };
@@ -32,20 +40,34 @@ struct Outcome {
 
 Result<void> add_batch(const Request& request, IdReader& ids, std::span<const std::string_view> lines,
                        AnyFilter& filter) {
-  if (!request.ids.has_ids()) {
+  if (!request.ids.has_ids() && !request.values.has_ids()) {
     insert_keys(filter, lines);
     return {};
   }
   if (auto read = ids.read(lines); !read) {
     return read;
   }
-  return insert_keys_with_ids(filter, ids.keys(), ids.ids());
+  if (request.ids.has_ids()) {
+    return insert_keys_with_ids(filter, ids.keys(), ids.ids());
+  }
+  const std::vector<std::uint32_t> values(ids.ids().begin(), ids.ids().end());
+  return put_values(filter, ids.keys(), values, request.strength);
+}
+
+// A value must come with each key of a kind that keeps values, and with no other.
+Result<void> check_values(const Request& request, const AnyFilter& filter) {
+  const KindInfo& info = info_of(spec_of(filter).kind);
+  if (info.key_shape == KeyShape::valued && !request.values.has_ids()) {
+    return fail(ErrorCode::invalid_argument, "a filter of kind " + std::string(info.name) +
+                                                 " keeps values beside its keys: give --value or --with-values");
+  }
+  return {};
 }
 
 // Locked from before it is read until after it is replaced, so that no other writer's keys are lost.
 Result<Outcome> add_keys(const Request& request, AnyFilter& filter) {
   Outcome outcome;
-  IdReader ids(request.ids);
+  IdReader ids(request.values.has_ids() ? request.values : request.ids);
   Result<void> added;
   const std::uint64_t before = keys_inserted(filter);
   const auto read = for_each_batch(request.keys, request.input, [&](std::span<const std::string_view> lines) {
@@ -61,10 +83,22 @@ Result<Outcome> add_keys(const Request& request, AnyFilter& filter) {
   return outcome;
 }
 
+// A kind that counts or forgets takes every key, known or not.
+bool takes_every_key(const AnyFilter& filter) {
+  const KindInfo& info = info_of(spec_of(filter).kind);
+  return info.can_count || info.forgets;
+}
+
+// A kind that forgets as keys come is never over its capacity.
+bool has_capacity(const AnyFilter& filter) {
+  const KindInfo& info = info_of(spec_of(filter).kind);
+  return !info.forgets || info.has_time;
+}
+
 // What fills a filter: a kind that counts has each key as often as it was added, and the estimate sees it once.
 std::uint64_t distinct_keys(const AnyFilter& filter) {
   const std::uint64_t keys = keys_inserted(filter);
-  if (keys <= capacity_keys(filter) || !info_of(spec_of(filter).kind).can_count) {
+  if (keys <= capacity_keys(filter) || !takes_every_key(filter)) {
     return keys;
   }
   const double estimate = describe(filter).keys_estimate;
@@ -75,7 +109,7 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
   if (request.json) {
     Report report;
     report.add("keys_read", outcome.keys_read);
-    if (!info_of(spec_of(filter).kind).can_count) {
+    if (!takes_every_key(filter)) {
       report.add("keys_new", outcome.keys_new);
     }
     report.add("keys_inserted", keys_inserted(filter));
@@ -83,10 +117,8 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
     const std::string text = report.json();
     static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
-    // A kind that counts takes every key, known or not.
-    const std::string fresh = info_of(spec_of(filter).kind).can_count
-                                  ? std::string()
-                                  : fmt::format(", {} of them new", human_count(outcome.keys_new));
+    const std::string fresh =
+        takes_every_key(filter) ? std::string() : fmt::format(", {} of them new", human_count(outcome.keys_new));
     say(fmt::format("{}: {} keys read{}; {} of {} in it", request.file, human_count(outcome.keys_read), fresh,
                     human_count(keys_inserted(filter)), human_count(capacity_keys(filter))));
   }
@@ -102,6 +134,12 @@ Result<int> run(const Request& request) {
   if (!filter) {
     return std::unexpected(filter.error());
   }
+  if (auto valid = check_values(request, *filter); !valid) {
+    return std::unexpected(valid.error().within(request.file));
+  }
+  if (auto advanced = advance_to_now(*filter, request.at); !advanced) {
+    return std::unexpected(advanced.error().within(request.file));
+  }
   const auto outcome = add_keys(request, *filter);
   if (!outcome) {
     return std::unexpected(outcome.error());
@@ -110,11 +148,14 @@ Result<int> run(const Request& request) {
     return std::unexpected(saved.error());
   }
   summarise(request, *filter, *outcome);
-  if (const std::string warning = capacity_warning(distinct_keys(*filter), capacity_keys(*filter)); !warning.empty()) {
+  if (const std::string warning = capacity_warning(distinct_keys(*filter), capacity_keys(*filter));
+      has_capacity(*filter) && !warning.empty()) {
     say("warning: " + request.file + ": " + warning + "; create a larger one");
   }
   return exit_code_after_stop(0);
 }
+
+Result<double> parse_share(std::string_view text) { return text == "1" ? Result<double>(1.0) : parse_rate(text); }
 
 }  // namespace
 
@@ -146,6 +187,16 @@ Subcommand add_subcommand() {
                                    "next number for each key unless given.")) {
     command.options.push_back(std::move(option));
   }
+  for (Option& option : id_options(request->values, "in kinds that keep values beside keys, a whole number.")) {
+    command.options.push_back(std::move(option));
+  }
+  command.options.push_back(parsed_option("--strength", "S",
+                                          "The share of a key's places that a value takes over. 0.5 unless given.",
+                                          parse_share, request->strength));
+  command.options.push_back(
+      at_option("When the keys came, in kinds that forget with time. Now unless given, or when the last key came if "
+                "that was later.",
+                request->at));
   command.options.push_back(
       flag("--count", "Prints a summary on standard error, as it does on a terminal.", request->count));
   command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
@@ -154,8 +205,13 @@ Subcommand add_subcommand() {
     if (auto valid = check_keys(request->keys, request->input); !valid) {
       return std::unexpected(valid.error());
     }
-    if (auto valid = check_ids(request->ids, !request->keys.empty()); !valid) {
-      return std::unexpected(valid.error());
+    for (const IdRequest* numbers : {&request->ids, &request->values}) {
+      if (auto valid = check_ids(*numbers, !request->keys.empty()); !valid) {
+        return std::unexpected(valid.error());
+      }
+    }
+    if (request->ids.has_ids() && request->values.has_ids()) {
+      return fail(ErrorCode::invalid_argument, "ids and values exclude each other");
     }
     return run(*request);
   };

@@ -6,6 +6,7 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "apps/mankai/times.hpp"
 #include "mankai/catalog/keys.hpp"
 #include "mankai/durable/filter_file.hpp"
 
@@ -19,6 +20,7 @@ struct Request {
   bool present = false;
   bool absent = false;
   bool quiet = false;
+  std::optional<Time> at;
   bool fast = false;
 };
 
@@ -32,9 +34,14 @@ void print_answer(const Request& request, std::string_view key, bool is_present,
 }
 
 Result<int> run(const Request& request) {
-  const auto filter = open_filter(request.file, Access::query, request.fast ? Trust::fast : Trust::checked);
+  // What is let go of is changed in memory only.
+  auto filter = open_filter(request.file, request.at ? Access::change : Access::query,
+                            request.fast ? Trust::fast : Trust::checked);
   if (!filter) {
     return std::unexpected(filter.error());
+  }
+  if (auto advanced = advance_to(*filter, request.at); !advanced) {
+    return std::unexpected(advanced.error().within(request.file));
   }
   Output output;
   bool is_all_present = true;
@@ -70,7 +77,9 @@ Subcommand check_subcommand() {
       .description =
           "Prints yes or no, a tab and the key, for each key given as an argument or else for each line of the inputs, "
           "in their order and as soon as there is no more to read at once.\n\n"
-          "no is always true. yes is wrong for strangers at the filter's false positive rate.",
+          "no is always true, of a kind that forgets: as long as it remembers. yes is wrong for strangers at the "
+          "filter's false positive rate.\n\n"
+          "A kind that forgets with time stands at the time of the last key that was added, or at --at.",
       .examples = {{"mankai check seen.mk https://example.com/", "yes or no"},
                    {"mankai check --absent seen.mk < urls.txt", "the lines that were certainly never added"},
                    {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as the exit code"}},
@@ -86,6 +95,7 @@ Subcommand check_subcommand() {
       flag("--present", "Prints only the keys that may be in it, without yes.", request->present));
   command.options.push_back(flag("--absent", "Prints only the keys that are not in it, without no.", request->absent));
   command.options.push_back(std::move(quiet));
+  command.options.push_back(at_option("Asks how it will be at a later time; the file stays as it is.", request->at));
   command.options.push_back(
       flag("--fast", "Does not check the cells' checksums, so that a file of any size opens in milliseconds.",
            request->fast));

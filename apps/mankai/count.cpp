@@ -6,6 +6,7 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "apps/mankai/times.hpp"
 #include "mankai/catalog/keys.hpp"
 #include "mankai/durable/filter_file.hpp"
 
@@ -16,24 +17,49 @@ struct Request {
   std::string file;
   std::vector<std::string> keys;
   InputRequest input;
+  std::optional<Time> at;
   bool fast = false;
 };
 
+using Keys = std::span<const std::string_view>;
+
+Result<void> print_counts(const AnyFilter& filter, Keys keys, Output& output) {
+  std::array<KeyCount, kBatchLinesMax> all{};
+  const auto counts = std::span(all).first(keys.size());
+  auto counted = count_keys(filter, keys, counts);
+  for (std::size_t i = 0; counted && i < keys.size(); ++i) {
+    output.append(fmt::format("{}{}\t", counts[i].value, counts[i].is_saturated ? "+" : ""));
+    output.append_line(keys[i]);
+  }
+  return counted;
+}
+
+Result<void> print_faded_counts(const AnyFilter& filter, Keys keys, Output& output) {
+  std::array<DecayedCount, kBatchLinesMax> all{};
+  const auto counts = std::span(all).first(keys.size());
+  auto counted = count_keys_lately(filter, keys, counts);
+  for (std::size_t i = 0; counted && i < keys.size(); ++i) {
+    output.append(fmt::format("{:.6g}{}\t", counts[i].raw, counts[i].is_saturated ? "+" : ""));
+    output.append_line(keys[i]);
+  }
+  return counted;
+}
+
 Result<int> run(const Request& request) {
-  const auto filter = open_filter(request.file, Access::query, request.fast ? Trust::fast : Trust::checked);
+  // What is let go of is changed in memory only.
+  auto filter = open_filter(request.file, request.at ? Access::change : Access::query,
+                            request.fast ? Trust::fast : Trust::checked);
   if (!filter) {
     return std::unexpected(filter.error());
   }
+  if (auto advanced = advance_to(*filter, request.at); !advanced) {
+    return std::unexpected(advanced.error().within(request.file));
+  }
+  const bool fades = info_of(spec_of(*filter).kind).counts_lately;
   Output output;
   Result<void> counted;
   const auto answer = [&](std::span<const std::string_view> keys) {
-    std::array<KeyCount, kBatchLinesMax> all{};
-    const auto counts = std::span(all).first(keys.size());
-    counted = count_keys(*filter, keys, counts);
-    for (std::size_t i = 0; counted && i < keys.size(); ++i) {
-      output.append(fmt::format("{}{}\t", counts[i].value, counts[i].is_saturated ? "+" : ""));
-      output.append_line(keys[i]);
-    }
+    counted = fades ? print_faded_counts(*filter, keys, output) : print_counts(*filter, keys, output);
     return counted.has_value() && !output.has_failed();
   };
   const auto asked = for_each_batch(request.keys, request.input, answer, [&] { output.flush(); });
@@ -61,14 +87,18 @@ Subcommand count_subcommand() {
           "in "
           "their order. The count is how often the key was added less how often it was removed, or a little more, "
           "never less. Counters end at 15: `15+` is 15 or more; growing kinds add up their slices.\n\n"
+          "Of kinds that forget with time it is how often the key came lately: each time counts for half after a "
+          "half-life. They stand at the time of the last key that was added, or at --at.\n\n"
           "Kinds that count are named by `mankai plan`.",
       .examples = {{"mankai count spam.mk https://example.com/", "one key"},
-                   {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"}},
+                   {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"},
+                   {"mankai count lately.mk --at now < urls.txt", "how hot they are now"}},
   };
   command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }
+  command.options.push_back(at_option("Asks how it will be at a later time; the file stays as it is.", request->at));
   command.options.push_back(
       flag("--fast", "Does not check the cells' checksums, so that a file of any size opens in milliseconds.",
            request->fast));

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "apps/mankai/format.hpp"
 
 namespace mankai::command {
@@ -55,26 +53,6 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
           parsed_option("--seed", "SEED",
                         "The hash's seed: a 64-bit number, or 32 hexadecimal digits for siphash. Random unless given.",
                         parse_seed, options.seed)};
-}
-
-Result<std::uint64_t> parse_bytes(std::string_view text) {
-  std::string_view digits = text;
-  std::uint64_t unit = 1;
-  std::uint64_t next = 1;
-  for (const std::string_view suffix : {"KiB", "MiB", "GiB", "TiB"}) {
-    next <<= 10U;
-    if (digits.ends_with(suffix)) {
-      digits.remove_suffix(suffix.size());
-      unit = next;
-      break;
-    }
-  }
-  const auto count = parse_count(digits);
-  if (!count || *count > std::numeric_limits<std::uint64_t>::max() / unit) {
-    return fail(ErrorCode::invalid_argument,
-                "size '" + std::string(text) + "' is wrong: give a number of bytes such as 1000000, 10M or 64MiB");
-  }
-  return *count * unit;
 }
 
 Report report_on(const AnyFilter& filter, const std::string& file) {

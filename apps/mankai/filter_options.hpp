@@ -23,9 +23,6 @@ struct FilterOptions {
 [[nodiscard]] std::vector<Option> filter_options(FilterOptions& options, const std::string& keys_default,
                                                  const std::string& fpr_default);
 
-/// Reads a number of bytes: a count, or one with KiB, MiB, GiB, TiB behind it. Errors: invalid_argument.
-[[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
-
 /// Everything that there is to say about a filter; its seed, which may be a secret, is not.
 [[nodiscard]] Report report_on(const AnyFilter& filter, const std::string& file);
 

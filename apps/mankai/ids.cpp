@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "mankai/catalog/spec.hpp"
@@ -9,29 +10,39 @@
 namespace mankai::command {
 namespace {
 
-Result<std::uint64_t> parse_id(std::string_view text) {
+Result<std::uint64_t> parse_id(const IdRequest& request, std::string_view text) {
   std::uint64_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) {
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || id > request.most) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("id '{}' is wrong: give a whole number from 0 to 18446744073709551614", text));
+                fmt::format("{} '{}' is wrong: give a whole number from 0 to {}", request.noun, text, request.most));
   }
   return id;
+}
+
+std::string upper(std::string_view noun) {
+  std::string text(noun);
+  std::ranges::transform(text, text.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+  return text;
 }
 
 }  // namespace
 
 std::vector<Option> id_options(IdRequest& request, const std::string& meaning) {
-  return {parsed_option("--id", "N", "The id of all these keys: " + meaning, parse_id, request.id),
-          flag("--with-ids", "Lines are KEY<TAB>ID; the last tab separates.", request.with_ids)};
+  const auto parse = [&request](std::string_view text) { return parse_id(request, text); };
+  return {parsed_option(fmt::format("--{}", request.noun), request.noun == "id" ? "N" : "V",
+                        fmt::format("The {} of all these keys: {}", request.noun, meaning), parse, request.id),
+          flag(fmt::format("--with-{}s", request.noun),
+               fmt::format("Lines are KEY<TAB>{}; the last tab separates.", upper(request.noun)), request.with_ids)};
 }
 
 Result<void> check_ids(const IdRequest& request, bool has_key_arguments) {
   if (request.with_ids && request.id) {
-    return fail(ErrorCode::invalid_argument, "--id and --with-ids exclude each other");
+    return fail(ErrorCode::invalid_argument, fmt::format("--{0} and --with-{0}s exclude each other", request.noun));
   }
   if (request.with_ids && has_key_arguments) {
-    return fail(ErrorCode::invalid_argument, "--with-ids reads lines; keys given as arguments go with --id");
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("--with-{0}s reads lines; keys given as arguments go with --{0}", request.noun));
   }
   return {};
 }
@@ -56,9 +67,10 @@ Result<void> IdReader::read_line(std::string_view line) {
   }
   const std::size_t tab = line.rfind('\t');
   if (tab == std::string_view::npos) {
-    return fail(ErrorCode::invalid_argument, "no tab: give KEY<TAB>ID, or leave --with-ids out");
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("no tab: give KEY<TAB>{}, or leave --with-{}s out", upper(request_.noun), request_.noun));
   }
-  const auto id = parse_id(line.substr(tab + 1));
+  const auto id = parse_id(request_, line.substr(tab + 1));
   if (!id) {
     return std::unexpected(id.error());
   }

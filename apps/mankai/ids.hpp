@@ -7,18 +7,21 @@
 #include <vector>
 
 #include "apps/mankai/subcommand.hpp"
+#include "mankai/filter/scalable_counting_bloom.hpp"
 
 namespace mankai::command {
 
-/// Where the numbers of keys come from, for kinds that take them.
+/// Where the numbers of keys come from, for kinds that take them: ids, or values.
 struct IdRequest {
-  std::optional<std::uint64_t> id;  ///< one for all keys
-  bool with_ids = false;            ///< each line is a key, a tab and its number
+  std::string_view noun = "id";
+  std::uint64_t most = ScalableCountingBloom::kMaxId;
+  std::optional<std::uint64_t> id{};  ///< one for all keys
+  bool with_ids = false;              ///< each line is a key, a tab and its number
 
   [[nodiscard]] bool has_ids() const noexcept { return id.has_value() || with_ids; }
 };
 
-/// --id and --with-ids; `meaning` says what the number is for.
+/// --id and --with-ids, or what the noun makes of them; `meaning` says what the number is for.
 [[nodiscard]] std::vector<Option> id_options(IdRequest& request, const std::string& meaning);
 /// Errors: invalid_argument for --with-ids together with --id or with keys as arguments.
 [[nodiscard]] Result<void> check_ids(const IdRequest& request, bool has_key_arguments);

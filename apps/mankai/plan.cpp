@@ -15,6 +15,8 @@ struct Request {
   std::optional<std::uint64_t> keys;
   std::optional<double> fpr;
   std::optional<std::uint64_t> bytes;
+  std::optional<std::uint64_t> events;
+  std::optional<double> survival;
   bool json = false;
 };
 
@@ -23,7 +25,7 @@ std::string label(const PlanRow& row) {
   std::string label(info_of(row.spec.kind).name);
   for (const SpecOption& option : spec_options()) {
     if (const std::string value = option.write(row.spec); !value.empty() && option.name != "k") {
-      label += ", " + value;
+      label += ", " + (option.choices.empty() ? std::string(option.name) + " " : std::string()) + value;
     }
   }
   return label;
@@ -32,14 +34,33 @@ std::string label(const PlanRow& row) {
 // What the kind can do beside answering: +remove, +count, +grow.
 std::string abilities(const KindInfo& info) {
   std::string text;
-  for (const auto& [can, what] :
-       {std::pair(info.can_erase, "remove"), std::pair(info.can_count, "count"), std::pair(info.can_grow, "grow")}) {
+  for (const auto& [can, what] : {std::pair(info.can_erase, "remove"), std::pair(info.can_count, "count"),
+                                  std::pair(info.can_grow, "grow"), std::pair(info.forgets, "forget")}) {
     text += can ? (text.empty() ? "" : ", ") + std::string(what) : "";
   }
   return text;
 }
 
+constexpr double kDefaultSurvival = 0.9;
+
+Result<std::vector<PlanRow>> forgetting_rows(const Request& request) {
+  if (request.keys || request.bytes) {
+    return fail(ErrorCode::invalid_argument, "--events is for kinds that forget: leave --keys and --bytes out");
+  }
+  if (!request.fpr) {
+    return fail(ErrorCode::invalid_argument, "--fpr is missing: say how many strangers may be taken for known");
+  }
+  return plan_forgetting(
+      {.events = *request.events, .survival = request.survival.value_or(kDefaultSurvival), .fpr = *request.fpr});
+}
+
 Result<std::vector<PlanRow>> rows_for(const Request& request) {
+  if (request.events) {
+    return forgetting_rows(request);
+  }
+  if (request.survival) {
+    return fail(ErrorCode::invalid_argument, "--survival goes with --events: say at which age");
+  }
   if (!request.keys) {
     return fail(ErrorCode::invalid_argument, "--keys is missing: say how many different keys there will be");
   }
@@ -51,10 +72,14 @@ Result<std::vector<PlanRow>> rows_for(const Request& request) {
 }
 
 std::string table(const std::vector<PlanRow>& rows) {
-  std::string text = fmt::format("{:<40} {:>10} {:>10} {:>10} {:>7} {:>6}  {:<19}\n", "kind", "bits a key", "size",
-                                 "rate", "probes", "lines", "can also");
+  std::size_t width = 0;
   for (const PlanRow& row : rows) {
-    text += fmt::format("{:<40} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {:<19}\n", label(row), row.bits_per_key,
+    width = std::max(width, label(row).size());
+  }
+  std::string text = fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>7} {:>6}  {:<19}\n", "kind", width, "bits a key",
+                                 "size", "rate", "probes", "lines", "can also");
+  for (const PlanRow& row : rows) {
+    text += fmt::format("{:<{}} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {:<19}\n", label(row), width, row.bits_per_key,
                         human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key, row.lines_per_key,
                         abilities(info_of(row.spec.kind)));
   }
@@ -78,6 +103,13 @@ std::string json(const std::vector<PlanRow>& rows) {
     report.add("fpr", row.fpr);
     report.add("probes_per_key", std::uint64_t{row.probes_per_key});
     report.add("lines_per_key", row.lines_per_key);
+    if (info_of(row.spec.kind).forgets) {
+      report.add("survival", row.survival);
+      report.add("slots", row.spec.slots);
+      report.add("width", std::uint64_t{row.spec.width});
+      report.add("min_matches", std::uint64_t{row.spec.min_matches});
+      report.add("generations", std::uint64_t{row.spec.generations});
+    }
     report.add("can_remove", info_of(row.spec.kind).can_erase);
     report.add("can_count", info_of(row.spec.kind).can_count);
     report.add("can_grow", info_of(row.spec.kind).can_grow);
@@ -111,15 +143,26 @@ Subcommand plan_subcommand() {
           "in "
           "so many bytes. Rates are those of the kind's formula with all keys in; probes and lines are the bits and "
           "the "
-          "cache lines that one key touches, which is what time is spent on.",
+          "cache lines that one key touches, which is what time is spent on.\n\n"
+          "Of kinds that forget, rotating-bloom is for so many keys a window, fading-fingerprints knows half of them "
+          "after as many others, and time-decaying-counts has so many that have not faded to nothing. --events asks "
+          "for what is remembered how long instead. What time-decaying-pooled-counts, -tiered-counts and decayed-top "
+          "take depends on the counts or is chosen, so they are left out.",
       .examples = {{"mankai plan --keys 10M --fpr 0.1%", "how large?"},
-                   {"mankai plan --keys 10M --bytes 16MiB", "how good?"}},
+                   {"mankai plan --keys 10M --bytes 16MiB", "how good?"},
+                   {"mankai plan --events 100k --survival 90% --fpr 1%", "a memory of the last 100 000"}},
   };
   command.options = {
       parsed_option("--keys", "N", "How many different keys, such as 1e6 or 10M.", parse_count, request->keys),
       parsed_option("--fpr", "RATE", "The false positive rate, such as 0.01 or 1%.", parse_rate, request->fpr),
       parsed_option("--bytes", "SIZE", "The size of the file at most, such as 10M or 16MiB.", parse_bytes,
                     request->bytes),
+      parsed_option("--events", "N",
+                    "Compares the kinds that forget instead: a key is to be known while N others come.", parse_count,
+                    request->events),
+      parsed_option("--survival", "SHARE",
+                    "With --events: the share of keys that are still known at that age. 0.9 unless given.", parse_rate,
+                    request->survival),
       flag("--json", "Prints a JSON array.", request->json)};
   command.run = [request] { return run(*request); };
   return command;

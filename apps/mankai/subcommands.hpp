@@ -10,6 +10,8 @@ namespace mankai::command {
 [[nodiscard]] Subcommand check_subcommand();
 [[nodiscard]] Subcommand remove_subcommand();
 [[nodiscard]] Subcommand count_subcommand();
+[[nodiscard]] Subcommand recall_subcommand();
+[[nodiscard]] Subcommand advance_subcommand();
 [[nodiscard]] Subcommand info_subcommand();
 [[nodiscard]] Subcommand plan_subcommand();
 [[nodiscard]] Subcommand merge_subcommand();

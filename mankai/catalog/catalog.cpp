@@ -4,10 +4,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "mankai/base/bits.hpp"
+#include "mankai/filter/fading_size.hpp"
 #include "mankai/url/canonical_url.hpp"
 
 namespace mankai {
 namespace {
+
+/// What a tier's counters have when nothing else is asked for.
+constexpr std::uint32_t kTierBits = 4;
 
 template <class F>
 concept Sliced = requires(const F filter) { filter.initial_keys(); };
@@ -83,6 +88,114 @@ Result<LayeredUrlBloom> make(std::type_identity<LayeredUrlBloom>, const FilterSp
                                   .memory = memory});
 }
 
+Result<TimeDecayingCounts> make(std::type_identity<TimeDecayingCounts>, const FilterSpec& spec, const HashSpec& hash,
+                                const Memory& memory) {
+  const auto decay = decay_of(spec);
+  if (!decay) {
+    return std::unexpected(decay.error());
+  }
+  return TimeDecayingCounts::create({.keys = spec.keys,
+                                     .fpr = spec.fpr,
+                                     .bytes = spec.bytes,
+                                     .k = spec.k,
+                                     .decay = *decay,
+                                     .width_bits = spec.width,
+                                     .policy = spec.policy.value_or(DecayPolicy::fixed_point),
+                                     .rule = spec.rule,
+                                     .fraction_bits = spec.fraction_bits,
+                                     .forced = spec.forced,
+                                     .hash = hash,
+                                     .memory = memory});
+}
+
+Result<RotatingBloom> make(std::type_identity<RotatingBloom>, const FilterSpec& spec, const HashSpec& hash,
+                           const Memory& memory) {
+  return RotatingBloom::create({.keys = spec.keys,
+                                .fpr = spec.fpr,
+                                .window = spec.window == Duration::zero() ? kDefaultWindow : spec.window,
+                                .generations = spec.generations,
+                                .hash = hash,
+                                .memory = memory});
+}
+
+Result<FadingFingerprints> make(std::type_identity<FadingFingerprints>, const FilterSpec& spec, const HashSpec& hash,
+                                const Memory& memory) {
+  return FadingFingerprints::create({.keys = spec.keys,
+                                     .fpr = spec.fpr,
+                                     .slots = spec.slots,
+                                     .k = spec.k,
+                                     .bits = spec.width,
+                                     .min_matches = spec.min_matches,
+                                     .hash = hash,
+                                     .memory = memory});
+}
+
+Result<TimeDecayingPooledCounts> make(std::type_identity<TimeDecayingPooledCounts>, const FilterSpec& spec,
+                                      const HashSpec& hash, const Memory& memory) {
+  const auto decay = decay_of(spec);
+  if (!decay) {
+    return std::unexpected(decay.error());
+  }
+  return TimeDecayingPooledCounts::create({.keys = spec.keys,
+                                           .fpr = spec.fpr,
+                                           .counters = spec.counters,
+                                           .k = spec.k,
+                                           .pool_share = spec.pool_share,
+                                           .decay = *decay,
+                                           .policy = spec.policy.value_or(DecayPolicy::floor),
+                                           .lookup = spec.lookup,
+                                           .overflow = spec.overflow,
+                                           .when_empty = spec.when_empty,
+                                           .gate = spec.gate,
+                                           .hash = hash,
+                                           .memory = memory});
+}
+
+Result<TimeDecayingTieredCounts> make(std::type_identity<TimeDecayingTieredCounts>, const FilterSpec& spec,
+                                      const HashSpec& hash, const Memory& memory) {
+  const auto decay = decay_of(spec);
+  if (!decay) {
+    return std::unexpected(decay.error());
+  }
+  return TimeDecayingTieredCounts::create({.keys = spec.keys,
+                                           .fpr = spec.fpr,
+                                           .counters = spec.counters,
+                                           .k = spec.k,
+                                           .width_bits = spec.width == 0 ? kTierBits : spec.width,
+                                           .shrink_bits = spec.shrink_bits,
+                                           .decay = *decay,
+                                           .policy = spec.policy.value_or(DecayPolicy::floor),
+                                           .remainder = spec.remainder,
+                                           .hash = hash,
+                                           .memory = memory});
+}
+
+Result<RecentValues> make(std::type_identity<RecentValues>, const FilterSpec& spec, const HashSpec& hash,
+                          const Memory& memory) {
+  const std::uint32_t k = spec.k == 0 ? RecentValues::kDefaultK : spec.k;
+  return RecentValues::create({.keys = spec.keys,
+                               .cells_per_probe = divide_up<std::uint64_t>(spec.slots, k),
+                               .k = k,
+                               .hash = hash,
+                               .memory = memory});
+}
+
+Result<DecayedTop> make(std::type_identity<DecayedTop>, const FilterSpec& spec, const HashSpec& hash,
+                        const Memory& memory) {
+  const auto decay = decay_of(spec);
+  if (!decay) {
+    return std::unexpected(decay.error());
+  }
+  return DecayedTop::create({.keys = spec.keys,
+                             .fpr = spec.fpr,
+                             .bytes = spec.bytes,
+                             .candidates = spec.candidates,
+                             .k = spec.k,
+                             .decay = *decay,
+                             .hash = hash,
+                             .memory = memory});
+}
+
 // What a spec must say beside keys, rate and hash to make such a filter again.
 
 void keep_shape(const BlockedBloom& /*filter*/, FilterSpec& /*spec*/) {}
@@ -105,7 +218,67 @@ void keep_shape(const LayeredUrlBloom& filter, FilterSpec& spec) {
   spec.levels = static_cast<std::uint32_t>(filter.max_levels());
 }
 
+void keep_decay(const Decay& decay, FilterSpec& spec) {
+  spec.lambda = decay.lambda();
+  spec.epoch = decay.epoch;
+}
+void keep_shape(const TimeDecayingCounts& filter, FilterSpec& spec) {
+  keep_decay(filter.decay(), spec);
+  spec.bytes = filter.cells_bytes();
+  spec.k = filter.probes_per_key();
+  spec.width = filter.width_bits();
+  spec.policy = filter.policy();
+  spec.rule = filter.rule();
+  if (filter.policy() == DecayPolicy::fixed_point) {
+    spec.fraction_bits = filter.fraction_bits();
+    spec.forced = filter.params().is_forced != 0;
+  }
+}
+void keep_shape(const TimeDecayingPooledCounts& filter, FilterSpec& spec) {
+  keep_decay(filter.decay(), spec);
+  spec.counters = filter.cell_count();
+  spec.k = filter.probes_per_key();
+  spec.pool_share = static_cast<double>(filter.use().digits) / static_cast<double>(filter.cell_count());
+  spec.policy = filter.policy();
+  spec.lookup = filter.lookup();
+  spec.overflow = filter.overflow();
+  spec.when_empty = filter.when_empty();
+  spec.gate = filter.has_gate();
+}
+void keep_shape(const TimeDecayingTieredCounts& filter, FilterSpec& spec) {
+  keep_decay(filter.decay(), spec);
+  spec.counters = filter.cell_count();
+  spec.k = filter.probes_per_key();
+  spec.width = filter.params().width_bits;
+  spec.shrink_bits = filter.params().shrink_bits;
+  spec.policy = filter.policy();
+  spec.remainder = filter.remainder();
+}
+void keep_shape(const FadingFingerprints& filter, FilterSpec& spec) {
+  const FadingShape shape = filter.shape();
+  spec.slots = shape.slots;
+  spec.k = shape.k;
+  spec.width = shape.bits;
+  spec.min_matches = shape.min_matches;
+}
+void keep_shape(const RecentValues& filter, FilterSpec& spec) {
+  spec.slots = filter.cell_count();
+  spec.k = filter.probes_per_key();
+}
+void keep_shape(const RotatingBloom& filter, FilterSpec& spec) {
+  spec.window = filter.window();
+  spec.generations = filter.generations();
+}
+void keep_shape(const DecayedTop& filter, FilterSpec& spec) {
+  keep_decay(filter.decay(), spec);
+  spec.bytes = filter.image_bytes();
+  spec.k = filter.probes_per_key();
+  spec.candidates = static_cast<std::uint32_t>(filter.candidates_capacity());
+}
+
 // What only some kinds can say about themselves.
+
+double seconds(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
 
 void describe_shape(const BlockedBloom& filter, FilterInfo& info) {
   info.fpr_formula = "mean over blocks of the product of the lanes' fill";
@@ -152,6 +325,80 @@ void describe_shape(const LayeredUrlBloom& filter, FilterInfo& info) {
   info.fields.push_back({"max_levels", "levels at most", std::uint64_t{filter.max_levels()}});
   info.fields.push_back({"layering", "layering", std::string(name(filter.layering()))});
   info.fields.push_back({"phase", "probes an array", std::uint64_t{filter.params().k}});
+}
+
+void describe_time(Tick tick, Duration epoch, FilterInfo& info) {
+  info.fields.push_back({"time_seconds", "time, since 1970", seconds(start_of(tick, epoch).time_since_epoch())});
+  info.fields.push_back({"epoch_seconds", "epoch, in seconds", seconds(epoch)});
+}
+void describe_decay(const Decay& decay, FilterInfo& info) {
+  info.fields.push_back({"half_life_seconds", "half-life, in seconds", decay.half_life_seconds()});
+  info.fields.push_back({"lambda", "lambda", decay.lambda()});
+}
+void describe_shape(const TimeDecayingCounts& filter, FilterInfo& info) {
+  info.fpr_formula = "product of the partitions' fill";
+  describe_time(filter.tick(), filter.epoch(), info);
+  describe_decay(filter.decay(), info);
+  info.fields.push_back({"policy", "policy", std::string(name(filter.policy()))});
+  info.fields.push_back({"rule", "rule", std::string(name(filter.rule()))});
+  info.fields.push_back({"width_bits", "bits a counter", std::uint64_t{filter.width_bits()}});
+  info.fields.push_back({"fraction_bits", "of them fraction", std::uint64_t{filter.fraction_bits()}});
+  info.fields.push_back({"largest_count", "largest count", filter.largest_count()});
+  info.fields.push_back({"stuck_count", "never fades below", filter.stuck_count()});
+  info.fields.push_back({"saturations", "saturations", filter.saturations()});
+}
+void describe_shape(const TimeDecayingPooledCounts& filter, FilterInfo& info) {
+  const auto use = filter.use();
+  info.fpr_formula = "product of the partitions' fill";
+  describe_time(filter.tick(), filter.epoch(), info);
+  describe_decay(filter.decay(), info);
+  info.fields.push_back({"policy", "policy", std::string(name(filter.policy()))});
+  info.fields.push_back({"overflow", "overflow", std::string(name(filter.overflow()))});
+  info.fields.push_back({"lookup", "lookup", std::string(name(filter.lookup()))});
+  info.fields.push_back({"when_empty", "when the pool is empty", std::string(name(filter.when_empty()))});
+  info.fields.push_back({"gate", "gate", std::string(filter.has_gate() ? "yes" : "no")});
+  info.fields.push_back({"pool_digits", "digits in the pool", use.digits});
+  info.fields.push_back({"pool_digits_used", "of them used", use.digits_in_use});
+  info.fields.push_back({"saturations", "saturations", filter.saturations()});
+}
+void describe_shape(const TimeDecayingTieredCounts& filter, FilterInfo& info) {
+  info.fpr_formula = "product of the partitions' fill";
+  describe_time(filter.tick(), filter.epoch(), info);
+  describe_decay(filter.decay(), info);
+  info.fields.push_back({"policy", "policy", std::string(name(filter.policy()))});
+  info.fields.push_back({"remainder", "remainder", std::string(name(filter.remainder()))});
+  info.fields.push_back({"tiers", "tiers", std::uint64_t{filter.tier_count()}});
+  info.fields.push_back({"width_bits", "bits a counter", std::uint64_t{filter.params().width_bits}});
+  info.fields.push_back({"saturations", "saturations", filter.saturations()});
+}
+void describe_shape(const FadingFingerprints& filter, FilterInfo& info) {
+  const FadingShape shape = filter.shape();
+  info.fpr_formula = "that enough slots hold the fingerprint by chance";
+  info.fields.push_back({"slots", "slots", shape.slots});
+  info.fields.push_back({"fingerprint_bits", "bits a fingerprint", std::uint64_t{shape.bits}});
+  info.fields.push_back({"min_matches", "matches needed", std::uint64_t{shape.min_matches}});
+  info.fields.push_back({"half_life_keys", "half-life, in keys", filter.half_life()});
+  info.fields.push_back({"plateau", "rate when full", fading_fpr(shape)});
+}
+void describe_shape(const RecentValues& filter, FilterInfo& info) {
+  info.fpr_formula = "that a value never put has a match";
+  info.fields.push_back({"slots", "slots", filter.cell_count()});
+}
+void describe_shape(const RotatingBloom& filter, FilterInfo& info) {
+  info.fpr_formula = "that not every generation says no";
+  describe_time(filter.tick(), filter.epoch(), info);
+  info.fields.push_back({"window_seconds", "window, in seconds", seconds(filter.window())});
+  info.fields.push_back({"generations", "generations", std::uint64_t{filter.generations()}});
+  info.fields.push_back({"keys_of_epoch", "keys of this epoch", filter.keys_of_epoch()});
+}
+void describe_shape(const DecayedTop& filter, FilterInfo& info) {
+  info.fpr_formula = "product of the partitions' fill";
+  describe_time(filter.tick(), filter.epoch(), info);
+  describe_decay(filter.decay(), info);
+  info.fields.push_back({"candidates", "keys by name", filter.candidates()});
+  info.fields.push_back({"candidates_capacity", "of at most", filter.candidates_capacity()});
+  info.fields.push_back({"late_records", "late keys", filter.late_records()});
+  info.fields.push_back({"saturations", "saturations", filter.saturations()});
 }
 
 template <class F>
@@ -269,8 +516,16 @@ Result<void> merge_filters(AnyFilter& target, const AnyFilter& source) {
                 "the filters are of different kinds (" + std::string(info_of(spec_of(target).kind).name) + " and " +
                     std::string(info_of(spec_of(source).kind).name) + "); create the second one like the first");
   }
-  return std::visit([&](auto& into) { return into.merge(std::get<std::remove_reference_t<decltype(into)>>(source)); },
-                    target);
+  return std::visit(
+      [&](auto& into) -> Result<void> {
+        using F = std::remove_reference_t<decltype(into)>;
+        if constexpr (requires { into.merge(std::get<F>(source)); }) {
+          return into.merge(std::get<F>(source));
+        } else {
+          return fail(ErrorCode::invalid_argument, "filters of kind " + std::string(F::kName) + " cannot be merged");
+        }
+      },
+      target);
 }
 
 std::uint64_t keys_inserted(const AnyFilter& filter) noexcept {

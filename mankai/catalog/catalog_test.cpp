@@ -104,16 +104,26 @@ TEST(Catalog, every_kind_is_created_described_and_planned) {
 }
 
 TEST(Catalog, a_spec_of_a_filter_makes_one_that_merges_with_it) {
-  for (const char* text : {"blocked-bloom:keys=3000", "bloom:keys=3000,k=5", "bloom:keys=3000,addressing=fields",
-                           "counting-bloom:keys=3000", "counting-bloom:keys=3000,k=5,layout=partitioned",
-                           "scalable-bloom:keys=30,growth=1,tightening=0.9,bound=first",
-                           "scalable-counting-bloom:keys=30,layout=partitioned,growth=4,first-id=17",
-                           "layered-url-bloom:keys=3000,levels=3,layering=faithful"}) {
+  for (const char* text :
+       {"blocked-bloom:keys=3000", "bloom:keys=3000,k=5", "bloom:keys=3000,addressing=fields",
+        "counting-bloom:keys=3000", "counting-bloom:keys=3000,k=5,layout=partitioned",
+        "scalable-bloom:keys=30,growth=1,tightening=0.9,bound=first",
+        "scalable-counting-bloom:keys=30,layout=partitioned,growth=4,first-id=17",
+        "layered-url-bloom:keys=3000,levels=3,layering=faithful", "time-decaying-counts:keys=3000,half-life=1h",
+        "time-decaying-counts:bytes=4096,lambda=0.9,epoch=10m,policy=ceil,width=8,rule=minimum,k=3",
+        "time-decaying-counts:keys=3000,lambda=0.99,epoch=1s,fraction-bits=3,forced=yes",
+        "time-decaying-pooled-counts:keys=3000,lookup=links,overflow=all,gate=yes,pool-share=0.25,"
+        "when-empty=saturate,policy=ceil",
+        "time-decaying-tiered-counts:keys=3000,width=8,shrink-bits=1,remainder=downwards",
+        "fading-fingerprints:keys=3000,slots=307,k=2,width=8,min-matches=2", "fading-fingerprints:keys=3000,fpr=0.01",
+        "recent-values:keys=3000,k=8", "recent-values:slots=4000", "rotating-bloom:keys=3000,window=90m,generations=7",
+        "decayed-top:bytes=65536,half-life=30m,candidates=64,k=3"}) {
     auto first = create_filter(*parse_spec(text));
     auto second = create_like(*first);
     EXPECT_EQ(to_string(spec_of(*second)), to_string(spec_of(*first)));
     EXPECT_EQ(to_string(*parse_spec(to_string(spec_of(*first)))), to_string(spec_of(*first)));
-    EXPECT_TRUE(merge_filters(*first, *second).has_value()) << text;
+    EXPECT_EQ(image_bytes(*create_filter(spec_of(*first))), image_bytes(*first)) << text;
+    EXPECT_EQ(merge_filters(*first, *second).has_value(), info_of(spec_of(*first).kind).can_merge) << text;
   }
   auto blocked = create_filter(*parse_spec("keys=3000"));
   const auto classic = create_filter(*parse_spec("bloom:keys=3000"));
@@ -125,7 +135,7 @@ TEST(Catalog, a_spec_of_a_filter_makes_one_that_merges_with_it) {
 TEST(Plan, keeps_the_rate_and_says_what_a_created_filter_takes) {
   const auto rows = plan({.keys = 100'000, .fpr = 0.001});
   ASSERT_TRUE(rows.has_value());
-  ASSERT_EQ(rows->size(), 8U);
+  ASSERT_EQ(rows->size(), 11U);
   for (const PlanRow& row : *rows) {
     EXPECT_LE(row.fpr, 0.001);
     const auto filter = create_filter(row.spec);
@@ -134,6 +144,31 @@ TEST(Plan, keeps_the_rate_and_says_what_a_created_filter_takes) {
     EXPECT_EQ(describe(*filter).probes_per_key, row.probes_per_key);
   }
   EXPECT_LE(rows->front().bits_per_key, 15.9);
+}
+
+TEST(Plan, a_memory_of_events_is_as_long_as_asked_and_no_larger_than_said) {
+  const auto rows = plan_forgetting({.events = 50'000, .survival = 0.9, .fpr = 0.01});
+  ASSERT_TRUE(rows.has_value());
+  EXPECT_EQ(rows->size(), 7U);
+  for (const PlanRow& row : *rows) {
+    EXPECT_LE(row.fpr, 0.01);
+    EXPECT_GE(row.survival, 0.9);
+    const auto filter = create_filter(row.spec);
+    ASSERT_TRUE(filter.has_value());
+    EXPECT_EQ(image_bytes(*filter), row.image_bytes);
+  }
+  EXPECT_FALSE(plan_forgetting({.events = 0}).has_value());
+  EXPECT_FALSE(plan_forgetting({.events = 10, .survival = 1.5}).has_value());
+}
+
+TEST(Spec, a_decay_is_a_half_life_or_a_lambda_with_its_epoch) {
+  EXPECT_EQ(decay_of({}).value(), Decay::of_half_life(kDefaultHalfLife).value());
+  EXPECT_TRUE(decay_of(*parse_spec("time-decaying-counts:lambda=0.9,epoch=10m")));
+  EXPECT_FALSE(decay_of(*parse_spec("time-decaying-counts:lambda=0.9")));
+  EXPECT_FALSE(decay_of(*parse_spec("time-decaying-counts:lambda=0.9,epoch=10m,half-life=1h")));
+  EXPECT_FALSE(parse_spec("time-decaying-counts:lambda=1.5"));
+  EXPECT_FALSE(parse_spec("time-decaying-counts:half-life=soon"));
+  EXPECT_FALSE(parse_spec("blocked-bloom:half-life=1h"));
 }
 
 TEST(Plan, for_bytes_stays_within_them) {

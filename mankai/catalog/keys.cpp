@@ -138,13 +138,70 @@ template <class F>
 constexpr bool kCanErase = DeletableFilter<std::remove_cvref_t<F>>;
 template <class F>
 constexpr bool kTakesIds = NumberedFilter<std::remove_cvref_t<F>>;
+template <class F>
+constexpr bool kHasTime = DecayingFilter<std::remove_cvref_t<F>>;
+template <class F>
+constexpr bool kCountsLately = DecayedFrequencyFilter<std::remove_cvref_t<F>>;
+template <class F>
+constexpr bool kTakesValues = AssociativeFilter<std::remove_cvref_t<F>>;
+/// Keeps the bytes of keys beside their digests.
+template <class F>
+constexpr bool kTakesNames = std::is_same_v<std::remove_cvref_t<F>, DecayedTop>;
+
+// A key comes when the filter stands: at its newest time, or where it was moved on since, when that epoch began.
+template <class Before>
+void insert_named(DecayedTop& filter, Keys keys, const Before& before) {
+  const Time now = std::max(filter.newest(), start_of(filter.tick(), filter.epoch()));
+  const Hasher hash = filter.hasher();
+  for_each_key_window(filter, keys, [&](std::size_t start, Keys window) {
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      const Digest digest = hash(window[i]);
+      before(start + i, digest);
+      filter.insert(digest, window[i], now);
+    }
+  });
+}
+
+/// What a key gets that comes without a value.
+constexpr std::uint32_t kNoValue = 0;
+constexpr double kWholeStrength = 1;
+
+template <class F, class ValueOf>
+void put_each(F& filter, Keys keys, const ValueOf& value_of, double strength) {
+  for_each_digest_window(filter, keys, [&](std::size_t start, std::span<const Digest> digests) {
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      filter.put(digests[i], value_of(start + i), strength);
+    }
+  });
+}
+
+// A key is there when a value is.
+template <class F>
+bool has_value(const F& filter, Digest key) {
+  ValueMatches first{};
+  return filter.get(key, std::span(&first, 1)) != 0;
+}
+
+template <class F>
+std::unexpected<Error> has_no_time(const F& /*filter*/) {
+  return cannot(F::kName, "knows no time", [](const KindInfo& info) { return info.has_time; });
+}
+
+template <class F>
+std::unexpected<Error> takes_no_values(const F& /*filter*/) {
+  return cannot(F::kName, "keeps no values", [](const KindInfo& info) { return info.key_shape == KeyShape::valued; });
+}
 
 }  // namespace
 
 void insert_keys(AnyFilter& filter, Keys keys) {
   std::visit(
       [&](auto& f) {
-        if constexpr (kTakesPaths<decltype(f)>) {
+        if constexpr (kTakesValues<decltype(f)>) {
+          put_each(f, keys, [](std::size_t) { return kNoValue; }, kWholeStrength);
+        } else if constexpr (kTakesNames<decltype(f)>) {
+          insert_named(f, keys, [](std::size_t, Digest) {});
+        } else if constexpr (kTakesPaths<decltype(f)>) {
           for_each_path_window(
               f, keys, [&](std::size_t, std::size_t, const Paths& paths) { f.insert(paths.digests(), paths.ends()); });
         } else {
@@ -158,7 +215,16 @@ void observe_keys(AnyFilter& filter, Keys keys, std::span<bool> seen) {
   MANKAI_ASSERT(keys.size() == seen.size());
   std::visit(
       [&](auto& f) {
-        if constexpr (kTakesPaths<decltype(f)>) {
+        if constexpr (kTakesValues<decltype(f)>) {
+          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
+            for (std::size_t i = 0; i < digests.size(); ++i) {
+              seen[start + i] = has_value(f, digests[i]);
+              f.put(digests[i], kNoValue, kWholeStrength);
+            }
+          });
+        } else if constexpr (kTakesNames<decltype(f)>) {
+          insert_named(f, keys, [&](std::size_t i, Digest digest) { seen[i] = f.may_contain(digest); });
+        } else if constexpr (kTakesPaths<decltype(f)>) {
           for_each_path_window(f, keys, [&](std::size_t start, std::size_t count, const Paths& paths) {
             f.observe(paths.digests(), paths.ends(), seen.subspan(start, count));
           });
@@ -175,7 +241,13 @@ void may_contain_keys(const AnyFilter& filter, Keys keys, std::span<bool> outcom
   MANKAI_ASSERT(keys.size() == outcomes.size());
   std::visit(
       [&](const auto& f) {
-        if constexpr (kTakesPaths<decltype(f)>) {
+        if constexpr (kTakesValues<decltype(f)>) {
+          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
+            for (std::size_t i = 0; i < digests.size(); ++i) {
+              outcomes[start + i] = has_value(f, digests[i]);
+            }
+          });
+        } else if constexpr (kTakesPaths<decltype(f)>) {
           for_each_path_window(f, keys, [&](std::size_t start, std::size_t count, const Paths& paths) {
             f.may_contain(paths.digests(), paths.ends(), outcomes.subspan(start, count));
           });
@@ -251,6 +323,84 @@ Result<void> count_keys(const AnyFilter& filter, Keys keys, std::span<KeyCount> 
           return {};
         } else {
           return cannot(f.kName, "does not count", [](const KindInfo& info) { return info.can_count; });
+        }
+      },
+      filter);
+}
+
+Result<void> advance_filter(AnyFilter& filter, Time time) {
+  return std::visit(
+      [&](auto& f) -> Result<void> {
+        if constexpr (kHasTime<decltype(f)>) {
+          const Tick tick = tick_of(time, f.epoch());
+          if (tick < f.tick()) {
+            return fail(ErrorCode::invalid_argument,
+                        "the filter already stands at a later time, and time does not go "
+                        "back: give a time from the epoch at which it stands on");
+          }
+          f.advance(tick);
+          return {};
+        } else {
+          return has_no_time(f);
+        }
+      },
+      filter);
+}
+
+std::optional<Time> filter_time(const AnyFilter& filter) noexcept {
+  return std::visit(
+      [](const auto& f) -> std::optional<Time> {
+        if constexpr (kHasTime<decltype(f)>) {
+          return start_of(f.tick(), f.epoch());
+        } else {
+          return std::nullopt;
+        }
+      },
+      filter);
+}
+
+Result<void> count_keys_lately(const AnyFilter& filter, Keys keys, std::span<DecayedCount> counts) {
+  MANKAI_ASSERT(keys.size() == counts.size());
+  return std::visit(
+      [&](const auto& f) -> Result<void> {
+        if constexpr (kCountsLately<decltype(f)>) {
+          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
+            f.estimate(digests, counts.subspan(start, digests.size()));
+          });
+          return {};
+        } else {
+          return cannot(f.kName, "does not count lately", [](const KindInfo& info) { return info.counts_lately; });
+        }
+      },
+      filter);
+}
+
+Result<void> put_values(AnyFilter& filter, Keys keys, std::span<const std::uint32_t> values, double strength) {
+  MANKAI_ASSERT(keys.size() == values.size());
+  return std::visit(
+      [&](auto& f) -> Result<void> {
+        if constexpr (kTakesValues<decltype(f)>) {
+          put_each(f, keys, [&](std::size_t i) { return values[i]; }, strength);
+          return {};
+        } else {
+          return takes_no_values(f);
+        }
+      },
+      filter);
+}
+
+Result<std::vector<ValueMatches>> recall_values(const AnyFilter& filter, std::string_view key,
+                                                std::uint32_t min_matches) {
+  return std::visit(
+      [&](const auto& f) -> Result<std::vector<ValueMatches>> {
+        if constexpr (kTakesValues<decltype(f)>) {
+          std::vector<ValueMatches> values;
+          for_each_digest_window(f, std::span(&key, 1), [&](std::size_t, std::span<const Digest> digests) {
+            values = f.get(digests.front(), min_matches);
+          });
+          return values;
+        } else {
+          return takes_no_values(f);
         }
       },
       filter);

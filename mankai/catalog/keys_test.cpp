@@ -51,8 +51,14 @@ class KeysTest : public testing::Test {
   Views keys_;
 };
 
+// Kinds that forget as keys come let go of some of these.
+bool keeps_all(const KindInfo& info) { return !info.forgets || info.has_time; }
+
 TEST_F(KeysTest, every_kind_finds_what_was_inserted_and_batches_agree_with_single_keys) {
   for (const KindInfo& info : kinds()) {
+    if (!keeps_all(info)) {
+      continue;
+    }
     AnyFilter batched = made(info.kind, 4000);
     AnyFilter single = made(info.kind, 4000);
     insert_keys(batched, keys());
@@ -67,6 +73,9 @@ TEST_F(KeysTest, every_kind_finds_what_was_inserted_and_batches_agree_with_singl
 
 TEST_F(KeysTest, every_kind_observes_a_keys_second_time) {
   for (const KindInfo& info : kinds()) {
+    if (!keeps_all(info)) {
+      continue;
+    }
     AnyFilter filter = made(info.kind, 4000);
     std::vector<bool> expected;
     std::map<std::string_view, int> times;
@@ -120,11 +129,16 @@ TEST_F(KeysTest, kinds_that_cannot_are_refused_by_name_and_unchanged) {
   const std::vector<std::uint64_t> ids = {1};
   std::vector<EraseResult> results(1);
   std::vector<KeyCount> counts(1);
+  std::vector<DecayedCount> faded(1);
+  const std::vector<std::uint32_t> values = {7};
   for (const KindInfo& info : kinds()) {
     AnyFilter filter = made(info.kind);
     insert_keys(filter, one);
     for (const auto& [can, outcome] :
-         {std::pair(info.can_count, count_keys(filter, one, counts)),
+         {std::pair(info.can_count && !info.counts_lately, count_keys(filter, one, counts)),
+          std::pair(info.counts_lately, count_keys_lately(filter, one, faded)),
+          std::pair(info.has_time, advance_filter(filter, Time(std::chrono::seconds(1'500'000'000)))),
+          std::pair(info.key_shape == KeyShape::valued, put_values(filter, one, values, 1)),
           std::pair(info.key_shape == KeyShape::numbered, erase_keys_with_ids(filter, one, ids, results)),
           std::pair(info.can_erase, erase_keys(filter, one, results)),
           std::pair(info.key_shape == KeyShape::numbered, insert_keys_with_ids(filter, {}, {}))}) {
@@ -134,8 +148,75 @@ TEST_F(KeysTest, kinds_that_cannot_are_refused_by_name_and_unchanged) {
         EXPECT_NE(outcome.error().detail.find(info.name), std::string::npos) << outcome.error().detail;
       }
     }
-    EXPECT_EQ(asked(filter, one), std::vector<bool>(1, !info.can_erase)) << info.name;
+    if (!info.has_time) {
+      EXPECT_EQ(asked(filter, one), std::vector<bool>(1, !info.can_erase)) << info.name;
+    }
   }
+}
+
+TEST_F(KeysTest, kinds_with_time_stand_where_they_are_told_and_never_go_back) {
+  const Time noon(std::chrono::seconds(1'500'000'000));
+  for (const KindInfo& info : kinds()) {
+    AnyFilter filter = made(info.kind);
+    ASSERT_EQ(filter_time(filter).has_value(), info.has_time) << info.name;
+    if (!info.has_time) {
+      continue;
+    }
+    ASSERT_TRUE(advance_filter(filter, noon)) << info.name;
+    const Time stands = filter_time(filter).value();
+    EXPECT_LE(stands, noon);
+    insert_keys(filter, keys());
+    EXPECT_TRUE(advance_filter(filter, stands)) << "the same epoch is not back";
+    EXPECT_FALSE(advance_filter(filter, stands - Duration(1)));
+    EXPECT_EQ(asked(filter, keys()), std::vector<bool>(keys().size(), true)) << info.name;
+    std::visit([](auto& f) { f.clear(); }, filter);
+    EXPECT_EQ(filter_time(filter), stands) << "clear forgets keys, not the time";
+    EXPECT_EQ(keys_inserted(filter), 0U);
+  }
+}
+
+TEST_F(KeysTest, counts_fade_and_hot_keys_keep_their_names) {
+  const Time noon(std::chrono::seconds(1'500'000'000));
+  for (const KindInfo& info : kinds()) {
+    if (!info.counts_lately) {
+      continue;
+    }
+    AnyFilter filter =
+        create_filter({.kind = info.kind, .keys = 4000, .fpr = 1e-6, .lambda = 0.5, .epoch = std::chrono::hours(1)})
+            .value();
+    ASSERT_TRUE(advance_filter(filter, noon));
+    for (int i = 0; i < 4; ++i) {
+      insert_keys(filter, keys());
+    }
+    std::vector<DecayedCount> counts(keys().size());
+    ASSERT_TRUE(count_keys_lately(filter, keys(), counts));
+    for (std::size_t i = 0; i < 6000; ++i) {
+      ASSERT_EQ(counts[i].raw, 8) << info.name << " " << keys()[i];
+      ASSERT_EQ(counts[i].rate, 4) << info.name;
+    }
+    ASSERT_TRUE(advance_filter(filter, noon + std::chrono::hours(2)));
+    ASSERT_TRUE(count_keys_lately(filter, keys(), counts));
+    EXPECT_EQ(counts[0].raw, 2) << info.name;
+  }
+  AnyFilter top = create_filter({.kind = Kind::decayed_top, .bytes = 65536}).value();
+  ASSERT_TRUE(advance_filter(top, noon));
+  insert_keys(top, Views{"a", "b", "b"});
+  const auto entries = std::get<DecayedTop>(top).top(2);
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].key, "b");
+  EXPECT_EQ(entries[1].key, "a");
+}
+
+TEST_F(KeysTest, values_come_back_with_their_keys) {
+  AnyFilter filter = made(Kind::recent_values);
+  const Views some = {"shoes", "hats", "shoes"};
+  const std::vector<std::uint32_t> values = {9, 4, 9};
+  ASSERT_TRUE(put_values(filter, some, values, 0.5));
+  EXPECT_EQ(recall_values(filter, "shoes", 2).value().front().value, 9U);
+  EXPECT_EQ(recall_values(filter, "hats", 2).value().front().value, 4U);
+  EXPECT_TRUE(recall_values(filter, "nobody", 2).value().empty());
+  EXPECT_EQ(asked(filter, {"shoes", "nobody"}), (std::vector<bool>{true, false}));
+  EXPECT_EQ(observed(filter, {"coats", "coats"}), (std::vector<bool>{false, true}));
 }
 
 TEST_F(KeysTest, spellings_of_a_url_are_one_key_and_what_is_no_url_is_a_key_too) {

@@ -15,8 +15,12 @@ constexpr KindInfo row(KeyShape shape, bool can_grow, std::string_view summary) 
           .name = F::kName,
           .key_shape = shape,
           .can_erase = DeletableFilter<F>,
-          .can_count = FrequencyFilter<F>,
+          .can_count = FrequencyFilter<F> || DecayedFrequencyFilter<F>,
           .can_grow = can_grow,
+          .can_merge = MergeableFilter<F> || PathFilter<F>,
+          .counts_lately = DecayedFrequencyFilter<F>,
+          .has_time = DecayingFilter<F>,
+          .forgets = F::kPromise.forgets,
           .summary = summary};
 }
 
@@ -28,6 +32,19 @@ constexpr std::array kKinds = {
     row<ScalableCountingBloom>(KeyShape::numbered, true,
                                "present, however many? slices that grow; keys are taken out by their ids"),
     row<LayeredUrlBloom>(KeyShape::path, false, "seen this URL? an array a level of its path, and one for the whole"),
+    row<RotatingBloom>(KeyShape::whole, false,
+                       "seen within so much time? generations of blocked-bloom, the oldest let go"),
+    row<FadingFingerprints>(KeyShape::whole, false,
+                            "seen lately? newer keys overwrite older ones; filters of any size"),
+    row<DecayedTop>(KeyShape::named, false,
+                    "what is hot? counts that fade with time, and the names of the hottest keys"),
+    row<TimeDecayingCounts>(KeyShape::whole, false, "how often lately? counts that fade with time"),
+    row<TimeDecayingPooledCounts>(
+        KeyShape::whole, false,
+        "how often lately? digits of 4 bits, and more of them from a pool where they are needed"),
+    row<TimeDecayingTieredCounts>(KeyShape::whole, false,
+                                  "how often lately? a small counter a key, larger ones shared"),
+    row<RecentValues>(KeyShape::valued, false, "which values came with this key lately? the most frequent and recent"),
 };
 
 }  // namespace

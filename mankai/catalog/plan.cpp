@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <utility>
 
+#include "mankai/filter/fading_size.hpp"
 #include "mankai/filter/sliced_image.hpp"
 
 namespace mankai {
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kByteCells = 8;
 constexpr std::uint64_t kByteCounters = 2;
+constexpr unsigned kCountBits = 32;
 constexpr std::uint64_t kLineBytes = kCacheLineBytes;
 constexpr double kNearlyOne = 0.9999999999999999;
 
@@ -47,6 +50,30 @@ Shape blocked_counters(std::uint64_t keys, std::uint64_t blocks) {
 Shape partitioned_counters(std::uint64_t keys, const PartitionedSize& size) {
   const std::uint64_t bytes = divide_up(size.cells_per_probe * size.k, kByteCounters);
   return {divide_up(bytes, kLineBytes) * kLineBytes, partitioned_fpr(keys, size), size.k, static_cast<double>(size.k)};
+}
+
+Shape rotating_shape(std::uint64_t keys, std::uint32_t generations, std::uint64_t blocks) {
+  const std::uint64_t of_one = divide_up<std::uint64_t>(keys, generations - 1);
+  const double others = 1 - blocked_bloom_fpr(of_one, blocks);
+  return {blocks * generations * kLineBytes, 1 - std::pow(others, generations), probes::kBlockLanes,
+          static_cast<double>(generations)};
+}
+Shape decayed_shape(std::uint64_t keys, const PartitionedSize& size, unsigned width_bits) {
+  const std::uint64_t bytes = divide_up(size.cells_per_probe * size.k * width_bits, kByteCells);
+  return {divide_up(bytes, kLineBytes) * kLineBytes, partitioned_fpr(keys, size), size.k, static_cast<double>(size.k)};
+}
+Shape fading_shape(const FadingShape& size) {
+  return {fading_cells_bytes(size), fading_fpr(size), size.k, static_cast<double>(size.k)};
+}
+
+FilterSpec fading_spec(std::uint64_t keys, double fpr, const FadingShape& size) {
+  return {.kind = Kind::fading_fingerprints,
+          .keys = keys,
+          .fpr = fpr,
+          .k = size.k,
+          .width = size.bits,
+          .slots = size.slots,
+          .min_matches = size.min_matches};
 }
 
 /// The rate of a growing kind's first slice, and the target whose first slice has a rate.
@@ -106,6 +133,33 @@ Result<Rows> scalable_counting_rows(const SizeRequest& request) {
   return counting_rows_of(Kind::scalable_counting_bloom, request, first_slice_fpr(request.fpr));
 }
 
+Result<Rows> rotating_rows(const SizeRequest& request) {
+  const FilterSpec spec{.kind = Kind::rotating_bloom, .keys = request.keys, .fpr = request.fpr};
+  const auto blocks = RotatingBloom::blocks_for(request.keys, request.fpr, spec.generations);
+  if (!blocks) {
+    return std::unexpected(blocks.error());
+  }
+  return Rows{row(spec, rotating_shape(request.keys, spec.generations, *blocks))};
+}
+
+// Half of the keys are still known after as many others.
+Result<Rows> fading_rows(const SizeRequest& request) {
+  const auto size = fading_size({.events = request.keys, .survival = 0.5, .fpr = request.fpr});
+  if (!size) {
+    return std::unexpected(size.error());
+  }
+  return Rows{row(fading_spec(request.keys, request.fpr, *size), fading_shape(*size))};
+}
+
+Result<Rows> decayed_rows(const SizeRequest& request) {
+  const auto size = partitioned_size(request);
+  if (!size) {
+    return std::unexpected(size.error());
+  }
+  return Rows{row({.kind = Kind::time_decaying_counts, .keys = request.keys, .fpr = request.fpr},
+                  decayed_shape(request.keys, *size, kCountBits))};
+}
+
 // Each kind's rows for so many lines of cells; growing kinds get as many fewer as their outer header takes.
 
 Rows blocked_rows_within(std::uint64_t keys, std::uint64_t lines) {
@@ -155,7 +209,7 @@ Rows scalable_counting_rows_within(std::uint64_t keys, std::uint64_t lines) {
 struct Planner {
   Kind kind;
   Result<Rows> (*rows)(const SizeRequest& request);
-  Rows (*rows_within)(std::uint64_t keys, std::uint64_t lines);
+  Rows (*rows_within)(std::uint64_t keys, std::uint64_t lines);  ///< none for kinds that forget
 };
 
 // In the order of the table.
@@ -165,7 +219,38 @@ constexpr std::array kPlanners = {
     Planner{Kind::scalable_bloom, scalable_rows, scalable_rows_within},
     Planner{Kind::counting_bloom, counting_rows, counting_rows_within},
     Planner{Kind::scalable_counting_bloom, scalable_counting_rows, scalable_counting_rows_within},
+    Planner{Kind::rotating_bloom, rotating_rows, nullptr},
+    Planner{Kind::fading_fingerprints, fading_rows, nullptr},
+    Planner{Kind::time_decaying_counts, decayed_rows, nullptr},
 };
+
+/// What plan_forgetting compares.
+constexpr std::array<std::uint32_t, 2> kFadingBits = {8, 16};
+constexpr std::array<std::uint32_t, 2> kMinMatches = {1, 2};
+constexpr std::array<std::uint32_t, 3> kGenerations = {2, 4, 8};
+
+Result<PlanRow> fading_row_for(const ForgettingRequest& request, std::uint32_t bits, std::uint32_t min_matches) {
+  const auto size = fading_size({.events = request.events,
+                                 .survival = request.survival,
+                                 .fpr = request.fpr,
+                                 .bits = bits,
+                                 .min_matches = min_matches});
+  if (!size) {
+    return std::unexpected(size.error());
+  }
+  PlanRow made = row(fading_spec(request.events, request.fpr, *size), fading_shape(*size));
+  made.survival = fading_survival(*size, static_cast<double>(request.events));
+  return made;
+}
+
+Result<PlanRow> rotating_row_for(const ForgettingRequest& request, std::uint32_t generations) {
+  const auto blocks = RotatingBloom::blocks_for(request.events, request.fpr, generations);
+  if (!blocks) {
+    return std::unexpected(blocks.error());
+  }
+  return row({.kind = Kind::rotating_bloom, .keys = request.events, .fpr = request.fpr, .generations = generations},
+             rotating_shape(request.events, generations, *blocks));
+}
 
 // The most lines of cells whose image, checksums included, is no larger than `bytes`.
 std::uint64_t lines_within(std::uint64_t bytes) {
@@ -208,7 +293,8 @@ Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t by
   }
   Rows all;
   for (const Planner& planner : kPlanners) {
-    if (const std::uint64_t lines = lines_within(planner.kind, std::min(bytes, kMaxImageBytes)); lines > 0) {
+    const std::uint64_t lines = lines_within(planner.kind, std::min(bytes, kMaxImageBytes));
+    if (planner.rows_within != nullptr && lines > 0) {
       const Rows rows = planner.rows_within(keys, lines);
       all.insert(all.end(), rows.begin(), rows.end());
     }
@@ -219,6 +305,30 @@ Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t by
                                                  std::to_string(image_bytes_for(kLineBytes)));
   }
   return all;
+}
+
+Result<std::vector<PlanRow>> plan_forgetting(const ForgettingRequest& request) {
+  if (!(request.survival > 0 && request.survival < 1)) {
+    return fail(ErrorCode::invalid_argument, "the share of keys still known must lie between 0 and 1, both excluded");
+  }
+  Rows all;
+  Result<PlanRow> refused = PlanRow{};
+  const auto keep = [&](const Result<PlanRow>& made) {
+    if (made) {
+      all.push_back(*made);
+    } else {
+      refused = refused ? made : refused;
+    }
+  };
+  for (const std::uint32_t bits : kFadingBits) {
+    for (const std::uint32_t min_matches : kMinMatches) {
+      keep(fading_row_for(request, bits, min_matches));
+    }
+  }
+  for (const std::uint32_t generations : kGenerations) {
+    keep(rotating_row_for(request, generations));
+  }
+  return all.empty() ? Result<Rows>(std::unexpected(refused.error())) : Result<Rows>(std::move(all));
 }
 
 }  // namespace mankai

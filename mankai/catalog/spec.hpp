@@ -26,7 +26,39 @@ struct FilterSpec {
   std::uint64_t first_id = 0;                             ///< scalable-counting-bloom
   std::uint32_t levels{LayeredUrlBloom::kDefaultLevels};  ///< layered-url-bloom, at most
   UrlLayering layering = UrlLayering::repaired;           ///< layered-url-bloom
+
+  // Kinds that forget.
+  std::optional<double> lambda{};                      ///< kinds that count lately, with an epoch
+  Duration epoch{};                                    ///< 0: half_life / 64
+  Duration half_life{};                                ///< 0, without lambda: kDefaultHalfLife
+  std::uint64_t bytes = 0;                             ///< the cells take at most so many, however many keys
+  std::uint32_t width = 0;                             ///< bits of a cell; 0 for the kind's own choice
+  std::optional<DecayPolicy> policy{};                 ///< unset: the kind's own choice
+  IncrementRule rule = IncrementRule::all;             ///< time-decaying-counts
+  std::optional<std::uint32_t> fraction_bits{};        ///< time-decaying-counts; unset: as few as are enough
+  bool forced = false;                                 ///< time-decaying-counts that stop decaying too early
+  std::uint64_t counters = 0;                          ///< pooled and tiered counts; 0: what the keys need
+  double pool_share = 0.5;                             ///< pooled counts: digits in the pool for each counter
+  PoolLookup lookup = PoolLookup::hash;                ///< pooled counts
+  OverflowRule overflow = OverflowRule::per_counter;   ///< pooled counts
+  EmptyPool when_empty = EmptyPool::grow;              ///< pooled counts
+  bool gate = false;                                   ///< pooled counts
+  std::uint32_t shrink_bits = 2;                       ///< tiered counts
+  RemainderRule remainder = RemainderRule::both_ways;  ///< tiered counts
+  std::uint64_t slots = 0;                             ///< fading kinds; 0: from keys and fpr
+  std::uint32_t min_matches = 1;                       ///< fading-fingerprints
+  Duration window{};                                   ///< rotating-bloom; 0: kDefaultWindow
+  std::uint32_t generations = 4;                       ///< rotating-bloom
+  std::uint32_t candidates = 0;                        ///< decayed-top; 0: as many as fit
 };
+
+/// What fades within which time, when nothing else is asked for.
+inline constexpr Duration kDefaultHalfLife = std::chrono::hours(1);
+inline constexpr Duration kDefaultWindow = std::chrono::hours(7 * 24);
+
+/// Returns how the spec's counts fade. Errors: as Decay's; invalid_argument for a lambda without an epoch or beside a
+/// half-life.
+[[nodiscard]] Result<Decay> decay_of(const FilterSpec& spec);
 
 /// An option of some kinds, by the name that it has in specs and, with dashes, on the command line.
 struct SpecOption {
@@ -55,6 +87,8 @@ struct SpecOption {
 
 /// Reads a count of things: 1000000, 1e6, 2.5e6, 10k, 10M, 2G (decimal multiples). Errors: invalid_argument.
 [[nodiscard]] Result<std::uint64_t> parse_count(std::string_view text);
+/// Reads a size: a count of bytes, or 64KiB, 64MiB, 4GiB, 1TiB. Errors: invalid_argument.
+[[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
 /// Reads a rate such as 0.01, 1e-3 or 1%. Errors: invalid_argument unless it lies between 0 and 1, both excluded.
 [[nodiscard]] Result<double> parse_rate(std::string_view text);
 /// Reads a seed: a decimal or 0x-hexadecimal number of 64 bits, or 32 hexadecimal digits for siphash's 128.

@@ -48,13 +48,20 @@ RotatingBloom::RotatingBloom(Image source, const Params& params) noexcept
   take_tick(tick().value);
 }
 
+Result<std::uint64_t> RotatingBloom::blocks_for(std::uint64_t keys, double fpr, std::uint32_t generations) {
+  if (auto valid = check_request({.keys = keys, .fpr = fpr}); !valid) {
+    return std::unexpected(valid.error());
+  }
+  return blocked_bloom_blocks(
+      {.keys = keys_of_generation(keys, generations), .fpr = -std::expm1(std::log1p(-fpr) / generations)});
+}
+
 Result<RotatingBloom> RotatingBloom::create(const Options& options) {
   if (auto valid = check_options(options); !valid) {
     return std::unexpected(valid.error());
   }
   const std::uint32_t generations = options.generations;
-  const auto blocks = blocked_bloom_blocks({.keys = keys_of_generation(options.keys, generations),
-                                            .fpr = -std::expm1(std::log1p(-options.fpr) / generations)});
+  const auto blocks = blocks_for(options.keys, options.fpr, generations);
   if (!blocks) {
     return std::unexpected(blocks.error());
   }

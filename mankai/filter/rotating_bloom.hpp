@@ -73,6 +73,9 @@ class RotatingBloom : public FlatFilter<RotatingBloom> {
   /// Takes over an image of this kind. Errors: corrupt.
   [[nodiscard]] static Result<RotatingBloom> from_image(Image source);
 
+  /// Returns the blocks of one generation for so many keys a window. Errors: as create's.
+  [[nodiscard]] static Result<std::uint64_t> blocks_for(std::uint64_t keys, double fpr, std::uint32_t generations);
+
   // Single calls compile to what their caller's flags allow: see BitFilter.
 
   /// Inserts at the filter's tick. Never fails; past the epoch's share the false positive rate rises.

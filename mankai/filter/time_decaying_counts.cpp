@@ -47,7 +47,7 @@ Error too_few_bits(std::uint32_t bits, std::uint32_t needed, std::uint32_t width
                     std::to_string(needed) +
                     (is_possible ? "; take wider cells, a longer epoch (a smaller lambda) or the stochastic policy"
                                  : "; take a longer epoch (a smaller lambda) or the stochastic policy") +
-                    ", or force it"};
+                    ", or force it (forced=yes)"};
 }
 
 // Fraction bits, and whether what stays for ever had to be forced.

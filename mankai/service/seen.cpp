@@ -33,12 +33,19 @@ Result<void> check_request_fits(const std::string& path, const FilterSpec& found
                                                "it is, or name another file");
 }
 
-// A kind that counts would count every repeat, until its counters are stuck or it has grown without end.
+// A kind that counts would count every repeat, until its counters are stuck or it has grown without end; one that has
+// time would stand still.
 Result<void> check_kind_fits(Kind kind) {
-  if (!info_of(kind).can_count) {
+  const KindInfo& info = info_of(kind);
+  if (info.has_time || info.key_shape == KeyShape::valued) {
+    return fail(ErrorCode::invalid_argument,
+                "kind " + std::string(info.name) + " is told times or values, which this is not; blocked-bloom, "
+                                                   "scalable-bloom or fading-fingerprints remember keys");
+  }
+  if (!info.can_count) {
     return {};
   }
-  return fail(ErrorCode::invalid_argument, "kind " + std::string(info_of(kind).name) +
+  return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
                                                " counts repeats, which has no use here; blocked-bloom or "
                                                "scalable-bloom remember as many keys in a quarter of the memory");
 }

@@ -268,7 +268,8 @@ class InfoAndPlan(CommandTest):
         self.assertEqual([(row["kind"], row.get("addressing") or row.get("layout")) for row in rows],
                          [("blocked-bloom", None), ("bloom", "range"), ("bloom", "fields"), ("scalable-bloom", None),
                           ("counting-bloom", "blocked"), ("counting-bloom", "partitioned"),
-                          ("scalable-counting-bloom", "blocked"), ("scalable-counting-bloom", "partitioned")])
+                          ("scalable-counting-bloom", "blocked"), ("scalable-counting-bloom", "partitioned"),
+                          ("rotating-bloom", None), ("fading-fingerprints", None), ("time-decaying-counts", None)])
         self.assertEqual([row["kind"] for row in rows if row["can_grow"] and not row["can_remove"]], ["scalable-bloom"])
         for row in rows:
             self.assertLessEqual(row["fpr"], 0.01)

@@ -1,0 +1,56 @@
+#include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "apps/mankai/times.hpp"
+#include "mankai/durable/filter_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  std::optional<Time> at;
+};
+
+Result<int> run(const Request& request) {
+  if (!request.at) {
+    return fail(ErrorCode::invalid_argument, "--at is missing: say to which time, such as --at now");
+  }
+  catch_stop_signals();
+  auto lock = FileLock::acquire(request.file);
+  if (!lock) {
+    return std::unexpected(lock.error());
+  }
+  auto filter = open_filter(request.file, Access::change);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  if (auto advanced = advance_to(*filter, request.at); !advanced) {
+    return std::unexpected(advanced.error().within(request.file));
+  }
+  if (auto saved = save_filter(request.file, *filter, Existing::replace, &*lock); !saved) {
+    return std::unexpected(saved.error());
+  }
+  return exit_code_after_stop(0);
+}
+
+}  // namespace
+
+Subcommand advance_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "advance",
+      .summary = "let time pass for a filter that forgets",
+      .description =
+          "Moves a filter on to a time: what has faded by then is forgotten, and the file is written. Time "
+          "never goes back.\n\n"
+          "`add`, `check` and `count` take --at themselves; this is for letting go without adding.",
+      .examples = {{"mankai advance seen.mk --at now", "forget what is due"},
+                   {"mankai advance hits.mk --at 2026-03-28T12:00:00Z", "as it will be then"}},
+  };
+  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file),
+                     at_option("The time to move to:", request->at)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include "apps/mankai/filter_options.hpp"
+#include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/catalog/keys.hpp"
+#include "mankai/durable/filter_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+/// Two strangers' cells that agree on a value are rare; one that looks like some value is not.
+constexpr std::uint64_t kMinMatches = 2;
+
+struct Request {
+  std::string file;
+  std::vector<std::string> keys;
+  InputRequest input;
+  std::uint64_t min_matches = kMinMatches;
+};
+
+Result<void> print_values(const Request& request, const AnyFilter& filter, std::string_view key, Output& output) {
+  const auto matches = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.min_matches, UINT32_MAX));
+  const auto values = recall_values(filter, key, matches);
+  if (!values) {
+    return std::unexpected(values.error());
+  }
+  for (const ValueMatches& ranked : *values) {
+    output.append(fmt::format("{}\t{}\t", ranked.matches, ranked.value));
+    output.append_line(key);
+  }
+  return {};
+}
+
+Result<int> run(const Request& request) {
+  const auto filter = open_filter(request.file, Access::query);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  Output output;
+  Result<void> recalled;
+  const auto answer = [&](std::span<const std::string_view> keys) {
+    for (std::size_t i = 0; recalled && i < keys.size(); ++i) {
+      recalled = print_values(request, *filter, keys[i], output);
+    }
+    return recalled.has_value() && !output.has_failed();
+  };
+  const auto asked = for_each_batch(request.keys, request.input, answer, [&] { output.flush(); });
+  if (!recalled) {
+    return std::unexpected(recalled.error().within(request.file));
+  }
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  return asked ? Result<int>(static_cast<int>(ExitCode::fine)) : std::unexpected(asked.error());
+}
+
+}  // namespace
+
+Subcommand recall_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "recall",
+      .summary = "ask which values came with keys lately",
+      .description =
+          "Prints matches, value and key, separated by tabs, for each value that a key was added with lately "
+          "(`add --value`, `add --with-values`), the strongest first. More matches: more often or more "
+          "recently.",
+      .examples = {{"mankai recall results.mk 'black shoes'", "what was chosen for this query lately"}},
+  };
+  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  for (Option& option : key_options(request->keys, request->input)) {
+    command.options.push_back(std::move(option));
+  }
+  command.options.push_back(parsed_option("--min-matches", "R",
+                                          "Leaves out values with fewer matches: most with one are no one's. 2 unless "
+                                          "given.",
+                                          parse_count, request->min_matches));
+  command.options.push_back(max_line_option(request->input));
+  command.run = [request]() -> Result<int> {
+    if (auto valid = check_keys(request->keys, request->input); !valid) {
+      return std::unexpected(valid.error());
+    }
+    return run(*request);
+  };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,35 @@
+#include "apps/mankai/times.hpp"
+
+#include "mankai/catalog/keys.hpp"
+#include "mankai/stream/time_text.hpp"
+
+namespace mankai::command {
+namespace {
+
+Time clock_now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+Result<Time> parse_moment(std::string_view text) {
+  return text == "now" ? Result<Time>(clock_now()) : parse_time(text);
+}
+
+}  // namespace
+
+Option at_option(std::string help, std::optional<Time>& target) {
+  return parsed_option("--at", "TIME",
+                       std::move(help) + " 2026-03-28T12:00:00Z, 2026-03-28, seconds since 1970, or now.", parse_moment,
+                       target);
+}
+
+Result<void> advance_to(AnyFilter& filter, std::optional<Time> time) {
+  return time ? advance_filter(filter, *time) : Result<void>{};
+}
+
+Result<void> advance_to_now(AnyFilter& filter, std::optional<Time> time) {
+  const auto stands_at = filter_time(filter);
+  if (time || !stands_at || clock_now() < *stands_at) {
+    return advance_to(filter, time);
+  }
+  return advance_filter(filter, clock_now());
+}
+
+}  // namespace mankai::command

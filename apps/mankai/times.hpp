@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+
+#include "apps/mankai/subcommand.hpp"
+#include "mankai/catalog/kind.hpp"
+
+namespace mankai::command {
+
+/// --at: a moment, or now, which is when the option is read.
+[[nodiscard]] Option at_option(std::string help, std::optional<Time>& target);
+
+/// Moves a filter that forgets with time to the moment given. Errors: invalid_argument as advance_filter's.
+[[nodiscard]] Result<void> advance_to(AnyFilter& filter, std::optional<Time> time);
+/// As advance_to; where no moment is given, to now, or not at all if the filter stands later than that or has no time.
+[[nodiscard]] Result<void> advance_to_now(AnyFilter& filter, std::optional<Time> time);
+
+}  // namespace mankai::command

@@ -1,0 +1,62 @@
+#pragma once
+
+/// What the options of specs are read and written with.
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "mankai/base/error.hpp"
+
+namespace mankai::detail {
+
+/// Reads a number that is the whole text.
+template <class T>
+bool reads_whole(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+[[nodiscard]] inline std::unexpected<Error> bad(std::string_view what, std::string_view text,
+                                                std::string_view way_out) {
+  return fail(ErrorCode::invalid_argument,
+              std::string(what) + " '" + std::string(text) + "' is wrong: give " + std::string(way_out));
+}
+
+/// Stores a parsed value, or passes the error on.
+template <class T, class U>
+[[nodiscard]] Result<void> assign(T& target, const Result<U>& value) {
+  if (!value) {
+    return std::unexpected(value.error());
+  }
+  target = *value;
+  return {};
+}
+
+/// Returns the fewest digits that are read back as the same number.
+[[nodiscard]] std::string shortest(double value);
+
+/// Reads one of a few names; `name` is found for each value by its overload.
+template <class T, std::size_t count>
+[[nodiscard]] Result<void> read_choice(std::string_view what, const std::array<T, count>& values, std::string_view text,
+                                       T& target) {
+  std::string known;
+  for (const T value : values) {
+    if (text == name(value)) {
+      target = value;
+      return {};
+    }
+    known += (known.empty() ? "" : " or ") + std::string(name(value));
+  }
+  return bad(what, text, known);
+}
+
+/// What is written for a value that may be the default.
+template <class T>
+[[nodiscard]] std::string unless_default(const T& value, const T& standard, std::string_view written) {
+  return value == standard ? std::string() : std::string(written);
+}
+
+}  // namespace mankai::detail
