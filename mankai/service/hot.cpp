@@ -4,6 +4,7 @@
 #include <array>
 
 #include "mankai/base/duration.hpp"
+#include "mankai/durable/filter_file.hpp"
 
 namespace mankai {
 namespace {
@@ -24,13 +25,16 @@ Result<DecayedTop> make_filter(const HotRequest& request) {
 }
 
 Result<DecayedTop> read_filter(const std::string& path) {
-  auto bytes = read_file(path);
-  if (!bytes) {
-    return std::unexpected(bytes.error());
+  auto filter = open_filter(path, Access::change);
+  if (!filter) {
+    return std::unexpected(filter.error());
   }
-  auto image = Image::adopt(std::move(*bytes), Trust::checked);
-  auto filter = image ? DecayedTop::from_image(std::move(*image)) : Result<DecayedTop>(std::unexpected(image.error()));
-  return filter ? std::move(filter) : Result<DecayedTop>(std::unexpected(filter.error().within(path)));
+  if (auto* top = std::get_if<DecayedTop>(&*filter)) {
+    return std::move(*top);
+  }
+  return fail(ErrorCode::invalid_argument, path + ": is a filter of kind " +
+                                               std::string(info_of(spec_of(*filter).kind).name) + ", not " +
+                                               std::string(DecayedTop::kName) + "; name another file");
 }
 
 Result<void> write_filter(const std::string& path, DecayedTop& filter, Existing existing, FileLock* held = nullptr) {

@@ -53,6 +53,12 @@ ClassicSpread spread_of(const CountingBloom& filter, double keys) {
           .bias = 0};
 }
 
+ClassicSpread spread_of(const TimeDecayingCounts& filter, double keys) {
+  return {
+      .variance = partitioned_variance(keys, static_cast<double>(filter.cells_per_probe()), filter.probes_per_key()),
+      .bias = 0};
+}
+
 // A whole number of batches.
 constexpr std::size_t kStrangers = kBatch * 64;
 
