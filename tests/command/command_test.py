@@ -77,7 +77,7 @@ class Create(CommandTest):
             (["--addressing", "odd"], "--addressing"),
             (["--spec", "bloom:keys"], ["--spec", "name=value"]), (["--spec", "cuckoo:keys=3"], "cuckoo"),
             (["--spec", "bloom:colour=red"], "colour"), (["--spec", "bloom:keys=1e6,fpr=2"], "rate"),
-            (["--spec", "blocked-bloom:keys=9,k=3"], "bloom only"),
+            (["--spec", "blocked-bloom:keys=9,k=3"], "option of kind bloom"),
             (["--keys", "200T", "--fpr", "1e-9"], "2^48"),
         ]:
             with self.subTest(arguments=arguments):

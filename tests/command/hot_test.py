@@ -321,7 +321,7 @@ class State(CommandTest):
         self.write("text", b"not a filter at all\n" * 100)
         self.error("hot", "--state", "text", code=3, says="text")
         self.new_filter("bloom.mk")
-        self.error("hot", "--state", "bloom.mk", code=3, says="bloom.mk")
+        self.error("hot", "--state", "bloom.mk", code=2, says="bloom.mk")
         self.out("hot", "--state", "s.mk", stdin=combined(START, "/a"))
         image = bytearray(self.read("s.mk"))
         image[len(image) // 2] ^= 1
