@@ -130,6 +130,16 @@ void for_each_digest_window(const F& filter, Keys keys, const Use& use) {
   });
 }
 
+// One by one: calls `use(index, digest)`.
+template <class F, class Use>
+void for_each_digest(const F& filter, Keys keys, const Use& use) {
+  for_each_digest_window(filter, keys, [&](std::size_t start, std::span<const Digest> digests) {
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      use(start + i, digests[i]);
+    }
+  });
+}
+
 template <class F>
 constexpr bool kTakesPaths = PathFilter<std::remove_cvref_t<F>>;
 template <class F>
@@ -168,11 +178,7 @@ constexpr double kWholeStrength = 1;
 
 template <class F, class ValueOf>
 void put_each(F& filter, Keys keys, const ValueOf& value_of, double strength) {
-  for_each_digest_window(filter, keys, [&](std::size_t start, std::span<const Digest> digests) {
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      filter.put(digests[i], value_of(start + i), strength);
-    }
-  });
+  for_each_digest(filter, keys, [&](std::size_t i, Digest digest) { filter.put(digest, value_of(i), strength); });
 }
 
 // A key is there when a value is.
@@ -216,11 +222,9 @@ void observe_keys(AnyFilter& filter, Keys keys, std::span<bool> seen) {
   std::visit(
       [&](auto& f) {
         if constexpr (kTakesValues<decltype(f)>) {
-          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
-            for (std::size_t i = 0; i < digests.size(); ++i) {
-              seen[start + i] = has_value(f, digests[i]);
-              f.put(digests[i], kNoValue, kWholeStrength);
-            }
+          for_each_digest(f, keys, [&](std::size_t i, Digest digest) {
+            seen[i] = has_value(f, digest);
+            f.put(digest, kNoValue, kWholeStrength);
           });
         } else if constexpr (kTakesNames<decltype(f)>) {
           insert_named(f, keys, [&](std::size_t i, Digest digest) { seen[i] = f.may_contain(digest); });
@@ -242,11 +246,7 @@ void may_contain_keys(const AnyFilter& filter, Keys keys, std::span<bool> outcom
   std::visit(
       [&](const auto& f) {
         if constexpr (kTakesValues<decltype(f)>) {
-          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
-            for (std::size_t i = 0; i < digests.size(); ++i) {
-              outcomes[start + i] = has_value(f, digests[i]);
-            }
-          });
+          for_each_digest(f, keys, [&](std::size_t i, Digest digest) { outcomes[i] = has_value(f, digest); });
         } else if constexpr (kTakesPaths<decltype(f)>) {
           for_each_path_window(f, keys, [&](std::size_t start, std::size_t count, const Paths& paths) {
             f.may_contain(paths.digests(), paths.ends(), outcomes.subspan(start, count));
@@ -266,9 +266,9 @@ Result<void> insert_keys_with_ids(AnyFilter& filter, Keys keys, std::span<const 
       [&](auto& f) -> Result<void> {
         if constexpr (kTakesIds<decltype(f)>) {
           Result<void> outcome;
-          for_each_digest_window(f, keys, [&](std::size_t start, std::span<const Digest> digests) {
-            for (std::size_t i = 0; i < digests.size() && outcome; ++i) {
-              outcome = f.insert(digests[i], ids[start + i]);
+          for_each_digest(f, keys, [&](std::size_t i, Digest digest) {
+            if (outcome) {
+              outcome = f.insert(digest, ids[i]);
             }
           });
           return outcome;
@@ -395,9 +395,8 @@ Result<std::vector<ValueMatches>> recall_values(const AnyFilter& filter, std::st
       [&](const auto& f) -> Result<std::vector<ValueMatches>> {
         if constexpr (kTakesValues<decltype(f)>) {
           std::vector<ValueMatches> values;
-          for_each_digest_window(f, std::span(&key, 1), [&](std::size_t, std::span<const Digest> digests) {
-            values = f.get(digests.front(), min_matches);
-          });
+          for_each_digest(f, std::span(&key, 1),
+                          [&](std::size_t, Digest digest) { values = f.get(digest, min_matches); });
           return values;
         } else {
           return takes_no_values(f);

@@ -51,12 +51,12 @@ Result<void> apply(FilterSpec& spec, std::string_view name, std::string_view val
 }  // namespace
 
 std::span<const SpecOption> spec_options() noexcept {
-  static const std::vector<SpecOption> all = [] {
+  static const std::vector<SpecOption> kAll = [] {
     std::vector<SpecOption> options(detail::keeping_options().begin(), detail::keeping_options().end());
     options.insert(options.end(), detail::forgetting_options().begin(), detail::forgetting_options().end());
     return options;
   }();
-  return all;
+  return kAll;
 }
 
 Result<void> check_options(const FilterSpec& spec) {
