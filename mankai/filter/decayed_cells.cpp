@@ -303,26 +303,16 @@ std::uint64_t DecayedCells::stuck() const noexcept {
   return is_up ? (kLambdaOne - 1) / (kLambdaOne - shape_.lambda_q32) : 0;
 }
 
-CutCells CutCells::with(CutCells other) const noexcept {
-  if (newest == 0 || other.newest == 0) {
-    return newest == 0 ? other : *this;
+CutCells DecayedCells::with_cut(CutCells cells, std::uint64_t cut, std::uint64_t units) const noexcept {
+  const CutCells one_more = CutCells::one(largest(), count_of(units));
+  for (; cut != 0; --cut) {
+    cells = cells.with(one_more);
   }
-  return {.oldest = std::min(oldest, other.oldest), .newest = std::max(newest, other.newest)};
-}
-
-CutCells DecayedCells::with_cut(CutCells cells) const noexcept {
-  return cells.with({.oldest = largest(), .newest = largest()});
+  return cells;
 }
 
 CutCells DecayedCells::decayed(CutCells cells, std::uint64_t epochs) const noexcept {
-  if (cells.newest == 0 || shape_.lambda_q32 >= kLambdaOne) {
-    return cells;
-  }
-  const std::uint32_t newest = decayed(cells.newest, epochs);
-  if (newest * kLargestStuck <= one() || newest <= stuck()) {
-    return {};
-  }
-  return {.oldest = decayed(cells.oldest, epochs), .newest = newest};
+  return cells.faded(decayed(cells.oldest, epochs), shape_.lambda_q32, epochs);
 }
 
 std::uint64_t DecayedCells::late_units(std::uint64_t epochs, std::uint64_t draw) const noexcept {

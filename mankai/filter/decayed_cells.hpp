@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "mankai/filter/cut_cells.hpp"
 #include "mankai/hash/digest.hpp"
 #include "mankai/kernel/decay_ops.hpp"
 #include "mankai/kernel/narrow_cells.hpp"
@@ -52,20 +53,6 @@ struct DecayedShape {
 /// 1/64, as rounding up keeps it; 0 where λ is 1.
 [[nodiscard]] std::uint32_t fraction_bits_for(std::uint64_t lambda_q32) noexcept;
 
-/// What is left of cells that could not hold their sum: an estimate that this may have made too low is no lower than
-/// what the oldest such cell still has. All are forgotten together, once the newest has faded to 1/64 of a count or to
-/// what does not fade any more: what was cut has faded alike.
-struct CutCells {
-  std::uint32_t oldest = 0;
-  std::uint32_t newest = 0;  ///< 0: there are none
-
-  [[nodiscard]] bool may_concern(std::uint64_t units) const noexcept { return newest != 0 && units >= oldest; }
-  /// Those of two arrays that were added.
-  [[nodiscard]] CutCells with(CutCells other) const noexcept;
-
-  friend bool operator==(CutCells, CutCells) = default;
-};
-
 /// See the top of this file. Amounts are in units of 2^-fraction_bits; where two add up to more than a cell holds, the
 /// cell keeps its largest value, and what was cut is reported.
 /// Cost:    a cache line for each of the k cells; batches fetch them ahead.
@@ -95,8 +82,10 @@ class DecayedCells {
   void decay(std::uint64_t tick, std::uint64_t epochs) noexcept;
   /// Returns what a cell's value is at least after so many epochs.
   [[nodiscard]] std::uint32_t decayed(std::uint32_t units, std::uint64_t epochs) const noexcept;
-  /// Returns the cut cells with one that is cut now, and as they are after so many epochs.
-  [[nodiscard]] CutCells with_cut(CutCells cells) const noexcept;
+  /// Returns the cut cells with so many that are cut now and have lost at most so much each.
+  /// Cost: a step for each, so that a batch is what single calls are.
+  [[nodiscard]] CutCells with_cut(CutCells cells, std::uint64_t cut, std::uint64_t units) const noexcept;
+  /// Returns them as they are after so many epochs.
   [[nodiscard]] CutCells decayed(CutCells cells, std::uint64_t epochs) const noexcept;
   /// The largest amount that never fades: 0 where rounding is not up or λ is 0, every amount where λ is 1.
   [[nodiscard]] std::uint64_t stuck() const noexcept;

@@ -22,7 +22,7 @@ struct DecayedTop::Ledger {
   std::uint64_t late_records;
   std::uint64_t arena_used;  ///< units from the arena's start to the end of its last record
   std::uint64_t bar;         ///< what a key must be above to enter: where the arena last threw keys out
-  std::uint64_t cut_cell;    ///< what a cell cut at the first saturation has now; 0: no estimate is too low
+  CutCells cut;              ///< of the sketch
   std::array<std::uint64_t, 4> zeros;
 };
 
@@ -68,8 +68,6 @@ constexpr unsigned kUpperHalf = 32;
 constexpr std::uint32_t kUsualProbes = 4;
 constexpr std::uint32_t kUsualKeyBytes = 48;
 constexpr std::uint64_t kTableShare = 4;
-/// What can no longer fade is at most one over this (fraction_bits_for).
-constexpr std::uint64_t kLargestStuck = 64;
 /// A record's second half-word: the length, and above it what is to be said of the key.
 constexpr std::uint32_t kLengthMask = 0xffff;
 constexpr std::uint32_t kCut = 1U << 16;
@@ -301,16 +299,8 @@ void DecayedTop::advance(Tick tick) noexcept {
     }
   }
   ledger_->bar = fade(ledger_->bar, lambda, epochs);
-  ledger_->cut_cell = cut_cell_after(ledger_->cut_cell, epochs);
+  ledger_->cut = sketch_.decayed(ledger_->cut, epochs);
   take_tick(to);
-}
-
-// What was cut fades with the cells. Below 1/64, and where nothing fades any more, it is forgotten.
-std::uint64_t DecayedTop::cut_cell_after(std::uint64_t cut_cell, std::uint64_t epochs) const noexcept {
-  const std::uint64_t lambda = sketch_.shape().lambda_q32;
-  const std::uint64_t left = fade(cut_cell, lambda, epochs);
-  const bool is_stuck = lambda != kLambdaOne && fade(left, lambda) == left;
-  return is_stuck || left * kLargestStuck <= sketch_.one() ? 0 : left;
 }
 
 // Moves on to the event's epoch if it is later. Returns what it counts for.
@@ -382,16 +372,15 @@ void DecayedTop::insert(std::span<const Digest> digests, std::span<const std::st
 bool DecayedTop::add_to_sketch(Digest digest, std::uint64_t units) noexcept {
   const auto added = sketch_.insert(digest, units);
   if (added.cut != 0) [[unlikely]] {
-    count_saturations(added.cut);
+    count_saturations(added.cut, units);
   }
   return added.seen;
 }
 
-void DecayedTop::count_saturations(std::uint64_t cut) noexcept {
+// Of one insertion or merge: a cell loses no more than what is added to it.
+void DecayedTop::count_saturations(std::uint64_t cut, std::uint64_t units) noexcept {
   image().set_state(kSaturations, add_counts(saturations(), cut));
-  if (ledger_->cut_cell == 0) {
-    ledger_->cut_cell = sketch_.largest();
-  }
+  ledger_->cut = sketch_.with_cut(ledger_->cut, 1, units);
 }
 
 void DecayedTop::raise(Digest digest, std::uint64_t bound) noexcept {
@@ -456,8 +445,9 @@ std::uint64_t DecayedTop::bound_of(Digest digest) const noexcept {
 
 DecayedCount DecayedTop::count_of(std::uint64_t units) const noexcept {
   const double raw = sketch_.count_of(units);
-  const bool may_be_cut = ledger_->cut_cell != 0 && units >= ledger_->cut_cell;
-  return {.raw = raw, .rate = (1 - decay().lambda()) * raw, .is_saturated = may_be_cut || units == kMostScore};
+  return {.raw = raw,
+          .rate = (1 - decay().lambda()) * raw,
+          .is_saturated = ledger_->cut.may_concern(units) || units == kMostScore};
 }
 
 DecayedCount DecayedTop::estimate(Digest digest) const noexcept { return count_of(bound_of(digest)); }
@@ -741,12 +731,10 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
     }
   });
   for_each_candidate([&](std::uint32_t slot) { add_theirs(slot, *copied); });
-  // Where either has cut a cell, what the other one adds to it makes no estimate of it lower than that. None, 0, is
-  // taken as more than any.
-  ledger_->cut_cell = std::min(ledger_->cut_cell - 1, copied->ledger_->cut_cell - 1) + 1;
+  ledger_->cut = ledger_->cut.with(copied->ledger_->cut);
   image().set_state(kSaturations, add_counts(saturations(), copied->saturations()));
   if (const std::uint64_t cut = sketch_.merge(copied->sketch_.words()); cut != 0) {
-    count_saturations(cut);
+    count_saturations(cut, sketch_.largest());
   }
   image().set_state(kNewest, std::max(image().state(kNewest), copied->image().state(kNewest)));
   ledger_->late_records = add_counts(ledger_->late_records, copied->late_records());
@@ -870,8 +858,8 @@ Result<void> DecayedTop::check_state() const {
   if (ledger_->bar > kMostScore) {
     return wrong_at(&ledger_->bar, "a bar above all scores");
   }
-  if (ledger_->cut_cell > sketch_.largest()) {
-    return wrong_at(&ledger_->cut_cell, "a cut cell above all cells");
+  if (!ledger_->cut.is_possible(sketch_.largest())) {
+    return wrong_at(&ledger_->cut, "impossible cut cells");
   }
   if (ledger_->zeros != decltype(ledger_->zeros){}) {
     return wrong_at(&ledger_->zeros, "reserved bytes are not zero");

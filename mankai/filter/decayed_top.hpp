@@ -185,8 +185,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   void take_tick(Tick tick) noexcept;
   bool add_to_candidate(Digest digest, std::uint64_t units, std::int64_t at) noexcept;
   bool add_to_sketch(Digest digest, std::uint64_t units) noexcept;
-  void count_saturations(std::uint64_t cut) noexcept;
-  [[nodiscard]] std::uint64_t cut_cell_after(std::uint64_t cut_cell, std::uint64_t epochs) const noexcept;
+  void count_saturations(std::uint64_t cut, std::uint64_t units) noexcept;
   void add_stranger(Digest digest, std::string_view key, std::uint64_t units, std::int64_t at) noexcept;
   void raise(Digest digest, std::uint64_t bound) noexcept;
 

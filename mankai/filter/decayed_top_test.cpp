@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mankai/baseline/exact_decayed_counts.hpp"
+#include "tests/support/cut_cells.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/outcomes.hpp"
 
@@ -436,6 +437,16 @@ TEST(DecayedTop, cells_at_their_largest_value_are_counted_and_said) {
   EXPECT_FALSE(fresh.estimate(digest).is_saturated);
   filter.advance(Tick{1U << 22});
   EXPECT_FALSE(filter.estimate(digest).is_saturated) << "what was cut has faded";
+}
+
+TEST(DecayedTop, what_is_cut_again_and_again_says_so_until_nothing_is_missing) {
+  auto filter = make_top({.bytes = 3 * kKiB, .decay = Decay::of(1 - 0x1p-14, seconds(1)).value()});
+  const auto insert = [](DecayedTop& into, Digest digest, std::uint64_t times) {
+    for (; times != 0; --times) {
+      into.insert(digest);
+    }
+  };
+  expect_that_low_estimates_say_so(filter, {.burst = 40'000, .epochs_per_look = 5000}, insert);
 }
 
 TEST(DecayedTop, clear_forgets_all_but_the_time) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -254,12 +253,11 @@ Result<TimeDecayingCounts> TimeDecayingCounts::checked(Image source) {
 
 Result<void> TimeDecayingCounts::check_cuts() const {
   const CutCells cut = cut_cells();
-  const bool is_none = cut == CutCells{};
-  if (saturations() > kMaxKeysInserted || (saturations() == 0 && !is_none)) {
+  if (saturations() > kMaxKeysInserted || (saturations() == 0 && cut.word() != 0)) {
     return fail(ErrorCode::corrupt, "impossible count of saturations at offset 104");
   }
-  if (!is_none && (cut.newest == 0 || cut.newest > cells_.largest() || cut.oldest > cut.newest)) {
-    return fail(ErrorCode::corrupt, "impossible values of cut cells at offset 112");
+  if (!cut.is_possible(cells_.largest())) {
+    return fail(ErrorCode::corrupt, "impossible cut cells at offset 112");
   }
   return {};
 }
@@ -272,12 +270,6 @@ Decay TimeDecayingCounts::decay() const noexcept {
 double TimeDecayingCounts::stuck_count() const noexcept {
   return cells_.shape().lambda_q32 == kLambdaOne ? std::numeric_limits<double>::infinity()
                                                  : cells_.count_of(cells_.stuck());
-}
-
-CutCells TimeDecayingCounts::cut_cells() const noexcept { return std::bit_cast<CutCells>(image().state(kCutCells)); }
-
-void TimeDecayingCounts::set_cut_cells(CutCells cells) noexcept {
-  image().set_state(kCutCells, std::bit_cast<std::uint64_t>(cells));
 }
 
 void TimeDecayingCounts::advance(Tick tick) noexcept {
@@ -293,11 +285,11 @@ void TimeDecayingCounts::advance(Tick tick) noexcept {
   image().set_state(kTick, then);
 }
 
-void TimeDecayingCounts::count_inserted(std::uint64_t keys, std::uint64_t cut) noexcept {
+void TimeDecayingCounts::count_inserted(std::uint64_t keys, std::uint64_t cut, std::uint64_t units) noexcept {
   image().add_keys(keys);
   if (cut != 0) {
     image().set_state(kSaturations, std::min(saturations() + cut, kMaxKeysInserted));
-    set_cut_cells(cells_.with_cut(cut_cells()));
+    set_cut_cells(cells_.with_cut(cut_cells(), cut, units));
   }
 }
 
@@ -308,12 +300,13 @@ DecayedCount TimeDecayingCounts::count_of(std::uint32_t units) const noexcept {
 
 bool TimeDecayingCounts::observe(Digest digest) noexcept {
   const DecayedCells::Added added = cells_.insert(digest, cells_.one());
-  count_inserted(1, added.cut);
+  count_inserted(1, added.cut, cells_.one());
   return added.seen;
 }
 
 void TimeDecayingCounts::insert(Digest digest, std::uint32_t times) noexcept {
-  count_inserted(times, cells_.insert(digest, times * cells_.one()).cut);
+  const std::uint64_t units = times * cells_.one();
+  count_inserted(times, cells_.insert(digest, units).cut, units);
 }
 
 void TimeDecayingCounts::insert_late(Digest digest, Tick at) noexcept {
@@ -322,11 +315,12 @@ void TimeDecayingCounts::insert_late(Digest digest, Tick at) noexcept {
   // Each late insert has a draw of its own, also of one key at one tick.
   const std::uint64_t draw =
       mix_integer(digest.value, cells_.shape().seed ^ mix_integer(keys_inserted(), now).value).value;
-  count_inserted(1, cells_.insert(digest, cells_.late_units(age, draw)).cut);
+  const std::uint64_t units = cells_.late_units(age, draw);
+  count_inserted(1, cells_.insert(digest, units).cut, units);
 }
 
 void TimeDecayingCounts::insert(std::span<const Digest> digests) noexcept {
-  count_inserted(digests.size(), cells_.insert(digests, cells_.one()));
+  count_inserted(digests.size(), cells_.insert(digests, cells_.one()), cells_.one());
 }
 
 void TimeDecayingCounts::insert(std::span<const std::uint64_t> keys) noexcept {
@@ -335,7 +329,7 @@ void TimeDecayingCounts::insert(std::span<const std::uint64_t> keys) noexcept {
 
 void TimeDecayingCounts::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
   MANKAI_ASSERT(digests.size() == seen.size());
-  count_inserted(digests.size(), cells_.observe(digests, seen, cells_.one()));
+  count_inserted(digests.size(), cells_.observe(digests, seen, cells_.one()), cells_.one());
 }
 
 void TimeDecayingCounts::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
@@ -369,16 +363,15 @@ void TimeDecayingCounts::estimate(std::span<const Digest> digests, std::span<Dec
   }
 }
 
-// Adds the other's cells as they are after so many epochs.
-void TimeDecayingCounts::merge_cells(const TimeDecayingCounts& other, std::uint64_t epochs_behind) {
+// Adds the other's cells as they are after so many epochs. Returns how many were cut.
+std::uint64_t TimeDecayingCounts::merge_cells(const TimeDecayingCounts& other, std::uint64_t epochs_behind) {
   const std::span<std::uint64_t> theirs = other.cells_.words();
   if (epochs_behind == 0) {
-    count_inserted(other.keys_inserted(), cells_.merge(theirs));
-    return;
+    return cells_.merge(theirs);
   }
   std::vector<std::uint64_t> faded(theirs.begin(), theirs.end());
   DecayedCells(faded, other.cells_.shape()).decay(other.tick().value + 1, epochs_behind);
-  count_inserted(other.keys_inserted(), cells_.merge(faded));
+  return cells_.merge(faded);
 }
 
 Result<void> TimeDecayingCounts::merge(const TimeDecayingCounts& other) {
@@ -388,9 +381,11 @@ Result<void> TimeDecayingCounts::merge(const TimeDecayingCounts& other) {
   advance(other.tick());
   const std::uint64_t behind = tick().value - other.tick().value;
   const CutCells their_cut = other.cells_.decayed(other.cut_cells(), behind);
-  merge_cells(other, behind);
-  image().set_state(kSaturations, std::min(saturations() + other.saturations(), kMaxKeysInserted));
-  set_cut_cells(cut_cells().with(their_cut));
+  const std::uint64_t cut = merge_cells(other, behind);
+  image().add_keys(other.keys_inserted());
+  image().set_state(kSaturations, std::min(saturations() + other.saturations() + cut, kMaxKeysInserted));
+  // A cell is added to once, and so cut once.
+  set_cut_cells(cells_.with_cut(cut_cells().with(their_cut), std::min<std::uint64_t>(cut, 1), cells_.largest()));
   return {};
 }
 

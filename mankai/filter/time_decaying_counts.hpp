@@ -37,6 +37,7 @@
 
 #include "mankai/base/time.hpp"
 #include "mankai/filter/concepts.hpp"
+#include "mankai/filter/cut_cells.hpp"
 #include "mankai/filter/decayed_cells.hpp"
 #include "mankai/filter/flat_filter.hpp"
 
@@ -127,7 +128,7 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
   /// How many times a key was inserted.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
   /// How often a cell could not hold what was added to it. Estimates that this may have made too low are saturated, and
-  /// others as high, until what was cut has faded (CutCells).
+  /// others as high, until what was lost has faded (CutCells).
   [[nodiscard]] std::uint64_t saturations() const noexcept { return image().state(kSaturations); }
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
@@ -168,11 +169,11 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
 
   [[nodiscard]] static Result<TimeDecayingCounts> checked(Image source);
   [[nodiscard]] DecayedCount count_of(std::uint32_t units) const noexcept;
-  void count_inserted(std::uint64_t keys, std::uint64_t cut) noexcept;
-  [[nodiscard]] CutCells cut_cells() const noexcept;
-  void set_cut_cells(CutCells cells) noexcept;
+  void count_inserted(std::uint64_t keys, std::uint64_t cut, std::uint64_t units) noexcept;
+  [[nodiscard]] CutCells cut_cells() const noexcept { return CutCells::of_word(image().state(kCutCells)); }
+  void set_cut_cells(CutCells cells) noexcept { image().set_state(kCutCells, cells.word()); }
   [[nodiscard]] Result<void> check_cuts() const;
-  void merge_cells(const TimeDecayingCounts& other, std::uint64_t epochs_behind);
+  std::uint64_t merge_cells(const TimeDecayingCounts& other, std::uint64_t epochs_behind);
 
   DecayedCells cells_;
 };

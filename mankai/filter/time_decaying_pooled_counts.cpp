@@ -23,7 +23,7 @@ using Options = TimeDecayingPooledCounts::Options;
 constexpr std::uint32_t kUsualProbes = 4;  // of a filter sized by its counters
 constexpr double kMostShare = pool::kMaxExtraDigits;
 constexpr std::uint64_t kWordBits = 64;
-constexpr std::uint64_t kLargestCount = (std::uint64_t{1} << 32) - 1;
+constexpr std::uint32_t kLargestCount = ~std::uint32_t{0};
 // Growing by half each time costs some three copies of a digit in all.
 constexpr std::uint64_t kLeastGrowth = 64;
 // Keys whose lines are fetched ahead: 8 and 32 take as long, 1 takes 1.3 times longer beyond the caches.
@@ -287,10 +287,12 @@ Result<TimeDecayingPooledCounts> TimeDecayingPooledCounts::from_image(Image sour
   if (source.state(kTick) > kMaxTick) {
     return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(source.state(kTick)) + " at offset 96");
   }
-  const std::uint64_t cut_cell = source.state(kCutCell);
-  if (source.state(kSaturations) > kMaxKeysInserted || cut_cell > kLargestCount ||
-      (cut_cell != 0 && source.state(kSaturations) == 0)) {
+  if (source.state(kSaturations) > kMaxKeysInserted ||
+      (source.state(kCutCells) != 0 && source.state(kSaturations) == 0)) {
     return fail(ErrorCode::corrupt, "impossible count of saturations at offset 104");
+  }
+  if (!CutCells::of_word(source.state(kCutCells)).is_possible(kLargestCount)) {
+    return fail(ErrorCode::corrupt, "impossible cut counters at offset 112");
   }
   TimeDecayingPooledCounts filter(std::move(source));
   if (auto valid = filter.check_cells(); !valid) {
@@ -314,7 +316,8 @@ void TimeDecayingPooledCounts::advance(Tick tick) noexcept {
   if (keys_inserted() != 0 && decay.lambda_q32 != kLambdaOne) {
     const pool::Fading fading(decay, then - now);
     std::visit([&](auto& pool) { pool.fade(first_, fading); }, pool_);
-    image().set_state(kCutCell, fading(image().state(kCutCell)));
+    const auto oldest = static_cast<std::uint32_t>(fading(cut_cells().oldest));
+    set_cut_cells(cut_cells().faded(oldest, decay.lambda_q32, then - now));
   }
   image().set_state(kTick, then);
 }
@@ -395,9 +398,8 @@ TimeDecayingPooledCounts::Carries TimeDecayingPooledCounts::find_carries(Digest 
 }
 
 void TimeDecayingPooledCounts::count_cut(std::uint64_t counter_value) noexcept {
-  const std::uint64_t before = saturations();
-  image().set_state(kSaturations, std::min(before + 1, kMaxKeysInserted));
-  image().set_state(kCutCell, before == 0 ? counter_value : std::min(counter_value, image().state(kCutCell)));
+  image().set_state(kSaturations, std::min(saturations() + 1, kMaxKeysInserted));
+  set_cut_cells(cut_cells().with(CutCells::one(static_cast<std::uint32_t>(counter_value), 1)));
 }
 
 void TimeDecayingPooledCounts::carry(std::uint64_t counter, std::uint64_t high) noexcept {
@@ -532,7 +534,7 @@ void TimeDecayingPooledCounts::clear() noexcept {
 }
 
 DecayedCount TimeDecayingPooledCounts::count_of(std::uint64_t value) const noexcept {
-  return decayed_count(value, decay(), saturations() != 0 && value >= image().state(kCutCell));
+  return decayed_count(value, decay(), cut_cells().may_concern(value));
 }
 
 TimeDecayingPooledCounts::Use TimeDecayingPooledCounts::use() const noexcept {

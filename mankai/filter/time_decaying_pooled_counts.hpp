@@ -48,6 +48,7 @@
 
 #include "mankai/base/time.hpp"
 #include "mankai/filter/concepts.hpp"
+#include "mankai/filter/cut_cells.hpp"
 #include "mankai/filter/decayed_cells.hpp"
 #include "mankai/filter/digit_pool.hpp"
 #include "mankai/filter/flat_filter.hpp"
@@ -156,8 +157,8 @@ class TimeDecayingPooledCounts : public FlatFilter<TimeDecayingPooledCounts> {
 
   /// How many times a key was inserted.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
-  /// How often a counter was not raised for want of a digit, or because it had reached 2^32 - 1. From then on, until
-  /// it is cleared, estimates are saturated that are no lower than what such a counter has now at least.
+  /// How often a counter was not raised for want of a digit, or because it had reached 2^32 - 1. Estimates that this
+  /// may have made too low are saturated, and others as high, until what was lost has faded (CutCells).
   [[nodiscard]] std::uint64_t saturations() const noexcept { return image().state(kSaturations); }
   /// Cost: none to speak of.
   [[nodiscard]] Use use() const noexcept;
@@ -189,7 +190,7 @@ class TimeDecayingPooledCounts : public FlatFilter<TimeDecayingPooledCounts> {
   // The words of the image's state.
   static constexpr std::size_t kTick = 0;
   static constexpr std::size_t kSaturations = 1;
-  static constexpr std::size_t kCutCell = 2;  // what a counter that was not raised has now at least
+  static constexpr std::size_t kCutCells = 2;
   static constexpr std::size_t kStateWords = 3;
 
   // What the cells begin with: a line, so that first digits begin at one.
@@ -247,6 +248,8 @@ class TimeDecayingPooledCounts : public FlatFilter<TimeDecayingPooledCounts> {
   void prefetch(Digest digest) const noexcept;
   template <class Do>
   void for_each_ahead(std::span<const Digest> digests, const Do& act) const;
+  [[nodiscard]] CutCells cut_cells() const noexcept { return CutCells::of_word(image().state(kCutCells)); }
+  void set_cut_cells(CutCells cells) noexcept { image().set_state(kCutCells, cells.word()); }
   [[nodiscard]] DecayedCount count_of(std::uint64_t value) const noexcept;
   /// Counters that are not 0, by partition.
   [[nodiscard]] std::array<std::uint64_t, kernel::kMaxProbes> count_nonzero() const noexcept;

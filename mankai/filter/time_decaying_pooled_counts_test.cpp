@@ -13,6 +13,7 @@
 #include "mankai/filter/time_decaying_counts.hpp"
 #include "mankai/filter/whole_decay.hpp"
 #include "tests/support/counting_memory.hpp"
+#include "tests/support/cut_cells.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {
@@ -303,6 +304,27 @@ TEST(PooledCounts, an_empty_pool_keeps_counters_at_their_ceiling_and_says_so) {
     filter.clear();
     EXPECT_FALSE(filter.estimate(key).is_saturated);
     EXPECT_EQ(filter.tick().value, 2U);
+  }
+}
+
+// A counter that waits for a digit loses all that comes meanwhile, many times what it holds.
+TEST(PooledCounts, what_is_cut_again_and_again_says_so_until_nothing_is_missing) {
+  for (const PoolLookup lookup : kLookups) {
+    for (const DecayPolicy policy : {DecayPolicy::floor, DecayPolicy::ceil}) {
+      Options options = options_of(lookup, 0.8);
+      options.pool_share = 0.05;
+      options.when_empty = EmptyPool::saturate;
+      options.policy = policy;
+      auto filter = Pooled::create(options).value();
+      const auto insert = [](Pooled& into, Digest digest, std::uint64_t times) {
+        for (; times != 0; --times) {
+          into.insert(digest);
+        }
+      };
+      // Rounding down takes at most 1 / (1 - λ).
+      const double rounding = policy == DecayPolicy::floor ? 5 : 0;
+      expect_that_low_estimates_say_so(filter, {.burst = 10'000, .rounding = rounding}, insert);
+    }
   }
 }
 

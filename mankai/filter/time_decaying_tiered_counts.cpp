@@ -23,7 +23,7 @@ constexpr std::uint32_t kUsualProbes = 4;  // of a filter sized by its counters
 constexpr unsigned kValueBits = 32;
 constexpr std::uint32_t kMaxShrink = 8;
 constexpr std::uint64_t kMaxCounters = std::uint64_t{1} << 31;
-constexpr std::uint64_t kLargestCount = (std::uint64_t{1} << kValueBits) - 1;
+constexpr std::uint32_t kLargestCount = ~std::uint32_t{0};
 constexpr std::uint8_t kDownwards = 16;
 // Where counts fade more slowly, skipping many epochs takes too long: each is a pass over what hangs together.
 constexpr std::uint64_t kLeastLoss = kLambdaOne >> 12;
@@ -207,13 +207,15 @@ Result<TimeDecayingTieredCounts> TimeDecayingTieredCounts::from_image(Image sour
   if (auto valid = check_params(params, source.header().cells_bytes); !valid) {
     return std::unexpected(valid.error());
   }
-  const std::uint64_t cut_cell = source.state(kCutCell);
   if (source.state(kTick) > kMaxTick) {
     return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(source.state(kTick)) + " at offset 96");
   }
-  if (source.state(kSaturations) > kMaxKeysInserted || cut_cell > kLargestCount ||
-      (cut_cell != 0 && source.state(kSaturations) == 0)) {
+  if (source.state(kSaturations) > kMaxKeysInserted ||
+      (source.state(kCutCells) != 0 && source.state(kSaturations) == 0)) {
     return fail(ErrorCode::corrupt, "impossible count of saturations at offset 104");
+  }
+  if (!CutCells::of_word(source.state(kCutCells)).is_possible(kLargestCount)) {
+    return fail(ErrorCode::corrupt, "impossible cut paths at offset 112");
   }
   std::uint64_t used = 0;
   TimeDecayingTieredCounts filter(std::move(source), params);
@@ -280,9 +282,8 @@ std::uint64_t TimeDecayingTieredCounts::smallest(Digest digest) const noexcept {
 void TimeDecayingTieredCounts::insert(Digest digest) noexcept {
   for_each_cell(digest, [this](const Node& cell) {
     if (!raise(cell)) {
-      const std::uint64_t before = saturations();
-      image().set_state(kSaturations, std::min(before + 1, kMaxKeysInserted));
-      image().set_state(kCutCell, before == 0 ? kLargestCount : image().state(kCutCell));
+      image().set_state(kSaturations, std::min(saturations() + 1, kMaxKeysInserted));
+      set_cut_cells(cut_cells().with(CutCells::one(kLargestCount, 1)));
     }
   });
   image().add_keys(1);
@@ -355,7 +356,8 @@ void TimeDecayingTieredCounts::advance(Tick tick) noexcept {
       }
     }
     const WholeDecay down{.lambda_q32 = lambda_q32_, .rounds_up = false};
-    image().set_state(kCutCell, down.after(image().state(kCutCell), then - now));
+    const auto oldest = static_cast<std::uint32_t>(down.after(cut_cells().oldest, then - now));
+    set_cut_cells(cut_cells().faded(oldest, lambda_q32_, then - now));
   }
   image().set_state(kTick, then);
 }
@@ -442,7 +444,7 @@ void TimeDecayingTieredCounts::clear() noexcept {
 }
 
 DecayedCount TimeDecayingTieredCounts::count_of(std::uint64_t value) const noexcept {
-  return decayed_count(value, decay(), saturations() != 0 && value >= image().state(kCutCell));
+  return decayed_count(value, decay(), cut_cells().may_concern(value));
 }
 
 // Paths that are not 0 among those through a counter.

@@ -48,6 +48,7 @@
 
 #include "mankai/base/time.hpp"
 #include "mankai/filter/concepts.hpp"
+#include "mankai/filter/cut_cells.hpp"
 #include "mankai/filter/decayed_cells.hpp"
 #include "mankai/filter/flat_filter.hpp"
 #include "mankai/filter/packed_fields.hpp"
@@ -133,8 +134,8 @@ class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
 
   /// How many times a key was inserted.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
-  /// How often a path had no room for one more. From then on, until it is cleared, estimates are saturated that are no
-  /// lower than what such a path has now at least.
+  /// How often a path had no room for one more. Estimates that this may have made too low are saturated, and others as
+  /// high, until what was lost has faded (CutCells).
   [[nodiscard]] std::uint64_t saturations() const noexcept { return image().state(kSaturations); }
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
@@ -168,7 +169,7 @@ class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
   // The words of the image's state.
   static constexpr std::size_t kTick = 0;
   static constexpr std::size_t kSaturations = 1;
-  static constexpr std::size_t kCutCell = 2;  // what a path that had no room has now at least
+  static constexpr std::size_t kCutCells = 2;
   static constexpr std::size_t kStateWords = 3;
 
   static constexpr std::size_t kMaxTiers = 8;
@@ -202,6 +203,8 @@ class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
   void prefetch(Digest digest) const noexcept;
   template <class Do>
   void for_each_ahead(std::span<const Digest> digests, const Do& act) const;
+  [[nodiscard]] CutCells cut_cells() const noexcept { return CutCells::of_word(image().state(kCutCells)); }
+  void set_cut_cells(CutCells cells) noexcept { image().set_state(kCutCells, cells.word()); }
   [[nodiscard]] DecayedCount count_of(std::uint64_t value) const noexcept;
 
   void fade_tree(const Node& root, std::uint64_t epochs) noexcept;

@@ -210,30 +210,68 @@ TEST(TieredCounts, everything_fades_to_nothing_with_floor) {
   });
 }
 
-// All digits of a key's paths at their largest, which nobody lives to insert.
-TEST(TieredCounts, a_path_that_is_full_stays_and_says_so) {
-  Options options = options_of(0.5);
-  options.counters = 4;
-  auto bytes = Tiered::create(options).value().to_bytes();
+// Puts all digits of four paths of eight counters to their largest, which nobody lives to insert.
+Tiered filled_up(const Tiered& filter) {
+  auto bytes = filter.to_bytes();
   // Each of the eight tiers has four counters: 16 bits of a word.
   for (std::size_t tier = 0; tier < 8; ++tier) {
     bytes[sizeof(ImageHeader) + 8 * tier] = std::byte{255};
     bytes[sizeof(ImageHeader) + 8 * tier + 1] = std::byte{255};
   }
   fix_trailer(bytes);
-  auto filter = Tiered::from_bytes(bytes).value();
+  return Tiered::from_bytes(bytes).value();
+}
+
+TEST(TieredCounts, a_path_that_is_full_stays_and_says_so) {
+  Options options = options_of(0.5);
+  options.counters = 4;
+  auto filter = filled_up(Tiered::create(options).value());
   EXPECT_EQ(filter.estimate(kKey).raw, 4294967295.0);
   EXPECT_FALSE(filter.estimate(kKey).is_saturated);
   filter.insert(kKey);
   EXPECT_EQ(filter.estimate(kKey).raw, 4294967295.0);
   EXPECT_TRUE(filter.estimate(kKey).is_saturated);
   EXPECT_EQ(filter.saturations(), 4U);
-  // Ever after: what has been lost fades as what has been kept.
   filter.insert(kKey);
   EXPECT_EQ(filter.saturations(), 8U);
   filter.clear();
   EXPECT_EQ(filter.saturations(), 0U);
   EXPECT_FALSE(filter.estimate(kKey).is_saturated);
+}
+
+// Full, faded for a while, full again: every estimate that is too low says so, and none when nothing is missing.
+TEST(TieredCounts, what_is_cut_again_and_again_says_so_until_nothing_is_missing) {
+  for (const DecayPolicy policy : {DecayPolicy::floor, DecayPolicy::ceil}) {
+    Options options = options_of(0.8);
+    options.counters = 4;
+    options.policy = policy;
+    auto filter = Tiered::create(options).value();
+    const double lambda = filter.decay().lambda();
+    const double rounding = policy == DecayPolicy::floor ? 1 / (1 - lambda) : 0;
+    Random random(18);
+    double truth = 0;
+    std::uint64_t low = 0;
+    for (int round = 0; round < 30; ++round) {
+      truth += 4294967295.0 - filter.estimate(kKey).raw;
+      filter = filled_up(filter);
+      const std::uint64_t lost = random.below(20'000);
+      for (std::uint64_t times = 0; times < lost; ++times) {
+        filter.insert(kKey);
+      }
+      truth += static_cast<double>(lost);
+      for (std::uint64_t pause = random.below(8) * random.below(16); pause != 0; --pause) {
+        filter.advance({filter.tick().value + 1});
+        truth *= lambda;
+        const DecayedCount count = filter.estimate(kKey);
+        const bool is_low = count.raw + rounding + 1.0 / 64 < truth * (1 - 1e-12);
+        low += is_low ? 1U : 0U;
+        ASSERT_TRUE(count.is_saturated || !is_low) << count.raw << " of " << truth;
+      }
+    }
+    EXPECT_GT(low, 0U);
+    filter.advance({filter.tick().value + 200});
+    EXPECT_FALSE(filter.estimate(kKey).is_saturated);
+  }
 }
 
 TEST(TieredCounts, fills_and_rates_are_those_of_the_paths) {

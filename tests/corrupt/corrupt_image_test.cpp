@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mankai/filter/cut_cells.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/outcomes.hpp"
@@ -345,12 +346,27 @@ std::vector<Forgery> forged_params(const TimeDecayingKind& /*kind*/) {
       {"cut cells above all cells", "offset 112",
        [](ImageHeader& h) {
          h.kind_state[1] = 1;
-         h.kind_state[2] = std::uint64_t{256} << 32;
+         h.kind_state[2] = CutCells::one(256, 1).word();
        }},
-      {"an oldest above the newest", "offset 112",
+      {"a cut cell that lost nothing", "offset 112",
        [](ImageHeader& h) {
          h.kind_state[1] = 1;
-         h.kind_state[2] = std::uint64_t{3} << 32 | 4;
+         h.kind_state[2] = CutCells{.oldest = 4}.word();
+       }},
+      {"a cut cell that lost no number", "offset 112",
+       [](ImageHeader& h) {
+         h.kind_state[1] = 1;
+         h.kind_state[2] = CutCells{.oldest = 4, .lost = std::numeric_limits<float>::quiet_NaN()}.word();
+       }},
+      {"a cut cell that lost more than there is", "offset 112",
+       [](ImageHeader& h) {
+         h.kind_state[1] = 1;
+         h.kind_state[2] = CutCells{.oldest = 4, .lost = std::numeric_limits<float>::infinity()}.word();
+       }},
+      {"a cut cell that won", "offset 112",
+       [](ImageHeader& h) {
+         h.kind_state[1] = 1;
+         h.kind_state[2] = CutCells{.oldest = 4, .lost = -1}.word();
        }},
   };
 }
@@ -471,6 +487,32 @@ TYPED_TEST(CorruptImage, odd_counts_behind_right_checksums_are_only_numbers) {
     EXPECT_TRUE(TypeParam::Filter::from_bytes(opened->to_bytes()).has_value());
     EXPECT_GE(opened->fpr_expected(opened->capacity_keys()), 0);
   }
+}
+
+// The largest counts that are read: going on from there must give images that can be read, too.
+TEST(CorruptTimeDecayingCounts, counts_at_their_largest_stay_readable) {
+  auto filter = TimeDecayingCounts::create({.keys = 4,
+                                            .decay = {.lambda_q32 = kLambdaOne / 2, .epoch = Duration(1)},
+                                            .width_bits = 8,
+                                            .policy = DecayPolicy::floor,
+                                            .hash = kXxh3})
+                    .value();
+  filter.insert(Digest{1}, 1000);
+  Bytes bytes = filter.to_bytes();
+  ImageHeader header = header_of(bytes);
+  header.kind_state[1] = kMaxKeysInserted;
+  set_header(bytes, header);
+  fix_header_checksum(bytes);
+  fix_trailer(bytes);
+  const auto open = [](const TimeDecayingCounts& from) { return TimeDecayingCounts::from_bytes(from.to_bytes()); };
+  auto opened = TimeDecayingCounts::from_bytes(bytes).value();
+  opened.insert(Digest{1}, 1000);
+  ASSERT_TRUE(open(opened).has_value());
+  opened.insert(std::vector<Digest>(10, Digest{1}));
+  ASSERT_TRUE(open(opened).has_value());
+  ASSERT_TRUE(opened.merge(open(opened).value()).has_value());
+  EXPECT_EQ(opened.saturations(), kMaxKeysInserted);
+  EXPECT_TRUE(open(opened).has_value());
 }
 
 }  // namespace

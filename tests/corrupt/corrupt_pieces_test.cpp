@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -139,6 +140,30 @@ TEST(CorruptPieces, changes_under_right_checksums_are_refused_or_harmless) {
                                        "bits behind the last counter", "to the end of the cells"}) {
     EXPECT_TRUE(has_cause(causes, cause)) << cause;
   }
+}
+
+TEST(CorruptPieces, cut_cells_that_cannot_be_are_refused) {
+  const auto expect_one_refused = [](Bytes bytes, std::uint64_t saturations, std::uint64_t cut, const auto& open) {
+    ImageHeader header = header_of(bytes);
+    header.kind_state[1] = saturations;
+    header.kind_state[2] = cut;
+    set_header(bytes, header);
+    fix_header_checksum(bytes);
+    fix_trailer(bytes);
+    const std::string detail = open(bytes);
+    EXPECT_NE(detail.find(saturations == 0 ? "offset 104" : "offset 112"), std::string::npos) << detail;
+  };
+  const auto expect_all_refused = [&](const Bytes& bytes, const auto& open) {
+    expect_one_refused(bytes, 0, CutCells::one(1, 1).word(), open);
+    expect_one_refused(bytes, 1, CutCells{.oldest = 4}.word(), open);
+    for (const float lost : {-1.0F, -0.0F, std::numeric_limits<float>::quiet_NaN(), 0x1p65F}) {
+      expect_one_refused(bytes, 1, CutCells{.oldest = 0, .lost = lost}.word(), open);
+    }
+  };
+  expect_all_refused(pooled_images().front(),
+                     [](const Bytes& bytes) { return open_pieces<TimeDecayingPooledCounts>(bytes, Trust::checked); });
+  expect_all_refused(tiered_images().front(),
+                     [](const Bytes& bytes) { return open_pieces<TimeDecayingTieredCounts>(bytes, Trust::checked); });
 }
 
 // A list that turns back to its own beginning must not be walked for ever.

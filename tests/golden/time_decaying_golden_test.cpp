@@ -49,7 +49,7 @@ const std::array<Golden, 3> kGolden = {{
       .policy = DecayPolicy::floor,
       .rule = IncrementRule::minimum,
       .hash = kXxh3},
-     0x44e41805eb346ebaU,
+     0x60f2d811519b74fcU,
      185},
 }};
 

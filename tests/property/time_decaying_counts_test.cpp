@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/cut_cells.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
@@ -370,6 +371,20 @@ TEST(TimeDecayingCounts, an_estimate_that_saturation_made_too_low_says_so) {
     }
   }
   EXPECT_GT(too_low, 0U);
+}
+
+// What a cell has lost may be far more than what it holds, and is missing when that has faded.
+TEST(TimeDecayingCounts, what_is_cut_again_and_again_says_so_until_nothing_is_missing) {
+  for (const IncrementRule rule : kRules) {
+    for (const double lambda : {0.5, 0.8}) {
+      auto filter = made(
+          {.keys = 60, .fpr = 0.05, .decay = decay_of(lambda), .width_bits = 16, .rule = rule, .fraction_bits = 9});
+      const auto insert = [](TimeDecayingCounts& into, Digest digest, std::uint64_t times) {
+        into.insert(digest, static_cast<std::uint32_t>(times));
+      };
+      expect_that_low_estimates_say_so(filter, {.burst = 100'000}, insert);
+    }
+  }
 }
 
 TEST(TimeDecayingCounts, inserted_late_is_inserted_in_time_up_to_rounding) {
