@@ -181,6 +181,17 @@ void put_each(F& filter, Keys keys, const ValueOf& value_of, double strength) {
   for_each_digest(filter, keys, [&](std::size_t i, Digest digest) { filter.put(digest, value_of(i), strength); });
 }
 
+template <class F>
+Result<void> insert_with_ids(F& filter, Keys keys, std::span<const std::uint64_t> ids) {
+  Result<void> outcome;
+  for_each_digest(filter, keys, [&](std::size_t i, Digest digest) {
+    if (outcome) {
+      outcome = filter.insert(digest, ids[i]);
+    }
+  });
+  return outcome;
+}
+
 // A key is there when a value is.
 template <class F>
 bool has_value(const F& filter, Digest key) {
@@ -265,13 +276,7 @@ Result<void> insert_keys_with_ids(AnyFilter& filter, Keys keys, std::span<const 
   return std::visit(
       [&](auto& f) -> Result<void> {
         if constexpr (kTakesIds<decltype(f)>) {
-          Result<void> outcome;
-          for_each_digest(f, keys, [&](std::size_t i, Digest digest) {
-            if (outcome) {
-              outcome = f.insert(digest, ids[i]);
-            }
-          });
-          return outcome;
+          return insert_with_ids(f, keys, ids);
         } else {
           return takes_no_ids(f);
         }
