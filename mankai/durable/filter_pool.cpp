@@ -211,7 +211,9 @@ void FilterPool::read_slots() {
   for (std::uint32_t number = 0; number < slot_count(); ++number) {
     read_slot(number);
   }
-  const bool is_closed = state.is_closed == 1 && state.checksum == checksum_of(state, kStateSeed);
+  // Bounded, so that a forged count does not wrap where it is added to.
+  const bool is_closed =
+      state.is_closed == 1 && state.filters <= kMaxPoolSlots && state.checksum == checksum_of(state, kStateSeed);
   const std::uint64_t found = index_.size() + damaged_slots_.size();
   missing_ = is_closed && state.filters > found ? state.filters - found : 0;
 }
