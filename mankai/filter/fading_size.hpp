@@ -60,7 +60,7 @@ struct FadingRequest {
 /// Returns the array of the fewest bytes that does; of equal ones that with the fewest slots an event.
 ///
 /// Errors:  invalid_argument where the request contradicts itself, or no array of up to 2^48 bytes does it.
-/// Cost:    some hundred thousand multiplications: under a millisecond.
+/// Cost:    a search for each k and bits that are open: .05 to 2.5 ms measured, 7 µs where both are given.
 [[nodiscard]] Result<FadingShape> fading_size(const FadingRequest& request);
 
 /// Whether there are fingerprints of so many bits. Threads: pure.
