@@ -183,75 +183,84 @@ TEST(RotatingBloom, skipped_ticks_equal_single_ones) {
   }
 }
 
+void expect_the_rate_of_the_formula(const RotatingBloom::Options& options) {
+  constexpr std::size_t kStrangers = 400000;
+  constexpr double kSigmas = 6;
+  auto filter = make_rotating(options);
+  EXPECT_LE(filter.fpr_expected(options.keys), options.fpr);
+  Random random(options.keys + options.generations);
+  for (std::uint64_t tick = 0; tick < options.generations; ++tick) {
+    filter.advance(Tick{tick});
+    const auto digests = random.digests(filter.epoch_capacity_keys());
+    filter.insert(std::span<const Digest>(digests));
+  }
+  const double total = static_cast<double>(filter.epoch_capacity_keys() * options.generations);
+  EXPECT_NEAR(filter.keys_estimate(), total, 0.02 * total);
+  const auto strangers = random.digests(kStrangers);
+  Outcomes outcomes(kStrangers);
+  filter.may_contain(std::span<const Digest>(strangers), outcomes.span());
+  const double estimate = filter.fpr_estimate();
+  EXPECT_NEAR(static_cast<double>(outcomes.yes()) / kStrangers, estimate,
+              kSigmas * std::sqrt(estimate * (1 - estimate) / kStrangers));
+  EXPECT_NEAR(estimate, options.fpr, 0.1 * options.fpr)
+      << options.generations << " generations, " << options.keys << " keys";
+}
+
 // Goal: full generations have the promised rate together. Method: keys spread evenly over g ticks, strangers asked; six
 // standard deviations of a binomial at the filter's own estimate, and that estimate within a tenth of the target: the
 // fill of 4000 keys and more wobbles far less.
 TEST(RotatingBloom, the_rate_over_all_generations_is_the_formulas) {
-  constexpr std::size_t kStrangers = 400000;
-  constexpr double kSigmas = 6;
   for (const std::uint32_t generations : {2U, 4U, 8U}) {
     for (const double fpr : {0.05, 0.01}) {
       for (const std::uint64_t keys : {std::uint64_t{30000}, std::uint64_t{200000}}) {
-        auto filter = make_rotating({.keys = keys, .fpr = fpr, .window = seconds(100), .generations = generations});
-        EXPECT_LE(filter.fpr_expected(keys), fpr);
-        Random random(keys + generations);
-        for (std::uint64_t tick = 0; tick < generations; ++tick) {
-          filter.advance(Tick{tick});
-          const auto digests = random.digests(filter.epoch_capacity_keys());
-          filter.insert(std::span<const Digest>(digests));
-        }
-        const double total = static_cast<double>(filter.epoch_capacity_keys() * generations);
-        EXPECT_NEAR(filter.keys_estimate(), total, 0.02 * total);
-        const auto strangers = random.digests(kStrangers);
-        Outcomes outcomes(kStrangers);
-        filter.may_contain(std::span<const Digest>(strangers), outcomes.span());
-        const double estimate = filter.fpr_estimate();
-        EXPECT_NEAR(static_cast<double>(outcomes.yes()) / kStrangers, estimate,
-                    kSigmas * std::sqrt(estimate * (1 - estimate) / kStrangers));
-        EXPECT_NEAR(estimate, fpr, 0.1 * fpr) << generations << " generations, " << keys << " keys";
+        expect_the_rate_of_the_formula({.keys = keys, .fpr = fpr, .window = seconds(100), .generations = generations});
       }
     }
   }
 }
 
+void expect_a_merge_is_the_union(std::uint64_t ahead, bool is_mine_ahead) {
+  auto early = make_rotating({.keys = 2000, .window = seconds(90)});
+  auto late = early.create_like().value();
+  auto both = early.create_like().value();
+  Random random(ahead);
+  for (std::uint64_t tick = 0; tick < 30; ++tick) {
+    both.advance(Tick{tick});
+    if (tick < 20) {
+      early.advance(Tick{tick});
+      const auto digests = random.digests(50);
+      early.insert(std::span<const Digest>(digests));
+      both.insert(std::span<const Digest>(digests));
+    }
+    if (tick < 20 + ahead) {
+      late.advance(Tick{tick});
+      const auto digests = random.digests(70);
+      late.insert(std::span<const Digest>(digests));
+      both.insert(std::span<const Digest>(digests));
+    }
+    if (tick + 1 == 20 + ahead) {
+      break;
+    }
+  }
+  auto& mine = is_mine_ahead ? late : early;
+  auto& theirs = is_mine_ahead ? early : late;
+  const auto before = theirs.to_bytes();
+  ASSERT_TRUE(mine.merge(theirs).has_value());
+  EXPECT_EQ(theirs.to_bytes(), before);
+  EXPECT_EQ(mine.tick(), both.tick());
+  EXPECT_EQ(mine.keys_inserted(), both.keys_inserted());
+  const auto cells = [](const RotatingBloom& filter) {
+    const auto bytes = filter.to_bytes();
+    const auto start = bytes.begin() + sizeof(ImageHeader);
+    return std::vector<std::byte>(start, start + static_cast<std::ptrdiff_t>(filter.cells_bytes()));
+  };
+  EXPECT_EQ(cells(mine), cells(both)) << ahead << " ahead";
+}
+
 TEST(RotatingBloom, merging_is_the_union_at_the_later_tick) {
   for (const std::uint64_t ahead : {0U, 1U, 2U, 3U, 4U, 9U}) {
     for (const bool is_mine_ahead : {false, true}) {
-      auto early = make_rotating({.keys = 2000, .window = seconds(90)});
-      auto late = early.create_like().value();
-      auto both = early.create_like().value();
-      Random random(ahead);
-      for (std::uint64_t tick = 0; tick < 30; ++tick) {
-        both.advance(Tick{tick});
-        if (tick < 20) {
-          early.advance(Tick{tick});
-          const auto digests = random.digests(50);
-          early.insert(std::span<const Digest>(digests));
-          both.insert(std::span<const Digest>(digests));
-        }
-        if (tick < 20 + ahead) {
-          late.advance(Tick{tick});
-          const auto digests = random.digests(70);
-          late.insert(std::span<const Digest>(digests));
-          both.insert(std::span<const Digest>(digests));
-        }
-        if (tick + 1 == 20 + ahead) {
-          break;
-        }
-      }
-      auto& mine = is_mine_ahead ? late : early;
-      auto& theirs = is_mine_ahead ? early : late;
-      const auto before = theirs.to_bytes();
-      ASSERT_TRUE(mine.merge(theirs).has_value());
-      EXPECT_EQ(theirs.to_bytes(), before);
-      EXPECT_EQ(mine.tick(), both.tick());
-      EXPECT_EQ(mine.keys_inserted(), both.keys_inserted());
-      const auto cells = [](const RotatingBloom& filter) {
-        const auto bytes = filter.to_bytes();
-        const auto start = bytes.begin() + sizeof(ImageHeader);
-        return std::vector<std::byte>(start, start + static_cast<std::ptrdiff_t>(filter.cells_bytes()));
-      };
-      EXPECT_EQ(cells(mine), cells(both)) << ahead << " ahead";
+      expect_a_merge_is_the_union(ahead, is_mine_ahead);
     }
   }
 }

@@ -166,32 +166,40 @@ TEST(PooledCounts, estimates_are_the_basic_ones_bit_for_bit) {
   }
 }
 
+void expect_skips_are_steps(const Pooled& filter, std::uint64_t epochs) {
+  auto skips = Pooled::from_bytes(filter.to_bytes()).value();
+  auto steps = Pooled::from_bytes(filter.to_bytes()).value();
+  skips.advance({epochs});
+  for (std::uint64_t tick = 1; tick <= epochs; ++tick) {
+    steps.advance({tick});
+  }
+  for (std::uint64_t x = 0; x < 300; ++x) {
+    const Digest key{mix_integer(x, 1).value};
+    ASSERT_EQ(skips.estimate(key), steps.estimate(key));
+  }
+  // In lists, digits that were given back one by one are listed in another order.
+  if (static_cast<PoolLookup>(filter.params().lookup) == PoolLookup::hash) {
+    ASSERT_EQ(skips.to_bytes(), steps.to_bytes());
+  }
+  ASSERT_EQ(skips.use().digits_in_use, steps.use().digits_in_use);
+}
+
 TEST(PooledCounts, skipped_epochs_are_single_ones) {
   for (const PoolLookup lookup : kLookups) {
     for (const DecayPolicy policy : {DecayPolicy::floor, DecayPolicy::ceil}) {
-      Options options = options_of(lookup, 0.97);
-      options.policy = policy;
-      auto filter = Pooled::create(options).value();
-      Random random(7);
-      for (int i = 0; i < 20000; ++i) {
-        filter.insert(any_key(random));
-      }
-      for (const std::uint64_t epochs : {1U, 2U, 7U, 40U, 1000U}) {
-        auto skips = Pooled::from_bytes(filter.to_bytes()).value();
-        auto steps = Pooled::from_bytes(filter.to_bytes()).value();
-        skips.advance({epochs});
-        for (std::uint64_t tick = 1; tick <= epochs; ++tick) {
-          steps.advance({tick});
+      // Also where counters wait for digits, and what they lose fades.
+      for (const EmptyPool when_empty : {EmptyPool::grow, EmptyPool::saturate}) {
+        Options options = options_of(lookup, 0.97);
+        options.policy = policy;
+        options.when_empty = when_empty;
+        auto filter = Pooled::create(options).value();
+        Random random(7);
+        for (int i = 0; i < 20000; ++i) {
+          filter.insert(any_key(random));
         }
-        // In lists, digits that were given back one by one are listed in another order.
-        for (std::uint64_t x = 0; x < 300; ++x) {
-          const Digest key{mix_integer(x, 1).value};
-          ASSERT_EQ(skips.estimate(key), steps.estimate(key));
+        for (const std::uint64_t epochs : {1U, 2U, 7U, 40U, 1000U}) {
+          expect_skips_are_steps(filter, epochs);
         }
-        if (lookup == PoolLookup::hash) {
-          ASSERT_EQ(skips.to_bytes(), steps.to_bytes());
-        }
-        ASSERT_EQ(skips.use().digits_in_use, steps.use().digits_in_use);
       }
     }
   }
@@ -307,6 +315,12 @@ TEST(PooledCounts, an_empty_pool_keeps_counters_at_their_ceiling_and_says_so) {
   }
 }
 
+void insert_often(Pooled& into, Digest digest, std::uint64_t times) {
+  for (; times != 0; --times) {
+    into.insert(digest);
+  }
+}
+
 // A counter that waits for a digit loses all that comes meanwhile, many times what it holds.
 TEST(PooledCounts, what_is_cut_again_and_again_says_so_until_nothing_is_missing) {
   for (const PoolLookup lookup : kLookups) {
@@ -316,14 +330,9 @@ TEST(PooledCounts, what_is_cut_again_and_again_says_so_until_nothing_is_missing)
       options.when_empty = EmptyPool::saturate;
       options.policy = policy;
       auto filter = Pooled::create(options).value();
-      const auto insert = [](Pooled& into, Digest digest, std::uint64_t times) {
-        for (; times != 0; --times) {
-          into.insert(digest);
-        }
-      };
       // Rounding down takes at most 1 / (1 - λ).
       const double rounding = policy == DecayPolicy::floor ? 5 : 0;
-      expect_that_low_estimates_say_so(filter, {.burst = 10'000, .rounding = rounding}, insert);
+      expect_that_low_estimates_say_so(filter, {.burst = 10'000, .rounding = rounding}, insert_often);
     }
   }
 }

@@ -27,7 +27,7 @@ constexpr std::uint32_t kLargestCount = ~std::uint32_t{0};
 constexpr std::uint8_t kDownwards = 16;
 // Where counts fade more slowly, skipping many epochs takes too long: each is a pass over what hangs together.
 constexpr std::uint64_t kLeastLoss = kLambdaOne >> 12;
-// As time-decaying-pooled-counts.
+// As time-decaying-pooled-counts, but only the lowest tier is fetched; it makes no difference that one could rely on.
 constexpr std::size_t kAhead = 16;
 
 bool is_width(std::uint32_t bits) noexcept { return bits == 4 || bits == 8; }
