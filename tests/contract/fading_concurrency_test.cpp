@@ -58,6 +58,13 @@ TEST(FadingConcurrency, writers_of_neighbouring_slots_do_not_harm_each_other) {
   }
 }
 
+void insert_in_pieces(FadingFingerprints& filter, std::span<const Digest> digests) {
+  constexpr std::size_t kPiece = 50;
+  for (std::size_t i = 0; i < digests.size(); i += kPiece) {
+    filter.insert_concurrent(digests.subspan(i, kPiece));
+  }
+}
+
 // Every answer about the youngest keys is yes while no more came than the array keeps: writers in one slot leave one of
 // the two fingerprints, and readers see no third one.
 TEST(FadingConcurrency, readers_beside_writers_see_what_was_written) {
@@ -69,10 +76,7 @@ TEST(FadingConcurrency, readers_beside_writers_see_what_was_written) {
     std::atomic<std::size_t> rounds = 0;
     run_threads(kThreads + 2, [&](std::size_t thread) {
       if (thread < kThreads) {
-        const auto share = std::span(digests).subspan(thread * 2000, 2000);
-        for (std::size_t i = 0; i < share.size(); i += 50) {
-          filter.insert_concurrent(share.subspan(i, 50));
-        }
+        insert_in_pieces(filter, std::span(digests).subspan(thread * 2000, 2000));
         --writing;
         return;
       }
