@@ -237,6 +237,14 @@ std::uint32_t fraction_bits_for(std::uint64_t lambda_q32) noexcept {
   return bits;
 }
 
+std::uint64_t late_count(std::uint64_t lambda_q32, std::uint64_t epochs, std::uint32_t fraction_bits) noexcept {
+  if (epochs == 0 || lambda_q32 >= kLambdaOne) {
+    return std::uint64_t{1} << fraction_bits;
+  }
+  const std::uint64_t power = power_q64(lambda_q32, epochs, true);
+  return (power >> (kWordBits - fraction_bits)) + static_cast<std::uint64_t>(power << fraction_bits != 0);
+}
+
 kernel::DecayStep DecayedCells::step() const noexcept {
   return {.lambda_q32 = shape_.lambda_q32, .rounding = rounding_of(shape_.policy), .seed = shape_.seed};
 }

@@ -53,6 +53,11 @@ struct DecayedShape {
 /// 1/64, as rounding up keeps it; 0 where λ is 1.
 [[nodiscard]] std::uint32_t fraction_bits_for(std::uint64_t lambda_q32) noexcept;
 
+/// Returns what is left of one after so many epochs, λ^epochs, in units of 2^-fraction_bits and rounded up.
+/// Pre: 1 <= fraction_bits <= 62. Cost: a multiplication or two for each bit of `epochs`.
+[[nodiscard]] std::uint64_t late_count(std::uint64_t lambda_q32, std::uint64_t epochs,
+                                       std::uint32_t fraction_bits) noexcept;
+
 /// See the top of this file. Amounts are in units of 2^-fraction_bits; where two add up to more than a cell holds, the
 /// cell keeps its largest value, and what was cut is reported.
 /// Cost:    a cache line for each of the k cells; batches fetch them ahead.

@@ -71,6 +71,9 @@ constexpr std::uint64_t kTableShare = 4;
 /// A record's second half-word: the length, and above it what is to be said of the key.
 constexpr std::uint32_t kLengthMask = 0xffff;
 constexpr std::uint32_t kCut = 1U << 16;
+/// Scores are finer than cells: thousands of events that count for next to nothing each are still next to nothing.
+constexpr std::uint32_t kScoreBits = 28;
+constexpr std::uint64_t kOneScore = std::uint64_t{1} << kScoreBits;
 /// Scores end here, so that two of them can be added.
 constexpr std::uint64_t kMostScore = std::uint64_t{1} << 62;
 /// More fraction bits would leave cells that end below 2^12.
@@ -95,27 +98,27 @@ constexpr std::uint64_t bytes_beside_sketch(const Params& params) noexcept {
   return kCacheLineBytes + params.buckets * kBucketBytes + arena_units_of(params) * kUnitBytes;
 }
 
-// What is left of a count after an epoch, rounded up.
-std::uint64_t fade(std::uint64_t units, std::uint64_t lambda_q32) noexcept {
+// What is left of a score after an epoch, rounded up.
+std::uint64_t fade(std::uint64_t score, std::uint64_t lambda_q32) noexcept {
   if (lambda_q32 >= kLambdaOne) {
-    return units;
+    return score;
   }
   constexpr unsigned kFraction = 32;
-  const std::uint64_t high = multiply_high(units, lambda_q32 << kFraction);
-  const auto fraction = static_cast<std::uint32_t>(units * lambda_q32);
+  const std::uint64_t high = multiply_high(score, lambda_q32 << kFraction);
+  const auto fraction = static_cast<std::uint32_t>(score * lambda_q32);
   return high + static_cast<std::uint64_t>(fraction != 0);
 }
 
 // Stops where nothing fades any more.
-std::uint64_t fade(std::uint64_t units, std::uint64_t lambda_q32, std::uint64_t epochs) noexcept {
+std::uint64_t fade(std::uint64_t score, std::uint64_t lambda_q32, std::uint64_t epochs) noexcept {
   for (; epochs != 0; --epochs) {
-    const std::uint64_t next = fade(units, lambda_q32);
-    if (next == units) {
+    const std::uint64_t next = fade(score, lambda_q32);
+    if (next == score) {
       break;
     }
-    units = next;
+    score = next;
   }
-  return units;
+  return score;
 }
 
 // Counts end where images may: only those that came from outside get so far.
@@ -242,7 +245,7 @@ Result<DecayedTop> DecayedTop::create(const Options& options) {
                 .k = static_cast<std::uint8_t>(options.k == 0 ? kUsualProbes : options.k),
                 .fraction_bits = static_cast<std::uint8_t>(fraction_bits_for(options.decay.lambda_q32)),
                 .key_units = static_cast<std::uint8_t>(record_units(key_bytes)),
-                .reserved = 0};
+                .score_bits = kScoreBits};
   const std::uint64_t room = cells_bytes_within(options.bytes);
   Result<std::uint64_t> sketch_bytes = options.bytes == 0 ? sketch_bytes_for(options, params) : room;
   if (!sketch_bytes) {
@@ -303,8 +306,17 @@ void DecayedTop::advance(Tick tick) noexcept {
   take_tick(to);
 }
 
-// Moves on to the event's epoch if it is later. Returns what it counts for.
-std::uint64_t DecayedTop::units_at(std::int64_t at) noexcept {
+std::uint64_t DecayedTop::score_of(std::uint64_t units) const noexcept {
+  return units << (kScoreBits - sketch_.shape().fraction_bits);
+}
+
+std::uint64_t DecayedTop::units_of(std::uint64_t score) const noexcept {
+  const std::uint32_t finer = kScoreBits - sketch_.shape().fraction_bits;
+  return (score + (std::uint64_t{1} << finer) - 1) >> finer;
+}
+
+// Moves on to the event's epoch if it is later. Returns the score that it counts for.
+std::uint64_t DecayedTop::score_at(std::int64_t at) noexcept {
   if (static_cast<std::uint64_t>(at) > image().state(kNewest)) {
     image().set_state(kNewest, static_cast<std::uint64_t>(at));
   }
@@ -313,9 +325,9 @@ std::uint64_t DecayedTop::units_at(std::int64_t at) noexcept {
   } else if (at < epoch_begin_) [[unlikely]] {
     ledger_->late_records = add_counts(ledger_->late_records, 1);
     const std::uint64_t age = tick().value - tick_of(Time(Duration(at)), epoch_).value;
-    return fade(sketch_.one(), sketch_.shape().lambda_q32, age);
+    return late_count(sketch_.shape().lambda_q32, age, kScoreBits);
   }
-  return sketch_.one();
+  return kOneScore;
 }
 
 std::uint32_t DecayedTop::bucket_index(Digest digest) const noexcept {
@@ -341,23 +353,32 @@ template <class Bucket>
 
 }  // namespace
 
-bool DecayedTop::add_to_candidate(Digest digest, std::uint64_t units, std::int64_t at) noexcept {
+// A score that ends loses no more than what is added to it.
+void DecayedTop::add_to_score(std::uint64_t& score, std::uint64_t more) noexcept {
+  score += more;
+  if (score > kMostScore) [[unlikely]] {
+    score = kMostScore;
+    count_saturations(1, units_of(more));
+  }
+}
+
+bool DecayedTop::add_to_candidate(Digest digest, std::uint64_t score, std::int64_t at) noexcept {
   Bucket& bucket = buckets_[bucket_index(digest)];
   const std::uint32_t way = find(bucket, digest);
   if (way == kNoWay) {
     return false;
   }
-  bucket.scores[way] = std::min(bucket.scores[way] + units, kMostScore);
+  add_to_score(bucket.scores[way], score);
   bucket.last_seen[way] = std::max(bucket.last_seen[way], static_cast<std::uint64_t>(at));
   return true;
 }
 
 void DecayedTop::insert(Digest digest, std::string_view key, Time at) noexcept {
   const std::int64_t when = microseconds(at);
-  const std::uint64_t units = units_at(when);
+  const std::uint64_t score = score_at(when);
   image().add_keys(1);
-  if (!add_to_candidate(digest, units, when)) {
-    add_stranger(digest, key, units, when);
+  if (!add_to_candidate(digest, score, when)) {
+    add_stranger(digest, key, score, when);
   }
 }
 
@@ -390,19 +411,19 @@ void DecayedTop::raise(Digest digest, std::uint64_t bound) noexcept {
   }
 }
 
-void DecayedTop::add_stranger(Digest digest, std::string_view key, std::uint64_t units, std::int64_t at) noexcept {
+void DecayedTop::add_stranger(Digest digest, std::string_view key, std::uint64_t score, std::int64_t at) noexcept {
   const std::uint64_t there = sketch_.smallest(digest);
   const bool is_cut = key.size() > most_key_bytes_;
   const Candidate candidate{.digest = digest,
                             .key = key.substr(0, most_key_bytes_),
-                            .score = there + units,
+                            .score = score_of(there) + score,
                             .last_seen = static_cast<std::uint64_t>(at),
                             .flags = is_cut ? kCut : 0};
   if (offer(candidate)) {
     MANKAI_ASSERT(hasher()(key) == digest);
     return;
   }
-  add_to_sketch(digest, units);
+  add_to_sketch(digest, units_of(score));
 }
 
 std::int64_t DecayedTop::now() const noexcept {
@@ -412,7 +433,7 @@ std::int64_t DecayedTop::now() const noexcept {
 bool DecayedTop::observe(Digest digest) noexcept {
   image().add_keys(1);
   const std::int64_t at = now();
-  if (add_to_candidate(digest, units_at(at), at)) {
+  if (add_to_candidate(digest, score_at(at), at)) {
     return true;
   }
   return add_to_sketch(digest, sketch_.one());
@@ -440,14 +461,14 @@ void DecayedTop::observe(std::span<const Digest> digests, std::span<bool> seen) 
 std::uint64_t DecayedTop::bound_of(Digest digest) const noexcept {
   const Bucket& bucket = buckets_[bucket_index(digest)];
   const std::uint32_t way = find(bucket, digest);
-  return way == kNoWay ? sketch_.smallest(digest) : bucket.scores[way];
+  return way == kNoWay ? score_of(sketch_.smallest(digest)) : bucket.scores[way];
 }
 
-DecayedCount DecayedTop::count_of(std::uint64_t units) const noexcept {
-  const double raw = sketch_.count_of(units);
+DecayedCount DecayedTop::count_of(std::uint64_t score) const noexcept {
+  const double raw = static_cast<double>(score) / static_cast<double>(kOneScore);
   return {.raw = raw,
           .rate = (1 - decay().lambda()) * raw,
-          .is_saturated = ledger_->cut.may_concern(units) || units == kMostScore};
+          .is_saturated = ledger_->cut.may_concern(units_of(score)) || score == kMostScore};
 }
 
 DecayedCount DecayedTop::estimate(Digest digest) const noexcept { return count_of(bound_of(digest)); }
@@ -503,10 +524,10 @@ DecayedTop::Entry DecayedTop::entry_of(std::uint32_t slot) const noexcept {
           .is_cut = (record.flags & kCut) != 0};
 }
 
-std::vector<DecayedTop::Entry> DecayedTop::hottest(std::uint64_t least_units, std::size_t most) const {
+std::vector<DecayedTop::Entry> DecayedTop::hottest(std::uint64_t least_score, std::size_t most) const {
   std::vector<Entry> entries;
   for_each_candidate([&](std::uint32_t slot) {
-    if (buckets_[slot / kWays].scores[slot % kWays] >= least_units) {
+    if (buckets_[slot / kWays].scores[slot % kWays] >= least_score) {
       entries.push_back(entry_of(slot));
     }
   });
@@ -522,11 +543,11 @@ std::vector<DecayedTop::Entry> DecayedTop::hottest(std::uint64_t least_units, st
 std::vector<DecayedTop::Entry> DecayedTop::top(std::size_t most) const { return hottest(1, most); }
 
 std::vector<DecayedTop::Entry> DecayedTop::above(double min_raw) const {
-  const double units = std::ceil(min_raw * static_cast<double>(sketch_.one()));
-  if (units > static_cast<double>(kMostScore)) {
+  const double score = std::ceil(min_raw * static_cast<double>(kOneScore));
+  if (score > static_cast<double>(kMostScore)) {
     return {};
   }
-  return hottest(units > 1 ? static_cast<std::uint64_t>(units) : 1, std::numeric_limits<std::size_t>::max());
+  return hottest(score > 1 ? static_cast<std::uint64_t>(score) : 1, std::numeric_limits<std::size_t>::max());
 }
 
 // ---- the table
@@ -577,7 +598,7 @@ void DecayedTop::evict(std::uint32_t slot) noexcept {
   Bucket& bucket = buckets_[slot / kWays];
   const std::uint32_t way = slot % kWays;
   live_units_ -= record_units(record_at(bucket.records[way] - 1).length);
-  raise({bucket.digests[way]}, bucket.scores[way]);
+  raise({bucket.digests[way]}, units_of(bucket.scores[way]));
   bucket.digests[way] = 0;
   bucket.scores[way] = 0;
   bucket.last_seen[way] = 0;
@@ -623,7 +644,7 @@ constexpr std::size_t class_of(std::uint64_t score) noexcept {
 // Throws out so many units of records, coldest first to within an eighth of their scores, older ones first.
 void DecayedTop::evict_coldest(std::uint64_t units) noexcept {
   std::array<std::uint64_t, kClasses> units_of_class{};
-  const auto score_of = [this](std::uint32_t slot) { return buckets_[slot / kWays].scores[slot % kWays]; };
+  const auto score_at_slot = [this](std::uint32_t slot) { return buckets_[slot / kWays].scores[slot % kWays]; };
   const auto walk = [this](const auto& use) {
     for (std::uint64_t unit = 0; unit < ledger_->arena_used;) {
       const Record record = record_at(unit);
@@ -634,7 +655,7 @@ void DecayedTop::evict_coldest(std::uint64_t units) noexcept {
       unit += size;
     }
   };
-  walk([&](std::uint32_t slot, std::uint64_t size) { units_of_class[class_of(score_of(slot))] += size; });
+  walk([&](std::uint32_t slot, std::uint64_t size) { units_of_class[class_of(score_at_slot(slot))] += size; });
   std::size_t last = 0;
   for (std::uint64_t colder = 0; last + 1 < kClasses; ++last) {
     colder += units_of_class[last];
@@ -648,7 +669,7 @@ void DecayedTop::evict_coldest(std::uint64_t units) noexcept {
     freed += units_of_class[i];
   }
   walk([&](std::uint32_t slot, std::uint64_t size) {
-    const std::uint64_t score = score_of(slot);
+    const std::uint64_t score = score_at_slot(slot);
     const std::size_t its_class = class_of(score);
     if (its_class > last || (its_class == last && freed >= units)) {
       return;
@@ -705,8 +726,8 @@ void DecayedTop::add_theirs(std::uint32_t slot, const DecayedTop& other) noexcep
   const std::uint32_t their_way = find(other.buckets_[index], digest);
   const bool is_theirs = their_way != kNoWay;
   const std::uint64_t theirs =
-      is_theirs ? other.buckets_[index].scores[their_way] : std::uint64_t{other.sketch_.smallest(digest)};
-  bucket.scores[way] = std::min(bucket.scores[way] + theirs, kMostScore);
+      is_theirs ? other.buckets_[index].scores[their_way] : score_of(other.sketch_.smallest(digest));
+  add_to_score(bucket.scores[way], theirs);
   if (is_theirs) {
     bucket.last_seen[way] = std::max(bucket.last_seen[way], other.buckets_[index].last_seen[their_way]);
   }
@@ -744,7 +765,7 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
     const Candidate candidate = copied->candidate_at(slot);
     // A key of both has been added to; that it may have been thrown out since changes nothing about its cells.
     if (!is_mine(candidate.digest) && !offer(candidate)) {
-      raise(candidate.digest, candidate.score);
+      raise(candidate.digest, units_of(candidate.score));
     }
   });
   return {};
@@ -800,8 +821,8 @@ Result<void> check_params(const Params& params) {
     return fail(ErrorCode::corrupt,
                 std::to_string(params.fraction_bits) + " fraction bits at offset 85 do not go with lambda");
   }
-  if (params.reserved != 0) {
-    return fail(ErrorCode::corrupt, "reserved byte at offset 87 is not zero");
+  if (params.score_bits != kScoreBits) {
+    return fail(ErrorCode::corrupt, std::to_string(params.score_bits) + " bits behind a score's point at offset 87");
   }
   return {};
 }

@@ -19,9 +19,14 @@
 /// score. So the bound of every key, in the table or not, is never below the truth, and hot keys, which would spoil the
 /// cells of all that share one with them, are not in the sketch at all.
 ///
-/// Counts are multiples of 2^-F: cells end at 2^(32-F), scores at 2^(62-F). Fading rounds up. F is such that what can
-/// no longer fade, 2^-F / (1 - λ), is at most 1/64. An event earlier than the newest epoch is late; it counts for what
-/// is left of it, λ^age rounded up.
+/// Cells hold multiples of 2^-F and end at 2^(32-F), scores hold multiples of 2^-28 and end at 2^34. Fading rounds up.
+/// F is such that what can no longer fade, 2^-F / (1 - λ), is at most 1/64.
+///
+/// An event earlier than the newest epoch is late; it counts for what is left of it, λ^age rounded up: to 2^-28 where
+/// its key is in the table, so that many of them, each worth nothing, are worth nothing together (a million are at most
+/// 1/256 too much). In the sketch it is 2^-F, and adds up; but a key whose bound has come above the coldest of its
+/// places is in the table from then on. So late events lift no key above what is listed that does not belong there.
+///
 ///
 /// Source:  [Estan2002] conservative update; [Roy2016] a table before a sketch. Differs: both fade; a key that leaves
 ///          the table raises its cells instead of adding to them, which conservative cells allow; keys keep their
@@ -29,7 +34,11 @@
 /// Formula: a key outside the table is overestimated when all its cells are shared: (1 - (1 - 1/cells_per_probe)^n)^k
 ///          of n such keys at the most; what others add is less, since only the smallest cells grow.
 /// Cannot:  list a key that was not hot enough when it came last, or name one that was only ever given as a digest.
-/// Tried:   writing every event to the sketch as well: 48 instead of 34 ns an event on Zipf 1.2 (2e6 events of 3e5
+/// Tried:   scores as coarse as cells: half a million hits of three years ago came out above the thousand of today, as
+///          each was 2^-13. One remainder for the late events of all keys, added to every bound: what is below a cell's
+///          unit is then exact, but the late events of one key are paid for by all. Leaving out what is worth less than
+///          some 2^-40: then a count can be too low.
+///          Writing every event to the sketch as well: 48 instead of 34 ns an event on Zipf 1.2 (2e6 events of 3e5
 /// keys,
 ///          256 KiB), and what is said of keys outside the table is 3 % higher. More or less than a quarter for the
 ///          table: at 256 KiB on Zipf 1.0, an eighth finds 80 % of the top 500, a quarter 99 %, half all of them, while
@@ -66,8 +75,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
     std::uint32_t buckets;
     std::uint8_t k;
     std::uint8_t fraction_bits;
-    std::uint8_t key_units;  ///< room in the arena, a candidate, in units of 8 bytes
-    std::uint8_t reserved;   ///< 0
+    std::uint8_t key_units;   ///< room in the arena, a candidate, in units of 8 bytes
+    std::uint8_t score_bits;  ///< scores are in units of 2^-score_bits: 28
   };
 
   /// What to create: as large an image as `bytes`, or a sketch for `keys` distinct keys in a few half-lives at the rate
@@ -177,16 +186,20 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   DecayedTop(Image source, const Shape& shape) noexcept;
 
   [[nodiscard]] std::uint64_t bound_of(Digest digest) const noexcept;
-  [[nodiscard]] DecayedCount count_of(std::uint64_t units) const noexcept;
+  [[nodiscard]] DecayedCount count_of(std::uint64_t score) const noexcept;
+  // What a sketch's units are as a score, and back, rounded up.
+  [[nodiscard]] std::uint64_t score_of(std::uint64_t units) const noexcept;
+  [[nodiscard]] std::uint64_t units_of(std::uint64_t score) const noexcept;
   [[nodiscard]] std::int64_t now() const noexcept;
 
   // Events: what one counts for, and where it goes.
-  [[nodiscard]] std::uint64_t units_at(std::int64_t at) noexcept;
+  [[nodiscard]] std::uint64_t score_at(std::int64_t at) noexcept;
   void take_tick(Tick tick) noexcept;
-  bool add_to_candidate(Digest digest, std::uint64_t units, std::int64_t at) noexcept;
+  void add_to_score(std::uint64_t& score, std::uint64_t more) noexcept;
+  bool add_to_candidate(Digest digest, std::uint64_t score, std::int64_t at) noexcept;
   bool add_to_sketch(Digest digest, std::uint64_t units) noexcept;
   void count_saturations(std::uint64_t cut, std::uint64_t units) noexcept;
-  void add_stranger(Digest digest, std::string_view key, std::uint64_t units, std::int64_t at) noexcept;
+  void add_stranger(Digest digest, std::string_view key, std::uint64_t score, std::int64_t at) noexcept;
   void raise(Digest digest, std::uint64_t bound) noexcept;
 
   // The table.
@@ -204,7 +217,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   [[nodiscard]] Candidate candidate_at(std::uint32_t slot) const noexcept;
   void add_theirs(std::uint32_t slot, const DecayedTop& other) noexcept;
   [[nodiscard]] Entry entry_of(std::uint32_t slot) const noexcept;
-  [[nodiscard]] std::vector<Entry> hottest(std::uint64_t least_units, std::size_t most) const;
+  [[nodiscard]] std::vector<Entry> hottest(std::uint64_t least_score, std::size_t most) const;
   template <class Use>
   void for_each_candidate(const Use& use) const;
 

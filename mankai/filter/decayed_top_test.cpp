@@ -170,6 +170,71 @@ double recall(const Pair& pair, std::size_t most) {
   return static_cast<double>(found) / static_cast<double>(truth.size());
 }
 
+// Goal: a log of old that is read after a new one counts for nothing, however often its keys come.
+// Method: three years, and ages where a hit is worth less than a cell's unit, a little less, and a little more.
+TEST(DecayedTop, many_late_events_worth_nothing_are_worth_nothing_together) {
+  const Decay hour = Decay::of_half_life(std::chrono::hours(1)).value();
+  constexpr std::int64_t kNow = 1'700'000'000;
+  for (const std::int64_t hours_ago : {26'000, 48, 30, 20, 14, 12}) {
+    Pair pair(make_top({.bytes = 64 * kKiB, .decay = hour}));
+    for (int i = 0; i < 1000; ++i) {
+      pair.insert("/new", at(kNow));
+    }
+    constexpr int kTimes = 200'000;
+    for (int i = 0; i < kTimes; ++i) {
+      pair.insert("/old", at(kNow - hours_ago * 3600));
+    }
+    pair.expect_no_undercount();
+    EXPECT_EQ(pair.filter.top(1).at(0).key, "/new") << hours_ago;
+    EXPECT_LE(estimate(pair.filter, "/old"), pair.exact.estimate("/old", pair.filter.tick()) + kTimes * 0x1p-28)
+        << hours_ago;
+  }
+}
+
+// Where the table is full of hotter keys, the cells count a whole unit for each; but not above the coldest place.
+TEST(DecayedTop, late_events_lift_no_key_above_what_is_listed) {
+  const Decay hour = Decay::of_half_life(std::chrono::hours(1)).value();
+  constexpr std::int64_t kNow = 1'700'000'000;
+  Pair pair(make_top({.bytes = 16 * kKiB, .decay = hour}));
+  const auto places = pair.filter.candidates_capacity();
+  for (std::uint64_t i = 0; i < 40 * places; ++i) {
+    pair.insert(key_of(i % (4 * places)), at(kNow));
+  }
+  ASSERT_EQ(pair.filter.candidates(), places);
+  for (int i = 0; i < 500'000; ++i) {
+    pair.insert("/old", at(kNow - 26'000 * 3600));
+  }
+  pair.expect_no_undercount();
+  const double listed = pair.filter.top(places).at(places / 2).count.raw;
+  EXPECT_GE(listed, 10);
+  EXPECT_LE(estimate(pair.filter, "/old"), listed + 0.01);
+}
+
+// Goal: files in the wrong order give what they give in the right one, but for rounding. Method: 30 days of a log, the
+// newest first, beside the exact model, which does not care for order.
+TEST(DecayedTop, a_log_given_backwards_is_ranked_as_it_should_be) {
+  const Decay hour = Decay::of_half_life(std::chrono::hours(1)).value();
+  Pair pair(make_top({.bytes = 64 * kKiB, .decay = hour}));
+  Zipf zipf(11, 2000);
+  for (int day = 30; day-- > 0;) {
+    for (int i = 0; i < 10'000; ++i) {
+      // Each day has its own hot keys.
+      pair.insert(key_of(zipf.next() + static_cast<std::uint64_t>(day) * 100), at(day * 86400 + i * 8));
+    }
+  }
+  pair.expect_no_undercount();
+  EXPECT_EQ(recall(pair, 20), 1);
+  for (const auto& entry : pair.filter.top(20)) {
+    const double truth = pair.exact.estimate(entry.key, pair.filter.tick());
+    EXPECT_LE(entry.count.raw, truth + 0.01 * truth + 0.1) << entry.key;
+  }
+  double largest = 0;
+  for (const auto& [key, count] : pair.exact.top(pair.exact.size(), pair.filter.tick())) {
+    largest = std::max(largest, estimate(pair.filter, key) - count);
+  }
+  EXPECT_LT(largest, 3) << "of any key, also of those that share all their cells";
+}
+
 TEST(DecayedTop, lists_the_hottest_keys_of_a_zipf_stream) {
   for (const std::uint64_t kibibytes : {64U, 256U}) {
     Pair pair(make_top({.bytes = kibibytes * kKiB, .decay = kTenth}));

@@ -138,7 +138,7 @@ TEST(CorruptDecayedTop, forged_parameters_are_refused_by_offset) {
        {"a bucket more", "offset 80", [](ImageHeader& h) { h.kind_params[2] += 1; }},
        {"no k", "offset 84", [](ImageHeader& h) { h.kind_params[2] &= ~(std::uint64_t{0xff} << 32); }},
        {"no room for keys", "offset 86", [](ImageHeader& h) { h.kind_params[2] &= ~(std::uint64_t{0xff} << 48); }},
-       {"a reserved byte", "offset 87", [](ImageHeader& h) { h.kind_params[2] |= std::uint64_t{1} << 56; }},
+       {"bits of scores", "offset 87", [](ImageHeader& h) { h.kind_params[2] |= std::uint64_t{1} << 56; }},
        {"a tick beyond time", "offset 96", [](ImageHeader& h) { h.kind_state[0] = kMaxTick + 1; }},
        {"a tick before the newest event", "offset 112", [](ImageHeader& h) { h.kind_state[0] -= 1; }},
        {"too many saturations", "offset 104", [](ImageHeader& h) { h.kind_state[1] = ~std::uint64_t{0}; }},
