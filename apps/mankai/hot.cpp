@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "apps/mankai/filter_options.hpp"
@@ -13,6 +14,8 @@ namespace mankai::command {
 namespace {
 
 constexpr std::int64_t kEpochsPerHalfLife = 64;
+/// A save waits for the disk.
+constexpr Duration kShortestSaveEvery = std::chrono::seconds(1);
 
 struct Request {
   HotRunRequest run;
@@ -32,6 +35,16 @@ Result<double> parse_number(std::string_view text) {
     return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is wrong: give a number such as 0.9 or 20");
   }
   return value;
+}
+
+constexpr std::array<std::string_view, 2> kFollowFrom = {"start", "end"};
+
+Result<FollowFrom> parse_follow_from(std::string_view text) {
+  const auto* const found = std::ranges::find(kFollowFrom, text);
+  if (found == kFollowFrom.end()) {
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is neither start nor end");
+  }
+  return static_cast<FollowFrom>(found - kFollowFrom.begin());
 }
 
 Result<std::optional<Decay>> decay_of(const Request& request) {
@@ -70,6 +83,13 @@ Result<void> check(const Request& request) {
   }
   if (run.at && run.follow) {
     return fail(ErrorCode::invalid_argument, "--at names one moment, --follow goes on: give one of them");
+  }
+  if (run.from && !run.follow) {
+    return fail(ErrorCode::invalid_argument, "--from says where --follow begins: give both");
+  }
+  if (run.save_every < kShortestSaveEvery) {
+    return fail(ErrorCode::invalid_argument, fmt::format("--save-every {} is too short: give {} at least",
+                                                         to_text(run.save_every), to_text(kShortestSaveEvery)));
   }
   if (!run.wanted_path.empty() && (run.top || run.min_count)) {
     return fail(ErrorCode::invalid_argument,
@@ -169,6 +189,26 @@ void add_time_options(Request& request, std::vector<Option>& options) {
                     "Records that come so long after a newer one are reported apart from other late ones. "
                     "All are counted for what is left of them. 5m unless given.",
                     parse_duration, request.late));
+  options.push_back(
+      parsed_option("--future", "TIME",
+                    "Records that are so much later than this machine's clock are left out and reported: one of them "
+                    "would make all others count for nothing. 1d unless given.",
+                    parse_duration, request.run.future));
+}
+
+void add_follow_options(Request& request, std::vector<Option>& options) {
+  options.push_back(flag("--follow",
+                         "Goes on when a log ends, as tail -F does, also when it is rotated; on a terminal the "
+                         "table is redrawn every second. Ctrl-C ends it.",
+                         request.run.follow));
+  options.push_back(choice_option(
+      parsed_option("--from", "WHERE",
+                    "Where --follow begins in the log: at the start, or at the end, with the next line that is "
+                    "written. The start, unless --state has records already.",
+                    parse_follow_from, request.run.from),
+      kFollowFrom));
+  options.push_back(parsed_option("--save-every", "TIME", "How often --follow saves the --state. 1m unless given.",
+                                  parse_duration, request.run.save_every));
 }
 
 void add_output_options(Request& request, std::vector<Option>& options) {
@@ -220,7 +260,7 @@ Subcommand hot_subcommand() {
           "use, "
           "and replaced as a whole at the end, also after Ctrl-C; but not when an input is broken or the output cannot "
           "be "
-          "written.",
+          "written. While following it is saved every minute.",
       .examples = {{"mankai hot access.log", "the 20 hottest paths"},
                    {"zcat access.log.*.gz | mankai hot --half-life 1d --by client", "the busiest clients of late"},
                    {"mankai hot --follow /var/log/nginx/access.log", "a live table"},
@@ -230,10 +270,7 @@ Subcommand hot_subcommand() {
                    {"mankai hot --exact access.log", "beside the truth"}},
   };
   add_input_options(*request, command.options);
-  command.options.push_back(flag("--follow",
-                                 "Goes on when a log ends, as tail -F does, also when it is rotated; on a terminal the "
-                                 "table is redrawn every second. Ctrl-C ends it.",
-                                 request->run.follow));
+  add_follow_options(*request, command.options);
   add_time_options(*request, command.options);
   add_output_options(*request, command.options);
   for (Option& option : filter_options(request->filter, "", "")) {

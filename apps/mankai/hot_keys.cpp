@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "mankai/stream/time_text.hpp"
+
 namespace mankai::command {
 namespace {
 
@@ -89,6 +91,10 @@ HotKeys::Batch HotKeys::read(std::span<const std::string_view> lines, const std:
       continue;
     }
     counts_.without_time += static_cast<std::uint64_t>(!records[i].time.has_value());
+    if (records[i].time > latest_) {
+      note_in_future(*records[i].time, label, first_line + i);
+      continue;
+    }
     before = records[i].time.value_or(before);
     const std::string_view key = key_of(lines[i], records[i]);
     if (key.empty()) {
@@ -108,6 +114,12 @@ void HotKeys::note_malformed(LogLine outcome, const std::string& label, std::uin
   }
   if (++counts_.malformed == 1) {
     counts_.first_malformed = label + ":" + std::to_string(line) + ": " + std::string(name(outcome));
+  }
+}
+
+void HotKeys::note_in_future(Time time, const std::string& label, std::uint64_t line) {
+  if (++counts_.in_future == 1) {
+    counts_.first_in_future = label + ":" + std::to_string(line) + ": " + format_time(time);
   }
 }
 

@@ -41,7 +41,9 @@ struct HotLineCounts {
   std::uint64_t malformed = 0;    ///< not of the format
   std::uint64_t without_key = 0;  ///< records that lack the field, or that --match does not match
   std::uint64_t without_time = 0;
+  std::uint64_t in_future = 0;  ///< records that are later than may be
   std::string first_malformed;  ///< "access.log:12: reason"
+  std::string first_in_future;  ///< "access.log:12: 2065-01-24T05:20:00Z"
 };
 
 /// Reads lines into keys and times, a batch at a time.
@@ -55,6 +57,8 @@ class HotKeys {
   /// Errors: invalid_argument for an expression that is none, or for field names that clash.
   [[nodiscard]] static Result<HotKeys> create(const HotKeyRequest& request);
 
+  /// Leaves records out that are later. None are unless this is called.
+  void accept_until(Time latest) noexcept { latest_ = latest; }
   /// Begins a file: its format is found out anew.
   void begin_file() { parser_.restart(); }
 
@@ -77,6 +81,7 @@ class HotKeys {
   HotKeys(const HotKeyRequest& request, LogParser parser, std::optional<LineMatch> match);
 
   void note_malformed(LogLine outcome, const std::string& label, std::uint64_t line);
+  void note_in_future(Time time, const std::string& label, std::uint64_t line);
   [[nodiscard]] std::string_view key_of(std::string_view line, const LogRecord& record);
   [[nodiscard]] std::string_view path_of(const LogRecord& record) const noexcept;
   [[nodiscard]] std::string_view url_of(const LogRecord& record);
@@ -88,6 +93,7 @@ class HotKeys {
   LogParser parser_;
   std::optional<LineMatch> match_;
   HotLineCounts counts_;
+  Time latest_ = Time::max();
   std::vector<LogRecord> records_;
   std::array<LogLine, kLinesMax> outcomes_{};
   std::array<std::string_view, kLinesMax> keys_;

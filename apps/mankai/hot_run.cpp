@@ -12,6 +12,7 @@
 #include "apps/mankai/hot_screen.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/times.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/baseline/exact_decayed_counts.hpp"
 #include "mankai/stream/time_text.hpp"
@@ -55,6 +56,7 @@ class HotRun {
         state_(state),
         records_before_(hot_.records()),
         late_before_(hot_.late_records()),
+        records_saved_(records_before_),
         last_time_(hot_.now()) {
     if (request.is_exact) {
       exact_.emplace(hot_.decay().lambda());
@@ -64,7 +66,8 @@ class HotRun {
   Result<int> run() {
     InputRequest logs = request_.input;
     logs.follow_last = request_.follow;
-    auto input = Input::open(logs, [this] { refresh(); });
+    logs.follow_from_end = begins_at_end();
+    auto input = Input::open(logs, [this] { wait(); });
     if (!input) {
       return std::unexpected(input.error());
     }
@@ -84,6 +87,15 @@ class HotRun {
   }
 
  private:
+  // What a state has counted, it has counted from this log, as a rule.
+  [[nodiscard]] bool begins_at_end() const {
+    const bool is_resumed = request_.follow && !state_.empty() && records_before_ > 0;
+    if (is_resumed && !request_.from) {
+      say(state_ + ": has records already: following begins at the end of the log (--from start reads it all)");
+    }
+    return request_.from ? *request_.from == FollowFrom::end : is_resumed;
+  }
+
   Result<void> read_all(Input& input) {
     while (!output_.has_failed()) {
       const auto lines = input.next_batch();
@@ -98,14 +110,44 @@ class HotRun {
       if (is_live_) {
         refresh();
       }
+      if (next_save_) {
+        save_now_and_then();
+      }
     }
     return {};
+  }
+
+  // Nothing more can be read at once.
+  void wait() {
+    refresh();
+    if (request_.follow && !state_.empty()) {
+      save_now_and_then();
+    }
+  }
+
+  // Not before the end of what was there at first: a state with half a log would let the next run begin behind it.
+  void save_now_and_then() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!next_save_ || now < *next_save_) {
+      next_save_ = next_save_.value_or(now + request_.save_every);
+      return;
+    }
+    next_save_ = now + request_.save_every;
+    if (output_.has_failed() || hot_.records() == records_saved_) {
+      return;
+    }
+    if (const auto saved = hot_.save(); saved) {
+      records_saved_ = hot_.records();
+    } else {
+      say("warning: " + saved.error().message() + "; trying again");
+    }
   }
 
   void take(Lines lines, const std::string& label, std::uint64_t first_line) {
     if (first_line == 1) {
       keys_.begin_file();
     }
+    keys_.accept_until(clock_now() + request_.future);
     for (std::size_t begin = 0; begin < lines.size(); begin += HotKeys::kLinesMax) {
       const Lines some = lines.subspan(begin, std::min(HotKeys::kLinesMax, lines.size() - begin));
       const HotKeys::Batch batch = keys_.read(some, label, first_line + begin, last_time_);
@@ -269,6 +311,8 @@ class HotRun {
     report.add("without_key", lines.without_key);
     report.add("without_time", lines.without_time);
     report.add("left_out", left_out_);
+    report.add("in_future", lines.in_future);
+    report.add("first_in_future", lines.first_in_future);
     report.add("records", hot_.records() - records_before_);
     report.add("records_in_all", hot_.records());
     report.add("late", hot_.late_records() - late_before_);
@@ -285,20 +329,28 @@ class HotRun {
         return finished;
       }
       return fail(finished.error().code,
-                  finished.error().message() + "; " + state_ + " is left as it was: nobody got its table");
+                  finished.error().message() + "; " + state_ + left_as_it_was() + ": nobody got its table");
     }
     summarise();
     if (!is_read) {
       if (!state_.empty()) {
-        say(state_ + " is left as it was, so that the repaired input can be read again");
+        say(state_ + left_as_it_was() + ", so that the repaired input can be read again");
       }
       return {};
     }
     return hot_.save();
   }
 
+  [[nodiscard]] std::string left_as_it_was() const {
+    return records_saved_ == records_before_ ? " is left as it was" : " is left as it was saved while following";
+  }
+
   void summarise() const {
     const HotLineCounts& lines = keys_.counts();
+    if (lines.in_future > 0) {
+      say(fmt::format("{} records lie more than {} in the future and were left out (--future), the first one {}",
+                      human_count(lines.in_future), to_text(request_.future), printable(lines.first_in_future)));
+    }
     if (lines.malformed > 0) {
       say(fmt::format("{} of {} lines are malformed and were left out, the first one {}", human_count(lines.malformed),
                       human_count(lines.lines), printable(lines.first_malformed)));
@@ -330,6 +382,7 @@ class HotRun {
   std::optional<Time> period_end_;
   std::uint64_t records_before_;
   std::uint64_t late_before_;
+  std::uint64_t records_saved_;
   std::uint64_t left_out_ = 0;
   Time last_time_;
   HotErrors errors_;  // of the table printed last
@@ -337,6 +390,7 @@ class HotRun {
   bool is_live_ = is_terminal_ && request_.follow && !request_.is_json && !request_.every;
   bool is_changed_ = true;
   std::chrono::steady_clock::time_point next_table_;
+  std::optional<std::chrono::steady_clock::time_point> next_save_;  // unset until the end has been reached once
   HotScreen screen_;
   Output output_;
 };

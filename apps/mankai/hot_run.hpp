@@ -9,6 +9,9 @@
 
 namespace mankai::command {
 
+/// Where a log that is followed is begun.
+enum class FollowFrom : std::uint8_t { start, end };
+
 /// What to read, what to count and what to print.
 struct HotRunRequest {
   InputRequest input;
@@ -18,8 +21,11 @@ struct HotRunRequest {
   std::optional<double> min_count;
   std::optional<Time> at;
   std::optional<Duration> every;
-  std::string wanted_path;  ///< of --keys
+  std::string wanted_path;                   ///< of --keys
+  Duration future = std::chrono::hours(24);  ///< records so long after the clock are left out
   bool follow = false;
+  std::optional<FollowFrom> from;
+  Duration save_every = std::chrono::minutes(1);  ///< while following
   bool is_exact = false;
   bool is_json = false;
 };

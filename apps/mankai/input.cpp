@@ -190,7 +190,8 @@ std::uint64_t Input::bytes_read() const noexcept {
 
 Result<Source> Input::open_source(const std::string& path) {
   if (is_followed(request_, path)) {
-    return follow(path, {.stop_fd = stop_descriptor(), .on_idle = before_waiting_});
+    return follow(path,
+                  {.from_end = request_.follow_from_end, .stop_fd = stop_descriptor(), .on_idle = before_waiting_});
   }
   auto input = open_input(path);
   if (!input) {

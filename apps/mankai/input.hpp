@@ -19,6 +19,7 @@ struct InputRequest {
   std::vector<std::string> paths;               ///< files, "-" for standard input; standard input when empty
   std::optional<std::uint64_t> max_line_bytes;  ///< unset: LineReader's own
   bool follow_last = false;                     ///< the last file never ends, as with tail -F
+  bool follow_from_end = false;                 ///< what is in it now is not read
 };
 
 /// The lines of several inputs, one after the other.

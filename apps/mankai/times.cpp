@@ -6,13 +6,13 @@
 namespace mankai::command {
 namespace {
 
-Time clock_now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
-
 Result<Time> parse_moment(std::string_view text) {
   return text == "now" ? Result<Time>(clock_now()) : parse_time(text);
 }
 
 }  // namespace
+
+Time clock_now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
 Option at_option(std::string help, std::optional<Time>& target) {
   return parsed_option("--at", "TIME",

@@ -7,6 +7,9 @@
 
 namespace mankai::command {
 
+/// What the clock says.
+[[nodiscard]] Time clock_now();
+
 /// --at: a moment, or now, which is when the option is read.
 [[nodiscard]] Option at_option(std::string help, std::optional<Time>& target);
 

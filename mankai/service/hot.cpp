@@ -84,18 +84,19 @@ Result<void> create_missing(const std::string& path, const HotRequest& request) 
 
 }  // namespace
 
-Hot::Hot(DecayedTop filter, Duration late_tolerance) noexcept
+Hot::Hot(DecayedTop filter, const HotRequest& request) noexcept
     : filter_(std::move(filter)),
-      late_tolerance_(late_tolerance),
+      late_tolerance_(request.late_tolerance),
       now_(std::max(filter_.newest(), start_of(filter_.tick(), filter_.epoch()))),
-      newest_(filter_.newest()) {}
+      newest_(filter_.newest()),
+      latest_(request.latest) {}
 
 Result<Hot> Hot::create(const HotRequest& request) {
   auto filter = make_filter(request);
   if (!filter) {
     return std::unexpected(filter.error());
   }
-  return Hot(std::move(*filter), request.late_tolerance);
+  return Hot(std::move(*filter), request);
 }
 
 Result<Hot> Hot::open(const std::string& path, const HotRequest& request) {
@@ -118,7 +119,7 @@ Result<Hot> Hot::open(const std::string& path, const HotRequest& request) {
   if (auto fits = check_request_fits(path, *filter, request); !fits) {
     return std::unexpected(fits.error());
   }
-  Hot hot(std::move(*filter), request.late_tolerance);
+  Hot hot(std::move(*filter), request);
   hot.path_ = path;
   hot.lock_ = std::move(*lock);
   return hot;
@@ -127,6 +128,17 @@ Result<Hot> Hot::open(const std::string& path, const HotRequest& request) {
 void Hot::observe(std::string_view key, Time at) noexcept { observe(std::span(&key, 1), std::span(&at, 1)); }
 
 void Hot::observe(std::span<const std::string_view> keys, std::span<const Time> times) noexcept {
+  for (std::size_t begin = 0; begin < times.size();) {
+    const auto rest = times.subspan(begin);
+    const auto until = static_cast<std::size_t>(
+        std::ranges::find_if(rest, [this](Time time) { return time > latest_; }) - rest.begin());
+    count(keys.subspan(begin, until), rest.first(until));
+    in_future_ += static_cast<std::uint64_t>(until != rest.size());
+    begin += until + 1;
+  }
+}
+
+void Hot::count(std::span<const std::string_view> keys, std::span<const Time> times) noexcept {
   note_times(times);
   const Hasher hasher = filter_.hasher();
   std::array<Digest, kBatchKeys> digests;

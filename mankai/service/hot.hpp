@@ -26,6 +26,9 @@ struct HotRequest {
   std::optional<std::array<std::uint64_t, 2>> seed = {};
   /// Records may come so long after a newer one before they count as beyond the tolerance too. Never kept in a state.
   Duration late_tolerance = std::chrono::minutes(5);
+  /// Records later than this are left out and counted: one far in the future would make all others worth nothing. Never
+  /// kept in a state, and moved on by accept_until.
+  Time latest = Time::max();
 };
 
 /// Counts keys by the times of their records, each weighed by λ to the power of its age in epochs, in a fixed amount of
@@ -54,6 +57,8 @@ class Hot {
   /// Shape: keys[c], times[c]. In order.
   void observe(std::span<const std::string_view> keys, std::span<const Time> times) noexcept;
 
+  /// Leaves out records that are later than this from now on: what a clock says and some, as nothing here reads one.
+  void accept_until(Time latest) noexcept { latest_ = latest; }
   /// Makes it now; an earlier moment than now changes nothing.
   void advance_to(Time now) noexcept;
   /// The moment that counts are as of; 1970 before the first record.
@@ -77,21 +82,26 @@ class Hot {
   [[nodiscard]] std::uint64_t late_records() const noexcept { return filter_.late_records(); }
   /// Records given to this object that came later than the tolerance allows. They are counted like the others.
   [[nodiscard]] std::uint64_t records_beyond_tolerance() const noexcept { return beyond_tolerance_; }
+  /// Records given to this object that were left out, since they are later than may be.
+  [[nodiscard]] std::uint64_t records_in_future() const noexcept { return in_future_; }
   [[nodiscard]] Duration late_tolerance() const noexcept { return late_tolerance_; }
 
   [[nodiscard]] Decay decay() const noexcept { return filter_.decay(); }
   [[nodiscard]] const DecayedTop& filter() const noexcept { return filter_; }
 
  private:
-  Hot(DecayedTop filter, Duration late_tolerance) noexcept;
+  Hot(DecayedTop filter, const HotRequest& request) noexcept;
 
+  void count(std::span<const std::string_view> keys, std::span<const Time> times) noexcept;
   void note_times(std::span<const Time> times) noexcept;
 
   DecayedTop filter_;
   Duration late_tolerance_;
   Time now_;
   Time newest_;
+  Time latest_;
   std::uint64_t beyond_tolerance_ = 0;
+  std::uint64_t in_future_ = 0;
   std::string path_;
   std::optional<FileLock> lock_;
 };

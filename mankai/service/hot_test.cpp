@@ -151,6 +151,23 @@ TEST_F(HotTest, late_records_are_counted_and_told_apart_by_the_tolerance) {
   EXPECT_GT(hot->estimate("a").raw, 3.7);
 }
 
+TEST_F(HotTest, records_of_the_far_future_are_left_out) {
+  auto hot = Hot::create({.seed = kSeed, .latest = kStart + hours(24)});
+  auto without = Hot::create({.seed = kSeed});
+  const std::vector<std::string_view> keys = {"x", "a", "x", "b", "a", "x"};
+  const Time far = kStart + hours(24 * 365 * 40);
+  hot->observe(keys, std::vector<Time>{far, kStart, far, kStart + hours(24), kStart, kStart + hours(24) + Duration(1)});
+  without->observe(std::vector<std::string_view>{"a", "b", "a"}, std::vector<Time>{kStart, kStart + hours(24), kStart});
+  EXPECT_EQ(hot->records(), 3U);
+  EXPECT_EQ(hot->records_in_future(), 3U);
+  EXPECT_EQ(hot->now(), kStart + hours(24));
+  expect_same_top(*hot, *without);
+  hot->accept_until(far);
+  hot->observe("x", far);
+  EXPECT_EQ(hot->records_in_future(), 3U);
+  EXPECT_EQ(hot->now(), far);
+}
+
 TEST_F(HotTest, above_lists_what_came_so_often) {
   auto hot = small_hot();
   for (int i = 0; i < 10; ++i) {

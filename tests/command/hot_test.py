@@ -202,6 +202,35 @@ class Counts(CommandTest):
         report = json.loads(self.out("hot", "--json", "--late", "1m", stdin=b"".join(combined(*event) for event in events)))
         self.assertEqual((report["late"], report["late_beyond_tolerance"]), (3, 3))
 
+    def test_an_old_log_behind_a_new_one_is_worth_nothing(self):
+        year = 365 * 86400
+        self.write("new.log", b"".join(combined(START, "/new") for _ in range(1000)))
+        self.write("old.log", b"".join(combined(START - 3 * year, "/old") for _ in range(50000)))
+        report = json.loads(self.run_mankai("hot", "--exact", "--json", "new.log", "old.log")[0])
+        self.assertEqual([row["key"] for row in report["top"]], ["/new", "/old"])
+        self.assertLess(report["error_largest"], 0.001)
+        other = json.loads(self.run_mankai("hot", "--exact", "--json", "old.log", "new.log")[0])
+        self.assertEqual([row["key"] for row in other["top"]], ["/new", "/old"])
+
+    def test_records_of_the_far_future_are_left_out(self):
+        good = b"%d /a\n" % START
+        far = b"3000000000 /x\n"
+        self.write("a.log", good + far + good + b"3000000001 /y\n" + good)
+        stdout, stderr = self.run_mankai("hot", "--format", "keys", "--state", "s.mk", "--json", "a.log")
+        report = json.loads(stdout)
+        self.assertEqual([(row["key"], row["count"]) for row in report["top"]], [("/a", 3)])
+        self.assertEqual((report["in_future"], report["first_in_future"]), (2, "a.log:2: 2065-01-24T05:20:00Z"))
+        self.assertIn(b"2 records lie more than 1d in the future and were left out", stderr)
+        self.assertIn(b"a.log:2: 2065-01-24", stderr)
+        self.assertEqual(float(rows(self.out("hot", "--state", "s.mk", stdin=good))[0][1]), 4)
+        soon = int(time.time()) + 3600
+        for arguments, keys in ((["--format", "keys"], {"/a", "/soon"}),
+                                (["--format", "keys", "--future", "1s"], {"/a"}),
+                                (["--format", "keys", "--future", "36500d"], {"/x", "/soon", "/a"})):
+            log = good + b"%d /soon\n" % soon + (far if "36500d" in arguments else b"")
+            printed = rows(self.run_mankai("hot", *arguments, stdin=log)[0])
+            self.assertEqual({row[4] for row in printed}, keys, arguments)
+
     def test_a_line_too_long_is_an_error(self):
         self.error("hot", "--max-line", "100", code=4, says="line 1", stdin=b"x" * 200 + b"\n")
 
@@ -293,7 +322,8 @@ class Options(CommandTest):
     def test_help_names_every_option(self):
         text = self.out("hot", "--help").decode()
         for option in ("--format", "--by", "--query", "--match", "--half-life", "--lambda", "--epoch", "--memory", "--top",
-                       "--at", "--every", "--keys", "--min-count", "--state", "--json", "--exact", "--follow", "--late"):
+                       "--at", "--every", "--keys", "--min-count", "--state", "--json", "--exact", "--follow", "--late",
+                       "--future", "--from", "--save-every"):
             self.assertIn(option, text)
 
 
@@ -360,6 +390,63 @@ class State(CommandTest):
                 self.assertEqual(process.returncode, code, stderr)
                 self.assertEqual(rows(stdout)[0][4], "/a")
                 self.assertEqual(rows(self.out("hot", "--state", name, stdin=b""))[0][4], "/a")
+
+    def follow_on(self, *arguments):
+        process = self.start("hot", "--follow", "--state", "s.mk", "--save-every", "1s", *arguments, "a.log",
+                             preexec_fn=default_signals)
+        self.wait_until(lambda: self.is_waiting(process))
+        return process
+
+    def append(self, line):
+        with open(self.dir / "a.log", "ab") as log:
+            log.write(line)
+
+    def counted(self):
+        # The file is replaced as a whole, so a copy of it is a state at any time; the lock stays with the follower.
+        self.write("copy.mk", self.read("s.mk"))
+        return {row[4]: round(float(row[1])) for row in rows(self.out("hot", "--state", "copy.mk", stdin=b""))}
+
+    def test_following_on_counts_nothing_twice(self):
+        self.write("a.log", combined(START, "/a") * 3)
+        process = self.follow_on()
+        process.send_signal(signal.SIGINT)
+        stderr = process.communicate(timeout=20)[1]
+        self.assertNotIn(b"--from", stderr)
+        process = self.follow_on()
+        self.append(combined(START, "/b"))
+        self.wait_until(lambda: self.counted() == {"/a": 3, "/b": 1})
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=20)
+        self.assertEqual(rows(stdout)[0][4], "/a")
+        self.assertIn(b"s.mk: has records already", stderr)
+        self.assertEqual(self.counted(), {"/a": 3, "/b": 1})
+        process = self.follow_on("--from", "start")
+        process.send_signal(signal.SIGINT)
+        self.assertNotIn(b"has records already", process.communicate(timeout=20)[1])
+        self.assertEqual(self.counted(), {"/a": 6, "/b": 2})
+        self.assert_no_temporaries()
+
+    def test_a_follower_that_is_killed_has_saved(self):
+        self.write("a.log", combined(START, "/a") * 3)
+        process = self.follow_on()
+        self.wait_until(lambda: self.counted() == {"/a": 3})
+        self.append(combined(START, "/b") * 2)
+        self.wait_until(lambda: self.counted() == {"/a": 3, "/b": 2})
+        process.kill()
+        process.communicate(timeout=20)
+        self.assertEqual(self.counted(), {"/a": 3, "/b": 2})
+
+    def test_where_following_begins(self):
+        self.write("a.log", combined(START, "/a"))
+        process = self.start("hot", "--follow", "--from", "end", "a.log", preexec_fn=default_signals)
+        self.wait_until(lambda: self.is_waiting(process))
+        self.append(combined(START, "/b"))
+        time.sleep(1)  # several looks
+        process.send_signal(signal.SIGINT)
+        self.assertEqual([row[4] for row in rows(process.communicate(timeout=20)[0])], ["/b"])
+        self.error("hot", "--from", "end", "a.log", code=2, says="--follow")
+        self.error("hot", "--follow", "--from", "middle", "a.log", code=2, says="--from")
+        self.error("hot", "--follow", "--save-every", "10ms", "a.log", code=2, says="--save-every")
 
     def is_waiting(self, process):
         """It has read the log, and sleeps until there is more."""
