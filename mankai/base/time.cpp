@@ -8,6 +8,8 @@ namespace mankai {
 namespace {
 
 constexpr std::int64_t kEpochsPerHalfLife = 64;
+/// λ is a multiple of 2^-32: with more epochs than this the half-life it gives would be off by more than 1 %.
+constexpr std::int64_t kEpochsPerHalfLifeMost = 29'000'000;
 constexpr double kMicroseconds = 1e6;
 
 // Up, so that what is promised never to undercount by the λ asked for does not by the one computed with; but a λ that
@@ -28,7 +30,13 @@ Result<Decay> Decay::of(double lambda, Duration epoch) {
   if (epoch <= Duration::zero()) {
     return fail(ErrorCode::invalid_argument, "an epoch must last at least a microsecond");
   }
-  return Decay{.lambda_q32 = fraction_of(lambda), .epoch = epoch};
+  const Decay decay{.lambda_q32 = fraction_of(lambda), .epoch = epoch};
+  if (decay.lambda_q32 == kLambdaOne && lambda < 1) {
+    return fail(ErrorCode::invalid_argument, "lambda " + std::to_string(lambda) +
+                                                 " is so near to 1 that nothing would ever fade: take a longer epoch "
+                                                 "and a smaller lambda");
+  }
+  return decay;
 }
 
 Result<Decay> Decay::of_half_life(Duration half_life, Duration epoch) {
@@ -38,6 +46,11 @@ Result<Decay> Decay::of_half_life(Duration half_life, Duration epoch) {
   const Duration step = epoch == Duration::zero() ? half_life / kEpochsPerHalfLife : epoch;
   if (step < Duration::zero() || step > half_life) {
     return fail(ErrorCode::invalid_argument, "an epoch must last no longer than the half-life, and take some time");
+  }
+  if (half_life / step > kEpochsPerHalfLifeMost) {
+    return fail(ErrorCode::invalid_argument, "the epoch is too short for the half-life: give at least " +
+                                                 std::to_string(half_life / kEpochsPerHalfLifeMost / Duration(1) + 1) +
+                                                 "us");
   }
   return of(std::exp2(-static_cast<double>(step.count()) / static_cast<double>(half_life.count())), step);
 }

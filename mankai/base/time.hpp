@@ -47,11 +47,12 @@ struct Decay {
   std::uint64_t lambda_q32 = 0;  ///< λ · 2^32, 0 to 2^32
   Duration epoch{};
 
-  /// Errors: invalid_argument unless 0 <= lambda <= 1 and the epoch is positive.
+  /// Errors: invalid_argument unless 0 <= lambda <= 1 and the epoch is positive; for a lambda below 1 that would be 1.
   [[nodiscard]] static Result<Decay> of(double lambda, Duration epoch);
   /// λ such that a count halves in a half-life. An epoch of 0 means half_life / 64: then a count is at most 1.1 % above
-  /// what it would be if it faded without steps. Errors: invalid_argument unless half_life >= epoch > 0, and for
-  /// half-lives below 64 microseconds or above 1000 years.
+  /// what it would be if it faded without steps. Errors: invalid_argument unless half_life >= epoch > 0, for
+  /// half-lives below 64 microseconds or above 1000 years, and for one of more than 2.9e7 epochs, whose λ could not be
+  /// told from another's within 1 %.
   [[nodiscard]] static Result<Decay> of_half_life(Duration half_life, Duration epoch = Duration::zero());
 
   /// λ as it is computed with.

@@ -46,6 +46,8 @@ TEST(Decay, refuses_what_is_no_decay) {
   EXPECT_FALSE(Decay::of(1.1, 1s));
   EXPECT_FALSE(Decay::of(std::nan(""), 1s));
   EXPECT_FALSE(Decay::of(0.9, 0s));
+  EXPECT_FALSE(Decay::of(1 - 1e-12, 1s)) << "it would be 1, and never fade";
+  EXPECT_FALSE(Decay::of_half_life(24h * 365, 1ms));
   EXPECT_FALSE(Decay::of_half_life(10us));
   EXPECT_FALSE(Decay::of_half_life(1h, 2h));
   EXPECT_FALSE(Decay::of_half_life(1h, -1s));
@@ -60,6 +62,11 @@ TEST(Decay, a_half_life_becomes_lambda_and_back) {
     EXPECT_NEAR(decay->half_life_seconds(), static_cast<double>(half_life.count()) / 1e6,
                 static_cast<double>(half_life.count()) / 1e6 * 1e-6);
     EXPECT_NEAR(std::pow(decay->lambda(), 64), 0.5, 1e-6);
+  }
+  for (const std::int64_t epochs : {1'000'000, 10'000'000, 28'999'999}) {
+    const auto decay = Decay::of_half_life(epochs * 1ms, 1ms);
+    ASSERT_TRUE(decay);
+    EXPECT_NEAR(decay->half_life_seconds() * 1e3 / static_cast<double>(epochs), 1, 0.01);
   }
   EXPECT_EQ(Decay::of_half_life(1h, 1h)->lambda(), 0.5);
   EXPECT_EQ(Decay::of(0, 1s)->half_life_seconds(), 0);

@@ -23,6 +23,9 @@ std::uint64_t keys_of_generation(std::uint64_t keys, std::uint32_t generations) 
 }
 
 Result<void> check_options(const RotatingBloom::Options& options) {
+  if (options.window > kLongestDuration) {
+    return fail(ErrorCode::invalid_argument, "a window lasts at most 1000 years");
+  }
   if (options.window <= Duration::zero()) {
     return fail(ErrorCode::invalid_argument, "no window: say for how long a key is to be found, such as 7 days");
   }
