@@ -2,16 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "apps/mankai/format.hpp"
+#include "mankai/stream/time_text.hpp"
 
 namespace mankai::command {
 namespace {
+
+constexpr double kMicroseconds = 1e6;
 
 std::string hash_words(HashKind hash) {
   return hash == HashKind::siphash ? "siphash, keyed; its key is not shown" : "xxh3, seeded";
 }
 
 void add_field(const InfoField& field, Report& report) {
+  if (field.name == "time_seconds") {
+    const double seconds = std::get<double>(field.value);
+    report.add(field.name, seconds, "time", format_time(Time(Duration(std::llround(seconds * kMicroseconds)))));
+    return;
+  }
   std::visit(
       [&](const auto& value) {
         using Value = std::remove_cvref_t<decltype(value)>;

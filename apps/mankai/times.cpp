@@ -1,5 +1,6 @@
 #include "apps/mankai/times.hpp"
 
+#include "apps/mankai/output.hpp"
 #include "mankai/catalog/keys.hpp"
 #include "mankai/stream/time_text.hpp"
 
@@ -26,8 +27,12 @@ Result<void> advance_to(AnyFilter& filter, std::optional<Time> time) {
 
 Result<void> advance_to_now(AnyFilter& filter, std::optional<Time> time) {
   const auto stands_at = filter_time(filter);
-  if (time || !stands_at || clock_now() < *stands_at) {
+  if (time || !stands_at) {
     return advance_to(filter, time);
+  }
+  if (clock_now() < *stands_at) {
+    say("warning: the filter stands at " + format_time(*stands_at) + ", later than now: the keys come then");
+    return {};
   }
   return advance_filter(filter, clock_now());
 }

@@ -155,7 +155,7 @@ Added add_to_all(Cell* cells, std::uint32_t k, At positions, Cell units) noexcep
       least = std::min(least, before);
     }
   }
-  return {.cut = cut, .seen = least != 0};
+  return {.cut = cut, .least = least};
 }
 
 // Raises no cell beyond what the smallest one says.
@@ -169,7 +169,7 @@ Added add_to_least(Cell* cells, std::uint32_t k, At positions, std::uint64_t uni
     Cell* cell = cells + positions.next();
     store_cell(cell, std::max(load_cell(cell), raised));
   }
-  return {.cut = sum > kLargest ? k : 0U, .seen = least != 0};
+  return {.cut = sum > kLargest ? k : 0U, .least = static_cast<std::uint32_t>(least)};
 }
 
 template <Look kLook, class Cell, class At>
@@ -183,7 +183,7 @@ Added add(Cell* cells, std::uint32_t k, IncrementRule rule, const At& positions,
   }
   // More than a cell holds: every cell is cut.
   const Added added = add_to_all<kLook>(cells, k, positions, static_cast<Cell>(kLargest));
-  return {.cut = k, .seen = added.seen};
+  return {.cut = k, .least = added.least};
 }
 
 // λ^epochs · 2^64, for λ below 1 and epochs above 0, rounded down, or to one that is no less.
@@ -245,6 +245,9 @@ std::uint64_t late_count(std::uint64_t lambda_q32, std::uint64_t epochs, std::ui
   return (power >> (kWordBits - fraction_bits)) + static_cast<std::uint64_t>(power << fraction_bits != 0);
 }
 
+DecayedCells::DecayedCells(std::span<std::uint64_t> words, const DecayedShape& shape) noexcept
+    : words_(words), shape_(shape), faint_(stuck() * kLargestStuck <= one() ? stuck() : 0) {}
+
 kernel::DecayStep DecayedCells::step() const noexcept {
   return {.lambda_q32 = shape_.lambda_q32, .rounding = rounding_of(shape_.policy), .seed = shape_.seed};
 }
@@ -268,10 +271,10 @@ std::uint64_t DecayedCells::observe(std::span<const Digest> digests, std::span<b
                                     std::uint64_t units) noexcept {
   MANKAI_DCHECK(digests.size() == seen.size());
   const Layout layout = layout_of(shape_);
-  return with_cells(words_.data(), shape_.width_bits, [=, rule = shape_.rule](auto* cells) {
+  return with_cells(words_.data(), shape_.width_bits, [=, rule = shape_.rule, faint = faint_](auto* cells) {
     return sum_over_keys(cells, layout, digests, [=](std::size_t i, const auto& positions) {
       const Added added = add<Look::yes>(cells, layout.k, rule, positions, units);
-      seen[i] = added.seen;
+      seen[i] = added.least > faint;
       return added.cut;
     });
   });
@@ -350,12 +353,12 @@ std::uint64_t DecayedCells::merge(std::span<const std::uint64_t> other) noexcept
   });
 }
 
-std::uint64_t DecayedCells::count_nonzero(std::uint32_t probe) const noexcept {
+std::uint64_t DecayedCells::count_left(std::uint32_t probe) const noexcept {
   return with_cells(words_.data(), shape_.width_bits, [&](const auto* cells) {
     const auto* partition = cells + probe * shape_.cells_per_probe;
     std::uint64_t count = 0;
     for (std::uint64_t i = 0; i < shape_.cells_per_probe; ++i) {
-      count += static_cast<std::uint64_t>(load_cell(partition + i) != 0);
+      count += static_cast<std::uint64_t>(is_left(load_cell(partition + i)));
     }
     return count;
   });

@@ -67,12 +67,12 @@ class DecayedCells {
  public:
   /// What an insertion found and did.
   struct Added {
-    std::uint64_t cut = 0;  ///< how many cells could not hold their sum
-    bool seen = false;      ///< no cell of the key was 0 before
+    std::uint64_t cut = 0;    ///< how many cells could not hold their sum
+    std::uint32_t least = 0;  ///< the smallest cell of the key before
   };
 
   /// Shape: words[count] hold k * cells_per_probe cells; those behind are zero. They must outlive the view.
-  DecayedCells(std::span<std::uint64_t> words, const DecayedShape& shape) noexcept : words_(words), shape_(shape) {}
+  DecayedCells(std::span<std::uint64_t> words, const DecayedShape& shape) noexcept;
 
   /// Adds to the key's cells, by the rule.
   Added insert(Digest digest, std::uint64_t units) noexcept;
@@ -82,6 +82,10 @@ class DecayedCells {
   /// Returns the smallest of the key's cells.
   [[nodiscard]] std::uint32_t smallest(Digest digest) const noexcept;
   void smallest(std::span<const Digest> digests, std::span<std::uint32_t> found) const noexcept;
+
+  /// Whether a key whose smallest cell is so is still there. What never fades any more, at most 1/64 of an insertion,
+  /// is not: else, rounding up, no key would ever leave. Where more than that stays for ever, so does the key.
+  [[nodiscard]] bool is_left(std::uint64_t units) const noexcept { return units > faint_; }
 
   /// Lets all cells fade by so many epochs from a tick on.
   void decay(std::uint64_t tick, std::uint64_t epochs) noexcept;
@@ -109,8 +113,8 @@ class DecayedCells {
   [[nodiscard]] double count_of(std::uint64_t units) const noexcept {
     return static_cast<double>(units) / static_cast<double>(one());
   }
-  /// How many cells of a partition are not 0. Cost: a pass over it.
-  [[nodiscard]] std::uint64_t count_nonzero(std::uint32_t probe) const noexcept;
+  /// How many cells of a partition are left (is_left). Cost: a pass over it.
+  [[nodiscard]] std::uint64_t count_left(std::uint32_t probe) const noexcept;
   /// Whether all cells behind the last are 0.
   [[nodiscard]] bool is_tail_zero() const noexcept;
 
@@ -119,6 +123,7 @@ class DecayedCells {
 
   std::span<std::uint64_t> words_;
   DecayedShape shape_;
+  std::uint64_t faint_;  // the largest that counts as nothing
 };
 
 }  // namespace mankai

@@ -395,7 +395,7 @@ bool DecayedTop::add_to_sketch(Digest digest, std::uint64_t units) noexcept {
   if (added.cut != 0) [[unlikely]] {
     count_saturations(added.cut, units);
   }
-  return added.seen;
+  return sketch_.is_left(added.least);
 }
 
 // Of one insertion or merge: a cell loses no more than what is added to it.
@@ -780,7 +780,7 @@ double DecayedTop::lines_per_key() const noexcept {
 double DecayedTop::fill_ratio() const noexcept {
   std::uint64_t filled = 0;
   for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
-    filled += sketch_.count_nonzero(probe);
+    filled += sketch_.count_left(probe);
   }
   return static_cast<double>(filled) / static_cast<double>(cell_count());
 }
@@ -793,7 +793,7 @@ double DecayedTop::keys_estimate() const noexcept {
 double DecayedTop::fpr_estimate() const noexcept {
   double rate = 1;
   for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
-    rate *= static_cast<double>(sketch_.count_nonzero(probe)) / static_cast<double>(sketch_.shape().cells_per_probe);
+    rate *= static_cast<double>(sketch_.count_left(probe)) / static_cast<double>(sketch_.shape().cells_per_probe);
   }
   return rate;
 }

@@ -121,8 +121,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   void insert(std::span<const std::uint64_t> keys) noexcept;
   void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
 
-  /// Whether anything is left of a key: always while λ is above 0.
-  [[nodiscard]] bool may_contain(Digest digest) const noexcept { return bound_of(digest) != 0; }
+  /// Whether more is left of a key than what never fades, at most 1/64.
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept { return sketch_.is_left(units_of(bound_of(digest))); }
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
 

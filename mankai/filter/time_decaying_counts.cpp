@@ -301,7 +301,7 @@ DecayedCount TimeDecayingCounts::count_of(std::uint32_t units) const noexcept {
 bool TimeDecayingCounts::observe(Digest digest) noexcept {
   const DecayedCells::Added added = cells_.insert(digest, cells_.one());
   count_inserted(1, added.cut, cells_.one());
-  return added.seen;
+  return cells_.is_left(added.least);
 }
 
 void TimeDecayingCounts::insert(Digest digest, std::uint32_t times) noexcept {
@@ -339,7 +339,7 @@ void TimeDecayingCounts::may_contain(std::span<const Digest> digests, std::span<
     const std::size_t count = std::min(kWindow, digests.size() - start);
     cells_.smallest(digests.subspan(start, count), std::span(found).first(count));
     for (std::size_t i = 0; i < count; ++i) {
-      outcomes[start + i] = found[i] != 0;
+      outcomes[start + i] = cells_.is_left(found[i]);
     }
   }
 }
@@ -398,7 +398,7 @@ void TimeDecayingCounts::clear() noexcept {
 double TimeDecayingCounts::fill_ratio() const noexcept {
   std::uint64_t filled = 0;
   for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
-    filled += cells_.count_nonzero(probe);
+    filled += cells_.count_left(probe);
   }
   return static_cast<double>(filled) / static_cast<double>(cell_count());
 }
@@ -410,7 +410,7 @@ double TimeDecayingCounts::keys_estimate() const noexcept {
 double TimeDecayingCounts::fpr_estimate() const noexcept {
   double product = 1;
   for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
-    product *= static_cast<double>(cells_.count_nonzero(probe)) / static_cast<double>(cells_per_probe());
+    product *= static_cast<double>(cells_.count_left(probe)) / static_cast<double>(cells_per_probe());
   }
   return product;
 }

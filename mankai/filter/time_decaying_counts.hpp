@@ -24,7 +24,7 @@
 ///          is made of: with floor a cell loses up to 1 an epoch, 1 / (1 - λ) in all (tests). Cells there have 16 bits
 ///          and the text leaves open what happens beyond; here they saturate.
 /// Formula: raw = Σ λ^age, rate = (1 - λ) · raw. False positives (1 - (1 - 1/cells_per_probe)^n)^k with n distinct keys
-///          that have not faded to nothing.
+///          that are left: have not faded to nothing, or, rounded up, to what never fades.
 /// Cannot:  list its keys (decayed-top does), take a key out, or tell a count of others' from a key's own.
 /// Tried:   `minimum` as the default rule: fewer collisions are counted, but its cells depend on the order of keys, and
 ///          the paper has `all`.
@@ -103,8 +103,9 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
   void insert_late(Digest digest, Tick at) noexcept;
   /// Inserts, and returns whether anything of the key was left before, as far as the filter can tell.
   bool observe(Digest digest) noexcept;
-  /// Returns whether anything of the key may be left.
-  [[nodiscard]] bool may_contain(Digest digest) const noexcept { return cells_.smallest(digest) != 0; }
+  /// Returns whether the key may be left: whether its count is above what never fades, with fixed_point at most 1/64.
+  /// With ceil a key never leaves.
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept { return cells_.is_left(cells_.smallest(digest)); }
   /// Returns how often the key came lately: with fixed_point and ceil never too little, unless saturated.
   [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept { return count_of(cells_.smallest(digest)); }
 
@@ -149,7 +150,7 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
 
   /// Cells that are not 0 over all. Cost: a pass over the cells.
   [[nodiscard]] double fill_ratio() const noexcept;
-  /// How many distinct keys have not faded to nothing, from the fill. Infinite when no cell is 0. Cost: a pass over the
+  /// How many distinct keys are left (may_contain), from the fill. Infinite when no cell is 0. Cost: a pass over the
   /// cells.
   [[nodiscard]] double keys_estimate() const noexcept;
   /// The probability that a key that is not in has a count, from the cells as they are: the product of the partitions'

@@ -76,7 +76,8 @@ class Time(CommandTest):
     def test_a_filter_ahead_of_now_takes_keys_at_its_own_time(self):
         self.create("time-decaying-counts")
         self.run_mankai("add", "f.mk", "--at", "2999-01-01", "a")
-        self.run_mankai("add", "f.mk", "a")
+        _, stderr = self.run_mankai("add", "f.mk", "a")
+        self.assertIn(b"2999-01-01T00:00:00Z", stderr)
         self.assertEqual(self.count("a"), 2)
 
     def test_kinds_without_time_take_none(self):

@@ -628,5 +628,30 @@ TEST(TimeDecayingCounts, an_image_goes_on_where_it_was) {
   }
 }
 
+// Made for 1000 keys, of which 100 new ones come in each half-life: a key is left for six or seven of those.
+TEST(TimeDecayingCounts, keys_leave_also_where_what_fades_is_rounded_up) {
+  constexpr std::uint64_t kEpochs = 64;
+  auto filter = made({.keys = 1000, .fpr = 0.01, .decay = Decay::of_half_life(Duration(kEpochs * 1000)).value()});
+  Random random(17);
+  for (std::uint64_t half_life = 1; half_life <= 100; ++half_life) {
+    const std::vector<Digest> fresh = random.digests(100);
+    filter.insert(std::span(fresh));
+    for (const Digest digest : fresh) {
+      ASSERT_TRUE(filter.may_contain(digest));
+    }
+    filter.advance(Tick{half_life * kEpochs});
+    for (const Digest digest : fresh) {
+      ASSERT_TRUE(filter.may_contain(digest)) << "half is left";
+    }
+  }
+  Outcomes outcomes(100'000);
+  filter.may_contain(std::span<const Digest>(random.digests(100'000)), outcomes.span());
+  EXPECT_LT(outcomes.yes(), 1000U);
+  EXPECT_NEAR(filter.keys_estimate(), 650, 100);
+  EXPECT_LT(filter.fpr_estimate(), 0.01);
+  filter.advance(Tick{130 * kEpochs});
+  EXPECT_EQ(filter.fill_ratio(), 0);
+}
+
 }  // namespace
 }  // namespace mankai::test
