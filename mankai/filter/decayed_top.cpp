@@ -121,6 +121,20 @@ std::uint64_t fade(std::uint64_t score, std::uint64_t lambda_q32, std::uint64_t 
   return score;
 }
 
+// All ways beside each other, an epoch at a time: one after the other each would wait for its own products. There is no
+// shorter way to what single epochs give, since what each of them rounds away depends on the one before.
+void fade(std::array<std::uint64_t, kWays>& scores, std::uint64_t lambda_q32, std::uint64_t epochs) noexcept {
+  std::uint64_t changed = 1;
+  for (; epochs != 0 && changed != 0; --epochs) {
+    changed = 0;
+    for (std::uint64_t& score : scores) {
+      const std::uint64_t next = fade(score, lambda_q32);
+      changed |= next ^ score;
+      score = next;
+    }
+  }
+}
+
 // Counts end where images may: only those that came from outside get so far.
 std::uint64_t add_counts(std::uint64_t count, std::uint64_t more) noexcept {
   return std::min(count + more, kMaxKeysInserted);
@@ -200,6 +214,10 @@ namespace {
 
 std::uint64_t line_cells_bytes(const Params& params) noexcept { return params.k * kCacheLineBytes; }
 
+std::uint64_t cells_bytes_of(const Params& params, std::uint64_t cells_per_probe) noexcept {
+  return bytes_beside_sketch(params) + cells_per_probe / kLineCells * line_cells_bytes(params);
+}
+
 // The bytes of a sketch for so many keys.
 Result<std::uint64_t> sketch_bytes_for(const DecayedTop::Options& options, const Params& params) {
   const auto size = partitioned_size({.keys = options.keys, .fpr = options.fpr}, params.k);
@@ -234,7 +252,7 @@ Result<std::uint32_t> buckets_for(const DecayedTop::Options& options, std::uint6
 
 }  // namespace
 
-Result<DecayedTop> DecayedTop::create(const Options& options) {
+Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
   if (auto valid = check_options(options); !valid) {
     return std::unexpected(valid.error());
   }
@@ -263,19 +281,35 @@ Result<DecayedTop> DecayedTop::create(const Options& options) {
       return std::unexpected(sketch_bytes.error());
     }
   }
-  const std::uint64_t cells_per_probe = *sketch_bytes / line_cells_bytes(params) * kLineCells;
+  return Shape{.params = params,
+               .cells_per_probe = *sketch_bytes / line_cells_bytes(params) * kLineCells,
+               .arena_units = arena_units_of(params)};
+}
+
+Result<DecayedTop> DecayedTop::create(const Options& options) {
+  const auto shape = shape_of(options);
+  if (!shape) {
+    return std::unexpected(shape.error());
+  }
   auto image = Image::create(
       kKind,
-      {.capacity_keys = options.keys != 0 ? options.keys : keys_that_fit(options.fpr, cells_per_probe, params.k),
+      {.capacity_keys =
+           options.keys != 0 ? options.keys : keys_that_fit(options.fpr, shape->cells_per_probe, shape->params.k),
        .fpr_target = options.fpr,
        .hash = options.hash,
-       .cells_bytes = bytes_beside_sketch(params) + *sketch_bytes},
+       .cells_bytes = cells_bytes_of(shape->params, shape->cells_per_probe)},
       options.memory);
   if (!image) {
     return std::unexpected(image.error());
   }
-  image->set_params(params);
+  image->set_params(shape->params);
   return from_image(std::move(*image));
+}
+
+Result<std::uint64_t> DecayedTop::image_bytes_of(const Options& options) {
+  const auto shape = shape_of(options);
+  return shape ? Result<std::uint64_t>(image_bytes_for(cells_bytes_of(shape->params, shape->cells_per_probe)))
+               : std::unexpected(shape.error());
 }
 
 // ---- events
@@ -297,9 +331,7 @@ void DecayedTop::advance(Tick tick) noexcept {
   const std::uint64_t lambda = sketch_.shape().lambda_q32;
   sketch_.decay(from.value + 1, epochs);
   for (Bucket& bucket : std::span(buckets_, bucket_count_)) {
-    for (std::uint64_t& score : bucket.scores) {
-      score = fade(score, lambda, epochs);
-    }
+    fade(bucket.scores, lambda, epochs);
   }
   ledger_->bar = fade(ledger_->bar, lambda, epochs);
   ledger_->cut = sketch_.decayed(ledger_->cut, epochs);

@@ -103,6 +103,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
 
   /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<DecayedTop> create(const Options& options);
+  /// Returns the size of the image that create would make. Errors: invalid_argument, as create's.
+  [[nodiscard]] static Result<std::uint64_t> image_bytes_of(const Options& options);
   /// Takes over an image of this kind. Errors: corrupt.
   [[nodiscard]] static Result<DecayedTop> from_image(Image source);
 
@@ -183,6 +185,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   struct Record;
   struct Shape;
 
+  [[nodiscard]] static Result<Shape> shape_of(const Options& options);
   DecayedTop(Image source, const Shape& shape) noexcept;
 
   [[nodiscard]] std::uint64_t bound_of(Digest digest) const noexcept;

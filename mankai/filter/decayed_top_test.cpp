@@ -330,6 +330,7 @@ TEST(DecayedTop, an_image_stays_within_its_bytes_and_comes_back) {
   for (const std::uint64_t bytes : {2500U, 4096U, 65536U, 100000U, 262144U, 1048576U}) {
     auto filter = make_top({.bytes = bytes, .decay = kTenth});
     EXPECT_LE(filter.image_bytes(), bytes);
+    EXPECT_EQ(filter.image_bytes(), DecayedTop::image_bytes_of({.bytes = bytes, .decay = kTenth}).value());
     EXPECT_GE(filter.image_bytes(), bytes - 600) << "no more is lost than lines that do not divide by k";
     Zipf zipf(bytes, 2000);
     for (int i = 0; i < 5000; ++i) {
@@ -541,6 +542,7 @@ TEST(DecayedTop, impossible_requests_say_what_to_do) {
     return !made.has_value() && made.error().code == ErrorCode::invalid_argument && !made.error().detail.empty();
   };
   EXPECT_TRUE(refused({.bytes = 64 * kKiB})) << "no decay";
+  EXPECT_FALSE(DecayedTop::image_bytes_of({.bytes = 64 * kKiB}).has_value());
   EXPECT_TRUE(refused({.decay = kTenth})) << "no size";
   EXPECT_TRUE(refused({.bytes = 100, .decay = kTenth}));
   EXPECT_TRUE(refused({.bytes = 64 * kKiB, .candidates = 100000, .decay = kTenth}));

@@ -12,16 +12,21 @@ namespace {
 // As many keys as hide the latency of a hash and a look at the table; their digests are 2 KiB on the stack.
 constexpr std::size_t kBatchKeys = 256;
 
-Result<DecayedTop> make_filter(const HotRequest& request) {
+Result<DecayedTop::Options> options_of(const HotRequest& request) {
   HashSpec hash = HashSpec::random(request.hash.value_or(HashKind::xxh3));
   hash.seed = request.seed.value_or(hash.seed);
   if (hash.kind == HashKind::xxh3 && request.seed && hash.seed[1] != 0) {
     return fail(ErrorCode::invalid_argument, "a seed of 128 bits goes with hash siphash; xxh3 takes 64");
   }
-  return DecayedTop::create(
-      {.bytes = request.memory_bytes.value_or(Hot::kDefaultMemoryBytes),
-       .decay = request.decay ? *request.decay : Decay::of_half_life(Hot::kDefaultHalfLife).value(),
-       .hash = hash});
+  return DecayedTop::Options{
+      .bytes = request.memory_bytes.value_or(Hot::kDefaultMemoryBytes),
+      .decay = request.decay ? *request.decay : Decay::of_half_life(Hot::kDefaultHalfLife).value(),
+      .hash = hash};
+}
+
+Result<DecayedTop> make_filter(const HotRequest& request) {
+  const auto options = options_of(request);
+  return options ? DecayedTop::create(*options) : std::unexpected(options.error());
 }
 
 Result<DecayedTop> read_filter(const std::string& path) {
@@ -54,8 +59,9 @@ Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
   }
   HotRequest alike = request;
   alike.decay = filter.decay();
-  const auto made = make_filter(alike);
-  return made ? Result<bool>(made->image_bytes() == filter.image_bytes()) : std::unexpected(made.error());
+  const auto options = options_of(alike);
+  const auto bytes = options ? DecayedTop::image_bytes_of(*options) : std::unexpected(options.error());
+  return bytes ? Result<bool>(*bytes == filter.image_bytes()) : std::unexpected(bytes.error());
 }
 
 // A state that was made for another request would answer, but not as asked.
