@@ -10,6 +10,8 @@ namespace mankai::command {
 /// What the clock says.
 [[nodiscard]] Time clock_now();
 
+/// Reads a moment, as parse_time, or now. Errors: as parse_time's.
+[[nodiscard]] Result<Time> parse_moment(std::string_view text);
 /// --at: a moment, or now, which is when the option is read.
 [[nodiscard]] Option at_option(std::string help, std::optional<Time>& target);
 

@@ -162,7 +162,11 @@ TEST(Plan, a_memory_of_events_is_as_long_as_asked_and_no_larger_than_said) {
 }
 
 TEST(Spec, a_decay_is_a_half_life_or_a_lambda_with_its_epoch) {
-  EXPECT_EQ(decay_of({}).value(), Decay::of_half_life(kDefaultHalfLife).value());
+  const Duration hour = std::chrono::hours(1);
+  EXPECT_EQ(decay_of({.kind = Kind::decayed_top}).value(), Decay::of_half_life(hour).value());
+  EXPECT_EQ(decay_of({.kind = Kind::time_decaying_pooled_counts}).value(), Decay::of_half_life(hour, hour).value());
+  EXPECT_EQ(decay_of({.kind = Kind::time_decaying_counts, .policy = DecayPolicy::floor}).value().lambda(), 0.5);
+  EXPECT_EQ(decay_of({.kind = Kind::time_decaying_counts}).value(), Decay::of_half_life(kDefaultHalfLife).value());
   EXPECT_TRUE(decay_of(*parse_spec("time-decaying-counts:lambda=0.9,epoch=10m")));
   EXPECT_FALSE(decay_of(*parse_spec("time-decaying-counts:lambda=0.9")));
   EXPECT_FALSE(decay_of(*parse_spec("time-decaying-counts:lambda=0.9,epoch=10m,half-life=1h")));

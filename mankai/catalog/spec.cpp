@@ -76,9 +76,23 @@ Result<void> check_options(const FilterSpec& spec) {
   return {};
 }
 
+namespace {
+
+// Whole counts lose up to one at each epoch by rounding: 64 of them in a half-life would be most of what there is.
+bool counts_in_wholes(const FilterSpec& spec) {
+  if (spec.kind == Kind::decayed_top) {
+    return false;
+  }
+  return spec.kind != Kind::time_decaying_counts || (spec.policy && *spec.policy != DecayPolicy::fixed_point);
+}
+
+}  // namespace
+
 Result<Decay> decay_of(const FilterSpec& spec) {
   if (!spec.lambda) {
-    return Decay::of_half_life(spec.half_life == Duration::zero() ? kDefaultHalfLife : spec.half_life, spec.epoch);
+    const Duration half_life = spec.half_life == Duration::zero() ? kDefaultHalfLife : spec.half_life;
+    const bool is_stepped = spec.epoch == Duration::zero() && counts_in_wholes(spec);
+    return Decay::of_half_life(half_life, is_stepped ? half_life : spec.epoch);
   }
   if (spec.half_life != Duration::zero()) {
     return fail(ErrorCode::invalid_argument, "lambda and half-life exclude each other: give one of them");

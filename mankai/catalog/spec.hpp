@@ -29,7 +29,7 @@ struct FilterSpec {
 
   // Kinds that forget.
   std::optional<double> lambda{};                      ///< kinds that count lately, with an epoch
-  Duration epoch{};                                    ///< 0: half_life / 64
+  Duration epoch{};                                    ///< 0: half_life / 64; half_life where counts are whole
   Duration half_life{};                                ///< 0, without lambda: kDefaultHalfLife
   std::uint64_t bytes = 0;                             ///< the cells take at most so many, however many keys
   std::uint32_t width = 0;                             ///< bits of a cell; 0 for the kind's own choice

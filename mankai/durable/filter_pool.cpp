@@ -177,7 +177,9 @@ Result<FilterPool> FilterPool::open(const std::string& path, Mode mode) {
                 path + ": " + std::to_string(pool.slot_count()) + " slots are more than there can be");
   }
   pool.read_slots();
-  pool.start_writing();
+  if (auto started = pool.start_writing(); !started) {
+    return std::unexpected(started.error().within(path));
+  }
   return pool;
 }
 
@@ -244,14 +246,22 @@ void FilterPool::read_slot(std::uint32_t number) {
   }
 }
 
-void FilterPool::start_writing() noexcept {
+Result<void> FilterPool::start_writing() {
   if (lock_.empty()) {
-    return;
+    return {};
   }
+  // On the disk before any filter is: a pool that says that it was closed, and how many filters it had, must not be
+  // found beside filters that came or went since.
   std::memset(file_.bytes().data() + sizeof(PoolHeader), 0, sizeof(PoolState));
-  for (const std::uint32_t number : free_slots_) {
-    store_tag(tail_at(number), 0);
+  if (auto synced = file_.sync(0, sizeof(PoolHeader) + sizeof(PoolState)); !synced) {
+    return synced;
   }
+  for (const std::uint32_t number : free_slots_) {
+    if (load_tag(tail_at(number)) != 0) {
+      store_tag(tail_at(number), 0);
+    }
+  }
+  return {};
 }
 
 void FilterPool::finish_writing() noexcept {

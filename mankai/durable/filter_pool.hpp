@@ -107,7 +107,7 @@ class FilterPool {
 
   void read_slots();
   void read_slot(std::uint32_t number);
-  void start_writing() noexcept;
+  [[nodiscard]] Result<void> start_writing();
   void finish_writing() noexcept;
   [[nodiscard]] Result<std::uint32_t> slot_for(std::uint64_t id);
   [[nodiscard]] Result<void> enlarge();

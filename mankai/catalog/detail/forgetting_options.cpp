@@ -130,7 +130,8 @@ constexpr std::array kOptions = {
     SpecOption{.name = "epoch",
                .value = "TIME",
                .choices = {},
-               .help = "The time from one fading to the next. A 64th of the half-life unless given.",
+               .help = "The time from one fading to the next. A 64th of the half-life unless given; the "
+                       "half-life itself where counts are whole numbers, which lose up to 1 each time.",
                .applies_to = decays,
                .read = read_duration<&FilterSpec::epoch>,
                .write = write_duration<&FilterSpec::epoch>},
@@ -254,7 +255,7 @@ constexpr std::array kOptions = {
     SpecOption{.name = "shrink-bits",
                .value = "A",
                .choices = {},
-               .help = "Each tier has 2 to the power of A times fewer counters than the one below, 1 to 8. 2 unless "
+               .help = "Each tier has 2 to the power of A times fewer counters than the one below, 0 to 8. 2 unless "
                        "given.",
                .applies_to = is_tiered,
                .read =
