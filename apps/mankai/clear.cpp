@@ -30,7 +30,8 @@ Subcommand clear_subcommand() {
       .name = "clear",
       .summary = "forget every key of a filter",
       .description =
-          "Empties a filter. Kind, size, hash and seed stay, so that it can still be merged with the same others.",
+          "Empties a filter. Kind, size, hash, seed and, where it has one, the time stay, so that it can still be "
+          "merged with the same others.",
       .examples = {{"mankai clear seen.mk", "start over"}},
   };
   command.options = {positional("FILE", "The filter's file.", ValueKind::file, *file)};

@@ -34,7 +34,9 @@ void overwrite(T& target, const std::optional<U>& value) {
 Result<void> check_spec(const FilterSpec& spec, bool asked_for_keys) {
   const bool is_sized_otherwise = spec.bytes != 0 || spec.slots != 0 || spec.counters != 0;
   if (spec.keys == 0 && !asked_for_keys && !is_sized_otherwise) {
-    return fail(ErrorCode::invalid_argument, "--keys is missing: say how many different keys the filter is for");
+    return fail(ErrorCode::invalid_argument,
+                "--keys is missing: say how many different keys the filter is for, or, where the kind takes "
+                "them, --bytes, --counters or --slots");
   }
   return check_options(spec);
 }

@@ -5,15 +5,25 @@
 #include <cmath>
 
 #include "apps/mankai/format.hpp"
+#include "mankai/base/duration.hpp"
 #include "mankai/stream/time_text.hpp"
 
 namespace mankai::command {
 namespace {
 
 constexpr double kMicroseconds = 1e6;
+constexpr double kMostMicroseconds = 9e18;
 
 std::string hash_words(HashKind hash) {
   return hash == HashKind::siphash ? "siphash, keyed; its key is not shown" : "xxh3, seeded";
+}
+
+// Within what λ says of it, which is a multiple of 2^-32: a half-life of an hour is one of 3600.0000035 s.
+std::string human_duration(double seconds) {
+  constexpr double kThousandths = 1e3;
+  const Duration exact(std::llround(std::min(seconds * kMicroseconds, kMostMicroseconds)));
+  const Duration rounded(std::llround(std::min(seconds * kThousandths, kMostMicroseconds / kThousandths)) * 1000);
+  return exact < Duration(1'000'000) ? fmt::format("{:.6g}s", seconds) : to_text(rounded);
 }
 
 void add_field(const InfoField& field, Report& report) {
@@ -28,7 +38,8 @@ void add_field(const InfoField& field, Report& report) {
         if constexpr (std::is_same_v<Value, std::uint64_t>) {
           report.add(field.name, value, field.label, human_count(value));
         } else if constexpr (std::is_same_v<Value, double>) {
-          report.add(field.name, value, field.label, fmt::format("{:.4g}", value));
+          const bool is_time = field.name.ends_with("_seconds") && std::isfinite(value);
+          report.add(field.name, value, field.label, is_time ? human_duration(value) : fmt::format("{:.4g}", value));
         } else {
           report.add(field.name, value, field.label, value);
         }

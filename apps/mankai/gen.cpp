@@ -6,10 +6,10 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/progress.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "apps/mankai/times.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/catalog/spec.hpp"
 #include "mankai/stream/log_generator.hpp"
-#include "mankai/stream/time_text.hpp"
 #include "mankai/stream/url_generator.hpp"
 
 namespace mankai::command {
@@ -245,7 +245,7 @@ Subcommand gen_subcommand() {
                     request->repeat_share),
       std::move(format),
       parsed_option("--start", "TIME", "log: when it begins, such as 2016-03-28T12:00:00Z. 2024-01-01 unless given.",
-                    parse_time, request->start),
+                    parse_moment, request->start),
       parsed_option("--rate", "R", "log: records a second on average, 0.001 to 1M. 100 unless given.", parse_number,
                     request->rate),
       parsed_option("--paths", "P", "log: how many paths there are, 1 to 10M. 10k unless given.", parse_count,

@@ -5,13 +5,10 @@
 #include "mankai/stream/time_text.hpp"
 
 namespace mankai::command {
-namespace {
 
 Result<Time> parse_moment(std::string_view text) {
   return text == "now" ? Result<Time>(clock_now()) : parse_time(text);
 }
-
-}  // namespace
 
 Time clock_now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 

@@ -49,7 +49,7 @@ struct Decay {
 
   /// Errors: invalid_argument unless 0 <= lambda <= 1 and the epoch is positive; for a lambda below 1 that would be 1.
   [[nodiscard]] static Result<Decay> of(double lambda, Duration epoch);
-  /// λ such that a count halves in a half-life. An epoch of 0 means half_life / 64: then a count is at most 1.1 % above
+  /// λ such that a count halves in a half-life. An epoch of 0 means half_life / 64: then a count is within 1.1 % of
   /// what it would be if it faded without steps. Errors: invalid_argument unless half_life >= epoch > 0, for
   /// half-lives below 64 microseconds or above 1000 years, and for one of more than 2.9e7 epochs, whose λ could not be
   /// told from another's within 1 %.

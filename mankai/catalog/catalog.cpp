@@ -329,10 +329,10 @@ void describe_shape(const LayeredUrlBloom& filter, FilterInfo& info) {
 
 void describe_time(Tick tick, Duration epoch, FilterInfo& info) {
   info.fields.push_back({"time_seconds", "time, since 1970", seconds(start_of(tick, epoch).time_since_epoch())});
-  info.fields.push_back({"epoch_seconds", "epoch, in seconds", seconds(epoch)});
+  info.fields.push_back({"epoch_seconds", "epoch", seconds(epoch)});
 }
 void describe_decay(const Decay& decay, FilterInfo& info) {
-  info.fields.push_back({"half_life_seconds", "half-life, in seconds", decay.half_life_seconds()});
+  info.fields.push_back({"half_life_seconds", "half-life", decay.half_life_seconds()});
   info.fields.push_back({"lambda", "lambda", decay.lambda()});
 }
 void describe_shape(const TimeDecayingCounts& filter, FilterInfo& info) {
@@ -387,7 +387,7 @@ void describe_shape(const RecentValues& filter, FilterInfo& info) {
 void describe_shape(const RotatingBloom& filter, FilterInfo& info) {
   info.fpr_formula = "that not every generation says no";
   describe_time(filter.tick(), filter.epoch(), info);
-  info.fields.push_back({"window_seconds", "window, in seconds", seconds(filter.window())});
+  info.fields.push_back({"window_seconds", "window", seconds(filter.window())});
   info.fields.push_back({"generations", "generations", std::uint64_t{filter.generations()}});
   info.fields.push_back({"keys_of_epoch", "keys of this epoch", filter.keys_of_epoch()});
 }

@@ -38,9 +38,9 @@ Result<void> check_request_fits(const std::string& path, const FilterSpec& found
 Result<void> check_kind_fits(Kind kind) {
   const KindInfo& info = info_of(kind);
   if (info.has_time || info.key_shape == KeyShape::valued) {
-    return fail(ErrorCode::invalid_argument,
-                "kind " + std::string(info.name) + " is told times or values, which this is not; blocked-bloom, "
-                                                   "scalable-bloom or fading-fingerprints remember keys");
+    return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
+                                                 " is told times or values, which this is not; blocked-bloom, "
+                                                 "scalable-bloom or fading-fingerprints remember keys");
   }
   if (!info.can_count) {
     return {};
