@@ -355,6 +355,10 @@ class HotRun {
       say(fmt::format("{} of {} lines are malformed and were left out, the first one {}", human_count(lines.malformed),
                       human_count(lines.lines), printable(lines.first_malformed)));
     }
+    if (lines.without_key > 0) {
+      say(fmt::format("{} of {} lines do not have what is counted and were left out", human_count(lines.without_key),
+                      human_count(lines.lines)));
+    }
     if (const std::uint64_t late = hot_.late_records() - late_before_; late > 0) {
       say(fmt::format(
           "{} records came in a later epoch than their own, {} of them by more than {}: they count for what "
@@ -399,9 +403,10 @@ class HotRun {
 
 Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state) {
   if (request.at && hot.now() > *request.at) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("--at {} lies before what {} has come to, {}: time does not go back",
-                            format_time(*request.at), state, format_time(hot.now())));
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("--at {} lies before {}, to which {} has come: time does not go back", format_time(*request.at),
+                    format_time(hot.now()), state.empty() ? std::string("an empty memory") : state));
   }
   auto keys = HotKeys::create(request.keys);
   if (!keys) {

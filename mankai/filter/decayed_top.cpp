@@ -422,12 +422,11 @@ void DecayedTop::insert(std::span<const Digest> digests, std::span<const std::st
   }
 }
 
-bool DecayedTop::add_to_sketch(Digest digest, std::uint64_t units) noexcept {
+void DecayedTop::add_to_sketch(Digest digest, std::uint64_t units) noexcept {
   const auto added = sketch_.insert(digest, units);
   if (added.cut != 0) [[unlikely]] {
     count_saturations(added.cut, units);
   }
-  return sketch_.is_left(added.least);
 }
 
 // Of one insertion or merge: a cell loses no more than what is added to it.
@@ -463,12 +462,13 @@ std::int64_t DecayedTop::now() const noexcept {
 }
 
 bool DecayedTop::observe(Digest digest) noexcept {
+  const bool seen = may_contain(digest);
   image().add_keys(1);
   const std::int64_t at = now();
-  if (add_to_candidate(digest, score_at(at), at)) {
-    return true;
+  if (!add_to_candidate(digest, score_at(at), at)) {
+    add_to_sketch(digest, sketch_.one());
   }
-  return add_to_sketch(digest, sketch_.one());
+  return seen;
 }
 
 void DecayedTop::insert(std::span<const Digest> digests) noexcept {

@@ -200,7 +200,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   void take_tick(Tick tick) noexcept;
   void add_to_score(std::uint64_t& score, std::uint64_t more) noexcept;
   bool add_to_candidate(Digest digest, std::uint64_t score, std::int64_t at) noexcept;
-  bool add_to_sketch(Digest digest, std::uint64_t units) noexcept;
+  void add_to_sketch(Digest digest, std::uint64_t units) noexcept;
   void count_saturations(std::uint64_t cut, std::uint64_t units) noexcept;
   void add_stranger(Digest digest, std::string_view key, std::uint64_t score, std::int64_t at) noexcept;
   void raise(Digest digest, std::uint64_t bound) noexcept;

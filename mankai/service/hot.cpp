@@ -35,6 +35,10 @@ Result<DecayedTop> read_filter(const std::string& path) {
     return std::unexpected(filter.error());
   }
   if (auto* top = std::get_if<DecayedTop>(&*filter)) {
+    if (top->canonical_version() != 0) {
+      return fail(ErrorCode::invalid_argument,
+                  path + ": has canonical URLs as keys, and keys are taken as they are here; name another file");
+    }
     return std::move(*top);
   }
   return fail(ErrorCode::invalid_argument, path + ": is a filter of kind " +

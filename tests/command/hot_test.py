@@ -352,6 +352,8 @@ class State(CommandTest):
         self.error("hot", "--state", "text", code=3, says="text")
         self.new_filter("bloom.mk")
         self.error("hot", "--state", "bloom.mk", code=2, says="bloom.mk")
+        self.run_mankai("create", "urls.mk", "--kind", "decayed-top", "--bytes", "64KiB", "--canonical")
+        self.error("hot", "--state", "urls.mk", code=2, says=["urls.mk", "canonical"])
         self.out("hot", "--state", "s.mk", stdin=combined(START, "/a"))
         image = bytearray(self.read("s.mk"))
         image[len(image) // 2] ^= 1
