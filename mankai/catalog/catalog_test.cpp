@@ -104,20 +104,26 @@ TEST(Catalog, every_kind_is_created_described_and_planned) {
 }
 
 TEST(Catalog, a_spec_of_a_filter_makes_one_that_merges_with_it) {
-  for (const char* text :
-       {"blocked-bloom:keys=3000", "bloom:keys=3000,k=5", "bloom:keys=3000,addressing=fields",
-        "counting-bloom:keys=3000", "counting-bloom:keys=3000,k=5,layout=partitioned",
-        "scalable-bloom:keys=30,growth=1,tightening=0.9,bound=first",
-        "scalable-counting-bloom:keys=30,layout=partitioned,growth=4,first-id=17",
-        "layered-url-bloom:keys=3000,levels=3,layering=faithful", "time-decaying-counts:keys=3000,half-life=1h",
-        "time-decaying-counts:bytes=4096,lambda=0.9,epoch=10m,policy=ceil,width=8,rule=minimum,k=3",
-        "time-decaying-counts:keys=3000,lambda=0.99,epoch=1s,fraction-bits=3,forced=yes",
-        "time-decaying-pooled-counts:keys=3000,lookup=links,overflow=all,gate=yes,pool-share=0.25,"
-        "when-empty=saturate,policy=ceil",
-        "time-decaying-tiered-counts:keys=3000,width=8,shrink-bits=1,remainder=downwards",
-        "fading-fingerprints:keys=3000,slots=307,k=2,width=8,min-matches=2", "fading-fingerprints:keys=3000,fpr=0.01",
-        "recent-values:keys=3000,k=8", "recent-values:slots=4000", "rotating-bloom:keys=3000,window=90m,generations=7",
-        "decayed-top:bytes=65536,half-life=30m,candidates=64,k=3"}) {
+  for (const char* text : {"blocked-bloom:keys=3000",
+                           "bloom:keys=3000,k=5",
+                           "bloom:keys=3000,addressing=fields",
+                           "counting-bloom:keys=3000",
+                           "counting-bloom:keys=3000,k=5,layout=partitioned",
+                           "scalable-bloom:keys=30,growth=1,tightening=0.9,bound=first",
+                           "scalable-counting-bloom:keys=30,layout=partitioned,growth=4,first-id=17",
+                           "layered-url-bloom:keys=3000,levels=3,layering=faithful",
+                           "time-decaying-counts:keys=3000,half-life=1h",
+                           "time-decaying-counts:bytes=4096,lambda=0.9,epoch=10m,policy=ceil,width=8,rule=minimum,k=3",
+                           "time-decaying-counts:keys=3000,lambda=0.99,epoch=1s,fraction-bits=3,forced=yes",
+                           "time-decaying-pooled-counts:keys=3000,lookup=links,overflow=all,gate=yes,pool-share=0.25",
+                           "time-decaying-pooled-counts:keys=3000,when-empty=saturate,policy=ceil",
+                           "time-decaying-tiered-counts:keys=3000,width=8,shrink-bits=1,remainder=downwards",
+                           "fading-fingerprints:keys=3000,slots=307,k=2,width=8,min-matches=2",
+                           "fading-fingerprints:keys=3000,fpr=0.01",
+                           "recent-values:keys=3000,k=8",
+                           "recent-values:slots=4000",
+                           "rotating-bloom:keys=3000,window=90m,generations=7",
+                           "decayed-top:bytes=65536,half-life=30m,candidates=64,k=3"}) {
     auto first = create_filter(*parse_spec(text));
     auto second = create_like(*first);
     EXPECT_EQ(to_string(spec_of(*second)), to_string(spec_of(*first)));

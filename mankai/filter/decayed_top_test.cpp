@@ -202,7 +202,7 @@ TEST(DecayedTop, late_events_lift_no_key_above_what_is_listed) {
   }
   ASSERT_EQ(pair.filter.candidates(), places);
   for (int i = 0; i < 500'000; ++i) {
-    pair.insert("/old", at(kNow - 26'000 * 3600));
+    pair.insert("/old", at(kNow - std::int64_t{26'000} * 3600));
   }
   pair.expect_no_undercount();
   const double listed = pair.filter.top(places).at(places / 2).count.raw;

@@ -121,27 +121,35 @@ class Checked {
   Random random_;
 };
 
+constexpr std::size_t kStrictKeys = 2000;
+
+// Returns how many questions were asked.
+std::uint64_t expect_strict(const Options& options) {
+  Checked checked(options, kStrictKeys, options.keys);
+  std::uint64_t checks = 0;
+  for (std::uint64_t round = 0; round < 160; ++round) {
+    checked.insert(300);
+    checked.advance(1 + round % 3 * (round % 2));
+    const Checked::Below below = checked.below();
+    EXPECT_EQ(below.count, 0U) << "by " << below.most << " lambda " << options.decay.lambda() << " round " << round;
+    checks += kStrictKeys;
+  }
+  EXPECT_EQ(checked.filter().saturations(), 0U);
+  return checks;
+}
+
 // Goal: no estimate is ever too low. Method: filters with room, where a rounded cell shows, and one that is far too
 // small; after every few inserts and ticks all keys are asked for: more than 1e7 questions in all.
 TEST(TimeDecayingCounts, a_strict_count_is_never_too_low_in_ten_million_checks) {
-  constexpr std::size_t kKeys = 2000;
   std::uint64_t checks = 0;
   for (const DecayPolicy policy : {DecayPolicy::fixed_point, DecayPolicy::ceil}) {
     for (const double lambda : {0.3, 0.9, 0.989228, 0.9999}) {
       for (const IncrementRule rule : kRules) {
-        for (const std::uint64_t room : {std::uint64_t{50}, std::uint64_t{20000}}) {
-          Checked checked(
-              {.keys = room, .k = 4, .decay = decay_of(lambda), .width_bits = 32, .policy = policy, .rule = rule},
-              kKeys, room);
-          for (std::uint64_t round = 0; round < 160; ++round) {
-            checked.insert(300);
-            checked.advance(1 + round % 3 * (round % 2));
-            const Checked::Below below = checked.below();
-            ASSERT_EQ(below.count, 0U) << "by " << below.most << " lambda " << lambda << " round " << round;
-            checks += kKeys;
-          }
-          EXPECT_EQ(checked.filter().saturations(), 0U);
-        }
+        Options options{.k = 4, .decay = decay_of(lambda), .width_bits = 32, .policy = policy, .rule = rule};
+        options.keys = 50;
+        checks += expect_strict(options);
+        options.keys = 20000;
+        checks += expect_strict(options);
       }
     }
   }
@@ -198,8 +206,42 @@ TEST(TimeDecayingCounts, a_lone_key_under_floor_loses_up_to_one_an_epoch) {
   EXPECT_EQ(filter.estimate(key).raw, 0);
 }
 
+// Keys that share no cell with another, each inserted so often at tick 0; late, or in time.
+std::vector<Digest> insert_apart(TimeDecayingCounts& filter, std::uint32_t times, std::uint64_t age, bool is_late) {
+  std::vector<Digest> keys;
+  for (const Digest key : Random(filter.width_bits()).digests(20000)) {
+    if (!filter.may_contain(key)) {
+      keys.push_back(key);
+      filter.insert(key, times);
+    }
+  }
+  if (is_late) {
+    filter.clear();
+    filter.advance(Tick{age});
+    for (std::size_t i = 0; i < keys.size() * times; ++i) {
+      filter.insert_late(keys[i / times], Tick{0});
+    }
+  }
+  return keys;
+}
+
+void expect_mean(const TimeDecayingCounts& filter, const std::vector<Digest>& keys, double expected) {
+  double sum = 0;
+  double squares = 0;
+  for (const Digest key : keys) {
+    const double raw = filter.estimate(key).raw;
+    sum += raw;
+    squares += raw * raw;
+  }
+  const auto count = static_cast<double>(keys.size());
+  const double mean = sum / count;
+  EXPECT_NEAR(mean, expected, 4 * std::sqrt((squares / count - mean * mean) / count)) << filter.width_bits();
+}
+
 // One cell a key and no cell of two keys: the smallest of several would be too low in the mean.
 TEST(TimeDecayingCounts, stochastic_rounding_is_right_in_the_mean) {
+  constexpr std::uint32_t kTimes = 5;
+  constexpr std::uint64_t kAge = 9;
   for (const std::uint32_t width : {8U, 16U, 32U}) {
     for (const bool is_late : {false, true}) {
       auto filter = made({.bytes = std::size_t{1} << 22,
@@ -207,37 +249,29 @@ TEST(TimeDecayingCounts, stochastic_rounding_is_right_in_the_mean) {
                           .decay = decay_of(0.8),
                           .width_bits = width,
                           .policy = DecayPolicy::stochastic});
-      constexpr std::uint32_t kTimes = 5;
-      constexpr std::uint64_t kAge = 9;
-      std::vector<Digest> keys;
-      for (const Digest key : Random(width).digests(20000)) {
-        if (!filter.may_contain(key)) {
-          keys.push_back(key);
-          filter.insert(key, kTimes);
-        }
-      }
-      if (is_late) {
-        filter.clear();
-        filter.advance(Tick{kAge});
-        for (const Digest key : keys) {
-          for (std::uint32_t i = 0; i < kTimes; ++i) {
-            filter.insert_late(key, Tick{0});
-          }
-        }
-      }
+      const std::vector<Digest> keys = insert_apart(filter, kTimes, kAge, is_late);
       filter.advance(Tick{kAge});
-      double sum = 0;
-      double squares = 0;
-      for (const Digest key : keys) {
-        const double raw = filter.estimate(key).raw;
-        sum += raw;
-        squares += raw * raw;
-      }
-      const auto count = static_cast<double>(keys.size());
-      const double mean = sum / count;
-      const double error = std::sqrt((squares / count - mean * mean) / count);
-      EXPECT_NEAR(mean, kTimes * std::pow(filter.decay().lambda(), kAge), 4 * error) << width << is_late;
+      expect_mean(filter, keys, kTimes * std::pow(filter.decay().lambda(), kAge));
     }
+  }
+}
+
+void expect_skipping_is_stepping(const Options& options) {
+  auto skipping = made(options);
+  auto stepping = made(options);
+  Random random(options.width_bits);
+  for (const std::uint64_t epochs : {1U, 2U, 5U, 40U, 1U, 3000U, 7U}) {
+    for (const Digest digest : random.digests(200)) {
+      skipping.insert(digest, 3);
+      stepping.insert(digest, 3);
+    }
+    const std::uint64_t then = skipping.tick().value + epochs;
+    skipping.advance(Tick{then});
+    while (stepping.tick().value < then) {
+      stepping.advance(Tick{stepping.tick().value + 1});
+    }
+    ASSERT_EQ(skipping.to_bytes(), stepping.to_bytes())
+        << name(options.policy) << options.width_bits << ' ' << options.decay.lambda();
   }
 }
 
@@ -246,27 +280,12 @@ TEST(TimeDecayingCounts, skipping_epochs_is_taking_each) {
   for (const DecayPolicy policy : kPolicies) {
     for (const std::uint32_t width : {8U, 16U, 32U}) {
       for (const double lambda : {0.0, 0.5, 0.97, 1.0}) {
-        const Options options{.keys = 300,
-                              .decay = decay_of(lambda),
-                              .width_bits = width,
-                              .policy = policy,
-                              .rule = kRules[width % 3 % 2],
-                              .forced = true};
-        auto skipping = made(options);
-        auto stepping = made(options);
-        Random random(width);
-        for (const std::uint64_t epochs : {1U, 2U, 5U, 40U, 1U, 3000U, 7U}) {
-          for (const Digest digest : random.digests(200)) {
-            skipping.insert(digest, 3);
-            stepping.insert(digest, 3);
-          }
-          const std::uint64_t then = skipping.tick().value + epochs;
-          skipping.advance(Tick{then});
-          while (stepping.tick().value < then) {
-            stepping.advance(Tick{stepping.tick().value + 1});
-          }
-          ASSERT_EQ(skipping.to_bytes(), stepping.to_bytes()) << name(policy) << width << ' ' << lambda;
-        }
+        expect_skipping_is_stepping({.keys = 300,
+                                     .decay = decay_of(lambda),
+                                     .width_bits = width,
+                                     .policy = policy,
+                                     .rule = kRules[width % 3 % 2],
+                                     .forced = true});
       }
     }
   }
@@ -420,30 +439,34 @@ TEST(TimeDecayingCounts, late_under_the_other_policies_rounds_as_they_do) {
   }
 }
 
+void expect_merged(IncrementRule rule, std::uint64_t behind, bool is_mine_behind) {
+  const Options options{.keys = 3000, .fpr = 1e-4, .decay = decay_of(0.95), .rule = rule};
+  Checked mine(options, 1000, 1);
+  Checked theirs(options, 1000, 2);
+  for (int round = 0; round < 20; ++round) {
+    mine.insert(500);
+    theirs.insert(500);
+    mine.advance(1);
+    theirs.advance(1);
+  }
+  (is_mine_behind ? theirs : mine).advance(behind);
+  const auto before = theirs.filter().to_bytes();
+  const std::uint64_t keys = mine.filter().keys_inserted() + theirs.filter().keys_inserted();
+  mine.merge(theirs);
+  EXPECT_EQ(mine.filter().tick(), Tick{20 + behind});
+  EXPECT_EQ(mine.filter().keys_inserted(), keys);
+  EXPECT_EQ(theirs.filter().to_bytes(), before);
+  EXPECT_EQ(mine.below().count, 0U);
+  EXPECT_LE(mine.estimated() - mine.truth(), 1000 * 3.0 / 64);
+  mine.advance(5);
+  EXPECT_EQ(mine.below().count, 0U);
+}
+
 TEST(TimeDecayingCounts, a_merge_counts_both_also_where_one_is_behind) {
   for (const IncrementRule rule : kRules) {
     for (const std::uint64_t behind : {0U, 1U, 30U}) {
       for (const bool is_mine_behind : {false, true}) {
-        const Options options{.keys = 3000, .fpr = 1e-4, .decay = decay_of(0.95), .rule = rule};
-        Checked mine(options, 1000, 1);
-        Checked theirs(options, 1000, 2);
-        for (int round = 0; round < 20; ++round) {
-          mine.insert(500);
-          theirs.insert(500);
-          mine.advance(1);
-          theirs.advance(1);
-        }
-        (is_mine_behind ? theirs : mine).advance(behind);
-        const auto before = theirs.filter().to_bytes();
-        const std::uint64_t keys = mine.filter().keys_inserted() + theirs.filter().keys_inserted();
-        mine.merge(theirs);
-        EXPECT_EQ(mine.filter().tick(), Tick{20 + behind});
-        EXPECT_EQ(mine.filter().keys_inserted(), keys);
-        EXPECT_EQ(theirs.filter().to_bytes(), before);
-        EXPECT_EQ(mine.below().count, 0U);
-        EXPECT_LE(mine.estimated() - mine.truth(), 1000 * 3.0 / 64);
-        mine.advance(5);
-        EXPECT_EQ(mine.below().count, 0U);
+        expect_merged(rule, behind, is_mine_behind);
       }
     }
   }
@@ -487,39 +510,48 @@ TEST(TimeDecayingCounts, clear_forgets_keys_and_not_the_time) {
   EXPECT_EQ(filter.tick(), Tick{77});
 }
 
+// Inserts, observes and estimates in batches and one by one.
+void expect_batch_is_singles(TimeDecayingCounts& batch, TimeDecayingCounts& single,
+                             const std::vector<Digest>& digests) {
+  batch.insert(std::span<const Digest>(digests));
+  Outcomes seen(digests.size());
+  batch.observe(digests, seen.span());
+  for (const Digest digest : digests) {
+    single.insert(digest);
+  }
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    ASSERT_EQ(single.observe(digests[i]), seen.span()[i]);
+  }
+  ASSERT_EQ(batch.to_bytes(), single.to_bytes());
+  std::vector<DecayedCount> counts(digests.size());
+  batch.estimate(digests, counts);
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    ASSERT_EQ(counts[i], single.estimate(digests[i]));
+  }
+}
+
+void expect_batches_are_singles(const Options& options) {
+  auto batch = made(options);
+  auto single = made(options);
+  Random random(options.keys);
+  const auto known = random.digests(300);
+  for (const std::size_t count : {0U, 1U, 63U, 64U, 65U, 700U}) {
+    std::vector<Digest> digests;
+    for (std::size_t i = 0; i < count; ++i) {
+      digests.push_back(known[random.below(known.size())]);
+    }
+    expect_batch_is_singles(batch, single, digests);
+    batch.advance(Tick{batch.tick().value + 2});
+    single.advance(Tick{single.tick().value + 2});
+  }
+}
+
 TEST(TimeDecayingCounts, batches_are_single_calls_in_order) {
   for (const DecayPolicy policy : kPolicies) {
     for (const IncrementRule rule : kRules) {
       for (const std::uint64_t keys : {std::uint64_t{500}, std::uint64_t{150000}}) {
-        const Options options{
-            .keys = keys, .fpr = 0.1, .decay = decay_of(0.9), .width_bits = 32, .policy = policy, .rule = rule};
-        auto batch = made(options);
-        auto single = made(options);
-        Random random(keys);
-        const auto known = random.digests(300);
-        for (const std::size_t count : {0U, 1U, 63U, 64U, 65U, 700U}) {
-          std::vector<Digest> digests;
-          for (std::size_t i = 0; i < count; ++i) {
-            digests.push_back(known[random.below(known.size())]);
-          }
-          batch.insert(std::span<const Digest>(digests));
-          Outcomes seen(count);
-          batch.observe(digests, seen.span());
-          for (const Digest digest : digests) {
-            single.insert(digest);
-          }
-          for (std::size_t i = 0; i < count; ++i) {
-            ASSERT_EQ(single.observe(digests[i]), seen.span()[i]);
-          }
-          ASSERT_EQ(batch.to_bytes(), single.to_bytes());
-          std::vector<DecayedCount> counts(count);
-          batch.estimate(digests, counts);
-          for (std::size_t i = 0; i < count; ++i) {
-            ASSERT_EQ(counts[i], single.estimate(digests[i]));
-          }
-          batch.advance(Tick{batch.tick().value + 2});
-          single.advance(Tick{single.tick().value + 2});
-        }
+        expect_batches_are_singles(
+            {.keys = keys, .fpr = 0.1, .decay = decay_of(0.9), .width_bits = 32, .policy = policy, .rule = rule});
       }
     }
   }
