@@ -38,7 +38,7 @@ void use(DecayedTop filter) {
   for (std::uint64_t i = 0; i < 40; ++i) {
     const std::string key(i * 3, 'z');
     filter.insert(hash(std::string_view(key)), key, filter.newest() + Duration(static_cast<std::int64_t>(i)));
-    MANKAI_ASSERT(filter.decay().lambda_q32 == 0 || filter.may_contain(hash(std::string_view(key))));
+    MANKAI_ASSERT(filter.decay().lambda_q32 == 0 || filter.estimate(hash(std::string_view(key))).raw > 0);
   }
   filter.advance(Tick{filter.tick().value + 2});
   MANKAI_ASSERT(filter.merge(*other).has_value());

@@ -46,8 +46,11 @@ std::uint64_t trailer_checksum(const ImageHeader& header, std::span<const std::b
 }
 
 void seal_bytes(std::span<std::byte> image) noexcept {
-  ImageHeader& header = *reinterpret_cast<ImageHeader*>(image.data());
+  // A copy is written to wherever its owner has room, aligned or not.
+  ImageHeader header;
+  std::memcpy(&header, image.data(), sizeof(header));
   seal_header(header);
+  std::memcpy(image.data(), &header, sizeof(header));
   const std::span<const std::byte> cells = cells_of(image, header);
   std::byte* trailer = image.data() + sizeof(ImageHeader) + cells.size();
   const std::size_t chunks = chunk_count(cells.size());
