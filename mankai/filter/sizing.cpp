@@ -20,6 +20,8 @@ constexpr std::uint64_t kMaxCells = kMaxCellsBytes * 8;
 constexpr std::uint64_t kMaxCounters = kMaxCellsBytes * 2;
 constexpr std::uint64_t kLineCells = kCacheLineBytes * 8;
 constexpr std::uint64_t kMaxBlocks = kMaxCells / kLineCells;
+/// Counters a key of a filter that is given by their number.
+constexpr std::uint32_t kUsualProbes = 4;
 /// Terms below this share of the largest no longer change a double.
 constexpr double kNegligible = 1e-18;
 /// An array that is a little too small grows by this share of itself.
@@ -242,6 +244,37 @@ double estimate_keys(double fill_ratio, double cell_count, double k) noexcept {
     return std::numeric_limits<double>::infinity();
   }
   return std::log1p(-fill_ratio) / (k * std::log1p(-1 / cell_count));
+}
+
+std::uint64_t partitioned_keys(double fpr, const PartitionedSize& size) noexcept {
+  const double most =
+      std::log1p(-std::pow(fpr, 1.0 / size.k)) / std::log1p(-1 / static_cast<double>(size.cells_per_probe));
+  return static_cast<std::uint64_t>(std::max(most, 1.0));
+}
+
+Result<CountersSize> counters_size(const CountersRequest& request) {
+  if (request.counters == 0) {
+    const auto size = partitioned_size({.keys = request.keys, .fpr = request.fpr}, request.k);
+    if (!size) {
+      return std::unexpected(size.error());
+    }
+    return CountersSize{.keys = request.keys, .cells_per_probe = size->cells_per_probe, .k = size->k};
+  }
+  const std::uint32_t k = request.k == 0 ? kUsualProbes : request.k;
+  if (k > kernel::kMaxProbes) {
+    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + ": at most 64 counters a key");
+  }
+  if (request.counters < k) {
+    return fail(ErrorCode::invalid_argument,
+                std::to_string(request.counters) + " counters: a key has " + std::to_string(k) + " of them");
+  }
+  if (auto valid = check_request({.keys = std::max<std::uint64_t>(request.keys, 1), .fpr = request.fpr}); !valid) {
+    return std::unexpected(valid.error());
+  }
+  const std::uint64_t cells = request.counters / k;
+  const std::uint64_t keys =
+      request.keys == 0 ? partitioned_keys(request.fpr, {.cells_per_probe = cells, .k = k}) : request.keys;
+  return CountersSize{.keys = keys, .cells_per_probe = cells, .k = k};
 }
 
 }  // namespace mankai

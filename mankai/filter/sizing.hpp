@@ -65,6 +65,29 @@ struct PartitionedSize {
 /// probe a key. Checked against measurement from 1e3 to 1e6 keys.
 [[nodiscard]] double partitioned_fpr(std::uint64_t keys, const PartitionedSize& size) noexcept;
 
+/// Returns the most distinct keys, at least 1, with which such a filter keeps the rate: partitioned_fpr solved for
+/// them.
+[[nodiscard]] std::uint64_t partitioned_keys(double fpr, const PartitionedSize& size) noexcept;
+
+/// A partitioned filter that is given by how many counters it has.
+struct CountersRequest {
+  std::uint64_t keys = 0;      ///< 0: as many as the counters hold at the rate; without counters, distinct keys
+  double fpr = 0;              ///< as SizeRequest's
+  std::uint64_t counters = 0;  ///< 0: as many as the keys need
+  std::uint32_t k = 0;         ///< 0: with counters 4, else ceil(log2(1/fpr))
+};
+
+/// What a request for so many counters comes to.
+struct CountersSize {
+  std::uint64_t keys = 0;
+  std::uint64_t cells_per_probe = 0;
+  std::uint32_t k = 0;
+};
+
+/// Returns its size; counters that k does not divide are left out. Errors: as partitioned_size's; invalid_argument for
+/// k above 64 or fewer counters than k.
+[[nodiscard]] Result<CountersSize> counters_size(const CountersRequest& request);
+
 /// Returns the smallest partitioned filter of 4-bit counters for the request; `k` of 0 means ceil(log2(1/fpr)).
 /// Errors:  as bloom_size.
 /// Source:  [Dablooms2012], ceil(n |ln p| / (k ln² 2)) counters a probe. Differs: as many as keep the rate, which with

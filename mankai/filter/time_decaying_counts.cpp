@@ -10,6 +10,7 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/filter/decay_checks.hpp"
 #include "mankai/filter/hash_windows.hpp"
 #include "mankai/filter/sizing.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
@@ -29,14 +30,6 @@ constexpr std::uint32_t kByteBits = 8;
 constexpr std::size_t kWindow = 1024;
 
 bool is_width(std::uint32_t bits) noexcept { return bits == 8 || bits == 16 || bits == 32; }
-
-Result<void> check_decay(const Decay& decay) {
-  if (decay.lambda_q32 > kLambdaOne || decay.epoch <= Duration::zero()) {
-    return fail(ErrorCode::invalid_argument,
-                "no decay given: say how counts fade, by lambda and an epoch or by a half-life");
-  }
-  return {};
-}
 
 Error too_few_bits(std::uint32_t bits, std::uint32_t needed, std::uint32_t width) {
   const bool is_possible = needed + kWholeBits <= kStrictWidth;
@@ -102,10 +95,9 @@ Result<Size> size_by_bytes(const Options& options, std::uint32_t width) {
   if (auto valid = check_request({.keys = std::max<std::uint64_t>(options.keys, 1), .fpr = options.fpr}); !valid) {
     return std::unexpected(valid.error());
   }
-  // The formula of partitioned_fpr, solved for the keys.
-  const double most = std::log1p(-std::pow(options.fpr, 1.0 / k)) / std::log1p(-1 / static_cast<double>(cells));
-  const auto fitting = static_cast<std::uint64_t>(std::max(most, 1.0));
-  return Size{.keys = options.keys == 0 ? fitting : options.keys, .cells_bytes = cells_bytes, .k = k};
+  const std::uint64_t keys =
+      options.keys == 0 ? partitioned_keys(options.fpr, {.cells_per_probe = cells, .k = k}) : options.keys;
+  return Size{.keys = keys, .cells_bytes = cells_bytes, .k = k};
 }
 
 Result<Size> size_for(const Options& options, std::uint32_t width) {
@@ -162,8 +154,8 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
   if (params.lambda_q32 > kLambdaOne) {
     return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1");
   }
-  if (params.epoch_us == 0 || params.epoch_us > static_cast<std::uint64_t>(Duration::max().count())) {
-    return fail(ErrorCode::corrupt, "impossible epoch of " + std::to_string(params.epoch_us) + " us at offset 72");
+  if (auto valid = check_epoch(params.epoch_us); !valid) {
+    return valid;
   }
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 80 is not 1 to 64");

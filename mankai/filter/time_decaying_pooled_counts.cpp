@@ -8,6 +8,7 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
+#include "mankai/filter/decay_checks.hpp"
 #include "mankai/filter/hash_windows.hpp"
 #include "mankai/filter/sizing.hpp"
 #include "mankai/filter/whole_decay.hpp"
@@ -20,7 +21,6 @@ namespace {
 using Params = TimeDecayingPooledCounts::Params;
 using Options = TimeDecayingPooledCounts::Options;
 
-constexpr std::uint32_t kUsualProbes = 4;  // of a filter sized by its counters
 constexpr double kMostShare = pool::kMaxExtraDigits;
 constexpr std::uint64_t kWordBits = 64;
 constexpr std::uint32_t kLargestCount = ~std::uint32_t{0};
@@ -33,9 +33,8 @@ constexpr std::size_t kAhead = 16;
 std::uint8_t number(bool flag) noexcept { return static_cast<std::uint8_t>(flag); }
 
 Result<void> check_choices(const Options& options) {
-  if (options.decay.lambda_q32 > kLambdaOne || options.decay.epoch <= Duration::zero()) {
-    return fail(ErrorCode::invalid_argument,
-                "no decay given: say how counts fade, by lambda and an epoch or by a half-life");
+  if (auto valid = check_decay(options.decay); !valid) {
+    return valid;
   }
   if (options.policy != DecayPolicy::floor && options.policy != DecayPolicy::ceil) {
     return fail(ErrorCode::invalid_argument,
@@ -46,42 +45,6 @@ Result<void> check_choices(const Options& options) {
                 "a pool share of " + std::to_string(options.pool_share) + " digits a counter: give 0 to 7");
   }
   return {};
-}
-
-struct Size {
-  std::uint64_t keys = 0;
-  std::uint64_t cells_per_probe = 0;
-  std::uint32_t k = 0;
-};
-
-Result<Size> size_by_counters(const Options& options) {
-  const std::uint32_t k = options.k == 0 ? kUsualProbes : options.k;
-  if (k > kernel::kMaxProbes) {
-    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + ": at most 64 counters a key");
-  }
-  if (options.counters < k) {
-    return fail(ErrorCode::invalid_argument,
-                std::to_string(options.counters) + " counters: a key has " + std::to_string(k) + " of them");
-  }
-  if (auto valid = check_request({.keys = std::max<std::uint64_t>(options.keys, 1), .fpr = options.fpr}); !valid) {
-    return std::unexpected(valid.error());
-  }
-  const std::uint64_t cells = options.counters / k;
-  // The formula of partitioned_fpr, solved for the keys.
-  const double most = std::log1p(-std::pow(options.fpr, 1.0 / k)) / std::log1p(-1 / static_cast<double>(cells));
-  const auto fitting = static_cast<std::uint64_t>(std::max(most, 1.0));
-  return Size{.keys = options.keys == 0 ? fitting : options.keys, .cells_per_probe = cells, .k = k};
-}
-
-Result<Size> size_for(const Options& options) {
-  if (options.counters != 0) {
-    return size_by_counters(options);
-  }
-  const auto size = partitioned_size({.keys = options.keys, .fpr = options.fpr}, options.k);
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  return Size{.keys = options.keys, .cells_per_probe = size->cells_per_probe, .k = size->k};
 }
 
 std::uint64_t pool_words_for(PoolLookup lookup, const pool::Shape& shape) noexcept {
@@ -109,8 +72,8 @@ Result<void> check_params(const Params& params) {
   if (params.lambda_q32 > kLambdaOne) {
     return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1");
   }
-  if (params.epoch_us == 0 || params.epoch_us > static_cast<std::uint64_t>(Duration::max().count())) {
-    return fail(ErrorCode::corrupt, "impossible epoch of " + std::to_string(params.epoch_us) + " us at offset 72");
+  if (auto valid = check_epoch(params.epoch_us); !valid) {
+    return valid;
   }
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 80 is not 1 to 64");
@@ -200,7 +163,8 @@ Result<TimeDecayingPooledCounts> TimeDecayingPooledCounts::create(const Options&
   if (auto valid = check_choices(options); !valid) {
     return std::unexpected(valid.error());
   }
-  const auto size = size_for(options);
+  const auto size =
+      counters_size({.keys = options.keys, .fpr = options.fpr, .counters = options.counters, .k = options.k});
   if (!size) {
     return std::unexpected(size.error());
   }

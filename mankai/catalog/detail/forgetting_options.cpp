@@ -86,14 +86,6 @@ Result<void> read_policy(FilterSpec& spec, std::string_view text) {
   return {};
 }
 
-Result<void> read_flag(std::string_view what, std::string_view text, bool& target) {
-  if (text != "yes" && text != "no") {
-    return bad(what, text, "yes or no");
-  }
-  target = text == "yes";
-  return {};
-}
-
 Result<void> read_pool_share(FilterSpec& spec, std::string_view text) {
   double share = 0;
   if (!reads_whole(text, share) || !(share >= 0 && share <= kMostPoolShare)) {

@@ -53,11 +53,7 @@ Result<void> read_first_id(FilterSpec& spec, std::string_view text) {
 }
 
 Result<void> read_canonical(FilterSpec& spec, std::string_view text) {
-  if (text != "yes" && text != "no") {
-    return bad("canonical", text, "yes or no");
-  }
-  spec.canonical = text == "yes";
-  return {};
+  return read_flag("canonical", text, spec.canonical);
 }
 
 Result<void> read_levels(FilterSpec& spec, std::string_view text) {

@@ -53,6 +53,15 @@ template <class T, std::size_t count>
   return bad(what, text, known);
 }
 
+/// Reads yes or no.
+[[nodiscard]] inline Result<void> read_flag(std::string_view what, std::string_view text, bool& target) {
+  if (text != "yes" && text != "no") {
+    return bad(what, text, "yes or no");
+  }
+  target = text == "yes";
+  return {};
+}
+
 /// What is written for a value that may be the default.
 template <class T>
 [[nodiscard]] std::string unless_default(const T& value, const T& standard, std::string_view written) {
