@@ -10,6 +10,7 @@
 #include "mankai/base/error.hpp"
 #include "mankai/base/time.hpp"
 #include "mankai/catalog/catalog.hpp"
+#include "mankai/catalog/changes.hpp"
 #include "mankai/catalog/keys.hpp"
 #include "mankai/catalog/plan.hpp"
 #include "mankai/durable/filter_file.hpp"

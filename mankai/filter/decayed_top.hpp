@@ -109,7 +109,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   [[nodiscard]] static Result<DecayedTop> from_image(Image source);
 
   /// Counts a key once, at a time: later than the filter's epoch advances it, earlier counts for what is left of it.
-  /// Pre: `digest` is hasher()(key), checked when the key enters the table.
+  /// Pre: `digest` is hasher()(key), checked when the key enters the table; of a key of more than kMostKeyBytes one
+  /// byte more than that will do.
   void insert(Digest digest, std::string_view key, Time at) noexcept;
   /// Batch, in order. Shape: digests[c], keys[c], times[c].
   void insert(std::span<const Digest> digests, std::span<const std::string_view> keys,

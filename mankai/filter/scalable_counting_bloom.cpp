@@ -224,16 +224,24 @@ void ScalableCountingBloom::note_ids(std::size_t slice, std::uint64_t greatest) 
   next_id_ = std::max(next_id_, std::min(greatest + 1, kMaxId));
 }
 
-Result<void> ScalableCountingBloom::insert(Digest digest, std::uint64_t id) {
+// The first slice begins at the first id.
+Result<void> ScalableCountingBloom::check_id(std::uint64_t id) const {
   if (id > kMaxId) {
     return fail(ErrorCode::invalid_argument,
                 "an id of " + std::to_string(id) + " is impossible: the greatest is " + std::to_string(kMaxId));
   }
-  const std::size_t slice = place_for(id).slice;
-  if (slice == slice_count()) {
+  if (id < first_id()) {
     return fail(ErrorCode::invalid_argument, "an id of " + std::to_string(id) + " is below the filter's first, " +
                                                  std::to_string(first_id()) + ": create it with a lower first id");
   }
+  return {};
+}
+
+Result<void> ScalableCountingBloom::insert(Digest digest, std::uint64_t id) {
+  if (auto valid = check_id(id); !valid) {
+    return valid;
+  }
+  const std::size_t slice = place_for(id).slice;
   slices()[slice].insert(digest);
   note_ids(slice, id);
   return {};

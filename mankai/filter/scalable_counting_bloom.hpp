@@ -86,7 +86,9 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   [[nodiscard]] Growth growth() const noexcept;
   [[nodiscard]] CountingLayout layout() const noexcept { return static_cast<CountingLayout>(params().layout); }
 
-  /// Inserts a key under an id. Errors: invalid_argument for an id below every slice's first, or above kMaxId;
+  /// Errors: invalid_argument for an id that insert refuses, below every slice's first or above kMaxId.
+  [[nodiscard]] Result<void> check_id(std::uint64_t id) const;
+  /// Inserts a key under an id. Errors: invalid_argument, as check_id;
   /// std::bad_alloc where a slice cannot be made. Both leave the filter as it was. Past the last slice that there can
   /// be, the false positive rate rises instead.
   [[nodiscard]] Result<void> insert(Digest digest, std::uint64_t id);
