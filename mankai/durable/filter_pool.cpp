@@ -136,7 +136,7 @@ FilterPool& FilterPool::operator=(FilterPool&& other) noexcept {
 
 FilterPool::~FilterPool() { finish_writing(); }
 
-Result<FilterPool> FilterPool::create(const std::string& path, std::span<const std::byte> prototype) {
+Result<FilterPool> FilterPool::create(const std::string& path, std::span<const std::byte> prototype, FileCalls& calls) {
   if (prototype.size() > kMaxPoolImageBytes) {
     return fail(ErrorCode::invalid_argument, "filters of " + std::to_string(prototype.size()) +
                                                  " bytes: a pool is for those of up to 16 MiB; give each its own file");
@@ -148,22 +148,22 @@ Result<FilterPool> FilterPool::create(const std::string& path, std::span<const s
   std::vector<std::byte> start(static_cast<std::size_t>(header.first_slot));
   std::memcpy(start.data(), &header, sizeof(header));
   std::ranges::copy(prototype, start.begin() + kPoolPrototype);
-  if (auto written = write_file(path, start, Existing::refuse); !written) {
+  if (auto written = write_file(path, start, Existing::refuse, nullptr, calls); !written) {
     return std::unexpected(written.error());
   }
-  return open(path, Mode::write);
+  return open(path, Mode::write, calls);
 }
 
-Result<FilterPool> FilterPool::open(const std::string& path, Mode mode) {
+Result<FilterPool> FilterPool::open(const std::string& path, Mode mode, FileCalls& calls) {
   std::vector<FileLock> lock;
   if (mode == Mode::write) {
-    auto held = FileLock::acquire(path);
+    auto held = FileLock::acquire(path, calls);
     if (!held) {
       return std::unexpected(held.error());
     }
     lock.push_back(std::move(*held));
   }
-  auto file = MappedFile::open(path, mode);
+  auto file = MappedFile::open(path, mode, calls);
   if (!file) {
     return std::unexpected(file.error());
   }

@@ -41,10 +41,11 @@ class FilterPool {
 
   /// Makes a pool for filters like this one, whose image is given, and opens it for writing; the filter's keys do not
   /// matter. Errors: invalid_argument when the file exists, or for images above 16 MiB; corrupt; io; out_of_space.
-  [[nodiscard]] static Result<FilterPool> create(const std::string& path, std::span<const std::byte> prototype);
+  [[nodiscard]] static Result<FilterPool> create(const std::string& path, std::span<const std::byte> prototype,
+                                                 FileCalls& calls = system_calls());
   /// Cost: a look at each slot. Errors: not_found; io; corrupt and unsupported_version; locked when somebody else
   /// writes and so does this one.
-  [[nodiscard]] static Result<FilterPool> open(const std::string& path, Mode mode);
+  [[nodiscard]] static Result<FilterPool> open(const std::string& path, Mode mode, FileCalls& calls = system_calls());
 
   FilterPool(FilterPool&&) noexcept = default;
   FilterPool& operator=(FilterPool&& other) noexcept;

@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "mankai/base/assert.hpp"
@@ -14,41 +12,24 @@
 namespace mankai {
 namespace {
 
-std::unexpected<Error> system_error(const std::string& what, int error) {
-  const bool is_full = error == ENOSPC || error == EDQUOT || error == ENOMEM || error == EFBIG;
-  const ErrorCode code = error == ENOENT ? ErrorCode::not_found : is_full ? ErrorCode::out_of_space : ErrorCode::io;
-  return fail(code, what, error);
-}
+using detail::Descriptor;
+using detail::system_error;
+using detail::uninterrupted;
 
-Result<std::size_t> regular_size(int file, const std::string& path) {
-  struct stat status{};
-  if (::fstat(file, &status) != 0) {
-    return system_error(path + ": cannot inspect", errno);
-  }
-  if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::io, path + ": is no regular file");
-  }
-  if (status.st_size == 0) {
-    return fail(ErrorCode::corrupt, path + ": is empty: 0 bytes");
-  }
-  return static_cast<std::size_t>(status.st_size);
-}
+constexpr mode_t kNewFileMode = 0666;
 
 }  // namespace
 
-MappedFile::MappedFile(std::string path, int descriptor, std::span<std::byte> bytes) noexcept
-    : path_(std::move(path)), descriptor_(descriptor), bytes_(bytes) {}
+MappedFile::MappedFile(std::string path, Descriptor file) noexcept : path_(std::move(path)), file_(std::move(file)) {}
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      bytes_(std::exchange(other.bytes_, {})) {}
+    : path_(std::move(other.path_)), file_(std::move(other.file_)), bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   if (this != &other) {
     reset();
     path_ = std::move(other.path_);
-    descriptor_ = std::exchange(other.descriptor_, -1);
+    file_ = std::move(other.file_);
     bytes_ = std::exchange(other.bytes_, {});
   }
   return *this;
@@ -58,46 +39,106 @@ MappedFile::~MappedFile() { reset(); }
 
 void MappedFile::reset() noexcept {
   if (!bytes_.empty()) {
-    ::munmap(bytes_.data(), bytes_.size());
-  }
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
+    file_.calls().munmap(bytes_.data(), bytes_.size());
   }
 }
 
-Result<MappedFile> MappedFile::open(const std::string& path, Mode mode) {
-  // Not blocking, so that a FIFO that nobody writes is refused below instead of waited for.
-  const int flags = (mode == Mode::write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK;
-  MappedFile file(path, ::open(path.c_str(), flags), {});
-  if (file.descriptor_ < 0) {
-    return system_error(path + ": cannot open", errno);
+Result<MappedFile> MappedFile::open(const std::string& path, Mode mode, FileCalls& calls) {
+  MappedFile file(path, detail::open_descriptor(calls, path, mode == Mode::write ? O_RDWR : O_RDONLY));
+  if (file.file_.get() < 0) {
+    return system_error(path + ": cannot open");
   }
-  const auto size = regular_size(file.descriptor_, path);
-  if (!size) {
-    return std::unexpected(size.error());
+  const auto status = detail::regular_status(file.file_, path);
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  if (status->st_size == 0) {
+    return fail(ErrorCode::corrupt, path + ": is empty: 0 bytes");
   }
   const int sharing = mode == Mode::write ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
-  void* data = ::mmap(nullptr, *size, PROT_READ | PROT_WRITE, sharing, file.descriptor_, 0);
-  if (data == MAP_FAILED) {
-    return system_error(path + ": cannot map", errno);
+  if (auto mapped = file.map(static_cast<std::size_t>(status->st_size), sharing); !mapped) {
+    return std::unexpected(mapped.error());
   }
-  file.bytes_ = {static_cast<std::byte*>(data), *size};
   return file;
+}
+
+Result<MappedFile> MappedFile::create(const std::string& path, std::size_t bytes, FileCalls& calls) {
+  MANKAI_ASSERT(bytes > 0);
+  MappedFile file(path, detail::open_descriptor(calls, path, O_RDWR | O_CREAT | O_EXCL, kNewFileMode));
+  if (file.file_.get() < 0) {
+    if (errno == EEXIST) {
+      return fail(ErrorCode::invalid_argument, path + ": exists already, and was left as it is");
+    }
+    return system_error(path + ": cannot create");
+  }
+  auto made = file.grow_file(bytes);
+  if (made) {
+    made = file.map(bytes, MAP_SHARED);
+  }
+  if (!made) {
+    calls.unlink(path.c_str());
+    return std::unexpected(made.error());
+  }
+  return file;
+}
+
+Result<void> MappedFile::map(std::size_t bytes, int sharing) {
+  void* data = file_.calls().mmap(bytes, PROT_READ | PROT_WRITE, sharing, file_.get(), 0);
+  if (data == MAP_FAILED) {
+    return system_error(path_ + ": cannot map");
+  }
+  bytes_ = {static_cast<std::byte*>(data), bytes};
+  return {};
+}
+
+Result<void> MappedFile::remap(std::size_t bytes) {
+  void* data = file_.calls().mremap(bytes_.data(), bytes_.size(), bytes, MREMAP_MAYMOVE);
+  if (data == MAP_FAILED) {
+    return system_error(path_ + ": cannot map in its new length");
+  }
+  bytes_ = {static_cast<std::byte*>(data), bytes};
+  return {};
+}
+
+// Takes the disk's room for the file up to here.
+Result<void> MappedFile::grow_file(std::size_t bytes) {
+  const auto from = static_cast<off_t>(bytes_.size());
+  const auto more = static_cast<off_t>(bytes - bytes_.size());
+  if (uninterrupted([&] { return file_.calls().fallocate(file_.get(), from, more); }) != 0) {
+    return system_error(path_ + ": cannot make it longer");
+  }
+  return {};
 }
 
 Result<void> MappedFile::grow(std::size_t bytes) {
   MANKAI_ASSERT(bytes >= bytes_.size());
-  const auto more = static_cast<off_t>(bytes - bytes_.size());
-  // The result is the error; errno is left alone.
-  if (const int error = ::posix_fallocate(descriptor_, static_cast<off_t>(bytes_.size()), more); error != 0) {
-    return system_error(path_ + ": cannot make it longer", error);
+  if (bytes == bytes_.size()) {
+    return {};
   }
-  void* data = ::mremap(bytes_.data(), bytes_.size(), bytes, MREMAP_MAYMOVE);
-  if (data == MAP_FAILED) {
-    return system_error(path_ + ": cannot map what was added", errno);
+  if (auto grown = grow_file(bytes); !grown) {
+    return grown;
   }
-  bytes_ = {static_cast<std::byte*>(data), bytes};
+  return remap(bytes);
+}
+
+Result<void> MappedFile::truncate(std::size_t bytes) {
+  MANKAI_ASSERT(bytes > 0 && bytes <= bytes_.size());
+  // The mapping first: there must be no bytes in it that the file does not have.
+  if (auto mapped = remap(bytes); !mapped) {
+    return mapped;
+  }
+  if (uninterrupted([&] { return file_.calls().ftruncate(file_.get(), static_cast<off_t>(bytes)); }) != 0) {
+    return system_error(path_ + ": cannot make it shorter");
+  }
   return {};
+}
+
+Result<void> MappedFile::copy_permissions(const std::string& from) {
+  struct stat status{};
+  if (file_.calls().stat(from.c_str(), &status) != 0) {
+    return system_error(from + ": cannot inspect");
+  }
+  return detail::set_permissions(file_, status, path_);
 }
 
 Result<void> MappedFile::sync(std::size_t offset, std::size_t bytes) {
@@ -105,8 +146,15 @@ Result<void> MappedFile::sync(std::size_t offset, std::size_t bytes) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t start = offset / page * page;
   const std::size_t length = std::min(bytes_.size(), offset + bytes) - start;
-  if (::msync(bytes_.data() + start, length, MS_SYNC) != 0) {
-    return system_error(path_ + ": cannot write", errno);
+  if (uninterrupted([&] { return file_.calls().msync(bytes_.data() + start, length, MS_SYNC); }) != 0) {
+    return system_error(path_ + ": cannot write to the disk");
+  }
+  return {};
+}
+
+Result<void> MappedFile::sync_all() {
+  if (uninterrupted([&] { return file_.calls().fdatasync(file_.get()); }) != 0) {
+    return system_error(path_ + ": cannot write to the disk");
   }
   return {};
 }

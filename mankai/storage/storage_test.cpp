@@ -1,7 +1,12 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -11,6 +16,7 @@
 #include <vector>
 
 #include "mankai/storage/file.hpp"
+#include "mankai/storage/mapped_file.hpp"
 
 namespace mankai {
 namespace {
@@ -157,6 +163,154 @@ TEST_F(StorageTest, a_lock_keeps_others_away_until_it_ends) {
     }
   }
   EXPECT_TRUE(FileLock::acquire(path("a")).has_value());
+}
+
+// Goal: who is kept away is told by whom. Method: a child holds the lock until it is told to end.
+TEST_F(StorageTest, a_lock_s_owner_is_named) {
+  if (!fs::exists("/proc/locks")) {
+    GTEST_SKIP() << "SKIPPED: this system has no table of locks";
+  }
+  ASSERT_TRUE(write_file(path("a"), bytes("x"), Existing::refuse).has_value());
+  std::array<int, 2> locked{};
+  ASSERT_EQ(::pipe(locked.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto held = FileLock::acquire(path("a"));
+    static_cast<void>(::write(locked[1], "l", 1) == 1);
+    ::pause();
+    ::_exit(held.has_value() ? 0 : 1);
+  }
+  char told = 0;
+  EXPECT_EQ(::read(locked[0], &told, 1), 1);
+  const auto refused = FileLock::acquire(path("a"));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(locked[0]);
+  ::close(locked[1]);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::locked);
+  EXPECT_NE(refused.error().detail.find("process " + std::to_string(child) + " is changing it"), std::string::npos)
+      << refused.error().detail;
+  EXPECT_TRUE(FileLock::acquire(path("a")).has_value()) << "a dead owner's lock is gone";
+}
+
+TEST_F(StorageTest, paths_of_one_file_have_one_identity) {
+  ASSERT_TRUE(write_file(path("a"), bytes("x"), Existing::refuse).has_value());
+  ASSERT_TRUE(write_file(path("b"), bytes("x"), Existing::refuse).has_value());
+  fs::create_symlink(path("a"), path("link"));
+  EXPECT_EQ(*identify(path("a")), *identify(path("link")));
+  EXPECT_NE(*identify(path("a")), *identify(path("b")));
+  const auto opened = OpenFile::open(path("a"), OpenFile::Mode::read);
+  ASSERT_TRUE(opened.has_value());
+  EXPECT_EQ(opened->identity(), *identify(path("a")));
+  ASSERT_TRUE(write_file(path("a"), bytes("y"), Existing::replace).has_value());
+  EXPECT_NE(opened->identity(), *identify(path("a"))) << "the file was replaced";
+  const auto missing = identify(path("missing"));
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+}
+
+TEST_F(StorageTest, an_open_file_is_read_and_written_anywhere) {
+  ASSERT_TRUE(write_file(path("a"), bytes("0123456789"), Existing::refuse).has_value());
+  const auto file = OpenFile::open(path("a"), OpenFile::Mode::write);
+  ASSERT_TRUE(file.has_value());
+  EXPECT_EQ(file->size(), 10U);
+  ASSERT_TRUE(file->write(3, bytes("abc")).has_value());
+  ASSERT_TRUE(file->sync().has_value());
+  std::array<std::byte, 4> middle{};
+  ASSERT_TRUE(file->read(5, middle).has_value());
+  EXPECT_EQ(middle[0], std::byte{'c'});
+  EXPECT_EQ(text(*file->read_region(5)), "012ab");
+  EXPECT_EQ(text(*file->map_region(4)), "012a");
+  EXPECT_EQ(text(*read_file(path("a"))), "012abc6789");
+}
+
+TEST_F(StorageTest, reading_behind_the_end_is_an_error) {
+  ASSERT_TRUE(write_file(path("a"), bytes("0123456789"), Existing::refuse).has_value());
+  const auto file = OpenFile::open(path("a"), OpenFile::Mode::read);
+  std::array<std::byte, 4> end{};
+  for (const auto& code :
+       {file->read(7, end).error().code, file->read_region(11).error().code, file->map_region(11).error().code}) {
+    EXPECT_EQ(code, ErrorCode::io);
+  }
+}
+
+TEST_F(StorageTest, a_new_file_is_seen_when_it_is_whole) {
+  ASSERT_TRUE(write_file(path("a"), bytes("old"), Existing::refuse).has_value());
+  auto file = NewFile::create(path("a"), Existing::replace);
+  ASSERT_TRUE(file.has_value());
+  ASSERT_TRUE(file->write(bytes("new ")).has_value());
+  ASSERT_TRUE(file->write(bytes("contents")).has_value());
+  ASSERT_TRUE(file->sync().has_value());
+  EXPECT_EQ(text(*read_file(path("a"))), "old");
+  ASSERT_TRUE(file->put_in_place(nullptr).has_value());
+  EXPECT_EQ(text(*read_file(path("a"))), "new contents");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(StorageTest, a_new_file_that_is_given_up_leaves_nothing) {
+  ASSERT_TRUE(write_file(path("a"), bytes("old"), Existing::refuse).has_value());
+  {
+    auto file = NewFile::create(path("a"), Existing::replace);
+    ASSERT_TRUE(file->write(bytes("new")).has_value());
+    const NewFile moved = std::move(*file);
+    EXPECT_EQ(files(), 2U);
+  }
+  EXPECT_EQ(text(*read_file(path("a"))), "old");
+  EXPECT_EQ(files(), 1U);
+}
+
+// It was not there when the temporary was made.
+TEST_F(StorageTest, a_new_file_never_takes_the_place_of_one_that_came_meanwhile) {
+  auto file = NewFile::create(path("a"), Existing::refuse);
+  ASSERT_TRUE(file->sync().has_value());
+  ASSERT_TRUE(write_file(path("a"), bytes("other"), Existing::refuse).has_value());
+  const auto placed = file->put_in_place(nullptr);
+  ASSERT_FALSE(placed.has_value());
+  EXPECT_EQ(placed.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(text(*read_file(path("a"))), "other");
+}
+
+TEST_F(StorageTest, removing_what_is_not_there_is_fine) {
+  ASSERT_TRUE(write_file(path("a"), bytes("x"), Existing::refuse).has_value());
+  EXPECT_TRUE(remove_file(path("a")).has_value());
+  EXPECT_EQ(files(), 0U);
+  EXPECT_TRUE(remove_file(path("a")).has_value());
+  EXPECT_FALSE(remove_file(path("no/such")).has_value());
+  EXPECT_TRUE(sync_folder_of(path("a")).has_value());
+}
+
+TEST_F(StorageTest, a_mapped_file_is_made_grown_and_cut) {
+  auto file = MappedFile::create(path("a"), 5000);
+  ASSERT_TRUE(file.has_value());
+  const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+  EXPECT_EQ(file->bytes().size(), 5000U);
+  EXPECT_TRUE(std::ranges::all_of(file->bytes(), is_zero));
+  std::ranges::fill(file->bytes(), std::byte{'x'});
+  ASSERT_TRUE(file->sync_all().has_value());
+  ASSERT_TRUE(file->truncate(100).has_value());
+  EXPECT_EQ(text(*read_file(path("a"))), std::string(100, 'x'));
+  ASSERT_TRUE(file->grow(10'000).has_value());
+  EXPECT_EQ(file->bytes().size(), 10'000U);
+  EXPECT_EQ(file->bytes()[99], std::byte{'x'});
+  EXPECT_TRUE(std::ranges::all_of(file->bytes().subspan(100), is_zero)) << "what was cut does not come back";
+  EXPECT_EQ(fs::file_size(path("a")), 10'000U);
+}
+
+TEST_F(StorageTest, a_mapped_file_is_never_made_over_another) {
+  ASSERT_TRUE(write_file(path("a"), bytes("old"), Existing::refuse).has_value());
+  const auto made = MappedFile::create(path("a"), 100);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(text(*read_file(path("a"))), "old");
+}
+
+TEST_F(StorageTest, a_mapped_file_takes_the_permissions_of_another) {
+  ASSERT_TRUE(write_file(path("a"), bytes("x"), Existing::refuse).has_value());
+  fs::permissions(path("a"), fs::perms::owner_read);
+  auto file = MappedFile::create(path("b"), 100);
+  ASSERT_TRUE(file->copy_permissions(path("a")).has_value());
+  EXPECT_EQ(fs::status(path("b")).permissions(), fs::perms::owner_read);
 }
 
 }  // namespace

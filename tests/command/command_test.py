@@ -205,7 +205,7 @@ class AddAndCheck(CommandTest):
             fcntl.flock(held, fcntl.LOCK_EX)
             for arguments in (["add", "f.mk", "a"], ["clear", "f.mk"], ["merge", "f.mk", "g.mk"],
                               ["dedup", "--state", "f.mk"]):
-                self.error(*arguments, code=4, says=["f.mk", "another process"])
+                self.error(*arguments, code=4, says=["f.mk", f"process {os.getpid()} is changing it"])
             self.assertEqual(self.out("check", "f.mk", "a"), b"no\ta\n")  # readers need no lock
         self.run_mankai("add", "f.mk", "a")
 

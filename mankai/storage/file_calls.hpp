@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace mankai {
+
+/// What the library asks of the operating system about files. All of it goes through here, so that a test can put a
+/// disk that fails in its place.
+///
+/// Each function is the system call of its name, with the same result: -1 (mmap, mremap: MAP_FAILED; realpath: nullptr)
+/// and errno when it fails. Short transfers and EINTR are passed on; going on with them is the caller's part.
+/// Threads: as the system's, safe.
+class FileCalls {
+ public:
+  FileCalls() = default;
+  virtual ~FileCalls() = default;
+
+  virtual int open(const char* path, int flags, mode_t mode) = 0;
+  virtual int close(int file) noexcept = 0;
+  /// Another number for the same open file, closed by exec.
+  virtual int duplicate(int file) = 0;
+  virtual ssize_t pread(int file, void* into, std::size_t bytes, off_t offset) = 0;
+  virtual ssize_t pwrite(int file, const void* from, std::size_t bytes, off_t offset) = 0;
+  virtual int fsync(int file) = 0;
+  virtual int fdatasync(int file) = 0;
+  virtual int ftruncate(int file, off_t bytes) = 0;
+  /// As posix_fallocate (the file is at least so long then, and the room taken), but -1 and errno.
+  virtual int fallocate(int file, off_t offset, off_t bytes) = 0;
+  virtual int flock(int file, int operation) = 0;
+  virtual int fstat(int file, struct stat* status) = 0;
+  virtual int fchown(int file, uid_t owner, gid_t group) = 0;
+  virtual int fchmod(int file, mode_t mode) = 0;
+
+  virtual void* mmap(std::size_t bytes, int protection, int flags, int file, off_t offset) = 0;
+  virtual int munmap(void* data, std::size_t bytes) noexcept = 0;
+  virtual void* mremap(void* data, std::size_t old_bytes, std::size_t bytes, int flags) = 0;
+  virtual int msync(void* data, std::size_t bytes, int flags) = 0;
+
+  virtual int stat(const char* path, struct stat* status) = 0;
+  /// As faccessat of the effective user.
+  virtual int access(const char* path, int mode) = 0;
+  /// The path without symbolic links; the caller frees it.
+  virtual char* realpath(const char* path) = 0;
+  virtual int rename(const char* from, const char* to) = 0;
+  /// As renameat2 with RENAME_NOREPLACE.
+  virtual int rename_no_replace(const char* from, const char* to) = 0;
+  virtual int link(const char* from, const char* to) = 0;
+  virtual int unlink(const char* path) = 0;
+
+ protected:
+  FileCalls(const FileCalls&) = default;
+  FileCalls(FileCalls&&) = default;
+  FileCalls& operator=(const FileCalls&) = default;
+  FileCalls& operator=(FileCalls&&) = default;
+};
+
+/// The system's own.
+[[nodiscard]] FileCalls& system_calls() noexcept;
+
+}  // namespace mankai

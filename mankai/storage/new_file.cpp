@@ -1,0 +1,198 @@
+#include "mankai/storage/new_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/storage/detail/transfer.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::Descriptor;
+using detail::system_error;
+
+constexpr mode_t kNewFileMode = 0666;
+constexpr mode_t kPrivateMode = 0600;
+
+// The file that a chain of symbolic links ends at; the path itself where there is none yet.
+std::string resolve(FileCalls& calls, const std::string& path) {
+  char* real = calls.realpath(path.c_str());
+  if (real == nullptr) {
+    return path;
+  }
+  std::string resolved(real);
+  std::free(real);
+  return resolved;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) {
+    return ".";
+  }
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::unexpected<Error> exists_already(const std::string& path) {
+  return fail(ErrorCode::invalid_argument, path + ": exists already, and was left as it is");
+}
+
+}  // namespace
+
+NewFile::NewFile(FileCalls& calls, std::string path, std::string target, Existing existing) noexcept
+    : path_(std::move(path)), target_(std::move(target)), existing_(existing), file_(calls, -1) {}
+
+NewFile::NewFile(NewFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      existing_(other.existing_),
+      old_(other.old_),
+      temporary_(std::exchange(other.temporary_, {})),
+      file_(std::move(other.file_)),
+      written_(other.written_),
+      is_synced_(other.is_synced_) {}
+
+NewFile::~NewFile() {
+  if (!temporary_.empty()) {
+    file_.calls().unlink(temporary_.c_str());
+  }
+}
+
+Result<NewFile> NewFile::create(const std::string& path, Existing existing, FileCalls& calls) {
+  NewFile file(calls, path, existing == Existing::replace ? resolve(calls, path) : path, existing);
+  if (auto seen = file.look_at_old(); !seen) {
+    return std::unexpected(seen.error());
+  }
+  if (auto created = file.create_temporary(); !created) {
+    return std::unexpected(created.error());
+  }
+  return file;
+}
+
+// A rename would replace a device as well, and a file that its owner has made read-only.
+Result<void> NewFile::look_at_old() {
+  FileCalls& calls = file_.calls();
+  struct stat status{};
+  if (calls.stat(target_.c_str(), &status) != 0) {
+    // What is wrong with the folder is found out, and said, when the temporary is made.
+    return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? Result<void>()
+                                                                  : system_error(path_ + ": cannot inspect");
+  }
+  if (existing_ == Existing::refuse) {
+    return exists_already(path_);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::io, path_ + ": is no regular file, and was left as it is");
+  }
+  if (calls.access(target_.c_str(), W_OK) != 0) {
+    return system_error(path_ + ": cannot be written");
+  }
+  old_ = status;
+  return {};
+}
+
+// A file that takes another's place is its owner's alone until it has that one's permissions.
+Result<void> NewFile::create_temporary() {
+  const mode_t mode = old_ ? kPrivateMode : kNewFileMode;
+  for (unsigned attempt = 0;; ++attempt) {
+    std::string name = target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    Descriptor file = detail::open_descriptor(file_.calls(), name, O_WRONLY | O_CREAT | O_EXCL, mode);
+    if (file.get() >= 0) {
+      file_ = std::move(file);
+      temporary_ = std::move(name);
+      return {};
+    }
+    if (errno != EEXIST) {
+      return system_error(path_ + ": cannot create a file in this folder");
+    }
+  }
+}
+
+Result<void> NewFile::write(std::span<const std::byte> bytes) {
+  is_synced_ = false;
+  if (auto written = detail::write_at(file_, written_, bytes, path_); !written) {
+    return written;
+  }
+  written_ += bytes.size();
+  return {};
+}
+
+Result<void> NewFile::sync() {
+  if (old_) {
+    if (auto copied = detail::set_permissions(file_, *old_, path_); !copied) {
+      return copied;
+    }
+  }
+  if (detail::uninterrupted([&] { return file_.calls().fsync(file_.get()); }) != 0) {
+    return system_error(path_ + ": cannot write to the disk");
+  }
+  is_synced_ = true;
+  return {};
+}
+
+Result<void> NewFile::put_in_place(FileLock* held) {
+  MANKAI_ASSERT(is_synced_ && !is_in_place());
+  FileCalls& calls = file_.calls();
+  // Locked before it can be seen, while the old file still is: there is no moment at which a third could lock either.
+  Descriptor locked(calls, held == nullptr ? -1 : calls.duplicate(file_.get()));
+  if (held != nullptr &&
+      (locked.get() < 0 || detail::uninterrupted([&] { return calls.flock(locked.get(), LOCK_EX | LOCK_NB); }) != 0)) {
+    return system_error(path_ + ": cannot lock the new file");
+  }
+  if (auto placed = rename_temporary(); !placed) {
+    return placed;
+  }
+  temporary_.clear();
+  if (held != nullptr) {
+    held->file_ = std::move(locked);
+  }
+  return sync_folder_of(target_, calls);
+}
+
+// Puts the temporary in the path's place in one step.
+Result<void> NewFile::rename_temporary() {
+  FileCalls& calls = file_.calls();
+  if (existing_ == Existing::replace) {
+    if (calls.rename(temporary_.c_str(), target_.c_str()) != 0) {
+      return system_error(path_ + ": cannot put the new file in place");
+    }
+    return {};
+  }
+  if (calls.rename_no_replace(temporary_.c_str(), target_.c_str()) == 0) {
+    return {};
+  }
+  // Some file systems know no RENAME_NOREPLACE, but every one with hard links refuses to link over a file.
+  if ((errno == EINVAL || errno == ENOSYS) && calls.link(temporary_.c_str(), target_.c_str()) == 0) {
+    calls.unlink(temporary_.c_str());
+    return {};
+  }
+  if (errno == EEXIST) {
+    return exists_already(path_);
+  }
+  return system_error(path_ + ": cannot put the new file in place");
+}
+
+Result<void> remove_file(const std::string& path, FileCalls& calls) {
+  if (calls.unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return system_error(path + ": cannot remove");
+  }
+  return sync_folder_of(path, calls);
+}
+
+Result<void> sync_folder_of(const std::string& path, FileCalls& calls) {
+  const Descriptor folder = detail::open_descriptor(calls, folder_of(path), O_RDONLY | O_DIRECTORY);
+  if (folder.get() < 0) {
+    return errno == EACCES ? Result<void>() : system_error(path + ": its folder cannot be opened to be synchronised");
+  }
+  if (detail::uninterrupted([&] { return calls.fsync(folder.get()); }) == 0 || errno == EINVAL || errno == ENOTSUP) {
+    return {};
+  }
+  return system_error(path + ": its folder cannot be synchronised");
+}
+
+}  // namespace mankai

@@ -1,0 +1,96 @@
+#include "mankai/storage/open_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mankai/storage/detail/transfer.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::Descriptor;
+using detail::system_error;
+
+FileIdentity identity_of(const struct stat& status) noexcept {
+  return {.device = status.st_dev, .inode = status.st_ino};
+}
+
+void unmap(void* context, void* data, std::size_t bytes) noexcept {
+  static_cast<FileCalls*>(context)->munmap(data, bytes);
+}
+
+}  // namespace
+
+Result<FileIdentity> identify(const std::string& path, FileCalls& calls) {
+  struct stat status{};
+  if (calls.stat(path.c_str(), &status) != 0) {
+    return system_error(path + ": cannot inspect");
+  }
+  return identity_of(status);
+}
+
+OpenFile::OpenFile(std::string path, Descriptor file, const struct stat& status) noexcept
+    : path_(std::move(path)),
+      file_(std::move(file)),
+      size_(static_cast<std::uint64_t>(status.st_size)),
+      identity_(identity_of(status)) {}
+
+Result<OpenFile> OpenFile::open(const std::string& path, Mode mode, FileCalls& calls) {
+  Descriptor file = detail::open_descriptor(calls, path, mode == Mode::write ? O_RDWR : O_RDONLY);
+  if (file.get() < 0) {
+    return system_error(path + ": cannot open");
+  }
+  const auto status = detail::regular_status(file, path);
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  return OpenFile(path, std::move(file), *status);
+}
+
+Result<void> OpenFile::read(std::uint64_t offset, std::span<std::byte> into) const {
+  return detail::read_at(file_, offset, into, path_);
+}
+
+Result<void> OpenFile::write(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  return detail::write_at(file_, offset, bytes, path_);
+}
+
+Result<void> OpenFile::sync() const {
+  if (detail::uninterrupted([&] { return file_.calls().fdatasync(file_.get()); }) != 0) {
+    return system_error(path_ + ": cannot write to the disk");
+  }
+  return {};
+}
+
+Result<Region> OpenFile::read_region(std::uint64_t bytes, const Memory& memory) const {
+  auto region = Region::allocate(memory, bytes);
+  if (!region) {
+    return std::unexpected(region.error().within(path_));
+  }
+  if (auto done = read(0, region->bytes()); !done) {
+    return std::unexpected(done.error());
+  }
+  return region;
+}
+
+Result<Region> OpenFile::map_region(std::uint64_t bytes) const {
+  if (bytes == 0) {
+    return Region();
+  }
+  // A page behind the file's end would not be readable.
+  if (bytes > size_) {
+    return fail(ErrorCode::io, path_ + ": is only " + std::to_string(size_) + " bytes long");
+  }
+  void* data = file_.calls().mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file_.get(), 0);
+  if (data == MAP_FAILED) {
+    return system_error(path_ + ": cannot map");
+  }
+  // Advice only. Probes are random; pages of 2 MiB, where the file system has them, spare half of the TLB misses.
+  static_cast<void>(::madvise(data, bytes, MADV_HUGEPAGE));
+  return Region({static_cast<std::byte*>(data), bytes}, unmap, &file_.calls());
+}
+
+}  // namespace mankai
