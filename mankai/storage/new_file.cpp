@@ -19,17 +19,6 @@ using detail::system_error;
 constexpr mode_t kNewFileMode = 0666;
 constexpr mode_t kPrivateMode = 0600;
 
-// The file that a chain of symbolic links ends at; the path itself where there is none yet.
-std::string resolve(FileCalls& calls, const std::string& path) {
-  char* real = calls.realpath(path.c_str());
-  if (real == nullptr) {
-    return path;
-  }
-  std::string resolved(real);
-  std::free(real);
-  return resolved;
-}
-
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) {
@@ -64,7 +53,7 @@ NewFile::~NewFile() {
 }
 
 Result<NewFile> NewFile::create(const std::string& path, Existing existing, FileCalls& calls) {
-  NewFile file(calls, path, existing == Existing::replace ? resolve(calls, path) : path, existing);
+  NewFile file(calls, path, existing == Existing::replace ? resolve_links(path, calls) : path, existing);
   if (auto seen = file.look_at_old(); !seen) {
     return std::unexpected(seen.error());
   }
@@ -175,6 +164,16 @@ Result<void> NewFile::rename_temporary() {
     return exists_already(path_);
   }
   return system_error(path_ + ": cannot put the new file in place");
+}
+
+std::string resolve_links(const std::string& path, FileCalls& calls) {
+  char* real = calls.realpath(path.c_str());
+  if (real == nullptr) {
+    return path;
+  }
+  std::string resolved(real);
+  std::free(real);
+  return resolved;
 }
 
 Result<void> remove_file(const std::string& path, FileCalls& calls) {

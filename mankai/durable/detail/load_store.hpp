@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "mankai/durable/filter_file.hpp"
+#include "mankai/durable/journal_format.hpp"
+#include "mankai/durable/recovery_report.hpp"
+#include "mankai/durable/store_footer_format.hpp"
+#include "mankai/storage/file_calls.hpp"
+
+namespace mankai::detail {
+
+/// Where the records of a journal that is there end, for a writer to go on.
+struct JournalState {
+  Superblock superblock;
+  std::uint64_t end = kFirstRecord;  ///< behind the last whole batch
+  std::uint64_t next_sequence = 0;   ///< of the record that would come there
+};
+
+/// A filter as its files have it.
+struct LoadedStore {
+  AnyFilter filter;
+  std::optional<StoreFooter> footer;    ///< none: a plain image
+  std::optional<JournalState> journal;  ///< none: no journal
+  RecoveryReport report;
+};
+
+/// How to get at a file.
+struct LoadRequest {
+  Access access = Access::query;
+  Trust trust = Trust::checked;
+  Memory memory = system_memory();
+  FileCalls* calls = &system_calls();
+  bool is_writer = false;  ///< who has the lock, so that nothing changes meanwhile
+};
+
+/// Reads a filter's file, and does in memory what its journal has beyond it; changes nothing on the disk. Beside a
+/// writer it sees one moment, for which it may have to look more than once.
+/// Errors: not_found, io, corrupt, unsupported_version, out_of_space; all name the file.
+[[nodiscard]] Result<LoadedStore> load_store(const std::string& path, const LoadRequest& request);
+
+}  // namespace mankai::detail

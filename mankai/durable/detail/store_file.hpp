@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "mankai/catalog/kind.hpp"
+#include "mankai/durable/source_position.hpp"
+#include "mankai/durable/store_footer_format.hpp"
+#include "mankai/storage/new_file.hpp"
+
+namespace mankai::detail {
+
+/// What a footer says besides what it is the footer of.
+struct StoreState {
+  std::uint64_t sequence = 0;
+  SourcePosition position = {};
+  bool is_open = false;
+};
+
+/// Where a store's journal lies.
+[[nodiscard]] inline std::string journal_path(const std::string& path) { return path + "-journal"; }
+
+/// Writes an image, which may lie in several pieces, and a footer behind it, and returns when the disk has them: what
+/// remains is to put the file in place. Errors: io; out_of_space.
+[[nodiscard]] Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts,
+                                              std::uint64_t store_id, const StoreState& state);
+
+/// Writes a new, closed store. An old one's journal goes with it. Errors: invalid_argument when it exists, or a journal
+/// of that name does, and must not; locked; io; out_of_space.
+[[nodiscard]] Result<void> make_store(const std::string& path, AnyFilter& filter, Existing existing,
+                                      const StoreState& state, FileCalls& calls);
+
+}  // namespace mankai::detail

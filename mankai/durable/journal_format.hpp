@@ -1,0 +1,72 @@
+#pragma once
+
+/// The journal of a store, byte by byte: docs/formats/journal.md is the specification, this file its constants.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "mankai/base/bits.hpp"
+
+namespace mankai {
+
+/// "MKJRNL", then a byte that ends text and one that line-ending conversion would change.
+inline constexpr std::array<char, 8> kJournalMagic = {'M', 'K', 'J', 'R', 'N', 'L', '\x1a', '\n'};
+inline constexpr std::uint32_t kJournalVersion = 1;
+
+/// Two superblocks take turns, each in a page of its own and there twice, so that neither a write that a crash cuts
+/// short nor a damaged sector takes both.
+inline constexpr std::uint64_t kSuperblockSlots = 2;
+inline constexpr std::uint64_t kSuperblockPage = 4096;
+inline constexpr std::uint64_t kSuperblockCopies = 2;
+inline constexpr std::uint64_t kSuperblockCopy = 2048;
+/// Behind them the records begin.
+inline constexpr std::uint64_t kFirstRecord = kSuperblockSlots * kSuperblockPage;
+
+/// Which records are valid: those with its salt. The valid superblock with the highest number counts.
+struct Superblock {
+  std::array<char, 8> magic;     //  0
+  std::uint32_t version;         //  8
+  std::uint32_t zero;            // 12
+  std::uint64_t store_id;        // 16  that of the footer of the file to which the journal belongs
+  std::uint64_t number;          // 24  from 1, one more each time
+  std::uint64_t salt;            // 32  with which the records' checksums are seeded
+  std::uint64_t first_sequence;  // 40  of the first record's first change
+  std::uint64_t reserved;        // 48  zero
+  std::uint64_t checksum;        // 56  XXH3_64 of bytes 0 to 55, seed 0
+
+  friend bool operator==(const Superblock&, const Superblock&) = default;
+};
+static_assert(sizeof(Superblock) == 64);
+static_assert(std::has_unique_object_representations_v<Superblock>);
+
+/// What begins a record; the position follows, filled up with zeros to 8 bytes, then the payload. 48 zeros end the
+/// records.
+struct RecordHeader {
+  std::uint64_t checksum;          //  0  XXH3_64 of bytes 8 to 47, seed salt
+  std::uint64_t sequence;          //  8  of its first change; where there is none, of the next
+  std::uint64_t durable;           // 16  the last change that was known to be on the disk when this was written
+  std::uint64_t payload_checksum;  // 24  XXH3_64 of what follows the header, seed salt + 1
+  std::uint32_t payload_bytes;     // 32  a multiple of 8
+  std::uint32_t changes;           // 36  of single keys
+  std::uint16_t operation;         // 40  Operation; 0: none
+  std::uint16_t flags;             // 42  kMoreFollows or 0
+  std::uint16_t position_bytes;    // 44  at most 64; 0: the source stands where it stood
+  std::uint16_t zero;              // 46
+};
+static_assert(sizeof(RecordHeader) == 48);
+static_assert(std::has_unique_object_representations_v<RecordHeader>);
+
+/// The batch goes on in the next record. Without it the record commits what came since the last commit.
+inline constexpr std::uint16_t kMoreFollows = 1;
+
+inline constexpr std::size_t kMaxPositionBytes = 64;
+/// No record is larger: what a window of keys with long names takes, and far below where sizes overflow.
+inline constexpr std::uint32_t kMaxPayloadBytes = std::uint32_t{1} << 30;
+
+[[nodiscard]] constexpr std::uint64_t record_bytes(std::uint64_t position_bytes, std::uint64_t payload_bytes) noexcept {
+  return sizeof(RecordHeader) + align_up(position_bytes, std::uint64_t{8}) + payload_bytes;
+}
+
+}  // namespace mankai

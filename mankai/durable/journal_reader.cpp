@@ -1,0 +1,148 @@
+#include "mankai/durable/journal_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mankai/hash/checksum.hpp"
+
+namespace mankai {
+namespace {
+
+template <class T>
+T load(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
+  return value;
+}
+
+// The checksum is the last field there and the first one here.
+std::uint64_t checksum_of(const Superblock& block) noexcept {
+  return checksum(std::as_bytes(std::span(&block, 1)).first(offsetof(Superblock, checksum)));
+}
+
+std::uint64_t checksum_of(const RecordHeader& header, std::uint64_t salt) noexcept {
+  return checksum(std::as_bytes(std::span(&header, 1)).subspan(sizeof(header.checksum)), salt);
+}
+
+bool is_zero(std::span<const std::byte> bytes) noexcept {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+Result<Superblock> check_version(const Superblock& block) {
+  if (block.version != kJournalVersion) {
+    return fail(ErrorCode::unsupported_version,
+                "a journal of version " + std::to_string(block.version) + ", and this library knows version " +
+                    std::to_string(kJournalVersion) + "; use the one that wrote it, or a newer one");
+  }
+  return block;
+}
+
+std::optional<Superblock> newest_superblock(std::span<const std::byte> bytes) {
+  std::optional<Superblock> newest;
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
+      const auto block = load<Superblock>(bytes, slot * kSuperblockPage + copy * kSuperblockCopy);
+      const bool is_valid = block.magic == kJournalMagic && block.checksum == checksum_of(block);
+      if (is_valid && (!newest || block.number > newest->number)) {
+        newest = block;
+      }
+    }
+  }
+  return newest;
+}
+
+}  // namespace
+
+Result<JournalReader> JournalReader::open(std::span<const std::byte> bytes) {
+  if (bytes.size() < kFirstRecord) {
+    return fail(ErrorCode::corrupt, "ends at byte " + std::to_string(bytes.size()) + ", within its superblocks of " +
+                                        std::to_string(kFirstRecord) + " bytes");
+  }
+  const auto newest = newest_superblock(bytes);
+  if (!newest) {
+    return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) + " is valid");
+  }
+  const auto block = check_version(*newest);
+  return block ? Result<JournalReader>(JournalReader(bytes, *block)) : std::unexpected(block.error());
+}
+
+// A header that can be one: its checksum is right, and what it says lies within the journal.
+std::optional<RecordHeader> JournalReader::header_at(std::uint64_t offset) const noexcept {
+  if (bytes_.size() - offset < sizeof(RecordHeader)) {
+    return std::nullopt;
+  }
+  const auto header = load<RecordHeader>(bytes_, offset);
+  // Looked at first, since few bytes that are no header get past it, and the search for later records looks everywhere.
+  if (header.sequence < sequence_ || header.zero != 0 || header.checksum != checksum_of(header, superblock_.salt)) {
+    return std::nullopt;
+  }
+  const bool is_sane = header.position_bytes <= kMaxPositionBytes && header.payload_bytes <= kMaxPayloadBytes &&
+                       header.payload_bytes % sizeof(std::uint64_t) == 0 && (header.flags & ~kMoreFollows) == 0 &&
+                       record_bytes(header.position_bytes, header.payload_bytes) <= bytes_.size() - offset;
+  return is_sane ? std::optional(header) : std::nullopt;
+}
+
+std::optional<JournalRecord> JournalReader::record_at(std::uint64_t offset) const noexcept {
+  const auto header = header_at(offset);
+  if (!header) {
+    return std::nullopt;
+  }
+  const std::uint64_t bytes = record_bytes(header->position_bytes, header->payload_bytes);
+  const auto body = bytes_.subspan(offset + sizeof(RecordHeader), bytes - sizeof(RecordHeader));
+  if (header->payload_checksum != checksum(body, superblock_.salt + 1)) {
+    return std::nullopt;
+  }
+  return JournalRecord{.offset = offset,
+                       .bytes = bytes,
+                       .sequence = header->sequence,
+                       .durable = header->durable,
+                       .more_follows = (header->flags & kMoreFollows) != 0,
+                       .has_change = header->operation != 0,
+                       .change = {.operation = Operation{header->operation},
+                                  .keys = header->changes,
+                                  .payload = body.last(header->payload_bytes)},
+                       .position = {reinterpret_cast<const char*>(body.data()), header->position_bytes}};
+}
+
+std::optional<JournalRecord> JournalReader::next() {
+  auto record = record_at(offset_);
+  if (!record || record->sequence != sequence_) {
+    return std::nullopt;
+  }
+  offset_ += record->bytes;
+  sequence_ += record->change.keys;
+  return record;
+}
+
+Result<JournalEnd> JournalReader::end() const {
+  JournalEnd end{.offset = offset_};
+  const auto behind = bytes_.subspan(offset_);
+  if (!is_zero(behind.first(std::min(behind.size(), sizeof(RecordHeader))))) {
+    const auto header = header_at(offset_);
+    end.bytes_dropped = header ? record_bytes(header->position_bytes, header->payload_bytes)
+                               : std::min<std::uint64_t>(behind.size(), sizeof(RecordHeader));
+    end.reason = header ? "the record at offset " + std::to_string(offset_) + " was not written to its end"
+                        : "what stands at offset " + std::to_string(offset_) + " is no whole record";
+  }
+  // A header is evidence enough: its checksum is seeded by the salt, which is drawn anew each time the records begin.
+  for (std::uint64_t at = offset_; bytes_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
+    const auto later = header_at(at);
+    if (!later) {
+      continue;
+    }
+    if (later->durable >= sequence_) {
+      return fail(ErrorCode::corrupt, "the record at offset " + std::to_string(offset_) + ", of change " +
+                                          std::to_string(sequence_) + ", is damaged: a later one, at offset " +
+                                          std::to_string(at) +
+                                          ", says that it was on the disk; restore both files from a copy");
+    }
+    if (at != offset_) {
+      end.reason = "the record at offset " + std::to_string(offset_) + " is missing or was not written to its end";
+    }
+    end.bytes_dropped =
+        std::max(end.bytes_dropped, at + record_bytes(later->position_bytes, later->payload_bytes) - offset_);
+  }
+  return end;
+}
+
+}  // namespace mankai

@@ -1,0 +1,70 @@
+#pragma once
+
+/// What a journal says: its superblock, and its records up to the first that is not whole.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mankai/catalog/changes.hpp"
+#include "mankai/durable/journal_format.hpp"
+
+namespace mankai {
+
+/// Whose bytes stand in the journal.
+struct JournalRecord {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;     ///< of the journal that it takes
+  std::uint64_t sequence = 0;  ///< of its first change
+  std::uint64_t durable = 0;
+  bool more_follows = false;
+  bool has_change = false;
+  Change change = {};
+  std::string_view position = {};
+
+  /// The last change up to here.
+  [[nodiscard]] std::uint64_t last_sequence() const noexcept { return sequence + change.keys - 1; }
+};
+
+/// How the records end.
+struct JournalEnd {
+  std::uint64_t offset = 0;         ///< where the next record would begin
+  std::uint64_t bytes_dropped = 0;  ///< behind it that were meant to be records
+  std::string reason = {};          ///< why they are none; empty where nothing was dropped
+};
+
+/// Reads a journal. The bytes are anybody's: nothing in them is believed before its checksum has been looked at.
+/// Threads: one at a time.
+class JournalReader {
+ public:
+  /// `bytes` outlives the reader and is aligned to 8. Errors: corrupt, with the offset, when no superblock is valid;
+  /// unsupported_version.
+  [[nodiscard]] static Result<JournalReader> open(std::span<const std::byte> bytes);
+
+  [[nodiscard]] const Superblock& superblock() const noexcept { return superblock_; }
+  /// Returns the next record; nothing at the end. Cost: its checksum, at memory speed.
+  [[nodiscard]] std::optional<JournalRecord> next();
+  /// Where the next record begins.
+  [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
+
+  /// How the records end, when next() has returned nothing. Errors: corrupt, with the offset, when a record is missing
+  /// that a later one says was on the disk: no crash does that, but damage. Cost: a look at every 8 bytes behind.
+  [[nodiscard]] Result<JournalEnd> end() const;
+
+ private:
+  JournalReader(std::span<const std::byte> bytes, const Superblock& superblock) noexcept
+      : bytes_(bytes), superblock_(superblock), sequence_(superblock.first_sequence) {}
+
+  [[nodiscard]] std::optional<RecordHeader> header_at(std::uint64_t offset) const noexcept;
+  [[nodiscard]] std::optional<JournalRecord> record_at(std::uint64_t offset) const noexcept;
+
+  std::span<const std::byte> bytes_;
+  Superblock superblock_;
+  std::uint64_t offset_ = kFirstRecord;
+  std::uint64_t sequence_;  // that the next record must have
+};
+
+}  // namespace mankai

@@ -1,0 +1,144 @@
+#include "mankai/durable/journal_writer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <span>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/hash/checksum.hpp"
+#include "mankai/hash/hasher.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::uint64_t kFirstFileBytes = std::uint64_t{64} << 10;
+/// A journal doubles until its steps are so large.
+constexpr std::uint64_t kMaxStepBytes = std::uint64_t{16} << 20;
+/// What each record leaves free: a commit with a position, and the zeros behind it.
+constexpr std::uint64_t kCommitRoom = record_bytes(kMaxPositionBytes, 0) + sizeof(RecordHeader);
+
+void seal(Superblock& block) noexcept {
+  block.checksum = checksum(std::as_bytes(std::span(&block, 1)).first(offsetof(Superblock, checksum)));
+}
+
+}  // namespace
+
+JournalWriter::JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end,
+                             std::uint64_t next_sequence) noexcept
+    : file_(std::move(file)), superblock_(superblock), end_(end), next_sequence_(next_sequence) {}
+
+Result<JournalWriter> JournalWriter::create(const std::string& path, std::uint64_t store_id,
+                                            std::uint64_t first_sequence, FileCalls& calls) {
+  auto file = MappedFile::create(path, kFirstFileBytes, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  const Superblock superblock{.magic = kJournalMagic,
+                              .version = kJournalVersion,
+                              .zero = 0,
+                              .store_id = store_id,
+                              .number = 1,
+                              .salt = HashSpec::random().seed[0],
+                              .first_sequence = first_sequence,
+                              .reserved = 0,
+                              .checksum = 0};
+  JournalWriter journal(std::move(*file), superblock, kFirstRecord, first_sequence);
+  journal.write_superblock();
+  return journal;
+}
+
+Result<JournalWriter> JournalWriter::resume(const std::string& path, const Superblock& superblock, std::uint64_t end,
+                                            std::uint64_t next_sequence, FileCalls& calls) {
+  auto file = MappedFile::open(path, MappedFile::Mode::write, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  // What stood behind the good records must never look like their continuation.
+  if (auto cut = file->truncate(static_cast<std::size_t>(end)); !cut) {
+    return std::unexpected(cut.error());
+  }
+  JournalWriter journal(std::move(*file), superblock, end, next_sequence);
+  if (auto room = journal.reserve(0); !room) {
+    return std::unexpected(room.error());
+  }
+  return journal;
+}
+
+Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
+  MANKAI_ASSERT(change.payload.size() <= kMaxPayloadBytes && change.payload.size() % sizeof(std::uint64_t) == 0);
+  if (auto room = reserve(record_bytes(mark.position.size(), change.payload.size())); !room) {
+    return room;
+  }
+  write_record(change, mark, static_cast<std::uint16_t>(change.operation));
+  return {};
+}
+
+Result<void> JournalWriter::append_commit(const Mark& mark) {
+  // There is room unless commits followed each other.
+  if (auto room = reserve(record_bytes(mark.position.size(), 0)); !room && file_.bytes().size() - end_ < kCommitRoom) {
+    return room;
+  }
+  write_record({}, mark, 0);
+  return {};
+}
+
+void JournalWriter::restart(std::uint64_t salt, std::uint64_t next_sequence) noexcept {
+  // No superblock but the new one may find old records in front, nor the new one before it has any.
+  std::ranges::fill(file_.bytes().subspan(kFirstRecord, sizeof(RecordHeader)), std::byte{0});
+  ++superblock_.number;
+  superblock_.salt = salt;
+  superblock_.first_sequence = next_sequence;
+  next_sequence_ = next_sequence;
+  end_ = kFirstRecord;
+  write_superblock();
+}
+
+Result<void> JournalWriter::reserve(std::uint64_t bytes) {
+  const std::uint64_t size = file_.bytes().size();
+  const std::uint64_t needed = end_ + bytes + kCommitRoom;
+  if (needed <= size) {
+    return {};
+  }
+  const std::uint64_t step = std::clamp(size, kFirstFileBytes, kMaxStepBytes);
+  return file_.grow(static_cast<std::size_t>(align_up(std::max(needed, size + step), kFirstFileBytes)));
+}
+
+void JournalWriter::write_superblock() noexcept {
+  seal(superblock_);
+  const std::uint64_t slot = superblock_.number % kSuperblockSlots;
+  for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
+    std::memcpy(file_.bytes().data() + slot * kSuperblockPage + copy * kSuperblockCopy, &superblock_,
+                sizeof(superblock_));
+  }
+}
+
+// From behind to front: the end of the records, the body, and the header that makes it a record.
+void JournalWriter::write_record(const Change& change, const Mark& mark, std::uint16_t operation) noexcept {
+  std::byte* const at = file_.bytes().data() + end_;
+  std::byte* const body = at + sizeof(RecordHeader);
+  const std::uint64_t position_room = align_up<std::uint64_t>(mark.position.size(), sizeof(std::uint64_t));
+  const std::uint64_t body_bytes = position_room + change.payload.size();
+  std::memset(body + body_bytes, 0, sizeof(RecordHeader));
+  std::memset(body, 0, position_room);
+  std::ranges::copy(std::as_bytes(std::span(mark.position)), body);
+  std::ranges::copy(change.payload, body + position_room);
+  RecordHeader header{.checksum = 0,
+                      .sequence = next_sequence_,
+                      .durable = mark.durable,
+                      .payload_checksum = checksum({body, body_bytes}, superblock_.salt + 1),
+                      .payload_bytes = static_cast<std::uint32_t>(change.payload.size()),
+                      .changes = change.keys,
+                      .operation = operation,
+                      .flags = mark.more_follows ? kMoreFollows : std::uint16_t{0},
+                      .position_bytes = static_cast<std::uint16_t>(mark.position.size()),
+                      .zero = 0};
+  header.checksum = checksum(std::as_bytes(std::span(&header, 1)).subspan(sizeof(header.checksum)), superblock_.salt);
+  // Neither the compiler nor the processor may make it a record before its body is there.
+  std::atomic_thread_fence(std::memory_order_release);
+  std::memcpy(at, &header, sizeof(header));
+  end_ += sizeof(RecordHeader) + body_bytes;
+  next_sequence_ += change.keys;
+}
+
+}  // namespace mankai

@@ -1,0 +1,71 @@
+#pragma once
+
+/// Writes a journal (docs/formats/journal.md) through a shared mapping: what was appended survives the end of the
+/// process as soon as `append` returns, and the end of the machine once `sync` has.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mankai/catalog/changes.hpp"
+#include "mankai/durable/journal_format.hpp"
+#include "mankai/storage/mapped_file.hpp"
+
+namespace mankai {
+
+/// See the top of this file. Threads: one at a time, but for `sync`, which may be called beside `append` and is not
+/// beside anything else of itself.
+class JournalWriter {
+ public:
+  /// What a record says besides its change.
+  struct Mark {
+    std::uint64_t durable = 0;  ///< the last change that is known to be on the disk
+    std::string_view position = {};
+    bool more_follows = false;
+  };
+
+  /// Makes a journal with no records. Errors: io, also when there is one; out_of_space.
+  [[nodiscard]] static Result<JournalWriter> create(const std::string& path, std::uint64_t store_id,
+                                                    std::uint64_t first_sequence, FileCalls& calls);
+  /// Goes on behind the records that are good, which end at `end`; what stands behind them is gone. Errors: not_found,
+  /// io, out_of_space.
+  [[nodiscard]] static Result<JournalWriter> resume(const std::string& path, const Superblock& superblock,
+                                                    std::uint64_t end, std::uint64_t next_sequence, FileCalls& calls);
+
+  /// Appends a record. Cost: a copy of the payload and its checksum; now and then the file is made longer. Errors:
+  /// out_of_space, io: nothing was appended.
+  [[nodiscard]] Result<void> append(const Change& change, const Mark& mark);
+  /// Appends a record without a change: a commit. Never fails for lack of room, which each record leaves for one.
+  [[nodiscard]] Result<void> append_commit(const Mark& mark);
+
+  /// Begins anew in front: all records are in the file that the journal belongs to, and on the disk. Cost: none, as the
+  /// file stays as long as it is.
+  void restart(std::uint64_t salt, std::uint64_t next_sequence) noexcept;
+  /// Gives the journal the owner, where that is allowed, and the permissions of another file. Errors: not_found; io.
+  [[nodiscard]] Result<void> copy_permissions(const std::string& from) { return file_.copy_permissions(from); }
+  /// Returns when the disk has everything that was appended before the call. Errors: io; then nobody can say what the
+  /// disk has, and the journal must not be written any more.
+  [[nodiscard]] Result<void> sync() { return file_.sync_all(); }
+
+  /// The change that the next record begins with.
+  [[nodiscard]] std::uint64_t next_sequence() const noexcept { return next_sequence_; }
+  /// Where the records end.
+  [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
+  /// The bytes of records that it holds.
+  [[nodiscard]] std::uint64_t record_bytes_held() const noexcept { return end_ - kFirstRecord; }
+
+ private:
+  JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end, std::uint64_t next_sequence) noexcept;
+
+  [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
+  void write_superblock() noexcept;
+  void write_record(const Change& change, const Mark& mark, std::uint16_t operation) noexcept;
+
+  MappedFile file_;
+  Superblock superblock_;
+  std::uint64_t end_;
+  std::uint64_t next_sequence_;
+};
+
+}  // namespace mankai

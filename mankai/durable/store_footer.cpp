@@ -1,0 +1,82 @@
+#include "mankai/durable/store_footer.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "mankai/hash/checksum.hpp"
+
+namespace mankai {
+namespace {
+
+std::uint64_t checksum_of(const StoreFooter& footer) noexcept {
+  return checksum(std::as_bytes(std::span(&footer, 1)).first(offsetof(StoreFooter, checksum)));
+}
+
+Result<void> check_footer(const StoreFooter& footer, std::uint64_t offset) {
+  const std::string where = "the footer at offset " + std::to_string(offset);
+  if (footer.checksum != checksum_of(footer)) {
+    return fail(ErrorCode::corrupt, where + " is damaged: its checksum does not match; restore the file from a copy");
+  }
+  if (footer.version != kFooterVersion) {
+    return fail(ErrorCode::unsupported_version, where + " has version " + std::to_string(footer.version) +
+                                                    ", and this library knows version " +
+                                                    std::to_string(kFooterVersion) + "; use a newer one");
+  }
+  // Compared without adding to what the footer says: a forged size must not wrap.
+  const bool is_in_place = footer.image_bytes <= offset && footer_offset(footer.image_bytes) == offset;
+  if (!is_in_place || footer.position_bytes > kMaxPositionBytes || footer.is_open > 1) {
+    return fail(ErrorCode::corrupt, where + " says what cannot be; restore the file from a copy");
+  }
+  return {};
+}
+
+}  // namespace
+
+StoreFooter make_footer(std::uint64_t store_id, std::uint64_t image_bytes, std::uint64_t sequence,
+                        const SourcePosition& position, bool is_open) noexcept {
+  StoreFooter footer{.magic = kFooterMagic,
+                     .version = kFooterVersion,
+                     .is_open = is_open ? 1U : 0U,
+                     .store_id = store_id,
+                     .image_bytes = image_bytes,
+                     .sequence = sequence,
+                     .position_bytes = position.view().size(),
+                     .position = {},
+                     .reserved = 0,
+                     .checksum = 0};
+  std::ranges::copy(position.view(), footer.position.begin());
+  footer.checksum = checksum_of(footer);
+  return footer;
+}
+
+StoreFooter with_open_mark(StoreFooter footer, bool is_open) noexcept {
+  footer.is_open = is_open ? 1U : 0U;
+  footer.checksum = checksum_of(footer);
+  return footer;
+}
+
+Result<std::optional<StoreFooter>> read_footer(const OpenFile& file) {
+  StoreFooter footer{};
+  if (file.size() < sizeof(footer)) {
+    return std::nullopt;
+  }
+  const std::uint64_t offset = file.size() - sizeof(footer);
+  if (auto read = file.read(offset, std::as_writable_bytes(std::span(&footer, 1))); !read) {
+    return std::unexpected(read.error());
+  }
+  if (footer.magic != kFooterMagic) {
+    return std::nullopt;
+  }
+  if (auto valid = check_footer(footer, offset); !valid) {
+    return std::unexpected(valid.error());
+  }
+  return footer;
+}
+
+SourcePosition position_of(const StoreFooter& footer) noexcept {
+  const auto* bytes = reinterpret_cast<const char*>(footer.position.data());
+  return SourcePosition::of({bytes, footer.position_bytes}).value_or(SourcePosition());
+}
+
+}  // namespace mankai

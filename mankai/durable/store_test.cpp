@@ -1,0 +1,259 @@
+#include "mankai/durable/store.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mankai/catalog/keys.hpp"
+#include "mankai/durable/journal_reader.hpp"
+#include "mankai/storage/file.hpp"
+#include "mankai/storage/open_file.hpp"
+
+namespace mankai {
+namespace {
+
+using Keys = std::vector<std::string>;
+using Views = std::vector<std::string_view>;
+
+Keys numbered_keys(std::size_t first, std::size_t count) {
+  Keys keys(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    keys[i] = "https://example.org/" + std::to_string(first + i);
+  }
+  return keys;
+}
+
+Views views_of(const Keys& keys) { return {keys.begin(), keys.end()}; }
+
+std::size_t count_found(const AnyFilter& filter, const Keys& keys) {
+  const Views views = views_of(keys);
+  const auto found = std::make_unique<bool[]>(keys.size());
+  const std::span outcomes(found.get(), keys.size());
+  may_contain_keys(filter, views, outcomes);
+  return static_cast<std::size_t>(std::ranges::count(outcomes, true));
+}
+
+std::vector<std::byte> bytes_of(const AnyFilter& filter) {
+  return std::visit([](const auto& f) { return f.to_bytes(); }, filter);
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() : folder_(std::filesystem::temp_directory_path() / ("mankai-store-" + std::to_string(::getpid()))) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+  }
+  ~StoreTest() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string path(const std::string& name = "filter.mk") const { return folder_ / name; }
+  [[nodiscard]] std::string journal() const { return path() + "-journal"; }
+
+  [[nodiscard]] Store make(const std::string& spec = "blocked-bloom:keys=10000,fpr=0.001,seed=1",
+                           const StoreOptions& options = {}) const {
+    auto filter = create_filter(parse_spec(spec).value());
+    return Store::create(path(), std::move(*filter), options).value();
+  }
+
+  // What a process leaves that is killed: both files, as they are while the store is open.
+  void keep_as_killed(const std::string& name) const {
+    std::filesystem::copy_file(path(), path(name), std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(journal(), path(name) + "-journal", std::filesystem::copy_options::overwrite_existing);
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(StoreTest, a_closed_store_is_one_file_with_everything_in_it) {
+  const Keys keys = numbered_keys(0, 9000);
+  Store store = make();
+  ASSERT_TRUE(store.insert(views_of(keys)));
+  EXPECT_EQ(store.sequence(), 9000U);
+  const auto image = bytes_of(store.filter());
+  ASSERT_TRUE(store.close());
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+
+  const Store again = Store::open(path()).value();
+  EXPECT_TRUE(again.recovery().was_closed);
+  EXPECT_EQ(again.sequence(), 9000U);
+  EXPECT_EQ(again.durable_sequence(), 9000U);
+  EXPECT_EQ(bytes_of(again.filter()), image);
+}
+
+TEST_F(StoreTest, what_a_killed_writer_left_is_replayed_exactly) {
+  const Keys first = numbered_keys(0, 5000);
+  const Keys second = numbered_keys(5000, 50);
+  Store store = make("scalable-counting-bloom:keys=1000,fpr=0.01,seed=1");
+  ASSERT_TRUE(store.insert(views_of(first)));
+  ASSERT_TRUE(store.checkpoint());
+  ASSERT_TRUE(store.insert(views_of(second)));
+  ASSERT_TRUE(store.commit("offset 5050"));
+  keep_as_killed("killed.mk");
+
+  const auto readers = open_filter(path("killed.mk"), Access::query);
+  ASSERT_TRUE(readers) << readers.error().message();
+  EXPECT_EQ(bytes_of(*readers), bytes_of(store.filter()));
+  const Store again = Store::open(path("killed.mk")).value();
+  EXPECT_EQ(bytes_of(again.filter()), bytes_of(store.filter()));
+  EXPECT_FALSE(again.recovery().was_closed);
+  EXPECT_EQ(again.recovery().changes_replayed, 50U);
+  EXPECT_EQ(again.recovery().bytes_dropped, 0U) << again.recovery().reason;
+  EXPECT_EQ(again.sequence(), 5050U);
+  EXPECT_EQ(again.position().view(), "offset 5050");
+}
+
+TEST_F(StoreTest, a_batch_that_was_not_committed_is_gone) {
+  Store store = make();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
+  store.begin();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(10, 10))));
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(20, 10))));
+  EXPECT_EQ(store.sequence(), 10U);
+  EXPECT_EQ(store.checkpoint().error().code, ErrorCode::invalid_argument);
+  keep_as_killed("killed.mk");
+
+  Store again = Store::open(path("killed.mk")).value();
+  EXPECT_EQ(again.sequence(), 10U);
+  EXPECT_GT(again.recovery().bytes_dropped, 0U);
+  EXPECT_NE(again.recovery().reason.find("not committed"), std::string::npos) << again.recovery().reason;
+  EXPECT_EQ(count_found(again.filter(), numbered_keys(0, 10)), 10U);
+  EXPECT_EQ(count_found(again.filter(), numbered_keys(10, 20)), 0U);
+
+  ASSERT_TRUE(store.commit("20 more"));
+  EXPECT_EQ(store.sequence(), 30U);
+}
+
+TEST_F(StoreTest, nobody_else_may_write_and_is_told_who_does) {
+  Store store = make();
+  const auto second = Store::open(path());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::locked);
+  EXPECT_NE(second.error().message().find(std::to_string(::getpid())), std::string::npos) << second.error().message();
+}
+
+TEST_F(StoreTest, an_open_file_without_its_journal_is_refused) {
+  Store store = make();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
+  std::filesystem::copy_file(path(), path("alone.mk"));
+  const auto opened = open_filter(path("alone.mk"), Access::query);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::corrupt);
+  EXPECT_EQ(Store::open(path("alone.mk")).error().code, ErrorCode::corrupt);
+}
+
+TEST_F(StoreTest, a_plain_image_becomes_a_store_with_its_first_change) {
+  auto filter = create_filter(parse_spec("counting-bloom:keys=1000,fpr=0.01").value()).value();
+  ASSERT_TRUE(save_filter(path(), filter, Existing::refuse));
+  Store store = Store::open(path()).value();
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
+  EXPECT_TRUE(std::filesystem::exists(journal()));
+  keep_as_killed("killed.mk");
+  EXPECT_EQ(Store::open(path("killed.mk")).value().sequence(), 10U);
+}
+
+TEST_F(StoreTest, checkpoints_beside_changes_lose_nothing) {
+  Store store = make("counting-bloom:keys=200000,fpr=0.01,seed=7",
+                     {.durability = Durability::never, .checkpoint_bytes = std::uint64_t{64} << 10});
+  const Keys keys = numbered_keys(0, 200'000);
+  const Views views = views_of(keys);
+  for (std::size_t begin = 0; begin < views.size(); begin += 1000) {
+    ASSERT_TRUE(store.insert(std::span(views).subspan(begin, 1000)));
+  }
+  std::optional<std::vector<std::byte>> image;
+  store.read([&](const AnyFilter& filter) { image = bytes_of(filter); });
+  ASSERT_TRUE(store.close());
+  const Store again = Store::open(path()).value();
+  EXPECT_EQ(bytes_of(again.filter()), *image);
+  EXPECT_EQ(again.sequence(), 200'000U);
+}
+
+TEST_F(StoreTest, readers_of_other_processes_see_each_moment_whole) {
+  Store store = make("counting-bloom:keys=20000,fpr=0.01,seed=7",
+                     {.durability = Durability::never, .checkpoint_bytes = std::uint64_t{16} << 10});
+  const Keys keys = numbered_keys(0, 20'000);
+  const Views views = views_of(keys);
+  std::atomic<std::size_t> written = 0;
+  std::atomic<bool> is_done = false;
+  std::thread writer([&] {
+    for (std::size_t begin = 0; begin < views.size(); begin += 100) {
+      EXPECT_TRUE(store.insert(std::span(views).subspan(begin, 100)));
+      written = begin + 100;
+    }
+    is_done = true;
+  });
+  int looks = 0;
+  do {
+    const std::size_t before = written;
+    const auto filter = open_filter(path(), Access::query);
+    ASSERT_TRUE(filter) << filter.error().message();
+    ASSERT_EQ(count_found(*filter, {keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(before)}), before);
+    ++looks;
+  } while (!is_done);
+  writer.join();
+  EXPECT_GT(looks, 0);
+}
+
+TEST_F(StoreTest, several_threads_share_a_store) {
+  constexpr std::size_t kThreads = 4;
+  constexpr std::size_t kEach = 500;
+  Store store = make("blocked-bloom:keys=10000,fpr=0.001,seed=1", {.durability = Durability::always});
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&store, t] {
+      const Keys keys = numbered_keys(t * kEach, kEach);
+      for (const std::string_view key : views_of(keys)) {
+        EXPECT_TRUE(store.insert(std::span(&key, 1)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(store.durable_sequence(), kThreads * kEach);
+  EXPECT_EQ(count_found(store.filter(), numbered_keys(0, kThreads * kEach)), kThreads * kEach);
+}
+
+TEST_F(StoreTest, merging_and_clearing_are_checkpoints) {
+  Store store = make();
+  auto other = create_like(store.filter()).value();
+  const Keys keys = numbered_keys(0, 100);
+  insert_keys(other, views_of(keys));
+  ASSERT_TRUE(store.merge(other));
+  EXPECT_EQ(store.sequence(), 1U);
+  EXPECT_EQ(store.durable_sequence(), 1U);
+  keep_as_killed("merged.mk");
+  EXPECT_EQ(count_found(Store::open(path("merged.mk")).value().filter(), keys), 100U);
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(100, 5))));
+  ASSERT_TRUE(store.clear());
+  keep_as_killed("cleared.mk");
+  const Store cleared = Store::open(path("cleared.mk")).value();
+  EXPECT_EQ(count_found(cleared.filter(), keys), 0U);
+  EXPECT_EQ(cleared.sequence(), 7U);
+}
+
+TEST_F(StoreTest, a_closed_store_takes_no_changes) {
+  Store store = make();
+  ASSERT_TRUE(store.close());
+  EXPECT_EQ(store.insert(views_of(numbered_keys(0, 1))).error().code, ErrorCode::invalid_argument);
+  EXPECT_TRUE(store.close());
+}
+
+TEST_F(StoreTest, replacing_a_store_takes_its_journal_away) {
+  {
+    Store store = make();
+    ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
+    keep_as_killed("killed.mk");
+  }
+  auto filter = create_filter(parse_spec("bloom:keys=100,fpr=0.01").value()).value();
+  Store replaced = Store::create(path("killed.mk"), std::move(filter), {}, Existing::replace).value();
+  EXPECT_EQ(replaced.sequence(), 0U);
+  EXPECT_FALSE(std::filesystem::exists(path("killed.mk-journal")));
+}
+
+}  // namespace
+}  // namespace mankai
