@@ -66,6 +66,16 @@ class PayloadWriter {
   std::size_t size_ = 0;
 };
 
+template <class F>
+Result<void> check_ids(const F& filter, std::span<const std::uint64_t> ids) {
+  for (const std::uint64_t id : ids) {
+    if (auto valid = filter.check_id(id); !valid) {
+      return valid;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 /// The payload of the last change, and what is used on the way to it.
@@ -90,11 +100,26 @@ class ChangeEncoder::Buffers {
   template <class F, class TimeOf>
   void write_named(const F& filter, Keys keys, const TimeOf& time_of);
 
-  /// Returns whether there are few enough segments.
+  /// As the kind wants it.
   template <class F>
-  [[nodiscard]] bool write_paths(const F& filter, Keys keys);
+  [[nodiscard]] Result<Change> insert(const F& filter, Keys keys) {
+    if constexpr (kTakesNames<F>) {
+      write_named(filter, keys, [now = now_of(filter)](std::size_t) { return now; });
+      return change(Operation::insert_at, keys.size());
+    } else if constexpr (kTakesPaths<F>) {
+      const auto written = write_paths(filter, keys);
+      return written ? Result<Change>(change(Operation::insert, keys.size())) : std::unexpected(written.error());
+    } else {
+      begin_with_digests(filter, keys);
+      return change(Operation::insert, keys.size());
+    }
+  }
 
  private:
+  /// The digests of keys' segments. Errors: invalid_argument for too many of them.
+  template <class F>
+  [[nodiscard]] Result<void> write_paths(const F& filter, Keys keys);
+
   /// As for_each_key_window, with memory that is kept.
   template <class F, class Use>
   void for_each_window(const F& filter, Keys keys, const Use& use) {
@@ -135,7 +160,7 @@ void ChangeEncoder::Buffers::write_named(const F& filter, Keys keys, const TimeO
 }
 
 template <class F>
-bool ChangeEncoder::Buffers::write_paths(const F& filter, Keys keys) {
+Result<void> ChangeEncoder::Buffers::write_paths(const F& filter, Keys keys) {
   if (!paths_) {
     paths_.emplace(kUrlWindow);
   }
@@ -149,7 +174,10 @@ bool ChangeEncoder::Buffers::write_paths(const F& filter, Keys keys) {
                            [&](std::uint32_t end) { return static_cast<std::uint32_t>(segments + end); });
     segments += paths_->segments().size();
   });
-  return segments <= std::numeric_limits<std::uint32_t>::max();
+  if (segments > std::numeric_limits<std::uint32_t>::max()) {
+    return fail(ErrorCode::invalid_argument, "URLs of more than 2^32 segments together; insert fewer at once");
+  }
+  return {};
 }
 
 ChangeEncoder::ChangeEncoder(const AnyFilter& filter) : filter_(&filter), buffers_(std::make_unique<Buffers>()) {}
@@ -159,21 +187,7 @@ ChangeEncoder& ChangeEncoder::operator=(ChangeEncoder&& other) noexcept = defaul
 
 Result<Change> ChangeEncoder::insert(Keys keys) {
   MANKAI_ASSERT(keys.size() <= kMaxKeys);
-  return std::visit(
-      [&](const auto& f) -> Result<Change> {
-        if constexpr (kTakesNames<decltype(f)>) {
-          buffers_->write_named(f, keys, [now = now_of(f)](std::size_t) { return now; });
-          return buffers_->change(Operation::insert_at, keys.size());
-        } else if constexpr (kTakesPaths<decltype(f)>) {
-          if (!buffers_->write_paths(f, keys)) {
-            return fail(ErrorCode::invalid_argument, "URLs of more than 2^32 segments together; insert fewer at once");
-          }
-        } else {
-          buffers_->begin_with_digests(f, keys);
-        }
-        return buffers_->change(Operation::insert, keys.size());
-      },
-      *filter_);
+  return std::visit([&](const auto& f) { return buffers_->insert(f, keys); }, *filter_);
 }
 
 Result<Change> ChangeEncoder::insert(Keys keys, std::span<const std::uint64_t> ids) {
@@ -181,10 +195,8 @@ Result<Change> ChangeEncoder::insert(Keys keys, std::span<const std::uint64_t> i
   return std::visit(
       [&](const auto& f) -> Result<Change> {
         if constexpr (kTakesIds<decltype(f)>) {
-          for (const std::uint64_t id : ids) {
-            if (auto valid = f.check_id(id); !valid) {
-              return std::unexpected(valid.error());
-            }
+          if (auto valid = check_ids(f, ids); !valid) {
+            return std::unexpected(valid.error());
           }
           buffers_->begin_with_digests(f, keys);
           buffers_->payload().add_copy(ids);

@@ -1,0 +1,274 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mankai/catalog/catalog.hpp"
+#include "mankai/catalog/changes.hpp"
+#include "mankai/catalog/keys.hpp"
+#include "mankai/url/canonical_url.hpp"
+#include "tests/support/random.hpp"
+
+// What programs ask of a filter of any kind: all that the kind can do, at random, for tests that must do everything to
+// every kind.
+
+namespace mankai::test {
+
+/// Small filters of every kind, and of each in its several shapes; those that grow do so several times within a few
+/// thousand keys.
+inline constexpr std::array<std::string_view, 34> kSpecs{
+    "bloom:keys=500,seed=1",
+    "bloom:keys=500,addressing=fields,seed=2",
+    "bloom:keys=500,hash=siphash,seed=3",
+    "blocked-bloom:keys=500,seed=4",
+    "blocked-bloom:keys=500,canonical=yes,seed=5",
+    "blocked-bloom:keys=500,hash=siphash,canonical=yes,seed=6",
+    "counting-bloom:keys=300,seed=7",
+    "counting-bloom:keys=300,layout=partitioned,canonical=yes,seed=8",
+    "counting-bloom:keys=5,seed=9",
+    "scalable-bloom:keys=60,seed=10",
+    "scalable-bloom:keys=60,growth=1,canonical=yes,seed=11",
+    "scalable-counting-bloom:keys=60,seed=12",
+    "scalable-counting-bloom:keys=60,first-id=1000,layout=partitioned,seed=13",
+    "scalable-counting-bloom:keys=60,hash=siphash,canonical=yes,seed=14",
+    "layered-url-bloom:keys=300,seed=15",
+    "layered-url-bloom:keys=300,layering=faithful,hash=siphash,seed=16",
+    "layered-url-bloom:keys=300,levels=2,seed=17",
+    "time-decaying-counts:keys=300,seed=18",
+    "time-decaying-counts:keys=300,policy=stochastic,width=8,canonical=yes,seed=19",
+    "time-decaying-counts:keys=300,policy=floor,rule=minimum,seed=20",
+    "time-decaying-pooled-counts:keys=300,pool-share=0.01,seed=21",
+    "time-decaying-pooled-counts:keys=300,pool-share=0.01,lookup=links,gate=yes,seed=22",
+    "time-decaying-pooled-counts:keys=300,pool-share=0.01,lookup=array,overflow=all,canonical=yes,seed=23",
+    "time-decaying-pooled-counts:keys=300,pool-share=0.02,when-empty=saturate,seed=24",
+    "time-decaying-tiered-counts:keys=300,seed=25",
+    "time-decaying-tiered-counts:keys=300,hash=siphash,canonical=yes,seed=26",
+    "fading-fingerprints:keys=300,seed=27",
+    "fading-fingerprints:slots=1000,k=5,min-matches=2,canonical=yes,seed=28",
+    "recent-values:keys=200,seed=29",
+    "recent-values:keys=200,hash=siphash,canonical=yes,seed=30",
+    "rotating-bloom:keys=500,window=3h,seed=31",
+    "rotating-bloom:keys=500,window=3h,generations=2,canonical=yes,seed=32",
+    "decayed-top:keys=300,seed=33",
+    "decayed-top:keys=300,candidates=20,canonical=yes,seed=34",
+};
+
+inline AnyFilter filter_of(std::string_view spec) { return create_filter(parse_spec(spec).value()).value(); }
+
+inline const KindInfo& info_of(const AnyFilter& filter) {
+  return mankai::info_of(std::visit([](const auto& f) { return static_cast<Kind>(f.kKind); }, filter));
+}
+
+inline std::vector<std::byte> image_of(const AnyFilter& filter) {
+  return std::visit([](const auto& f) { return f.to_bytes(); }, filter);
+}
+
+/// Answers of a vector's kind, which std::vector<bool> has no span of.
+class Flags {
+ public:
+  explicit Flags(std::size_t size) : flags_(std::make_unique<bool[]>(size)), size_(size) {}
+  [[nodiscard]] std::span<bool> span() noexcept { return {flags_.get(), size_}; }
+  [[nodiscard]] std::vector<bool> list() const { return std::vector<bool>(flags_.get(), flags_.get() + size_); }
+
+ private:
+  std::unique_ptr<bool[]> flags_;
+  std::size_t size_;
+};
+
+/// One call, as a program makes it.
+struct Request {
+  Operation operation{};
+  std::vector<std::string> keys = {};
+  std::vector<std::uint64_t> ids = {};
+  std::vector<Time> times = {};
+  std::vector<std::uint32_t> values = {};
+  double strength = 1;
+  Time time = {};
+
+  [[nodiscard]] std::vector<std::string_view> views() const { return {keys.begin(), keys.end()}; }
+  /// The request for so many of the keys. Pre: it has keys.
+  [[nodiscard]] Request part(std::size_t begin, std::size_t count) const {
+    const auto cut = [&](const auto& list) {
+      using List = std::remove_cvref_t<decltype(list)>;
+      const auto first = list.begin() + static_cast<std::ptrdiff_t>(begin);
+      return list.empty() ? List() : List(first, first + static_cast<std::ptrdiff_t>(count));
+    };
+    return {.operation = operation,
+            .keys = cut(keys),
+            .ids = cut(ids),
+            .times = cut(times),
+            .values = cut(values),
+            .strength = strength,
+            .time = time};
+  }
+};
+
+/// What a request answered.
+struct Answers {
+  std::vector<bool> seen = {};
+  std::vector<EraseResult> erased = {};
+
+  friend bool operator==(const Answers&, const Answers&) = default;
+};
+
+inline Result<Change> encoded(ChangeEncoder& encoder, const Request& request) {
+  const auto keys = request.views();
+  switch (request.operation) {
+    case Operation::insert: return encoder.insert(keys);
+    case Operation::insert_with_ids: return encoder.insert(keys, request.ids);
+    case Operation::insert_at: return encoder.insert(keys, request.times);
+    case Operation::erase: return encoder.erase(keys);
+    case Operation::erase_with_ids: return encoder.erase(keys, request.ids);
+    case Operation::put: return encoder.put(keys, request.values, request.strength);
+    case Operation::advance: break;
+  }
+  return encoder.advance(request.time);
+}
+
+/// Does what is asked by the functions of catalog/keys.hpp, without changes. Pre: the kind can.
+inline Answers done_directly(AnyFilter& filter, const Request& request) {
+  const auto keys = request.views();
+  Answers answers;
+  Flags seen(keys.size());
+  switch (request.operation) {
+    case Operation::insert:
+      observe_keys(filter, keys, seen.span());
+      answers.seen = seen.list();
+      break;
+    case Operation::insert_with_ids: insert_keys_with_ids(filter, keys, request.ids).value(); break;
+    case Operation::insert_at: {
+      auto& top = std::get<DecayedTop>(filter);
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        may_contain_keys(filter, std::span(keys).subspan(i, 1), seen.span().subspan(i, 1));
+        url::CanonicalUrl canonical;
+        const bool is_url = top.canonical_version() != 0 && url::canonicalize(keys[i], canonical).has_value();
+        const std::string_view key = is_url ? canonical.text() : keys[i];
+        top.insert(top.hasher()(key), key, request.times[i]);
+      }
+      answers.seen = seen.list();
+      break;
+    }
+    case Operation::erase:
+      answers.erased.resize(keys.size());
+      erase_keys(filter, keys, answers.erased).value();
+      break;
+    case Operation::erase_with_ids:
+      answers.erased.resize(keys.size());
+      erase_keys_with_ids(filter, keys, request.ids, answers.erased).value();
+      break;
+    case Operation::put: put_values(filter, keys, request.values, request.strength).value(); break;
+    case Operation::advance: advance_filter(filter, request.time).value(); break;
+  }
+  return answers;
+}
+
+/// Does a change and asks for its answers.
+inline Result<Answers> applied(AnyFilter& filter, const Change& change) {
+  const bool inserts = change.operation == Operation::insert || change.operation == Operation::insert_at;
+  const bool erases = change.operation == Operation::erase || change.operation == Operation::erase_with_ids;
+  Flags seen(inserts ? change.keys : 0);
+  Answers answers;
+  answers.erased.resize(erases ? change.keys : 0);
+  const auto done = apply_change(filter, change, {.seen = seen.span(), .erased = answers.erased});
+  if (!done) {
+    return std::unexpected(done.error());
+  }
+  answers.seen = seen.list();
+  return answers;
+}
+
+/// Makes requests that a filter can fulfil, from a small world of keys, so that they meet again: URLs in several
+/// spellings, what is no URL, nothing, long keys. Times go on, with late events; ids rise, with late ones.
+class RequestMaker {
+ public:
+  RequestMaker(const AnyFilter& filter, std::uint64_t seed) : info_(info_of(filter)), random_(seed) {
+    if (const auto* counting = std::get_if<ScalableCountingBloom>(&filter)) {
+      first_id_ = counting->first_id();
+    }
+    operations_.push_back(Operation::insert);
+    add(Operation::insert_with_ids, info_.key_shape == KeyShape::numbered);
+    add(Operation::insert_at, info_.key_shape == KeyShape::named);
+    add(Operation::erase, info_.can_erase);
+    add(Operation::erase_with_ids, info_.key_shape == KeyShape::numbered);
+    add(Operation::put, info_.key_shape == KeyShape::valued);
+    add(Operation::advance, info_.has_time);
+  }
+
+  /// What the kind can do.
+  [[nodiscard]] std::span<const Operation> operations() const noexcept { return operations_; }
+  /// A kind of operation at random, of up to so many keys.
+  Request next(std::size_t most_keys) {
+    return of(operations_[random_.below(operations_.size())], 1 + random_.below(most_keys));
+  }
+  Request of(Operation operation, std::size_t keys) {
+    Request request{.operation = operation};
+    if (operation == Operation::advance) {
+      now_ += std::chrono::minutes(random_.below(90));
+      request.time = now_;
+      return request;
+    }
+    for (std::size_t i = 0; i < keys; ++i) {
+      add_key(request);
+    }
+    if (operation == Operation::put) {
+      constexpr std::array<double, 4> kStrengths{1, 0.5, 0.25, 0.01};
+      request.strength = kStrengths[random_.below(kStrengths.size())];
+    }
+    return request;
+  }
+  std::string key() {
+    constexpr std::uint64_t kWorld = 3000;
+    const std::uint64_t number = random_.below(kWorld);
+    const std::string name = std::to_string(number);
+    switch (number % 16) {
+      case 0: return "no url " + name;
+      case 1: return random_.below(50) == 0 ? std::string() : "HTTP://Host" + name + ".Example.org:80/a/../b%20c?q";
+      case 2:
+        return random_.below(20) == 0 ? "http://long.example/" + std::string(1000 + number % 100, 'x') + name
+                                      : std::string("nul\0byte", 8) + name;
+      case 3: return "http://deep.example/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/" + name;
+      default: return "http://host" + std::to_string(number % 40) + ".example/path/" + name;
+    }
+  }
+
+ private:
+  void add(Operation operation, bool can) {
+    if (can) {
+      operations_.push_back(operation);
+    }
+  }
+  void add_key(Request& request) {
+    request.keys.push_back(key());
+    switch (request.operation) {
+      case Operation::insert_with_ids:
+      case Operation::erase_with_ids:
+        newest_id_ += random_.below(3);
+        request.ids.push_back(first_id_ + (random_.below(10) == 0 ? random_.below(newest_id_ + 1) : newest_id_));
+        break;
+      case Operation::insert_at:
+        now_ += std::chrono::seconds(random_.below(60));
+        request.times.push_back(random_.below(10) == 0 ? now_ - std::chrono::minutes(random_.below(600)) : now_);
+        break;
+      case Operation::put: request.values.push_back(static_cast<std::uint32_t>(random_.below(100))); break;
+      default: break;
+    }
+  }
+
+  const KindInfo& info_;
+  Random random_;
+  std::vector<Operation> operations_;
+  std::uint64_t first_id_ = 0;
+  std::uint64_t newest_id_ = 0;
+  Time now_{std::chrono::hours(24 * 365 * 50)};
+};
+
+}  // namespace mankai::test
