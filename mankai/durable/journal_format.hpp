@@ -21,10 +21,11 @@ inline constexpr std::uint64_t kSuperblockSlots = 2;
 inline constexpr std::uint64_t kSuperblockPage = 4096;
 inline constexpr std::uint64_t kSuperblockCopies = 2;
 inline constexpr std::uint64_t kSuperblockCopy = 2048;
-/// Behind them the records begin.
+/// Behind them the records begin, or later.
 inline constexpr std::uint64_t kFirstRecord = kSuperblockSlots * kSuperblockPage;
 
-/// Which records are valid: those with its salt. The valid superblock with the highest number counts.
+/// Which records are valid: those with its salt, from its start on. The valid superblock with the highest number
+/// counts.
 struct Superblock {
   std::array<char, 8> magic;     //  0
   std::uint32_t version;         //  8
@@ -33,7 +34,7 @@ struct Superblock {
   std::uint64_t number;          // 24  from 1, one more each time
   std::uint64_t salt;            // 32  with which the records' checksums are seeded
   std::uint64_t first_sequence;  // 40  of the first record's first change
-  std::uint64_t reserved;        // 48  zero
+  std::uint64_t start;           // 48  where that record is; what stands before it is in the file
   std::uint64_t checksum;        // 56  XXH3_64 of bytes 0 to 55, seed 0
 
   friend bool operator==(const Superblock&, const Superblock&) = default;

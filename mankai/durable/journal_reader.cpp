@@ -53,7 +53,7 @@ std::optional<Superblock> newest_superblock(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Result<JournalReader> JournalReader::open(std::span<const std::byte> bytes) {
+Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64_t journal_bytes) {
   if (bytes.size() < kFirstRecord) {
     return fail(ErrorCode::corrupt, "ends at byte " + std::to_string(bytes.size()) + ", within its superblocks of " +
                                         std::to_string(kFirstRecord) + " bytes");
@@ -62,37 +62,50 @@ Result<JournalReader> JournalReader::open(std::span<const std::byte> bytes) {
   if (!newest) {
     return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) + " is valid");
   }
-  const auto block = check_version(*newest);
-  return block ? Result<JournalReader>(JournalReader(bytes, *block)) : std::unexpected(block.error());
+  if (auto known = check_version(*newest); !known) {
+    return known;
+  }
+  if (newest->start < kFirstRecord || newest->start > journal_bytes || newest->start % sizeof(std::uint64_t) != 0) {
+    return fail(ErrorCode::corrupt, "its superblock says that records begin at offset " +
+                                        std::to_string(newest->start) + ", and it has " +
+                                        std::to_string(journal_bytes) + " bytes; restore both files from a copy");
+  }
+  return *newest;
+}
+
+Result<JournalReader> JournalReader::open(std::span<const std::byte> bytes) {
+  const auto block = read_superblock(bytes, bytes.size());
+  return block ? Result<JournalReader>(JournalReader(*block, bytes.subspan(static_cast<std::size_t>(block->start))))
+               : std::unexpected(block.error());
 }
 
 // A header that can be one: its checksum is right, and what it says lies within the journal.
-std::optional<RecordHeader> JournalReader::header_at(std::uint64_t offset) const noexcept {
-  if (bytes_.size() - offset < sizeof(RecordHeader)) {
+std::optional<RecordHeader> JournalReader::header_at(std::uint64_t at) const noexcept {
+  if (records_.size() - at < sizeof(RecordHeader)) {
     return std::nullopt;
   }
-  const auto header = load<RecordHeader>(bytes_, offset);
+  const auto header = load<RecordHeader>(records_, at);
   // Looked at first, since few bytes that are no header get past it, and the search for later records looks everywhere.
   if (header.sequence < sequence_ || header.zero != 0 || header.checksum != checksum_of(header, superblock_.salt)) {
     return std::nullopt;
   }
   const bool is_sane = header.position_bytes <= kMaxPositionBytes && header.payload_bytes <= kMaxPayloadBytes &&
                        header.payload_bytes % sizeof(std::uint64_t) == 0 && (header.flags & ~kMoreFollows) == 0 &&
-                       record_bytes(header.position_bytes, header.payload_bytes) <= bytes_.size() - offset;
+                       record_bytes(header.position_bytes, header.payload_bytes) <= records_.size() - at;
   return is_sane ? std::optional(header) : std::nullopt;
 }
 
-std::optional<JournalRecord> JournalReader::record_at(std::uint64_t offset) const noexcept {
-  const auto header = header_at(offset);
+std::optional<JournalRecord> JournalReader::record_at(std::uint64_t at) const noexcept {
+  const auto header = header_at(at);
   if (!header) {
     return std::nullopt;
   }
   const std::uint64_t bytes = record_bytes(header->position_bytes, header->payload_bytes);
-  const auto body = bytes_.subspan(offset + sizeof(RecordHeader), bytes - sizeof(RecordHeader));
+  const auto body = records_.subspan(at + sizeof(RecordHeader), bytes - sizeof(RecordHeader));
   if (header->payload_checksum != checksum(body, superblock_.salt + 1)) {
     return std::nullopt;
   }
-  return JournalRecord{.offset = offset,
+  return JournalRecord{.offset = superblock_.start + at,
                        .bytes = bytes,
                        .sequence = header->sequence,
                        .durable = header->durable,
@@ -105,42 +118,38 @@ std::optional<JournalRecord> JournalReader::record_at(std::uint64_t offset) cons
 }
 
 std::optional<JournalRecord> JournalReader::next() {
-  auto record = record_at(offset_);
+  auto record = record_at(at_);
   if (!record || record->sequence != sequence_) {
     return std::nullopt;
   }
-  offset_ += record->bytes;
+  at_ += record->bytes;
   sequence_ += record->change.keys;
   return record;
 }
 
 Result<JournalEnd> JournalReader::end() const {
-  JournalEnd end{.offset = offset_};
-  const auto behind = bytes_.subspan(offset_);
+  JournalEnd end{.offset = offset()};
+  const std::string here = "the record at offset " + std::to_string(offset());
+  const auto behind = records_.subspan(static_cast<std::size_t>(at_));
   if (!is_zero(behind.first(std::min(behind.size(), sizeof(RecordHeader))))) {
-    const auto header = header_at(offset_);
-    end.bytes_dropped = header ? record_bytes(header->position_bytes, header->payload_bytes)
-                               : std::min<std::uint64_t>(behind.size(), sizeof(RecordHeader));
-    end.reason = header ? "the record at offset " + std::to_string(offset_) + " was not written to its end"
-                        : "what stands at offset " + std::to_string(offset_) + " is no whole record";
+    end.bytes_dropped = std::min<std::uint64_t>(behind.size(), sizeof(RecordHeader));
+    end.reason = here + " is no whole record";
   }
   // A header is evidence enough: its checksum is seeded by the salt, which is drawn anew each time the records begin.
-  for (std::uint64_t at = offset_; bytes_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
+  for (std::uint64_t at = at_; records_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
     const auto later = header_at(at);
     if (!later) {
       continue;
     }
     if (later->durable >= sequence_) {
-      return fail(ErrorCode::corrupt, "the record at offset " + std::to_string(offset_) + ", of change " +
-                                          std::to_string(sequence_) + ", is damaged: a later one, at offset " +
-                                          std::to_string(at) +
+      return fail(ErrorCode::corrupt, here + ", of change " + std::to_string(sequence_) +
+                                          ", is damaged: a later one, at offset " +
+                                          std::to_string(superblock_.start + at) +
                                           ", says that it was on the disk; restore both files from a copy");
     }
-    if (at != offset_) {
-      end.reason = "the record at offset " + std::to_string(offset_) + " is missing or was not written to its end";
-    }
+    end.reason = here + (at == at_ ? " was not written to its end" : " is missing or was not written to its end");
     end.bytes_dropped =
-        std::max(end.bytes_dropped, at + record_bytes(later->position_bytes, later->payload_bytes) - offset_);
+        std::max(end.bytes_dropped, at + record_bytes(later->position_bytes, later->payload_bytes) - at_);
   }
   return end;
 }

@@ -36,34 +36,37 @@ struct JournalEnd {
   std::string reason = {};          ///< why they are none; empty where nothing was dropped
 };
 
+/// Returns the superblock that counts, of a journal's first kFirstRecord bytes and its length. Errors: corrupt, with
+/// the offset, when none is valid; unsupported_version.
+[[nodiscard]] Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64_t journal_bytes);
+
 /// Reads a journal. The bytes are anybody's: nothing in them is believed before its checksum has been looked at.
 /// Threads: one at a time.
 class JournalReader {
  public:
-  /// `bytes` outlives the reader and is aligned to 8. Errors: corrupt, with the offset, when no superblock is valid;
-  /// unsupported_version.
+  /// Takes a journal as a whole. `bytes` outlives the reader and is aligned to 8. Errors: as read_superblock.
   [[nodiscard]] static Result<JournalReader> open(std::span<const std::byte> bytes);
+  /// Takes what stands in the journal from the superblock's start on.
+  JournalReader(const Superblock& superblock, std::span<const std::byte> records) noexcept
+      : records_(records), superblock_(superblock), sequence_(superblock.first_sequence) {}
 
   [[nodiscard]] const Superblock& superblock() const noexcept { return superblock_; }
   /// Returns the next record; nothing at the end. Cost: its checksum, at memory speed.
   [[nodiscard]] std::optional<JournalRecord> next();
   /// Where the next record begins.
-  [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
+  [[nodiscard]] std::uint64_t offset() const noexcept { return superblock_.start + at_; }
 
   /// How the records end, when next() has returned nothing. Errors: corrupt, with the offset, when a record is missing
   /// that a later one says was on the disk: no crash does that, but damage. Cost: a look at every 8 bytes behind.
   [[nodiscard]] Result<JournalEnd> end() const;
 
  private:
-  JournalReader(std::span<const std::byte> bytes, const Superblock& superblock) noexcept
-      : bytes_(bytes), superblock_(superblock), sequence_(superblock.first_sequence) {}
+  [[nodiscard]] std::optional<RecordHeader> header_at(std::uint64_t at) const noexcept;
+  [[nodiscard]] std::optional<JournalRecord> record_at(std::uint64_t at) const noexcept;
 
-  [[nodiscard]] std::optional<RecordHeader> header_at(std::uint64_t offset) const noexcept;
-  [[nodiscard]] std::optional<JournalRecord> record_at(std::uint64_t offset) const noexcept;
-
-  std::span<const std::byte> bytes_;
+  std::span<const std::byte> records_;
   Superblock superblock_;
-  std::uint64_t offset_ = kFirstRecord;
+  std::uint64_t at_ = 0;    // in the records
   std::uint64_t sequence_;  // that the next record must have
 };
 

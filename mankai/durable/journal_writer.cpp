@@ -41,7 +41,7 @@ Result<JournalWriter> JournalWriter::create(const std::string& path, std::uint64
                               .number = 1,
                               .salt = HashSpec::random().seed[0],
                               .first_sequence = first_sequence,
-                              .reserved = 0,
+                              .start = kFirstRecord,
                               .checksum = 0};
   JournalWriter journal(std::move(*file), superblock, kFirstRecord, first_sequence);
   journal.write_superblock();
@@ -89,8 +89,16 @@ void JournalWriter::restart(std::uint64_t salt, std::uint64_t next_sequence) noe
   ++superblock_.number;
   superblock_.salt = salt;
   superblock_.first_sequence = next_sequence;
+  superblock_.start = kFirstRecord;
   next_sequence_ = next_sequence;
   end_ = kFirstRecord;
+  write_superblock();
+}
+
+void JournalWriter::forget(std::uint64_t before, std::uint64_t first_sequence) noexcept {
+  ++superblock_.number;
+  superblock_.first_sequence = first_sequence;
+  superblock_.start = before;
   write_superblock();
 }
 

@@ -44,6 +44,12 @@ class JournalWriter {
   void restart(std::uint64_t salt, std::uint64_t next_sequence) noexcept;
   /// Gives the journal the owner, where that is allowed, and the permissions of another file. Errors: not_found; io.
   [[nodiscard]] Result<void> copy_permissions(const std::string& from) { return file_.copy_permissions(from); }
+  /// Forgets the records before an offset, which is where one begins or they end: they are in the file that the journal
+  /// belongs to, and on the disk. The next one's first change is given.
+  void forget(std::uint64_t before, std::uint64_t first_sequence) noexcept;
+  /// Gives the room of what was forgotten back to the disk, when it knows that it was forgotten. Returns whether the
+  /// file system can. Pre: `sync` since `forget`. Threads: beside `append`.
+  bool release_forgotten() noexcept { return file_.punch_hole(kFirstRecord, superblock_.start); }
   /// Returns when the disk has everything that was appended before the call. Errors: io; then nobody can say what the
   /// disk has, and the journal must not be written any more.
   [[nodiscard]] Result<void> sync() { return file_.sync_all(); }
@@ -53,7 +59,7 @@ class JournalWriter {
   /// Where the records end.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
   /// The bytes of records that it holds.
-  [[nodiscard]] std::uint64_t record_bytes_held() const noexcept { return end_ - kFirstRecord; }
+  [[nodiscard]] std::uint64_t record_bytes_held() const noexcept { return end_ - superblock_.start; }
 
  private:
   JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end, std::uint64_t next_sequence) noexcept;

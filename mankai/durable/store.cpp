@@ -26,8 +26,11 @@ using Parts = std::vector<std::span<const std::byte>>;
 constexpr std::uint64_t kDefaultCheckpointBytes = std::uint64_t{64} << 20;
 /// A checkpoint beside changes needs a copy of the image; above this, changes wait for the disk instead.
 constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{4} << 30;
-/// When a journal is so many times as long as it may be, since changes never paused, they wait for a checkpoint.
+/// A journal whose front cannot be given back to the disk begins anew only when changes pause for a moment. When it is
+/// so many times as long as it may be, they wait for a checkpoint.
 constexpr std::uint64_t kPatience = 2;
+/// Where the front can be given back, offsets grow until then: as much of the address space is enough.
+constexpr std::uint64_t kMaxJournalEnd = std::uint64_t{1} << 40;
 /// How long a worker sleeps for whom nothing happens because of time.
 constexpr std::chrono::hours kLongWait{24};
 
@@ -137,13 +140,14 @@ class Store::Impl {
   Result<void> append_commit(std::string_view position);
   void note_commit();
   [[nodiscard]] Snapshot snapshot() const;
-  [[nodiscard]] std::uint64_t checkpoint_limit() const noexcept;
   Result<void> checkpoint_in_place(Next next);
   void forget_journal(const Snapshot& base);
+  [[nodiscard]] bool is_over_limit(std::uint64_t journal_bytes) const noexcept;
 
   // With checkpointing_ held:
   Result<void> write_base(const Parts& parts, const Snapshot& base, Next next);
-  Result<void> checkpoint_beside();
+  Result<void> checkpoint_beside(bool is_time);
+  [[nodiscard]] bool release_journal();
 
   Result<void> sync_commits(std::uint64_t commits);
   void raise_durable(std::uint64_t sequence) noexcept;
@@ -151,7 +155,7 @@ class Store::Impl {
   void start_worker();
   void stop_worker();
   void work();
-  void checkpoint_if_due(bool is_due);
+  void try_checkpoint(bool is_time);
 
   std::string path_;
   StoreOptions options_;
@@ -366,8 +370,8 @@ Result<void> Store::Impl::append_commit(std::string_view position) {
 void Store::Impl::note_commit() {
   has_uncommitted_ = false;
   committed_.store(journal_->next_sequence() - 1, std::memory_order_release);
-  commits_.fetch_add(1, std::memory_order_release);
-  if (journal_->record_bytes_held() < checkpoint_limit()) {
+  commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  if (!is_over_limit(journal_->record_bytes_held())) {
     return;
   }
   {
@@ -439,11 +443,13 @@ Store::Impl::Snapshot Store::Impl::snapshot() const {
   return {.sequence = sequence(), .position = position_, .journal_end = journal_->end()};
 }
 
-std::uint64_t Store::Impl::checkpoint_limit() const noexcept {
+// Looked at after each commit, so the image is only asked for its size when the answer depends on it.
+bool Store::Impl::is_over_limit(std::uint64_t journal_bytes) const noexcept {
   if (options_.checkpoint_bytes != 0) {
-    return options_.checkpoint_bytes + checkpoint_delay_;
+    return journal_bytes >= options_.checkpoint_bytes + checkpoint_delay_;
   }
-  return std::max(kDefaultCheckpointBytes, image_bytes(filter_)) + checkpoint_delay_;
+  return journal_bytes >= kDefaultCheckpointBytes + checkpoint_delay_ &&
+         journal_bytes >= image_bytes(filter_) + checkpoint_delay_;
 }
 
 Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, Next next) {
@@ -472,12 +478,14 @@ Result<void> Store::Impl::checkpoint_in_place(Next next) {
   return {};
 }
 
-// The image has what was in the journal then; if that is all, the journal begins anew.
+// The image has what was in the journal then; if that is all, the journal begins anew in front.
 void Store::Impl::forget_journal(const Snapshot& base) {
   raise_durable(base.sequence);
   if (journal_->end() == base.journal_end && !has_uncommitted_) {
     journal_->restart(random_word(), sequence() + 1);
     durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  } else {
+    journal_->forget(base.journal_end, base.sequence + 1);
   }
   checkpoint_delay_ = 0;
 }
@@ -494,10 +502,11 @@ Result<void> Store::Impl::checkpoint() {
 }
 
 // Changes wait only while the image is copied, and when they come faster than the disk takes it.
-Result<void> Store::Impl::checkpoint_beside() {
+Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   const std::scoped_lock one(checkpointing_);
   std::unique_lock<std::mutex> lock(changing_);
-  if (!journal_ || is_in_batch_ || has_uncommitted_ || is_closed_ || journal_->record_bytes_held() == 0) {
+  if (!journal_ || is_in_batch_ || has_uncommitted_ || is_closed_ || journal_->record_bytes_held() == 0 ||
+      !(is_time || is_over_limit(journal_->record_bytes_held()))) {
     return {};
   }
   const Snapshot base = snapshot();
@@ -517,8 +526,25 @@ Result<void> Store::Impl::checkpoint_beside() {
   }
   lock.lock();
   forget_journal(base);
-  const bool is_late = journal_->record_bytes_held() > kPatience * checkpoint_limit();
-  return is_late && !is_in_batch_ && !has_uncommitted_ ? checkpoint_in_place(Next::open) : Result<void>{};
+  const bool is_far = journal_->end() > kMaxJournalEnd;
+  lock.unlock();
+  if (release_journal() && !is_far) {
+    return {};
+  }
+  lock.lock();
+  const bool must_wait = is_over_limit(journal_->end() / kPatience) && !is_in_batch_ && !has_uncommitted_;
+  return must_wait ? checkpoint_in_place(Next::open) : Result<void>{};
+}
+
+// Returns whether the journal may go on where it is. What is given back must not be looked for again, so first the
+// superblock that forgets it is on the disk.
+bool Store::Impl::release_journal() {
+  const std::scoped_lock lock(syncing_);
+  if (auto synced = journal_->sync(); !synced) {
+    static_cast<void>(give_up(synced.error()));
+    return true;
+  }
+  return journal_->release_forgotten();
 }
 
 template <class Replace>
@@ -601,25 +627,28 @@ void Store::Impl::work() {
   std::unique_lock<std::mutex> lock(working_);
   while (!is_stopping_) {
     wake_.wait_until(lock, std::min(next_sync, next_checkpoint), [this] { return is_stopping_ || is_checkpoint_due_; });
-    bool is_due = std::exchange(is_checkpoint_due_, false);
+    const bool is_due = std::exchange(is_checkpoint_due_, false);
+    bool is_time = false;
     lock.unlock();
     if (Clock::now() >= next_sync) {
       static_cast<void>(sync());  // a failure is what the next change is told
       next_sync = later(sync_every);
     }
     if (Clock::now() >= next_checkpoint) {
-      is_due = true;
+      is_time = true;
       next_checkpoint = later(options_.checkpoint_interval);
     }
-    checkpoint_if_due(is_due);
+    if (is_due || is_time) {
+      try_checkpoint(is_time);
+    }
     lock.lock();
   }
 }
 
 // What keeps a checkpoint from being made, such as a full disk, keeps nobody from changing the filter as long as the
 // journal can be written; it is tried again when there is as much journal again.
-void Store::Impl::checkpoint_if_due(bool is_due) {
-  if (!is_due || checkpoint_beside()) {
+void Store::Impl::try_checkpoint(bool is_time) {
+  if (checkpoint_beside(is_time)) {
     return;
   }
   const std::scoped_lock lock(changing_);
@@ -648,7 +677,7 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options) 
   }
   auto loaded = detail::load_store(
       real,
-      {.access = Access::change, .trust = options.trust, .memory = options.memory, .calls = &calls, .is_writer = true});
+      {.access = options.access, .trust = options.trust, .memory = options.memory, .calls = &calls, .is_writer = true});
   if (!loaded) {
     return std::unexpected(loaded.error());
   }

@@ -53,6 +53,9 @@ struct StoreOptions {
   /// After how long one is made if there are changes. 0: never because of time.
   Duration checkpoint_interval = Duration::zero();
   Trust trust = Trust::checked;
+  /// Access::query maps the file: opening costs the same at any size, and each page of 4 KiB a copy when it first
+  /// changes. Images above 256 MiB are mapped in any case.
+  Access access = Access::change;
   Memory memory = system_memory();
   FileCalls* calls = nullptr;  ///< nullptr: the system's
 };

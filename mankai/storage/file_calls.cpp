@@ -35,6 +35,9 @@ class SystemCalls final : public FileCalls {
     }
     return 0;
   }
+  int punch_hole(int file, off_t offset, off_t bytes) noexcept override {
+    return ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes);
+  }
   int flock(int file, int operation) override { return ::flock(file, operation); }
   int fstat(int file, struct stat* status) override { return ::fstat(file, status); }
   int fchown(int file, uid_t owner, gid_t group) override { return ::fchown(file, owner, group); }
@@ -61,6 +64,11 @@ class SystemCalls final : public FileCalls {
 };
 
 }  // namespace
+
+int FileCalls::punch_hole(int /*file*/, off_t /*offset*/, off_t /*bytes*/) noexcept {
+  errno = ENOTSUP;
+  return -1;
+}
 
 FileCalls& system_calls() noexcept {
   static SystemCalls calls;

@@ -29,6 +29,8 @@ class FileCalls {
   virtual int ftruncate(int file, off_t bytes) = 0;
   /// As posix_fallocate (the file is at least so long then, and the room taken), but -1 and errno.
   virtual int fallocate(int file, off_t offset, off_t bytes) = 0;
+  /// As fallocate with FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE. Where a disk has no such thing: ENOTSUP.
+  virtual int punch_hole(int file, off_t offset, off_t bytes) noexcept;
   virtual int flock(int file, int operation) = 0;
   virtual int fstat(int file, struct stat* status) = 0;
   virtual int fchown(int file, uid_t owner, gid_t group) = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
 
 namespace mankai {
 namespace {
@@ -131,6 +132,14 @@ Result<void> MappedFile::truncate(std::size_t bytes) {
     return system_error(path_ + ": cannot make it shorter");
   }
   return {};
+}
+
+bool MappedFile::punch_hole(std::uint64_t from, std::uint64_t until) noexcept {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t first = align_up(from, page);
+  const std::uint64_t last = until / page * page;
+  return first >= last ||
+         file_.calls().punch_hole(file_.get(), static_cast<off_t>(first), static_cast<off_t>(last - first)) == 0;
 }
 
 Result<void> MappedFile::copy_permissions(const std::string& from) {

@@ -47,6 +47,10 @@ class MappedFile {
   /// than the mapping, with what it had there. Errors: io. Pre: mode write.
   [[nodiscard]] Result<void> truncate(std::size_t bytes);
 
+  /// Gives the room of whole pages between two offsets back to the disk: they are zeros then, and the file stays as
+  /// long as it is. Returns whether the file system can. Threads: beside writing to other bytes. Pre: mode write.
+  bool punch_hole(std::uint64_t from, std::uint64_t until) noexcept;
+
   /// Gives the file the owner, where that is allowed, and the permissions of another one. Errors: not_found; io.
   [[nodiscard]] Result<void> copy_permissions(const std::string& from);
 

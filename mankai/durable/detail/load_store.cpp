@@ -16,6 +16,9 @@
 namespace mankai::detail {
 namespace {
 
+/// Larger images are mapped: who changes them has them at once, and pays for a page when it first changes.
+constexpr std::uint64_t kMostReadBytes = std::uint64_t{256} << 20;
+
 /// How often a reader looks again when a writer was faster: a writer cannot make checkpoints so quickly for long.
 constexpr int kMaxLooks = 1000;
 
@@ -34,14 +37,43 @@ Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, co
   if (auto valid = check_start(file, image_bytes); !valid) {
     return std::unexpected(valid.error());
   }
-  auto region =
-      request.access == Access::query ? file.map_region(image_bytes) : file.read_region(image_bytes, request.memory);
+  const bool is_mapped = request.access == Access::query || image_bytes > kMostReadBytes;
+  auto region = is_mapped ? file.map_region(image_bytes) : file.read_region(image_bytes, request.memory);
   return region ? filter_from_region(std::move(*region), request.trust, request.memory)
                 : std::unexpected(region.error());
 }
 
-// The journal's bytes, copied, so that they stay as they are; nothing where there is none.
-Result<std::optional<Region>> read_journal(const std::string& path, FileCalls& calls) {
+/// A journal's records, copied, so that they stay as they are, and the superblock by which they count.
+struct JournalBytes {
+  Superblock superblock;
+  Region records;
+};
+
+Result<Superblock> read_superblock_of(const OpenFile& file) {
+  alignas(std::uint64_t) std::array<std::byte, kFirstRecord> bytes{};
+  const auto front = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), file.size()));
+  if (auto read = file.read(0, front); !read) {
+    return std::unexpected(read.error());
+  }
+  return read_superblock(front, file.size());
+}
+
+Result<JournalBytes> read_journal_of(const OpenFile& file) {
+  const auto superblock = read_superblock_of(file);
+  if (!superblock) {
+    return std::unexpected(superblock.error());
+  }
+  auto records = Region::allocate(system_memory(), file.size() - superblock->start);
+  if (!records) {
+    return std::unexpected(records.error());
+  }
+  auto read = file.read(superblock->start, records->bytes());
+  return read ? Result<JournalBytes>({.superblock = *superblock, .records = std::move(*records)})
+              : std::unexpected(read.error());
+}
+
+// Nothing where there is none.
+Result<std::optional<JournalBytes>> read_journal(const std::string& path, FileCalls& calls) {
   const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
   if (!file && file.error().code == ErrorCode::not_found) {
     return std::nullopt;
@@ -49,8 +81,9 @@ Result<std::optional<Region>> read_journal(const std::string& path, FileCalls& c
   if (!file) {
     return std::unexpected(file.error());
   }
-  auto region = file->read_region(file->size());
-  return region ? Result<std::optional<Region>>(std::move(*region)) : std::unexpected(region.error());
+  auto journal = read_journal_of(*file);
+  return journal ? Result<std::optional<JournalBytes>>(std::move(*journal))
+                 : std::unexpected(journal.error().within(path));
 }
 
 /// Replays the records of a journal into a filter.
@@ -172,16 +205,13 @@ Result<void> check_plain(const std::optional<StoreFooter>& footer, const Recover
   return {};
 }
 
-Result<void> replay(LoadedStore& loaded, std::span<const std::byte> bytes) {
-  auto journal = JournalReader::open(bytes);
-  if (!journal) {
-    return std::unexpected(journal.error());
-  }
-  if (auto belongs = check_belongs(loaded.footer, *journal); !belongs) {
+Result<void> replay(LoadedStore& loaded, const JournalBytes& bytes) {
+  JournalReader journal(bytes.superblock, bytes.records.bytes());
+  if (auto belongs = check_belongs(loaded.footer, journal); !belongs) {
     return belongs;
   }
   const std::uint64_t base = loaded.footer ? loaded.footer->sequence : 0;
-  auto state = Replay(loaded.filter, base, loaded.report).run(*journal);
+  auto state = Replay(loaded.filter, base, loaded.report).run(journal);
   if (!state) {
     return std::unexpected(state.error());
   }
@@ -215,7 +245,7 @@ Result<LoadedStore> look_at(const std::string& path, const OpenFile& file, const
                                         "both from one copy");
   }
   if (*journal) {
-    if (auto replayed = replay(loaded, (*journal)->bytes()); !replayed) {
+    if (auto replayed = replay(loaded, **journal); !replayed) {
       return std::unexpected(replayed.error().within(journal_path(path)));
     }
   }
@@ -228,10 +258,8 @@ std::uint64_t journal_number(const std::string& path, FileCalls& calls) {
   if (!file) {
     return 0;
   }
-  alignas(std::uint64_t) std::array<std::byte, kFirstRecord> bytes{};
-  const auto read = file->read(0, std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), file->size())));
-  const auto journal = read ? JournalReader::open(bytes) : std::unexpected(read.error());
-  return journal ? journal->superblock().number : 0;
+  const auto superblock = read_superblock_of(*file);
+  return superblock ? superblock->number : 0;
 }
 
 /// Tells whether a writer was at work while the files were read one after the other: then what was read may be of two
