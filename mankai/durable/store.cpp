@@ -99,7 +99,7 @@ class Store::Impl {
   Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
   template <class Replace>
   Result<void> replace(const Replace& replace);
-  void begin();
+  void begin(BatchMode mode);
   Result<void> commit(std::string_view position);
   Result<void> sync();
   Result<void> checkpoint();
@@ -125,11 +125,12 @@ class Store::Impl {
   struct Snapshot {
     std::uint64_t sequence;
     SourcePosition position;
-    std::uint64_t journal_end;
+    std::uint64_t journal_end;  ///< 0: there was none
   };
 
   // With changing_ held:
   [[nodiscard]] Result<void> check_usable() const;
+  [[nodiscard]] bool is_in_memory() const noexcept { return is_in_batch_ && mode_ == BatchMode::in_memory; }
   Result<void> start_writing();
   Result<void> make_journal();
   Result<void> set_open_mark(bool is_open);
@@ -139,6 +140,8 @@ class Store::Impl {
   Result<void> change_window(const Change& change, const Outcomes& outcomes, bool more_follows);
   Result<void> append_commit(std::string_view position);
   void note_commit();
+  void note_position(std::string_view position);
+  Result<void> commit_in_memory(std::string_view position);
   [[nodiscard]] Snapshot snapshot() const;
   Result<void> checkpoint_in_place(Next next);
   void forget_journal(const Snapshot& base);
@@ -177,7 +180,9 @@ class Store::Impl {
   std::optional<JournalWriter> journal_;
   SourcePosition position_;       ///< of the last commit
   bool is_in_batch_ = false;      ///< between begin() and commit()
-  bool has_uncommitted_ = false;  ///< records without a commit behind them
+  bool has_uncommitted_ = false;  ///< changes without a commit behind them
+  BatchMode mode_ = BatchMode::journaled;
+  std::uint64_t changes_in_memory_ = 0;  ///< that are not committed, of a batch that is not journaled
   bool is_closed_ = false;
   std::atomic<std::uint64_t> committed_;  ///< the last change of the last commit
   std::atomic<std::uint64_t> durable_;
@@ -301,7 +306,7 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
   bool must_sync = false;
   {
     const std::scoped_lock lock(changing_);
-    if (auto ready = start_writing(); !ready) {
+    if (auto ready = is_in_memory() ? check_usable() : start_writing(); !ready) {
       return ready;
     }
     if (auto changed = change_windows(keys, outcomes, encode); !changed) {
@@ -333,8 +338,11 @@ Result<void> Store::Impl::change_windows(std::size_t keys, const Outcomes& outco
 }
 
 Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
-  if (auto appended = journal_->append(change, {.durable = durable(), .position = {}, .more_follows = more_follows});
-      !appended) {
+  if (is_in_memory()) {
+    changes_in_memory_ += change.keys;
+  } else if (auto appended =
+                 journal_->append(change, {.durable = durable(), .position = {}, .more_follows = more_follows});
+             !appended) {
     return appended;
   }
   has_uncommitted_ = true;
@@ -360,11 +368,15 @@ Result<void> Store::Impl::append_commit(std::string_view position) {
       !appended) {
     return appended;
   }
+  note_position(position);
+  note_commit();
+  return {};
+}
+
+void Store::Impl::note_position(std::string_view position) {
   if (!position.empty()) {
     position_ = SourcePosition::of(position).value_or(position_);
   }
-  note_commit();
-  return {};
 }
 
 void Store::Impl::note_commit() {
@@ -381,8 +393,9 @@ void Store::Impl::note_commit() {
   wake_.notify_one();
 }
 
-void Store::Impl::begin() {
+void Store::Impl::begin(BatchMode mode) {
   const std::scoped_lock lock(changing_);
+  mode_ = is_in_batch_ ? mode_ : mode;
   is_in_batch_ = true;
 }
 
@@ -392,10 +405,15 @@ Result<void> Store::Impl::commit(std::string_view position) {
     return std::unexpected(valid.error());
   }
   {
-    const std::scoped_lock lock(changing_);
+    std::unique_lock<std::mutex> lock(changing_);
     if (!has_uncommitted_ && position.empty()) {
       is_in_batch_ = false;
       return check_usable();
+    }
+    if (is_in_memory()) {
+      lock.unlock();
+      const std::scoped_lock locks(checkpointing_, changing_);
+      return commit_in_memory(position);
     }
     if (auto ready = start_writing(); !ready) {
       return ready;
@@ -407,6 +425,20 @@ Result<void> Store::Impl::commit(std::string_view position) {
     must_sync = options_.durability == Durability::always;
   }
   return must_sync ? sync() : Result<void>{};
+}
+
+// What is in memory becomes the file at once; where there is no journal, none is made.
+Result<void> Store::Impl::commit_in_memory(std::string_view position) {
+  if (auto usable = check_usable(); !usable) {
+    return usable;
+  }
+  note_position(position);
+  is_in_batch_ = false;
+  has_uncommitted_ = false;
+  committed_.fetch_add(std::exchange(changes_in_memory_, 0), std::memory_order_release);
+  commits_.fetch_add(1, std::memory_order_release);
+  auto written = checkpoint_in_place(journal_ ? Next::open : Next::closed);
+  return written ? written : give_up(written.error());
 }
 
 // One sync serves all who wait: whoever comes first takes everything that has been committed by then.
@@ -440,7 +472,7 @@ Result<void> Store::Impl::sync() {
 }
 
 Store::Impl::Snapshot Store::Impl::snapshot() const {
-  return {.sequence = sequence(), .position = position_, .journal_end = journal_->end()};
+  return {.sequence = sequence(), .position = position_, .journal_end = journal_ ? journal_->end() : 0};
 }
 
 // Looked at after each commit, so the image is only asked for its size when the answer depends on it.
@@ -481,13 +513,15 @@ Result<void> Store::Impl::checkpoint_in_place(Next next) {
 // The image has what was in the journal then; if that is all, the journal begins anew in front.
 void Store::Impl::forget_journal(const Snapshot& base) {
   raise_durable(base.sequence);
-  if (journal_->end() == base.journal_end && !has_uncommitted_) {
-    journal_->restart(random_word(), sequence() + 1);
-    durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  } else {
-    journal_->forget(base.journal_end, base.sequence + 1);
-  }
   checkpoint_delay_ = 0;
+  if (journal_ && (journal_->end() != base.journal_end || has_uncommitted_)) {
+    journal_->forget(base.journal_end, base.sequence + 1);
+    return;
+  }
+  if (journal_) {
+    journal_->restart(random_word(), sequence() + 1);
+  }
+  durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 Result<void> Store::Impl::checkpoint() {
@@ -550,11 +584,11 @@ bool Store::Impl::release_journal() {
 template <class Replace>
 Result<void> Store::Impl::replace(const Replace& replace) {
   const std::scoped_lock locks(checkpointing_, changing_);
-  if (is_in_batch_ || has_uncommitted_) {
-    return fail(ErrorCode::invalid_argument, path_ + ": not within a batch; commit it first");
+  if (auto usable = check_usable(); !usable) {
+    return usable;
   }
-  if (auto ready = start_writing(); !ready) {
-    return ready;
+  if (!is_in_memory() && (is_in_batch_ || has_uncommitted_)) {
+    return fail(ErrorCode::invalid_argument, path_ + ": not within a batch; commit it first");
   }
   {
     const std::scoped_lock lock(reading_);
@@ -562,10 +596,9 @@ Result<void> Store::Impl::replace(const Replace& replace) {
       return replaced;
     }
   }
-  committed_.fetch_add(1, std::memory_order_release);
-  commits_.fetch_add(1, std::memory_order_release);
-  auto written = checkpoint_in_place(Next::open);
-  return written ? written : give_up(written.error());
+  ++changes_in_memory_;
+  has_uncommitted_ = true;
+  return is_in_batch_ ? Result<void>{} : commit_in_memory({});
 }
 
 Result<void> Store::Impl::close() {
@@ -755,7 +788,7 @@ Result<void> Store::clear() {
   });
 }
 
-void Store::begin() { impl_->begin(); }
+void Store::begin(BatchMode mode) { impl_->begin(mode); }
 Result<void> Store::commit(std::string_view position) { return impl_->commit(position); }
 std::uint64_t Store::sequence() const noexcept { return impl_->sequence(); }
 std::uint64_t Store::durable_sequence() const noexcept { return impl_->durable(); }

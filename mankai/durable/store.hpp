@@ -60,6 +60,12 @@ struct StoreOptions {
   FileCalls* calls = nullptr;  ///< nullptr: the system's
 };
 
+/// How a batch is kept until it is committed.
+enum class BatchMode : std::uint8_t {
+  journaled,  ///< in the journal, as it comes: its commit costs little
+  in_memory,  ///< nowhere else: its commit is a checkpoint. For a batch as long as a file, or the only one of a process
+};
+
 /// See the top of this file.
 ///
 /// Cost:    a change costs what it costs in memory, and a copy of its digests and their checksum. A checkpoint writes
@@ -108,15 +114,18 @@ class Store {
   [[nodiscard]] Result<void> erase(Keys keys, std::span<const std::uint64_t> ids, std::span<EraseResult> results);
   [[nodiscard]] Result<void> put(Keys keys, std::span<const std::uint32_t> values, double strength);
   [[nodiscard]] Result<void> advance(Time time);
-  /// These are checkpoints, too. Errors: invalid_argument within a batch.
+  /// These are checkpoints, too, but within a batch in memory, which is one when it is committed. Errors: as
+  /// merge_filters'; invalid_argument within a batch that is journaled; io and out_of_space, after which the store
+  /// takes no more changes.
   [[nodiscard]] Result<void> merge(const AnyFilter& other);
   [[nodiscard]] Result<void> clear();
 
   /// Makes one batch of what comes until commit(). What is not committed is in memory, but gone when the store is
   /// opened next. Checkpoints wait meanwhile. Within a batch, begin() changes nothing.
-  void begin();
+  void begin(BatchMode mode = BatchMode::journaled);
   /// Ends the batch, and says where the source stands if that is given. Without a batch it says only that.
-  /// Errors: invalid_argument for more than 64 bytes; io; out_of_space.
+  /// Errors: invalid_argument for more than 64 bytes; io; out_of_space. After one of these two the batch goes on where
+  /// it is journaled, and where it is in memory the store takes no more changes.
   [[nodiscard]] Result<void> commit(std::string_view position = {});
 
   /// Changes that were committed since the store was made: one for each key that was inserted, taken out or put, and

@@ -59,10 +59,13 @@ class StoreTest : public testing::Test {
     return Store::create(path(), std::move(*filter), options).value();
   }
 
-  // What a process leaves that is killed: both files, as they are while the store is open.
+  // What a process leaves that is killed: its files, as they are while the store is open.
   void keep_as_killed(const std::string& name) const {
     std::filesystem::copy_file(path(), path(name), std::filesystem::copy_options::overwrite_existing);
-    std::filesystem::copy_file(journal(), path(name) + "-journal", std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::remove(path(name) + "-journal");
+    if (std::filesystem::exists(journal())) {
+      std::filesystem::copy_file(journal(), path(name) + "-journal");
+    }
   }
 
   std::filesystem::path folder_;
@@ -234,6 +237,59 @@ TEST_F(StoreTest, merging_and_clearing_are_checkpoints) {
   const Store cleared = Store::open(path("cleared.mk")).value();
   EXPECT_EQ(count_found(cleared.filter(), keys), 0U);
   EXPECT_EQ(cleared.sequence(), 7U);
+}
+
+TEST_F(StoreTest, a_batch_in_memory_is_one_file_when_it_is_committed) {
+  Store store = make();
+  const Keys keys = numbered_keys(0, 9000);
+  store.begin(BatchMode::in_memory);
+  ASSERT_TRUE(store.insert(views_of(keys)));
+  auto other = create_like(store.filter()).value();
+  insert_keys(other, views_of(numbered_keys(9000, 5)));
+  ASSERT_TRUE(store.merge(other));
+  EXPECT_EQ(store.sequence(), 0U);
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+  keep_as_killed("before.mk");
+  ASSERT_TRUE(store.commit("offset 9005"));
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+  EXPECT_EQ(store.sequence(), 9001U);
+  EXPECT_EQ(store.durable_sequence(), 9001U);
+  EXPECT_TRUE(store.sync());
+  keep_as_killed("after.mk");
+
+  const Store before = Store::open(path("before.mk")).value();
+  EXPECT_EQ(count_found(before.filter(), keys), 0U);
+  EXPECT_TRUE(before.position().empty());
+  const Store after = Store::open(path("after.mk")).value();
+  EXPECT_TRUE(after.recovery().was_closed);
+  EXPECT_EQ(bytes_of(after.filter()), bytes_of(store.filter()));
+  EXPECT_EQ(after.position().view(), "offset 9005");
+  EXPECT_EQ(after.sequence(), 9001U);
+}
+
+// Goal: a batch of either mode goes on from one of the other. Method: they take turns, and some are given up.
+TEST_F(StoreTest, batches_in_memory_and_in_the_journal_follow_each_other) {
+  {
+    Store store = make("counting-bloom:keys=1000,fpr=0.01,seed=1");
+    ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
+    store.begin(BatchMode::in_memory);
+    ASSERT_TRUE(store.insert(views_of(numbered_keys(10, 10))));
+    keep_as_killed("within.mk");
+    ASSERT_TRUE(store.commit());
+    ASSERT_TRUE(store.insert(views_of(numbered_keys(20, 10))));
+    keep_as_killed("behind.mk");
+    store.begin(BatchMode::in_memory);
+    ASSERT_TRUE(store.insert(views_of(numbered_keys(30, 10))));
+    ASSERT_TRUE(store.close());
+  }
+  EXPECT_EQ(Store::open(path("within.mk")).value().sequence(), 10U);
+  const Store behind = Store::open(path("behind.mk")).value();
+  EXPECT_EQ(behind.sequence(), 30U);
+  EXPECT_EQ(behind.recovery().changes_replayed, 10U);
+  const Store given_up = Store::open(path()).value();
+  EXPECT_EQ(given_up.sequence(), 30U);
+  EXPECT_EQ(bytes_of(given_up.filter()), bytes_of(behind.filter()));
+  EXPECT_EQ(count_found(given_up.filter(), numbered_keys(30, 10)), 0U);
 }
 
 TEST_F(StoreTest, a_closed_store_takes_no_changes) {
