@@ -1,0 +1,170 @@
+// Stores as a killed writer left them, and one that was closed, pinned byte for byte: what is on somebody's disk opens
+// for ever, and gives the same filter. Writing the files anew is legitimate in one case only: see golden_test.cpp.
+//
+// To write the files: store_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in tests/golden.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "mankai/durable/journal_reader.hpp"
+#include "mankai/durable/store.hpp"
+#include "mankai/storage/file.hpp"
+
+namespace mankai::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Views = std::vector<std::string_view>;
+
+const Views kKeys = {"a", "b", "c", "https://example.org/d"};
+constexpr std::array<std::uint64_t, 4> kIds = {10, 20, 20, 35};
+constexpr std::array<std::uint32_t, 4> kValues = {1, 2, 3, 0xffffffffU};
+constexpr double kStrength = 0.75;
+
+Time at(int seconds) { return Time(std::chrono::seconds(seconds)); }
+
+/// A store of which the golden folder has the files.
+struct Golden {
+  const char* name;
+  const char* spec;
+  std::uint64_t sequence;
+  const char* position;
+  std::uint64_t image_hash;  ///< XXH3_64 of the image
+};
+
+constexpr std::array kGolden = {
+    Golden{.name = "store_closed",
+           .spec = "bloom:keys=100,fpr=0.01,seed=1",
+           .sequence = 4,
+           .position = "p1",
+           .image_hash = 0x7150cdc90ce533acU},
+    Golden{.name = "store_counting",
+           .spec = "scalable-counting-bloom:keys=2,fpr=0.01,seed=1",
+           .sequence = 16,
+           .position = "after both",
+           .image_hash = 0x725d0e89d0cb945bU},
+    Golden{.name = "store_paths",
+           .spec = "layered-url-bloom:keys=10,fpr=0.01,seed=1",
+           .sequence = 4,
+           .position = "",
+           .image_hash = 0x159a5903f7d9edadU},
+    Golden{.name = "store_top",
+           .spec = "decayed-top:bytes=4096,half-life=1h,seed=1",
+           .sequence = 9,
+           .position = "",
+           .image_hash = 0x52b3401544636a73U},
+    Golden{.name = "store_values",
+           .spec = "recent-values:slots=64,seed=1",
+           .sequence = 8,
+           .position = "",
+           .image_hash = 0xff370440ec032d92U},
+};
+
+// What was done to it.
+void change(const std::string& name, Store& store) {
+  ASSERT_TRUE(store.insert(kKeys));
+  if (name == "store_closed") {
+    ASSERT_TRUE(store.commit("p1"));
+    ASSERT_TRUE(store.close());
+  } else if (name == "store_counting") {
+    std::array<EraseResult, 4> results{};
+    store.begin();
+    ASSERT_TRUE(store.insert(kKeys, kIds));
+    ASSERT_TRUE(store.erase(kKeys, kIds, results));
+    ASSERT_TRUE(store.commit("after both"));
+    ASSERT_TRUE(store.erase(kKeys, results));
+  } else if (name == "store_top") {
+    ASSERT_TRUE(store.insert(kKeys, std::array{at(10), at(7200), at(7300), at(60)}));
+    ASSERT_TRUE(store.advance(at(10'000)));
+  } else if (name == "store_values") {
+    ASSERT_TRUE(store.put(kKeys, kValues, kStrength));
+  }
+}
+
+fs::path golden_path(const Golden& golden) { return fs::path(MANKAI_GOLDEN_DIR) / (std::string(golden.name) + ".mk"); }
+
+class Folder {
+ public:
+  Folder() : path_((fs::temp_directory_path() / "mankai-golden-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) {
+      std::abort();
+    }
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+  [[nodiscard]] fs::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string journal_of(const fs::path& path) { return path.string() + "-journal"; }
+
+std::uint64_t hash_of(const AnyFilter& filter) {
+  const auto bytes = std::visit([](const auto& f) { return f.to_bytes(); }, filter);
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+class StoreGoldenTest : public testing::TestWithParam<Golden> {};
+
+TEST_P(StoreGoldenTest, a_reader_finds_the_filter_that_was_written) {
+  const auto filter = open_filter(golden_path(GetParam()), Access::query);
+  ASSERT_TRUE(filter) << filter.error().message();
+  EXPECT_EQ(hash_of(*filter), GetParam().image_hash);
+}
+
+TEST_P(StoreGoldenTest, a_writer_goes_on_where_the_old_one_stood) {
+  const Folder folder;
+  const fs::path from = golden_path(GetParam());
+  fs::copy_file(from, folder.path() / "store.mk");
+  if (fs::exists(journal_of(from))) {
+    fs::copy_file(journal_of(from), journal_of(folder.path() / "store.mk"));
+  }
+  auto store = Store::open(folder.path() / "store.mk");
+  ASSERT_TRUE(store) << store.error().message();
+  EXPECT_EQ(hash_of(store->filter()), GetParam().image_hash);
+  EXPECT_EQ(store->sequence(), GetParam().sequence);
+  EXPECT_EQ(store->position().view(), GetParam().position);
+  EXPECT_EQ(store->recovery().bytes_dropped, 0U) << store->recovery().reason;
+  ASSERT_TRUE(store->insert(kKeys));
+  EXPECT_TRUE(store->close());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StoreGoldenTest, testing::ValuesIn(kGolden),
+                         [](const auto& golden) { return std::string(golden.param.name); });
+
+TEST(StoreGolden, DISABLED_write) {
+  for (const Golden& golden : kGolden) {
+    const Folder folder;
+    const fs::path path = folder.path() / "store.mk";
+    auto filter = create_filter(parse_spec(golden.spec).value());
+    ASSERT_TRUE(filter) << filter.error().message();
+    Store store = Store::create(path, std::move(*filter)).value();
+    change(golden.name, store);
+    const fs::path into = std::string(golden.name) + ".mk";
+    fs::copy_file(path, into, fs::copy_options::overwrite_existing);
+    if (fs::exists(journal_of(path))) {
+      // The room that was taken for more is not worth keeping.
+      const Region bytes = read_file(journal_of(path)).value();
+      JournalReader reader = JournalReader::open(bytes.bytes()).value();
+      while (reader.next()) {
+      }
+      fs::copy_file(journal_of(path), journal_of(into), fs::copy_options::overwrite_existing);
+      fs::resize_file(journal_of(into), reader.offset() + sizeof(RecordHeader));
+    }
+    std::printf("%s: sequence %llu, image_hash 0x%016llxU\n", golden.name,
+                static_cast<unsigned long long>(store.sequence()),
+                static_cast<unsigned long long>(hash_of(store.filter())));
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test
