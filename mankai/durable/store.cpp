@@ -602,11 +602,14 @@ Result<void> Store::Impl::replace(const Replace& replace) {
 }
 
 Result<void> Store::Impl::close() {
-  stop_worker();
-  const std::scoped_lock locks(checkpointing_, changing_);
-  if (std::exchange(is_closed_, true)) {
-    return {};
+  {
+    const std::scoped_lock lock(changing_);
+    if (std::exchange(is_closed_, true)) {
+      return {};
+    }
   }
+  stop_worker();  // nobody starts one any more
+  const std::scoped_lock locks(checkpointing_, changing_);
   auto closed = close_files();
   lock_.reset();
   return closed;
