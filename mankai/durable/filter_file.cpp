@@ -19,7 +19,7 @@ Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing ex
   }
   // Changes to the filter that was there are none to this one.
   if (existing == Existing::replace) {
-    static_cast<void>(system_calls().unlink(detail::journal_path(resolve_links(path)).c_str()));
+    static_cast<void>(system_calls().unlink(detail::journal_path(resolve_links(path).value_or(path)).c_str()));
   }
   return {};
 }

@@ -706,7 +706,11 @@ Result<Store> Store::create(const std::string& path, AnyFilter filter, const Sto
 
 Result<Store> Store::open(const std::string& path, const StoreOptions& options) {
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
-  const auto real = resolve_links(path, calls);
+  const auto resolved = resolve_links(path, calls);
+  if (!resolved) {
+    return std::unexpected(resolved.error());
+  }
+  const std::string& real = *resolved;
   auto lock = FileLock::acquire(real, calls);
   if (!lock) {
     return std::unexpected(lock.error());

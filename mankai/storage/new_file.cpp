@@ -27,6 +27,10 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Whether errno says that there is no such file yet. What is wrong with its folder is found out, and said, when a file
+// is made or opened in it.
+bool may_be_new() noexcept { return errno == ENOENT || errno == ENOTDIR || errno == EACCES; }
+
 std::unexpected<Error> exists_already(const std::string& path) {
   return fail(ErrorCode::invalid_argument, path + ": exists already, and was left as it is");
 }
@@ -53,7 +57,11 @@ NewFile::~NewFile() {
 }
 
 Result<NewFile> NewFile::create(const std::string& path, Existing existing, FileCalls& calls) {
-  NewFile file(calls, path, existing == Existing::replace ? resolve_links(path, calls) : path, existing);
+  auto target = existing == Existing::replace ? resolve_links(path, calls) : Result<std::string>(path);
+  if (!target) {
+    return std::unexpected(target.error());
+  }
+  NewFile file(calls, path, std::move(*target), existing);
   if (auto seen = file.look_at_old(); !seen) {
     return std::unexpected(seen.error());
   }
@@ -68,9 +76,7 @@ Result<void> NewFile::look_at_old() {
   FileCalls& calls = file_.calls();
   struct stat status{};
   if (calls.stat(target_.c_str(), &status) != 0) {
-    // What is wrong with the folder is found out, and said, when the temporary is made.
-    return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? Result<void>()
-                                                                  : system_error(path_ + ": cannot inspect");
+    return may_be_new() ? Result<void>() : system_error(path_ + ": cannot inspect");
   }
   if (existing_ == Existing::refuse) {
     return exists_already(path_);
@@ -166,10 +172,10 @@ Result<void> NewFile::rename_temporary() {
   return system_error(path_ + ": cannot put the new file in place");
 }
 
-std::string resolve_links(const std::string& path, FileCalls& calls) {
+Result<std::string> resolve_links(const std::string& path, FileCalls& calls) {
   char* real = calls.realpath(path.c_str());
   if (real == nullptr) {
-    return path;
+    return may_be_new() ? Result<std::string>(path) : system_error(path + ": cannot follow its links");
   }
   std::string resolved(real);
   std::free(real);

@@ -68,8 +68,8 @@ class NewFile {
   bool is_synced_ = false;
 };
 
-/// The file that a chain of symbolic links ends at; the path itself where there is none yet.
-[[nodiscard]] std::string resolve_links(const std::string& path, FileCalls& calls = system_calls());
+/// The file that a chain of symbolic links ends at; the path itself where there is none yet. Errors: io.
+[[nodiscard]] Result<std::string> resolve_links(const std::string& path, FileCalls& calls = system_calls());
 
 /// Removes a file and returns when its name is gone for good; its folder is synchronised also when there was no file.
 /// Errors: io.

@@ -7,21 +7,21 @@
 namespace mankai::test {
 namespace {
 
-constexpr std::size_t kWordBytes = 8;
+/// Processors and disks move memory in lines.
+constexpr std::size_t kLineBytes = 64;
 /// How often a drawn sector was being changed in memory just when it was written.
 constexpr std::uint64_t kOneInMixed = 4;
 constexpr std::uint64_t kOneInRare = 8;
 /// Ways to draw a sector's version; see drawn().
 constexpr std::uint64_t kStyles = 3;
 
-// Words of both: memory that was written to the disk while it was being changed.
+// Lines of both: memory that was written to the disk while it was being changed.
 SectorBytes mixed(const SectorBytes& before, const SectorBytes& after, Random& random) {
   auto bytes = std::make_shared<Sector>(before == nullptr ? Sector{} : *before);
   const Sector& later = after == nullptr ? Sector{} : *after;
-  const std::uint64_t words = random.number();
-  for (std::size_t word = 0; word < kSectorBytes / kWordBytes; ++word) {
-    if ((words >> word & 1) != 0) {
-      std::memcpy(bytes->data() + word * kWordBytes, later.data() + word * kWordBytes, kWordBytes);
+  for (std::size_t at = 0; at < kSectorBytes; at += kLineBytes) {
+    if (random.below(2) != 0) {
+      std::memcpy(bytes->data() + at, later.data() + at, kLineBytes);
     }
   }
   return bytes;

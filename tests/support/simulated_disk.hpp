@@ -7,12 +7,13 @@
 ///   - Contents. Each sector of 512 bytes of a file holds, each by itself, any of the contents that it had since the
 ///     file's last sync: writes may be dropped, reordered and torn between sectors, never within one.
 ///   - Mapped memory reaches the disk at any time: the contents that a sector had are those at every call and at every
-///     `observe()`, which tests call between operations. One that was being written to memory may hold words of both.
+///     `observe()`, which tests call between operations; of one that changed in between any lines of 64 bytes may be
+///     old.
 ///   - Sizes. A file has any of the sizes that it had since its last sync. What is behind the end is zeros.
 ///   - Names. Each change to a folder since the folder's last sync may have happened or not, each by itself; one whose
 ///     source is not there has not. A rename is one change. Nothing but a sync of the folder makes a name last.
 ///   - A sync that failed makes nothing last, and later ones take what it should have written for written.
-/// For the end of the process: everything is there, but of the memory that it was just changing any words. A machine
+/// For the end of the process: everything is there, but of the memory that it was just changing any lines. A machine
 /// that ends later can still lose it.
 ///
 /// Not modelled: owners and permissions are as they were given at once; no symbolic links; folders are there already.

@@ -284,7 +284,11 @@ class Moment {
 }  // namespace
 
 Result<LoadedStore> load_store(const std::string& given, const LoadRequest& request) {
-  const std::string path = resolve_links(given, *request.calls);
+  const auto real = resolve_links(given, *request.calls);
+  if (!real) {
+    return std::unexpected(real.error());
+  }
+  const std::string& path = *real;
   // A record that was read while it was written is no damage: then the next look differs.
   constexpr int kLooksAtDamage = 3;
   int damaged_looks = 0;

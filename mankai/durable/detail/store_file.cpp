@@ -78,7 +78,7 @@ Result<void> make_store(const std::string& path, AnyFilter& filter, Existing exi
     return placed;
   }
   if (existing == Existing::replace) {
-    static_cast<void>(calls.unlink(journal_path(resolve_links(path, calls)).c_str()));
+    static_cast<void>(calls.unlink(journal_path(resolve_links(path, calls).value_or(path)).c_str()));
   }
   return {};
 }
