@@ -131,8 +131,12 @@ Result<JournalEnd> JournalReader::end() const {
   JournalEnd end{.offset = offset()};
   const std::string here = "the record at offset " + std::to_string(offset());
   const auto behind = records_.subspan(static_cast<std::size_t>(at_));
-  if (!is_zero(behind.first(std::min(behind.size(), sizeof(RecordHeader))))) {
-    end.bytes_dropped = std::min<std::uint64_t>(behind.size(), sizeof(RecordHeader));
+  if (behind.size() < sizeof(RecordHeader)) {
+    end.bytes_dropped = behind.size();
+    end.reason = "the journal ends at offset " + std::to_string(superblock_.start + records_.size()) +
+                 ", without the zeros that end its records: it was cut short";
+  } else if (!is_zero(behind.first(sizeof(RecordHeader)))) {
+    end.bytes_dropped = sizeof(RecordHeader);
     end.reason = here + " is no whole record";
   }
   // A header is evidence enough: its checksum is seeded by the salt, which is drawn anew each time the records begin.

@@ -54,13 +54,16 @@ Result<JournalWriter> JournalWriter::resume(const std::string& path, const Super
   if (!file) {
     return std::unexpected(file.error());
   }
-  // What stood behind the good records must never look like their continuation.
-  if (auto cut = file->truncate(static_cast<std::size_t>(end)); !cut) {
+  // What stood behind the good records must never look like their continuation; and at every moment zeros end them.
+  const auto behind = file->bytes().subspan(static_cast<std::size_t>(end));
+  const auto room = behind.first(std::min<std::size_t>(behind.size(), kCommitRoom));
+  std::ranges::fill(room, std::byte{0});
+  if (auto cut = file->truncate(static_cast<std::size_t>(end) + room.size()); !cut) {
     return std::unexpected(cut.error());
   }
   JournalWriter journal(std::move(*file), superblock, end, next_sequence);
-  if (auto room = journal.reserve(0); !room) {
-    return std::unexpected(room.error());
+  if (auto reserved = journal.reserve(0); !reserved) {
+    return std::unexpected(reserved.error());
   }
   return journal;
 }

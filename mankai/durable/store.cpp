@@ -722,9 +722,9 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options) 
     return std::unexpected(loaded.error());
   }
   const auto journal = loaded->journal;
-  const bool is_stale = loaded->report.was_closed && loaded->report.records_replayed == 0;
+  const bool is_stale = loaded->report.had_journal && loaded->report.was_closed && loaded->report.records_replayed == 0;
   auto impl = std::make_unique<Impl>(real, options, std::move(*lock), std::move(*loaded));
-  if (journal && is_stale) {
+  if (is_stale) {
     static_cast<void>(calls.unlink(detail::journal_path(real).c_str()));
   } else if (journal) {
     if (auto taken = impl->take_journal(*journal); !taken) {

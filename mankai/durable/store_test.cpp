@@ -148,6 +148,41 @@ TEST_F(StoreTest, an_open_file_without_its_journal_is_refused) {
   EXPECT_EQ(Store::open(path("alone.mk")).error().code, ErrorCode::corrupt);
 }
 
+TEST_F(StoreTest, a_journal_that_was_not_made_to_its_end_is_none) {
+  const Keys keys = numbered_keys(0, 100);
+  ASSERT_TRUE(make().close());
+  for (const std::size_t size : {0U, 100U, 8192U, 65536U}) {
+    ASSERT_TRUE(write_file(journal(), std::vector<std::byte>(size), Existing::replace));
+    ASSERT_TRUE(open_filter(path(), Access::query)) << size;
+    auto store = Store::open(path());
+    ASSERT_TRUE(store) << size << ": " << store.error().message();
+    EXPECT_TRUE(store->recovery().was_closed);
+    EXPECT_TRUE(store->recovery().had_journal);
+    ASSERT_TRUE(store->insert(views_of(keys))) << size;
+    ASSERT_TRUE(store->close());
+    EXPECT_EQ(count_found(*open_filter(path(), Access::query), keys), keys.size());
+  }
+}
+
+// Where a journal ends within a record, something is missing; also where it ends between two.
+TEST_F(StoreTest, a_journal_that_was_cut_short_is_reported) {
+  Store store = make();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 100))));
+  const auto bytes = read_file(journal()).value();
+  auto reader = JournalReader::open(bytes.bytes()).value();
+  ASSERT_TRUE(reader.next());
+  const std::uint64_t between = reader.offset();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(100, 100))));
+  keep_as_killed("cut.mk");
+  std::filesystem::resize_file(path("cut.mk") + "-journal", between);
+  for (int i = 0; i < 2; ++i) {
+    const Store cut = Store::open(path("cut.mk")).value();
+    EXPECT_EQ(cut.sequence(), 100U);
+    // Once it has been reported, and a writer went on, the journal is whole.
+    EXPECT_EQ(cut.recovery().reason.find("cut short") != std::string::npos, i == 0) << cut.recovery().reason;
+  }
+}
+
 TEST_F(StoreTest, a_plain_image_becomes_a_store_with_its_first_change) {
   auto filter = create_filter(parse_spec("counting-bloom:keys=1000,fpr=0.01").value()).value();
   ASSERT_TRUE(save_filter(path(), filter, Existing::refuse));

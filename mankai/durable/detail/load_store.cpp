@@ -219,6 +219,11 @@ Result<void> replay(LoadedStore& loaded, const JournalBytes& bytes) {
   return check_plain(loaded.footer, loaded.report);
 }
 
+// A writer that ended while it made its journal left one that is none yet; the file says that nothing is missing.
+bool is_unborn(const Error& error, const RecoveryReport& report) noexcept {
+  return error.code == ErrorCode::corrupt && report.was_closed;
+}
+
 Result<LoadedStore> look_at(const std::string& path, const OpenFile& file, const LoadRequest& request) {
   auto footer = read_footer(file);
   if (!footer) {
@@ -235,6 +240,10 @@ Result<LoadedStore> look_at(const std::string& path, const OpenFile& file, const
     loaded.report.position = position_of(**footer);
   }
   auto journal = read_journal(journal_path(path), *request.calls);
+  if (!journal && is_unborn(journal.error(), loaded.report)) {
+    loaded.report.had_journal = true;
+    return loaded;
+  }
   if (!journal) {
     return std::unexpected(journal.error());
   }
