@@ -16,6 +16,7 @@
 #include "mankai/durable/filter_file.hpp"
 #include "mankai/durable/filter_pool.hpp"
 #include "mankai/durable/store.hpp"
+#include "mankai/durable/store_info.hpp"
 #include "mankai/filter/blocked_bloom.hpp"
 #include "mankai/filter/bloom.hpp"
 #include "mankai/filter/counting_bloom.hpp"

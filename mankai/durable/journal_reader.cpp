@@ -37,13 +37,16 @@ Result<Superblock> check_version(const Superblock& block) {
   return block;
 }
 
+bool is_valid(const Superblock& block) noexcept {
+  return block.magic == kJournalMagic && block.checksum == checksum_of(block);
+}
+
 std::optional<Superblock> newest_superblock(std::span<const std::byte> bytes) {
   std::optional<Superblock> newest;
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
     for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
       const auto block = load<Superblock>(bytes, slot * kSuperblockPage + copy * kSuperblockCopy);
-      const bool is_valid = block.magic == kJournalMagic && block.checksum == checksum_of(block);
-      if (is_valid && (!newest || block.number > newest->number)) {
+      if (is_valid(block) && (!newest || block.number > newest->number)) {
         newest = block;
       }
     }
@@ -77,6 +80,20 @@ Result<JournalReader> JournalReader::open(std::span<const std::byte> bytes) {
   const auto block = read_superblock(bytes, bytes.size());
   return block ? Result<JournalReader>(JournalReader(*block, bytes.subspan(static_cast<std::size_t>(block->start))))
                : std::unexpected(block.error());
+}
+
+std::uint64_t count_damaged_superblocks(std::span<const std::byte> bytes) noexcept {
+  std::uint64_t damaged = 0;
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    const auto first = load<Superblock>(bytes, slot * kSuperblockPage);
+    const auto second = load<Superblock>(bytes, slot * kSuperblockPage + kSuperblockCopy);
+    if (first == second) {
+      damaged += is_valid(first) || first == Superblock{} ? 0U : kSuperblockCopies;
+    } else {
+      damaged += is_valid(first) || is_valid(second) ? 1U : kSuperblockCopies;
+    }
+  }
+  return damaged;
 }
 
 // A header that can be one: its checksum is right, and what it says lies within the journal.

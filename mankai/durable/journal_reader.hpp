@@ -40,6 +40,10 @@ struct JournalEnd {
 /// the offset, when none is valid; unsupported_version.
 [[nodiscard]] Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64_t journal_bytes);
 
+/// Returns how many copies of superblocks are not what they should be: neither what was written there nor untouched.
+/// Shape: a journal's first kFirstRecord bytes.
+[[nodiscard]] std::uint64_t count_damaged_superblocks(std::span<const std::byte> bytes) noexcept;
+
 /// Reads a journal. The bytes are anybody's: nothing in them is believed before its checksum has been looked at.
 /// Threads: one at a time.
 class JournalReader {

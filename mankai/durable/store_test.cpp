@@ -185,7 +185,7 @@ TEST_F(StoreTest, a_journal_that_was_cut_short_is_reported) {
 
 TEST_F(StoreTest, a_plain_image_becomes_a_store_with_its_first_change) {
   auto filter = create_filter(parse_spec("counting-bloom:keys=1000,fpr=0.01").value()).value();
-  ASSERT_TRUE(save_filter(path(), filter, Existing::refuse));
+  ASSERT_TRUE(write_file(path(), bytes_of(filter), Existing::refuse));
   Store store = Store::open(path()).value();
   EXPECT_FALSE(std::filesystem::exists(journal()));
   ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));

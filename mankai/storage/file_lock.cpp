@@ -77,7 +77,7 @@ int owner_in_table(std::string_view table, std::string_view file) {
 
 // 0 when it cannot be found out. Some file systems tell the table another device than they tell stat; an inode's number
 // alone is then the best there is.
-int owner_of_lock(const Descriptor& file) {
+int owner_of_lock(const Descriptor& file, bool is_surely_locked) {
   struct stat status{};
   if (file.calls().fstat(file.get(), &status) != 0) {
     return 0;
@@ -87,11 +87,11 @@ int owner_of_lock(const Descriptor& file) {
   std::snprintf(device.data(), device.size(), "%02x:%02x", ::major(status.st_dev), ::minor(status.st_dev));
   const std::string inode = ":" + std::to_string(status.st_ino);
   const int owner = owner_in_table(table, device.data() + inode);
-  return owner != 0 ? owner : owner_in_table(table, inode);
+  return owner != 0 || !is_surely_locked ? owner : owner_in_table(table, inode);
 }
 
 std::unexpected<Error> locked_by_another(const std::string& path, const Descriptor& file) {
-  const int owner = owner_of_lock(file);
+  const int owner = owner_of_lock(file, true);
   return fail(ErrorCode::locked, path + ": " + (owner != 0 ? "process " + std::to_string(owner) : "another process") +
                                      " is changing it; try again when it has finished");
 }
@@ -133,6 +133,11 @@ Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls) {
     }
   }
   return fail(ErrorCode::io, path + ": cannot lock: it is another file at every look");
+}
+
+int lock_owner(const std::string& path, bool is_surely_locked, FileCalls& calls) {
+  const Descriptor file = detail::open_descriptor(calls, path, O_RDONLY);
+  return file.get() < 0 ? 0 : owner_of_lock(file, is_surely_locked);
 }
 
 }  // namespace mankai

@@ -22,4 +22,9 @@ class FileLock {
   detail::Descriptor file_;
 };
 
+/// Returns the process that holds the lock on a file, as far as the system tells; 0 for none, or when it cannot be
+/// found out. Takes no lock itself. Some file systems show their files under another name among the locks, by which a
+/// file could be taken for another: such a line is believed only for a file that is surely locked.
+[[nodiscard]] int lock_owner(const std::string& path, bool is_surely_locked, FileCalls& calls = system_calls());
+
 }  // namespace mankai

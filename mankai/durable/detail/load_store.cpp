@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mankai/durable/detail/store_file.hpp"
+#include "mankai/durable/journal_file.hpp"
 #include "mankai/durable/journal_reader.hpp"
 #include "mankai/durable/store_footer.hpp"
 #include "mankai/storage/open_file.hpp"
@@ -41,49 +42,6 @@ Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, co
   auto region = is_mapped ? file.map_region(image_bytes) : file.read_region(image_bytes, request.memory);
   return region ? filter_from_region(std::move(*region), request.trust, request.memory)
                 : std::unexpected(region.error());
-}
-
-/// A journal's records, copied, so that they stay as they are, and the superblock by which they count.
-struct JournalBytes {
-  Superblock superblock;
-  Region records;
-};
-
-Result<Superblock> read_superblock_of(const OpenFile& file) {
-  alignas(std::uint64_t) std::array<std::byte, kFirstRecord> bytes{};
-  const auto front = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), file.size()));
-  if (auto read = file.read(0, front); !read) {
-    return std::unexpected(read.error());
-  }
-  return read_superblock(front, file.size());
-}
-
-Result<JournalBytes> read_journal_of(const OpenFile& file) {
-  const auto superblock = read_superblock_of(file);
-  if (!superblock) {
-    return std::unexpected(superblock.error());
-  }
-  auto records = Region::allocate(system_memory(), file.size() - superblock->start);
-  if (!records) {
-    return std::unexpected(records.error());
-  }
-  auto read = file.read(superblock->start, records->bytes());
-  return read ? Result<JournalBytes>({.superblock = *superblock, .records = std::move(*records)})
-              : std::unexpected(read.error());
-}
-
-// Nothing where there is none.
-Result<std::optional<JournalBytes>> read_journal(const std::string& path, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file && file.error().code == ErrorCode::not_found) {
-    return std::nullopt;
-  }
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  auto journal = read_journal_of(*file);
-  return journal ? Result<std::optional<JournalBytes>>(std::move(*journal))
-                 : std::unexpected(journal.error().within(path));
 }
 
 /// Replays the records of a journal into a filter.
@@ -120,6 +78,7 @@ class Replay {
         return done;
       }
     }
+    state_.records += batch_.size();
     batch_.clear();
     state_.end = record.offset + record.bytes;
     state_.next_sequence = record.sequence + record.change.keys;
@@ -205,8 +164,8 @@ Result<void> check_plain(const std::optional<StoreFooter>& footer, const Recover
   return {};
 }
 
-Result<void> replay(LoadedStore& loaded, const JournalBytes& bytes) {
-  JournalReader journal(bytes.superblock, bytes.records.bytes());
+Result<void> replay(LoadedStore& loaded, const JournalFile& file) {
+  JournalReader journal(file.superblock, file.records.bytes());
   if (auto belongs = check_belongs(loaded.footer, journal); !belongs) {
     return belongs;
   }
@@ -216,6 +175,7 @@ Result<void> replay(LoadedStore& loaded, const JournalBytes& bytes) {
     return std::unexpected(state.error());
   }
   loaded.journal = *state;
+  loaded.journal->damaged_superblocks = file.damaged_superblocks;
   return check_plain(loaded.footer, loaded.report);
 }
 
@@ -233,13 +193,14 @@ Result<LoadedStore> look_at(const std::string& path, const OpenFile& file, const
   if (!filter) {
     return std::unexpected(filter.error().within(path));
   }
-  LoadedStore loaded{.filter = std::move(*filter), .footer = *footer, .journal = {}, .report = {}};
+  LoadedStore loaded{
+      .filter = std::move(*filter), .footer = *footer, .journal = {}, .file_bytes = file.size(), .report = {}};
   if (*footer) {
     loaded.report.was_closed = (*footer)->is_open == 0;
     loaded.report.sequence = (*footer)->sequence;
     loaded.report.position = position_of(**footer);
   }
-  auto journal = read_journal(journal_path(path), *request.calls);
+  auto journal = read_journal_file(journal_path(path), *request.calls);
   if (!journal && is_unborn(journal.error(), loaded.report)) {
     loaded.report.had_journal = true;
     return loaded;
@@ -263,11 +224,7 @@ Result<LoadedStore> look_at(const std::string& path, const OpenFile& file, const
 
 // Which superblock of a journal counts now; 0 where there is none.
 std::uint64_t journal_number(const std::string& path, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file) {
-    return 0;
-  }
-  const auto superblock = read_superblock_of(*file);
+  const auto superblock = read_journal_superblock(path, calls);
   return superblock ? superblock->number : 0;
 }
 

@@ -16,6 +16,8 @@ struct JournalState {
   Superblock superblock;
   std::uint64_t end = kFirstRecord;  ///< behind the last whole batch
   std::uint64_t next_sequence = 0;   ///< of the record that would come there
+  std::uint64_t records = 0;         ///< of whole batches
+  std::uint64_t damaged_superblocks = 0;
 };
 
 /// A filter as its files have it.
@@ -23,6 +25,7 @@ struct LoadedStore {
   AnyFilter filter;
   std::optional<StoreFooter> footer;    ///< none: a plain image
   std::optional<JournalState> journal;  ///< none: no journal
+  std::uint64_t file_bytes = 0;
   RecoveryReport report;
 };
 

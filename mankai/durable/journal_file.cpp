@@ -1,0 +1,98 @@
+#include "mankai/durable/journal_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "mankai/durable/detail/store_file.hpp"
+#include "mankai/durable/journal_reader.hpp"
+#include "mankai/storage/open_file.hpp"
+
+namespace mankai {
+namespace {
+
+/// How often a journal is read again whose writer began it anew meanwhile, which it cannot do so often for long.
+constexpr int kMaxLooks = 1000;
+
+/// A journal's pages of superblocks, and the one that counts.
+struct Front {
+  alignas(std::uint64_t) std::array<std::byte, kFirstRecord> bytes{};
+  Superblock superblock{};
+};
+
+Result<Front> read_front(const OpenFile& file) {
+  Front front;
+  const auto part = std::span(front.bytes).first(std::min<std::uint64_t>(front.bytes.size(), file.size()));
+  if (auto read = file.read(0, part); !read) {
+    return std::unexpected(read.error());
+  }
+  const auto superblock = read_superblock(part, file.size());
+  if (!superblock) {
+    return std::unexpected(superblock.error());
+  }
+  front.superblock = *superblock;
+  return front;
+}
+
+Result<JournalFile> read_once(const OpenFile& file, const Front& front) {
+  auto records = Region::allocate(system_memory(), file.size() - front.superblock.start);
+  if (!records) {
+    return std::unexpected(records.error());
+  }
+  if (auto read = file.read(front.superblock.start, records->bytes()); !read) {
+    return std::unexpected(read.error());
+  }
+  return JournalFile{.superblock = front.superblock,
+                     .records = std::move(*records),
+                     .damaged_superblocks = count_damaged_superblocks(front.bytes)};
+}
+
+// What a writer gives back to the disk, and what it writes over, it has forgotten in a superblock before.
+Result<JournalFile> read_at_one_moment(const OpenFile& file) {
+  for (int looks = 0; looks < kMaxLooks; ++looks) {
+    const auto front = read_front(file);
+    if (!front) {
+      return std::unexpected(front.error());
+    }
+    auto journal = read_once(file, *front);
+    if (!journal) {
+      return journal;
+    }
+    const auto again = read_front(file);
+    if (again && again->bytes == front->bytes) {
+      return journal;
+    }
+  }
+  return fail(ErrorCode::io, "a writer begins it anew faster than it can be read; try again");
+}
+
+}  // namespace
+
+Result<std::string> journal_path_of(const std::string& path, FileCalls& calls) {
+  const auto real = resolve_links(path, calls);
+  return real ? Result<std::string>(detail::journal_path(*real)) : std::unexpected(real.error());
+}
+
+Result<std::optional<JournalFile>> read_journal_file(const std::string& path, FileCalls& calls) {
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  if (!file && file.error().code == ErrorCode::not_found) {
+    return std::nullopt;
+  }
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  auto journal = read_at_one_moment(*file);
+  return journal ? Result<std::optional<JournalFile>>(std::move(*journal))
+                 : std::unexpected(journal.error().within(path));
+}
+
+Result<Superblock> read_journal_superblock(const std::string& path, FileCalls& calls) {
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  const auto front = read_front(*file);
+  return front ? Result<Superblock>(front->superblock) : std::unexpected(front.error().within(path));
+}
+
+}  // namespace mankai

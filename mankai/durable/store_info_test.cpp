@@ -1,0 +1,178 @@
+#include "mankai/durable/store_info.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "mankai/durable/journal_file.hpp"
+#include "mankai/durable/journal_reader.hpp"
+#include "mankai/durable/store.hpp"
+#include "mankai/durable/store_footer_format.hpp"
+#include "mankai/storage/file.hpp"
+
+namespace mankai {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StoreInfoTest : public testing::Test {
+ protected:
+  StoreInfoTest() : folder_(fs::temp_directory_path() / ("mankai-store-info-" + std::to_string(::getpid()))) {
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+  }
+  ~StoreInfoTest() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::string path(const std::string& name = "filter.mk") const { return folder_ / name; }
+  [[nodiscard]] Store make(const StoreOptions& options = {}) const {
+    auto filter = create_filter(parse_spec("bloom:keys=1000,fpr=0.01,seed=1").value());
+    return Store::create(path(), std::move(*filter), options).value();
+  }
+  // What is left when the process is killed now.
+  [[nodiscard]] std::string killed() const {
+    const std::string copy = path("killed.mk");
+    fs::copy_file(path(), copy);
+    fs::copy_file(path() + "-journal", copy + "-journal");
+    return copy;
+  }
+
+  fs::path folder_;
+};
+
+void insert(Store& store, std::size_t first, std::size_t count) {
+  std::vector<std::string> keys;
+  for (std::size_t i = first; i < first + count; ++i) {
+    keys.push_back(std::to_string(i));
+  }
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  ASSERT_TRUE(store.insert(views));
+}
+
+void flip(const std::string& path, std::uint64_t offset) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  const auto byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.put(byte);
+}
+
+TEST_F(StoreInfoTest, a_plain_image_has_no_changes) {
+  const auto filter = create_filter(parse_spec("bloom:keys=1000,fpr=0.01,seed=1").value());
+  const auto bytes = std::visit([](const auto& f) { return f.to_bytes(); }, *filter);
+  ASSERT_TRUE(write_file(path(), bytes, Existing::refuse));
+  const auto found = verify_store(path());
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_FALSE(found->info.is_store);
+  EXPECT_FALSE(found->info.is_open);
+  EXPECT_EQ(found->info.writer, 0);
+  EXPECT_EQ(found->info.file_bytes, bytes.size());
+  EXPECT_EQ(found->info.recovery.sequence, 0U);
+}
+
+TEST_F(StoreInfoTest, a_store_in_use_says_by_whom_and_what_its_journal_has) {
+  Store store = make();
+  insert(store, 0, 100);
+  ASSERT_TRUE(store.checkpoint());
+  insert(store, 100, 20);
+  ASSERT_TRUE(store.commit("offset 120"));
+  const auto found = verify_store(path());
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_TRUE(found->info.is_store);
+  EXPECT_TRUE(found->info.is_open);
+  EXPECT_EQ(found->info.writer, ::getpid());
+  EXPECT_EQ(found->info.image_sequence, 100U);
+  EXPECT_EQ(found->info.journal_records, 2U);
+  EXPECT_EQ(found->info.journal_bytes,
+            record_bytes(0, 20 * sizeof(std::uint64_t)) + record_bytes(std::string_view("offset 120").size(), 0));
+  EXPECT_EQ(found->info.damaged_superblocks, 0U);
+  EXPECT_EQ(found->info.recovery.sequence, 120U);
+  EXPECT_EQ(found->info.recovery.position.view(), "offset 120");
+  EXPECT_EQ(keys_inserted(found->filter), keys_inserted(store.filter()));
+
+  ASSERT_TRUE(store.close());
+  const auto closed = inspect_store(path());
+  ASSERT_TRUE(closed) << closed.error().message();
+  EXPECT_FALSE(closed->info.is_open);
+  EXPECT_EQ(closed->info.writer, 0);
+  EXPECT_EQ(closed->info.image_sequence, 120U);
+  EXPECT_EQ(closed->info.journal_bytes, 0U);
+  EXPECT_EQ(closed->info.file_bytes, fs::file_size(path()));
+  EXPECT_EQ(closed->info.recovery.position.view(), "offset 120");
+}
+
+TEST_F(StoreInfoTest, what_a_killed_writer_left_is_told_and_left) {
+  Store store = make();
+  insert(store, 0, 10);
+  store.begin();
+  insert(store, 10, 10);
+  const std::string left = killed();
+  for (int look = 0; look < 2; ++look) {
+    const auto found = inspect_store(left);
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_TRUE(found->info.is_open);
+    EXPECT_EQ(found->info.writer, 0);
+    EXPECT_FALSE(found->info.recovery.was_closed);
+    EXPECT_EQ(found->info.recovery.changes_replayed, 10U);
+    EXPECT_EQ(found->info.recovery.bytes_dropped, record_bytes(0, 10 * sizeof(std::uint64_t)));
+    EXPECT_NE(found->info.recovery.reason.find("not committed"), std::string::npos) << found->info.recovery.reason;
+  }
+}
+
+TEST_F(StoreInfoTest, what_opening_does_not_look_at_is_verified) {
+  {
+    Store store = make();
+    insert(store, 0, 10);
+  }
+  const std::uint64_t image_bytes = mankai::image_bytes(inspect_store(path())->filter);
+  ASSERT_NE(image_bytes % kSectorBytes, 0U);
+  const std::uint64_t last = fs::file_size(path()) - sizeof(StoreFooter) - 1;
+  for (const std::uint64_t offset : {image_bytes, last}) {
+    flip(path(), offset);
+    EXPECT_TRUE(inspect_store(path()));
+    const auto found = verify_store(path());
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, ErrorCode::corrupt);
+    EXPECT_NE(found.error().message().find("offset " + std::to_string(offset)), std::string::npos);
+    flip(path(), offset);
+    EXPECT_TRUE(verify_store(path()));
+  }
+}
+
+TEST_F(StoreInfoTest, a_damaged_superblock_is_told_while_its_copy_serves) {
+  Store store = make();
+  insert(store, 0, 10);
+  const std::string left = killed();
+  flip(left + "-journal", kSuperblockPage + 24);
+  const auto one = verify_store(left);
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_EQ(one->info.damaged_superblocks, 1U);
+  EXPECT_EQ(one->info.recovery.sequence, 10U);
+  flip(left + "-journal", kSuperblockPage + kSuperblockCopy);
+  const auto both = verify_store(left);
+  ASSERT_FALSE(both);
+  EXPECT_EQ(both.error().code, ErrorCode::corrupt);
+}
+
+TEST_F(StoreInfoTest, a_journal_is_read_as_it_is) {
+  EXPECT_FALSE(read_journal_file(journal_path_of(path()).value()).value().has_value());
+  Store store = make();
+  insert(store, 0, 3);
+  insert(store, 3, 4);
+  fs::create_symlink(path(), path("link.mk"));
+  EXPECT_EQ(fs::path(journal_path_of(path("link.mk")).value()).filename(), "filter.mk-journal");
+  const auto journal = read_journal_file(journal_path_of(path("link.mk")).value()).value();
+  ASSERT_TRUE(journal.has_value());
+  EXPECT_EQ(journal->superblock, read_journal_superblock(journal_path_of(path()).value()).value());
+  JournalReader reader(journal->superblock, journal->records.bytes());
+  EXPECT_EQ(reader.next()->change.keys, 3U);
+  EXPECT_EQ(reader.next()->change.keys, 4U);
+  EXPECT_FALSE(reader.next().has_value());
+  EXPECT_EQ(reader.end()->reason, "");
+}
+
+}  // namespace
+}  // namespace mankai
