@@ -144,10 +144,12 @@ void JournalWriter::write_record(const Change& change, const Mark& mark, std::ui
                       .flags = mark.more_follows ? kMoreFollows : std::uint16_t{0},
                       .position_bytes = static_cast<std::uint16_t>(mark.position.size()),
                       .zero = 0};
-  header.checksum = checksum(std::as_bytes(std::span(&header, 1)).subspan(sizeof(header.checksum)), superblock_.salt);
-  // Neither the compiler nor the processor may make it a record before its body is there.
-  std::atomic_thread_fence(std::memory_order_release);
-  std::memcpy(at, &header, sizeof(header));
+  // Its checksum makes it a record, which neither the compiler nor the processor may do before the rest is there.
+  const auto rest = std::as_bytes(std::span(&header, 1)).subspan(sizeof(header.checksum));
+  header.checksum = checksum(rest, superblock_.salt);
+  std::ranges::copy(rest, at + sizeof(header.checksum));
+  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at))
+      .store(header.checksum, std::memory_order_release);
   end_ += sizeof(RecordHeader) + body_bytes;
   next_sequence_ += change.keys;
 }
