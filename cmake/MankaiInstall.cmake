@@ -1,8 +1,9 @@
-# Two libraries are built from the layers and installed: libmankai.a (the core; needs Highway, libsodium, libidn2 and libpsl) and
-# libmankai_stream.a (log and line readers; needs zlib, zstd and lzma as well). The installed tree can be moved.
+# What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2 and libpsl) and
+# libmankai_stream.a (log and line readers; needs zlib, zstd and lzma as well); for C libmankai.so and libmankai_dablooms.so
+# (mankai/c). The installed tree can be moved.
 include(CMakePackageConfigHelpers)
 
-set(MANKAI_CORE_LAYERS base hash kernel filter baseline url catalog storage durable service)
+set(MANKAI_CORE_LAYERS base hash kernel filter baseline url catalog storage durable service c)
 set(MANKAI_STREAM_LAYERS stream)
 set(MANKAI_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/mankai)
 
@@ -19,9 +20,10 @@ function(mankai_library target)
     if(type STREQUAL "STATIC_LIBRARY")
       list(APPEND objects $<TARGET_OBJECTS:mankai_${layer}>)
     endif()
-    # Tests and the bodies that Highway compiles once per target stay at home.
+    # Tests, the bodies that Highway compiles once per target, and what is behind the C interface stay at home.
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/mankai/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai
-      FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*_test*" EXCLUDE PATTERN "*-inl.hpp" EXCLUDE)
+      FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*_test*" EXCLUDE PATTERN "*-inl.hpp" EXCLUDE
+      PATTERN "c/detail" EXCLUDE)
   endforeach()
   if(NOT objects)
     return()
@@ -49,6 +51,12 @@ mankai_library(mankai_stream_library OUTPUT_NAME mankai_stream EXPORT_NAME strea
   PUBLIC_LIBRARIES mankai
   LIBRARIES PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZMA)
 
+# The shared libraries, each in an export of its own, since a program that needs one need not have the others' libraries.
+foreach(target mankai_shared mankai_dablooms)
+  install(TARGETS ${target} EXPORT ${target}-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT ${target}-targets NAMESPACE mankai:: DESTINATION ${MANKAI_PACKAGE_DIR})
+endforeach()
+
 install(FILES ${PROJECT_SOURCE_DIR}/mankai/mankai.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai OPTIONAL)
 
 # find_package(mankai)
@@ -61,10 +69,12 @@ install(FILES ${PROJECT_BINARY_DIR}/package/mankaiConfig.cmake ${PROJECT_BINARY_
 
 # pkg-config: the prefix is found from where the .pc file lies.
 string(REGEX REPLACE "[^/]+" ".." MANKAI_PC_PREFIX "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-foreach(package mankai mankai-stream)
+foreach(package mankai mankai-c mankai-dablooms mankai-stream)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
 endforeach()
-install(FILES ${PROJECT_BINARY_DIR}/package/mankai.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package mankai mankai-c mankai-dablooms)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 if(TARGET mankai_stream_library)
   install(FILES ${PROJECT_BINARY_DIR}/package/mankai-stream.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()

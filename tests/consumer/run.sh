@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs BUILD_DIR into a temporary prefix, moves it, and builds and runs the consumer against it in two ways.
-# Usage: tests/consumer/run.sh BUILD_DIR [C++ COMPILER]
+# Installs BUILD_DIR into a temporary prefix, moves it, and builds and runs programs against it: C++ and C, each by its CMake
+# package and by pkg-config.  Usage: tests/consumer/run.sh BUILD_DIR [C++ COMPILER [C COMPILER]]
 set -euo pipefail
 
 build="$(realpath "$1")"
 compiler="${2:-g++}"
+c_compiler="${3:-gcc}"
 here="$(realpath "$(dirname "$0")")"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
@@ -33,3 +34,24 @@ export PKG_CONFIG_PATH
 # shellcheck disable=SC2046 # the flags are words
 "$compiler" -std=c++23 -O2 "$here/consumer.cpp" -o "$scratch/consumer" $(pkg-config --cflags --libs mankai)
 "$scratch/consumer"
+
+echo "== C, CMake package: no C++, and none of its libraries"
+cmake -S "$here/c" -B "$scratch/c_build" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_C_COMPILER="$c_compiler" >/dev/null
+cmake --build "$scratch/c_build"
+"$scratch/c_build/dablooms_test" "$scratch"
+"$scratch/c_build/mankai_test" "$scratch"
+
+echo "== C, pkg-config: the program of docs/c.md, and one for dablooms"
+lib="$(dirname "$PKG_CONFIG_PATH")"
+c_flags=(-std=c99 -O2 -Wall -Wextra -Wpedantic -Werror)
+awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$here/../../docs/c.md" >"$scratch/seen.c"
+# shellcheck disable=SC2046
+"$c_compiler" "${c_flags[@]}" "$scratch/seen.c" -o "$scratch/seen" $(pkg-config --cflags --libs mankai-c)
+# shellcheck disable=SC2046
+"$c_compiler" "${c_flags[@]}" "$here/../c/dablooms_test.c" -o "$scratch/dablooms" \
+  $(pkg-config --cflags --libs mankai-dablooms)
+export LD_LIBRARY_PATH="$lib"
+"$scratch/dablooms" "$scratch"
+first="$(printf 'a\nb\na\n' | "$scratch/seen" "$scratch/seen.mk")"
+second="$(printf 'b\nc\n' | "$scratch/seen" "$scratch/seen.mk")"
+[[ "$first" == $'a\nb' && "$second" == c ]]

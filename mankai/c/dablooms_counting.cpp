@@ -1,0 +1,129 @@
+#include <cerrno>
+
+#include "mankai/c/dablooms.h"
+#include "mankai/c/detail/bloom_handles.hpp"
+
+namespace mankai::c {
+
+CountingHandle::CountingHandle(Store opened)
+    : counting_bloom_t{},
+      store(std::move(opened)),
+      filter(&std::get<CountingBloom>(store->filter())),
+      hash(filter->hasher()),
+      shown_bitmap(bitmap_of(*store)) {
+  bitmap = &shown_bitmap;
+  show_shape();
+}
+
+CountingHandle::CountingHandle(const CountingBloom& part, bitmap_t* bitmap_of_whole, std::uint64_t first_id)
+    : counting_bloom_t{}, filter(&part), hash(filter->hasher()) {
+  bitmap = bitmap_of_whole;
+  shown_header.id = first_id;
+  show_shape();
+}
+
+void CountingHandle::show_shape() noexcept {
+  header = &shown_header;
+  capacity = static_cast<unsigned int>(filter->capacity_keys());
+  nfuncs = filter->probes_per_key();
+  size = filter->cell_count();
+  counts_per_func = static_cast<unsigned int>(size / nfuncs);
+  num_bytes = filter->image_bytes();
+  error_rate = filter->fpr_target();
+  shown_bitmap.bytes = num_bytes;
+  show_count();
+}
+
+void set_errno(EraseResult result) noexcept {
+  switch (result) {
+    case EraseResult::erased: break;
+    case EraseResult::absent:
+    case EraseResult::below_ids: errno = ENOENT; break;
+    case EraseResult::ambiguous: errno = ENOTUNIQ; break;
+    case EraseResult::stuck: errno = EOVERFLOW; break;
+  }
+}
+
+namespace {
+
+counting_bloom_t* hand_out(const BloomRequest& request, Result<Store> (*make)(const BloomRequest& request)) noexcept {
+  const auto made = caught([&]() -> Result<CountingHandle*> {
+    auto store = make(request);
+    if (!store) {
+      return std::unexpected(store.error());
+    }
+    return std::make_unique<CountingHandle>(std::move(*store)).release();
+  });
+  if (!made) {
+    complain(made.error());
+    return nullptr;
+  }
+  return *made;
+}
+
+CountingHandle& handle_of(counting_bloom_t* bloom) noexcept { return *static_cast<CountingHandle*>(bloom); }
+
+// A part of a scaling bloom changes with the whole only.
+bool is_whole(const CountingHandle& bloom) noexcept {
+  errno = bloom.store ? errno : EPERM;
+  return bloom.store.has_value();
+}
+
+}  // namespace
+}  // namespace mankai::c
+
+// The functions below are C's.
+using namespace mankai;
+using namespace mankai::c;
+
+counting_bloom_t* new_counting_bloom(unsigned int capacity, double error_rate, const char* filename) {
+  return hand_out({Kind::counting_bloom, capacity, error_rate, filename}, create_bloom);
+}
+
+counting_bloom_t* new_counting_bloom_from_file(unsigned int capacity, double error_rate, const char* filename) {
+  return hand_out({Kind::counting_bloom, capacity, error_rate, filename}, open_bloom);
+}
+
+int free_counting_bloom(counting_bloom_t* bloom) {
+  if (bloom == nullptr || !is_whole(handle_of(bloom))) {
+    return bloom == nullptr ? 0 : -1;
+  }
+  const std::unique_ptr<CountingHandle> gone(&handle_of(bloom));
+  const auto closed = caught([&] { return gone->store->close(); });
+  if (!closed) {
+    complain(closed.error());
+  }
+  return closed ? 0 : -1;
+}
+
+int counting_bloom_add(counting_bloom_t* bloom, const char* s, size_t len) {
+  CountingHandle& self = handle_of(bloom);
+  if (!is_whole(self)) {
+    return -1;
+  }
+  const std::string_view key(s, len);
+  if (!self.complaints.is_fine(caught([&] { return self.store->insert(std::span(&key, 1)); }))) {
+    return -1;
+  }
+  self.show_count();
+  return 0;
+}
+
+int counting_bloom_remove(counting_bloom_t* bloom, const char* s, size_t len) {
+  CountingHandle& self = handle_of(bloom);
+  if (!is_whole(self)) {
+    return -1;
+  }
+  const std::string_view key(s, len);
+  EraseResult result{};
+  if (!self.complaints.is_fine(caught([&] { return self.store->erase(std::span(&key, 1), std::span(&result, 1)); }))) {
+    return -1;
+  }
+  self.show_count();
+  set_errno(result);
+  return result == EraseResult::erased ? 0 : -1;
+}
+
+int counting_bloom_check(counting_bloom_t* bloom, const char* s, size_t len) {
+  return handle_of(bloom).may_contain({s, len}) ? 1 : 0;
+}

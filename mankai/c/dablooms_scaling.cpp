@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <cerrno>
+
+#include "mankai/c/dablooms.h"
+#include "mankai/c/detail/bloom_handles.hpp"
+
+namespace mankai::c {
+
+ScalingHandle::ScalingHandle(Store opened, const BloomRequest& request)
+    : scaling_bloom_t{},
+      store(std::move(opened)),
+      filter(&std::get<ScalableCountingBloom>(store.filter())),
+      hash(filter->hasher()),
+      shown_bitmap(bitmap_of(store)) {
+  header = &shown_header;
+  bitmap = &shown_bitmap;
+  capacity = request.capacity;
+  error_rate = request.error_rate;
+  fd = -1;
+  shown_header.max_id = filter->max_id();
+  show_change();
+}
+
+void ScalingHandle::show_change() {
+  shown_header.mem_seqnum = store.sequence() + 1;
+  shown_header.disk_seqnum = 0;
+  if (filter->slice_count() != parts.size()) [[unlikely]] {
+    show_parts();
+  }
+  for (const auto& part : parts) {
+    part->show_count();
+  }
+}
+
+void ScalingHandle::show_parts() {
+  while (parts.size() < filter->slice_count()) {
+    parts.push_back(std::make_unique<CountingHandle>(filter->slice(parts.size()), &shown_bitmap,
+                                                     filter->slice_first_id(parts.size())));
+    shown_parts.push_back(parts.back().get());
+  }
+  blooms = shown_parts.data();
+  num_blooms = static_cast<unsigned int>(parts.size());
+  num_bytes = filter->image_bytes();
+  shown_bitmap.bytes = num_bytes;
+}
+
+namespace {
+
+scaling_bloom_t* hand_out(const BloomRequest& request, Result<Store> (*make)(const BloomRequest& request)) noexcept {
+  const auto made = caught([&]() -> Result<ScalingHandle*> {
+    auto store = make(request);
+    if (!store) {
+      return std::unexpected(store.error());
+    }
+    return std::make_unique<ScalingHandle>(std::move(*store), request).release();
+  });
+  if (!made) {
+    complain(made.error());
+    return nullptr;
+  }
+  return *made;
+}
+
+ScalingHandle& handle_of(scaling_bloom_t* bloom) noexcept { return *static_cast<ScalingHandle*>(bloom); }
+
+}  // namespace
+}  // namespace mankai::c
+
+// The functions below are C's.
+using namespace mankai;
+using namespace mankai::c;
+
+const char* dablooms_version() { return "0.9.1"; }
+
+scaling_bloom_t* new_scaling_bloom(unsigned int capacity, double error_rate, const char* filename) {
+  return hand_out({Kind::scalable_counting_bloom, capacity, error_rate, filename}, create_bloom);
+}
+
+scaling_bloom_t* new_scaling_bloom_from_file(unsigned int capacity, double error_rate, const char* filename) {
+  scaling_bloom_t* bloom = hand_out({Kind::scalable_counting_bloom, capacity, error_rate, filename}, open_bloom);
+  if (bloom != nullptr) {
+    handle_of(bloom).show_flush();  // opening left nothing behind that the disk has not got
+  }
+  return bloom;
+}
+
+int free_scaling_bloom(scaling_bloom_t* bloom) {
+  if (bloom == nullptr) {
+    return 0;
+  }
+  const std::unique_ptr<ScalingHandle> gone(&handle_of(bloom));
+  const auto closed = caught([&] { return gone->store.close(); });
+  if (!closed) {
+    complain(closed.error());
+  }
+  return closed ? 0 : -1;
+}
+
+int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_t id) {
+  ScalingHandle& self = handle_of(bloom);
+  const std::string_view key(s, len);
+  const auto added = caught([&]() -> Result<void> {
+    auto inserted = self.store.insert(std::span(&key, 1), std::span(&id, 1));
+    if (inserted) {
+      self.shown_header.max_id = std::max(self.shown_header.max_id, id);
+      self.show_change();
+    }
+    return inserted;
+  });
+  return self.complaints.is_fine(added) ? 1 : 0;
+}
+
+int scaling_bloom_remove(scaling_bloom_t* bloom, const char* s, size_t len, uint64_t id) {
+  ScalingHandle& self = handle_of(bloom);
+  const std::string_view key(s, len);
+  EraseResult result{};
+  const auto removed = caught([&]() -> Result<void> {
+    auto erased = self.store.erase(std::span(&key, 1), std::span(&id, 1), std::span(&result, 1));
+    if (erased) {
+      self.show_change();
+    }
+    return erased;
+  });
+  if (!self.complaints.is_fine(removed)) {
+    return 0;
+  }
+  set_errno(result);
+  return result == EraseResult::erased ? 1 : 0;
+}
+
+int scaling_bloom_check(scaling_bloom_t* bloom, const char* s, size_t len) {
+  const ScalingHandle& self = handle_of(bloom);
+  return self.filter->may_contain(self.hash(std::string_view(s, len))) ? 1 : 0;
+}
+
+int scaling_bloom_flush(scaling_bloom_t* bloom) {
+  ScalingHandle& self = handle_of(bloom);
+  if (!self.complaints.is_fine(caught([&] { return self.store.sync(); }))) {
+    return -1;
+  }
+  self.show_flush();
+  return 0;
+}
+
+uint64_t scaling_bloom_mem_seqnum(scaling_bloom_t* bloom) { return bloom->header->mem_seqnum; }
+
+uint64_t scaling_bloom_disk_seqnum(scaling_bloom_t* bloom) { return bloom->header->disk_seqnum; }

@@ -1,0 +1,29 @@
+#include "mankai/c/detail/arguments.hpp"
+
+#include <limits>
+
+namespace mankai::c {
+
+Result<void> check_keys(const mankai_key* keys, std::size_t count) {
+  if (auto valid = check_array(keys, count, "keys"); !valid) {
+    return valid;
+  }
+  if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(mankai_key)) {
+    return fail(ErrorCode::invalid_argument, std::to_string(count) + " keys are more than any array has");
+  }
+  const mankai_key* wrong =
+      std::find_if(keys, keys + count, [](const mankai_key& key) { return key.data == nullptr && key.bytes != 0; });
+  if (wrong != keys + count) {
+    return fail(ErrorCode::invalid_argument, "key " + std::to_string(wrong - keys) + " is NULL and has bytes");
+  }
+  return {};
+}
+
+Result<void> check_size(std::size_t size) {
+  if (size < sizeof(size) || size > kMostStructBytes) {
+    return fail(ErrorCode::invalid_argument, "the struct's size is not set: set it to sizeof the struct");
+  }
+  return {};
+}
+
+}  // namespace mankai::c

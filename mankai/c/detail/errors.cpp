@@ -1,0 +1,65 @@
+#include "mankai/c/detail/errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "mankai/c/mankai.h"
+
+namespace mankai::c {
+namespace {
+
+/// As much of a message as is kept: the longest path, and words.
+constexpr std::size_t kMostText = 4096 + 512;
+
+/// The last failure of a thread. Its text has a place of its own, since memory may be what is missing.
+struct LastError {
+  std::array<char, kMostText> text{};
+  int os_error = 0;
+};
+
+thread_local LastError last_error;
+
+int keep(ErrorCode code, std::string_view text, int os_error) noexcept {
+  const std::string_view kept = text.substr(0, kMostText - 1);
+  std::ranges::copy(kept, last_error.text.begin());
+  last_error.text[kept.size()] = '\0';
+  last_error.os_error = os_error;
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+const char* last_text() noexcept { return last_error.text.data(); }
+int last_os_error() noexcept { return last_error.os_error; }
+
+int note(const Error& error) noexcept {
+  try {
+    return keep(error.code, error.message(), error.os_error);
+  } catch (...) {
+    return keep(error.code, error.detail, error.os_error);  // without the system's words
+  }
+}
+
+int note_exception() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return keep(ErrorCode::out_of_space, "not enough memory", 0);
+  } catch (const std::length_error&) {
+    return keep(ErrorCode::out_of_space, "more elements than memory can hold", 0);
+  } catch (const std::system_error& error) {
+    return keep(ErrorCode::io, error.what(), error.code().value());
+  } catch (const std::exception& error) {
+    return keep(ErrorCode::io, error.what(), 0);
+  } catch (...) {
+    return keep(ErrorCode::io, "an exception of an unknown type", 0);
+  }
+}
+
+}  // namespace mankai::c

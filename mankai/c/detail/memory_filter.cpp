@@ -1,0 +1,119 @@
+#include "mankai/c/detail/memory_filter.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "mankai/catalog/catalog.hpp"
+
+namespace mankai::c {
+
+Result<void> MemoryFilter::check_use() const {
+  return use_ == Use::change
+             ? Result<void>()
+             : fail(ErrorCode::invalid_argument,
+                    "the filter was opened for questions: open its file for changes (mankai_open_file)");
+}
+
+template <class Encode, class OutcomesOf>
+Result<void> MemoryFilter::change_windows(std::size_t count, const Encode& encode, const OutcomesOf& outcomes_of) {
+  const std::scoped_lock lock(changing_);
+  if (auto usable = check_use(); !usable) {
+    return usable;
+  }
+  for (std::size_t start = 0; start < count; start += ChangeEncoder::kMaxKeys) {
+    const std::size_t window = std::min(ChangeEncoder::kMaxKeys, count - start);
+    const Result<Change> encoded = encode(start, window);
+    if (!encoded) {
+      return std::unexpected(encoded.error());
+    }
+    const std::scoped_lock alone(reading_);
+    if (auto done = apply_change(filter_, *encoded, outcomes_of(start, window)); !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
+namespace {
+
+Outcomes no_outcomes(std::size_t /*start*/, std::size_t /*window*/) { return {}; }
+
+}  // namespace
+
+Result<void> MemoryFilter::insert(std::span<const std::string_view> keys) {
+  return change_windows(
+      keys.size(), [&](std::size_t start, std::size_t window) { return encoder_.insert(keys.subspan(start, window)); },
+      no_outcomes);
+}
+
+Result<void> MemoryFilter::insert(std::span<const std::string_view> keys, std::span<const std::uint64_t> ids) {
+  return change_windows(
+      keys.size(),
+      [&](std::size_t start, std::size_t window) {
+        return encoder_.insert(keys.subspan(start, window), ids.subspan(start, window));
+      },
+      no_outcomes);
+}
+
+Result<void> MemoryFilter::insert(std::span<const std::string_view> keys, std::span<const Time> times) {
+  return change_windows(
+      keys.size(),
+      [&](std::size_t start, std::size_t window) {
+        return encoder_.insert(keys.subspan(start, window), times.subspan(start, window));
+      },
+      no_outcomes);
+}
+
+Result<void> MemoryFilter::observe(std::span<const std::string_view> keys, std::span<bool> seen) {
+  return change_windows(
+      keys.size(), [&](std::size_t start, std::size_t window) { return encoder_.insert(keys.subspan(start, window)); },
+      [&](std::size_t start, std::size_t window) { return Outcomes{.seen = seen.subspan(start, window)}; });
+}
+
+Result<void> MemoryFilter::erase(std::span<const std::string_view> keys, std::span<EraseResult> results) {
+  return change_windows(
+      keys.size(), [&](std::size_t start, std::size_t window) { return encoder_.erase(keys.subspan(start, window)); },
+      [&](std::size_t start, std::size_t window) { return Outcomes{.erased = results.subspan(start, window)}; });
+}
+
+Result<void> MemoryFilter::erase(std::span<const std::string_view> keys, std::span<const std::uint64_t> ids,
+                                 std::span<EraseResult> results) {
+  return change_windows(
+      keys.size(),
+      [&](std::size_t start, std::size_t window) {
+        return encoder_.erase(keys.subspan(start, window), ids.subspan(start, window));
+      },
+      [&](std::size_t start, std::size_t window) { return Outcomes{.erased = results.subspan(start, window)}; });
+}
+
+Result<void> MemoryFilter::put(std::span<const std::string_view> keys, std::span<const std::uint32_t> values,
+                               double strength) {
+  return change_windows(
+      keys.size(),
+      [&](std::size_t start, std::size_t window) {
+        return encoder_.put(keys.subspan(start, window), values.subspan(start, window), strength);
+      },
+      no_outcomes);
+}
+
+Result<void> MemoryFilter::advance(Time time) {
+  return change_windows(
+      1, [&](std::size_t /*start*/, std::size_t /*window*/) { return encoder_.advance(time); }, no_outcomes);
+}
+
+Result<void> MemoryFilter::merge(const AnyFilter& other) {
+  const std::scoped_lock locks(changing_, reading_);
+  auto usable = check_use();
+  return usable ? merge_filters(filter_, other) : usable;
+}
+
+Result<void> MemoryFilter::clear() {
+  const std::scoped_lock locks(changing_, reading_);
+  auto usable = check_use();
+  if (usable) {
+    std::visit([](auto& filter) { filter.clear(); }, filter_);
+  }
+  return usable;
+}
+
+}  // namespace mankai::c

@@ -1,0 +1,207 @@
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "mankai/c/detail/arguments.hpp"
+#include "mankai/c/detail/handle.hpp"
+#include "mankai/c/detail/outputs.hpp"
+#include "mankai/c/mankai.h"
+#include "mankai/catalog/catalog.hpp"
+#include "mankai/durable/filter_file.hpp"
+
+namespace mankai::c {
+namespace {
+
+using Use = MemoryFilter::Use;
+
+Result<AnyFilter> filter_of(const char* spec) {
+  if (spec == nullptr) {
+    return missing("spec");
+  }
+  const auto parsed = parse_spec(spec);
+  return parsed ? create_filter(*parsed) : std::unexpected(parsed.error());
+}
+
+// A Region is aligned and its own, which what C gives need not be.
+Result<Region> copy_of(const void* bytes, std::size_t count) {
+  auto region = Region::allocate(system_memory(), count);
+  if (region) {
+    std::memcpy(region->bytes().data(), bytes, count);
+  }
+  return region;
+}
+
+Result<Durability> durability_of(std::uint32_t asked) {
+  switch (asked) {
+    case MANKAI_DURABILITY_ALWAYS: return Durability::always;
+    case MANKAI_DURABILITY_DEFAULT:
+    case MANKAI_DURABILITY_INTERVAL: return Durability::interval;
+    case MANKAI_DURABILITY_NEVER: return Durability::never;
+    default: return fail(ErrorCode::invalid_argument, "there is no durability " + std::to_string(asked));
+  }
+}
+
+Result<Duration> duration_of(std::uint64_t microseconds, const char* field) {
+  if (microseconds > static_cast<std::uint64_t>(kLongestDuration.count())) {
+    return fail(ErrorCode::invalid_argument, std::string(field) + " is more than 1000 years");
+  }
+  return Duration(static_cast<std::int64_t>(microseconds));
+}
+
+/// What C asks of a file.
+struct FileRequest {
+  StoreOptions options;
+  Existing existing = Existing::refuse;
+};
+
+Result<FileRequest> request_of(const mankai_file_options* given) {
+  const auto known = read_sized(given);
+  if (!known) {
+    return std::unexpected(known.error());
+  }
+  if (known->reserved != 0) {
+    return fail(ErrorCode::invalid_argument, "the options' reserved field is not 0");
+  }
+  const auto durability = durability_of(known->durability);
+  if (!durability) {
+    return std::unexpected(durability.error());
+  }
+  const auto interval = duration_of(known->interval_us, "interval_us");
+  if (!interval) {
+    return std::unexpected(interval.error());
+  }
+  const auto checkpoint_interval = duration_of(known->checkpoint_interval_us, "checkpoint_interval_us");
+  if (!checkpoint_interval) {
+    return std::unexpected(checkpoint_interval.error());
+  }
+  FileRequest request;
+  request.existing = known->replace != 0 ? Existing::replace : Existing::refuse;
+  request.options.durability = *durability;
+  if (*interval != Duration::zero()) {
+    request.options.interval = *interval;
+  }
+  request.options.checkpoint_bytes = known->checkpoint_bytes;
+  request.options.checkpoint_interval = *checkpoint_interval;
+  request.options.trust = known->trust_cells != 0 ? Trust::fast : Trust::checked;
+  return request;
+}
+
+// Makes a handle of what `make` returns.
+template <class Body, class Make, class... More>
+int open_handle(mankai_filter** filter, const Make& make, More... more) noexcept {
+  return guarded([&]() -> Result<void> {
+    if (filter == nullptr) {
+      return missing("filter");
+    }
+    *filter = nullptr;
+    auto made = make();
+    return made ? hand_out<Body>(filter, std::move(*made), more...) : std::unexpected(made.error());
+  });
+}
+
+// The same for a file: `make(path, request)`.
+template <class Body, class Make, class... More>
+int open_file_handle(const char* path, const mankai_file_options* options, mankai_filter** filter, const Make& make,
+                     More... more) noexcept {
+  return open_handle<Body>(
+      filter,
+      [&]() -> decltype(make(std::string(), FileRequest())) {
+        if (path == nullptr) {
+          return missing("path");
+        }
+        const auto request = request_of(options);
+        return request ? make(path, *request) : std::unexpected(request.error());
+      },
+      more...);
+}
+
+// A copy of a filter's image in memory of the caller's.
+template <class F>
+void copy_image(const F& filter, void** image, std::size_t* bytes) {
+  if constexpr (requires { filter.to_bytes(std::span<std::byte>()); }) {
+    *bytes = filter.image_bytes();
+    *image = allocate_for_caller(*bytes);
+    filter.to_bytes(std::span(static_cast<std::byte*>(*image), *bytes));
+  } else {
+    const auto copy = filter.to_bytes();
+    *bytes = copy.size();
+    *image = allocate_for_caller(*bytes);
+    std::memcpy(*image, copy.data(), *bytes);
+  }
+}
+
+}  // namespace
+}  // namespace mankai::c
+
+// The functions below are C's.
+using namespace mankai;
+using namespace mankai::c;
+
+int mankai_create(const char* spec, mankai_filter** filter) {
+  return open_handle<MemoryFilter>(filter, [&] { return filter_of(spec); }, Use::change);
+}
+
+int mankai_from_image(const void* image, size_t bytes, mankai_filter** filter) {
+  return open_handle<MemoryFilter>(
+      filter,
+      [&]() -> Result<AnyFilter> {
+        if (image == nullptr) {
+          return missing("image");
+        }
+        auto region = copy_of(image, bytes);
+        return region ? filter_from_region(std::move(*region), Trust::checked) : std::unexpected(region.error());
+      },
+      Use::change);
+}
+
+int mankai_to_image(const mankai_filter* filter, void** image, size_t* bytes) {
+  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    if (image == nullptr || bytes == nullptr) {
+      return missing(image == nullptr ? "image" : "bytes");
+    }
+    std::visit([&](const auto& f) { copy_image(f, image, bytes); }, any);
+    return {};
+  });
+}
+
+int mankai_create_file(const char* path, const char* spec, const mankai_file_options* options, mankai_filter** filter) {
+  return open_file_handle<Store>(path, options, filter, [&](const std::string& name, const FileRequest& request) {
+    auto made = filter_of(spec);
+    return made ? Store::create(name, std::move(*made), request.options, request.existing)
+                : std::unexpected(made.error());
+  });
+}
+
+int mankai_open_file(const char* path, const mankai_file_options* options, mankai_filter** filter) {
+  return open_file_handle<Store>(path, options, filter, [](const std::string& name, const FileRequest& request) {
+    return Store::open(name, request.options);
+  });
+}
+
+int mankai_open_file_read(const char* path, const mankai_file_options* options, mankai_filter** filter) {
+  return open_file_handle<MemoryFilter>(
+      path, options, filter,
+      [](const std::string& name, const FileRequest& request) {
+        return open_filter(name, Access::query, request.options.trust);
+      },
+      Use::query);
+}
+
+int mankai_close(mankai_filter* filter) {
+  const int code = guarded([&]() -> Result<void> {
+    auto* store = filter == nullptr ? nullptr : std::get_if<Store>(&filter->body);
+    return store == nullptr ? Result<void>() : store->close();
+  });
+  delete filter;
+  return code;
+}
+
+int mankai_verify_file(const char* path) {
+  return guarded([&]() -> Result<void> {
+    if (path == nullptr) {
+      return missing("path");
+    }
+    const auto opened = open_filter(path, Access::query);
+    return opened ? Result<void>() : std::unexpected(opened.error());
+  });
+}

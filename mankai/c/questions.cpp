@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "mankai/c/detail/arguments.hpp"
+#include "mankai/c/detail/handle.hpp"
+#include "mankai/c/detail/outputs.hpp"
+#include "mankai/c/mankai.h"
+#include "mankai/catalog/catalog.hpp"
+#include "mankai/catalog/keys.hpp"
+
+namespace mankai::c {
+namespace {
+
+// Asks about keys window by window: `use(any, start, views)`, which returns a Result<void>. The outcomes are an array
+// of the caller's.
+template <class Use>
+int ask_keys(const mankai_filter* filter, const mankai_key* keys, std::size_t count, const void* outcomes,
+             const Use& use) noexcept {
+  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    if (auto valid = check_keys(keys, count); !valid) {
+      return valid;
+    }
+    if (auto valid = check_array(outcomes, count, "the array of outcomes"); !valid) {
+      return valid;
+    }
+    return for_each_key_window(keys, count, [&](std::size_t start, std::span<const std::string_view> views) {
+      return use(any, start, views);
+    });
+  });
+}
+
+mankai_count as_c(const KeyCount& count) noexcept { return {count.value, count.is_saturated}; }
+mankai_lately as_c(const DecayedCount& count) noexcept { return {count.raw, count.rate, count.is_saturated}; }
+mankai_value as_c(const ValueMatches& value) noexcept { return {value.value, value.matches}; }
+
+// Counts by `count(any, views, counts)`, in the library's type and then in C's.
+template <class Count, class CCount, class Use>
+int count_each(const mankai_filter* filter, const mankai_key* keys, std::size_t count, CCount* counts,
+               const Use& use) noexcept {
+  return ask_keys(filter, keys, count, counts, [&](const AnyFilter& any, std::size_t start, auto views) {
+    std::array<Count, kQuestionWindow> window;
+    const auto counted = std::span(window).first(views.size());
+    auto outcome = use(any, views, counted);
+    if (outcome) {
+      std::ranges::transform(counted, counts + start, [](const Count& one) { return as_c(one); });
+    }
+    return outcome;
+  });
+}
+
+// The entries and behind them their keys, in one piece.
+mankai_top_entry* copy_of(const std::vector<DecayedTop::Entry>& top) {
+  std::size_t key_bytes = 0;
+  for (const auto& entry : top) {
+    key_bytes += entry.key.size();
+  }
+  void* memory = allocate_for_caller(top.size() * sizeof(mankai_top_entry) + key_bytes);
+  auto* entries = static_cast<mankai_top_entry*>(memory);
+  char* key = static_cast<char*>(memory) + top.size() * sizeof(mankai_top_entry);
+  for (std::size_t i = 0; i < top.size(); ++i) {
+    const auto& from = top[i];
+    std::ranges::copy(from.key, key);
+    new (entries + i) mankai_top_entry{.key = key,
+                                       .bytes = from.key.size(),
+                                       .count = as_c(from.count),
+                                       .last_seen_us = from.last_seen.time_since_epoch().count(),
+                                       .is_cut = from.is_cut};
+    key += from.key.size();
+  }
+  return entries;
+}
+
+std::int64_t time_of(const AnyFilter& filter) {
+  const auto time = filter_time(filter);
+  return time ? time->time_since_epoch().count() : 0;
+}
+
+mankai_info info_of(const AnyFilter& filter, bool is_in_file) {
+  const FilterSpec spec = spec_of(filter);
+  const KindInfo& kind = mankai::info_of(spec.kind);
+  return {.size = sizeof(mankai_info),
+          .kind = kind.name.data(),  // NOLINT(bugprone-suspicious-stringview-data-usage): a literal, closed by a zero
+          .capacity_keys = capacity_keys(filter),
+          .keys_inserted = keys_inserted(filter),
+          .image_bytes = image_bytes(filter),
+          .fpr_target = spec.fpr,
+          .time_us = time_of(filter),
+          .is_in_file = is_in_file,
+          .has_time = kind.has_time,
+          .can_erase = kind.can_erase,
+          .can_count = kind.can_count,
+          .takes_ids = kind.key_shape == KeyShape::numbered,
+          .takes_values = kind.key_shape == KeyShape::valued};
+}
+
+}  // namespace
+}  // namespace mankai::c
+
+// The functions below are C's.
+using namespace mankai;
+using namespace mankai::c;
+
+int mankai_may_contain(const mankai_filter* filter, const mankai_key* keys, size_t count, bool* outcomes) {
+  return ask_keys(filter, keys, count, outcomes, [&](const AnyFilter& any, std::size_t start, auto views) {
+    may_contain_keys(any, views, std::span(outcomes + start, views.size()));
+    return Result<void>();
+  });
+}
+
+int mankai_may_contain_one(const mankai_filter* filter, const void* key, size_t bytes, bool* outcome) {
+  const mankai_key one{key, bytes};
+  return mankai_may_contain(filter, &one, 1, outcome);
+}
+
+int mankai_counts(const mankai_filter* filter, const mankai_key* keys, size_t count, mankai_count* counts) {
+  return count_each<KeyCount>(filter, keys, count, counts, [](const AnyFilter& any, auto views, auto counted) {
+    return count_keys(any, views, counted);
+  });
+}
+
+int mankai_count_one(const mankai_filter* filter, const void* key, size_t bytes, mankai_count* count) {
+  const mankai_key one{key, bytes};
+  return mankai_counts(filter, &one, 1, count);
+}
+
+int mankai_counts_lately(const mankai_filter* filter, const mankai_key* keys, size_t count, mankai_lately* counts) {
+  return count_each<DecayedCount>(filter, keys, count, counts, [](const AnyFilter& any, auto views, auto counted) {
+    return count_keys_lately(any, views, counted);
+  });
+}
+
+int mankai_count_one_lately(const mankai_filter* filter, const void* key, size_t bytes, mankai_lately* count) {
+  const mankai_key one{key, bytes};
+  return mankai_counts_lately(filter, &one, 1, count);
+}
+
+int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, uint32_t min_matches,
+                  mankai_value* values, size_t room, size_t* count) {
+  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    const mankai_key one{key, bytes};
+    if (auto valid = check_keys(&one, 1); !valid) {
+      return valid;
+    }
+    if ((values == nullptr && room != 0) || count == nullptr) {
+      return missing(count == nullptr ? "count" : "values");
+    }
+    const auto recalled = recall_values(any, view_of(one), min_matches);
+    if (!recalled) {
+      return std::unexpected(recalled.error());
+    }
+    *count = std::min(room, recalled->size());
+    std::transform(recalled->begin(), recalled->begin() + static_cast<std::ptrdiff_t>(*count), values,
+                   [](const ValueMatches& value) { return as_c(value); });
+    return {};
+  });
+}
+
+int mankai_top(const mankai_filter* filter, size_t most, mankai_top_entry** entries, size_t* count) {
+  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    if (entries == nullptr || count == nullptr) {
+      return missing(entries == nullptr ? "entries" : "count");
+    }
+    const auto* ranked = std::get_if<DecayedTop>(&any);
+    if (ranked == nullptr) {
+      return fail(ErrorCode::invalid_argument,
+                  "a filter of kind " + std::string(mankai::info_of(spec_of(any).kind).name) +
+                      " keeps no names of keys; these do: " + std::string(DecayedTop::kName));
+    }
+    const auto top = ranked->top(most);
+    *entries = top.empty() ? nullptr : copy_of(top);
+    *count = top.size();
+    return {};
+  });
+}
+
+int mankai_get_info(const mankai_filter* filter, mankai_info* info) {
+  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    if (info == nullptr) {
+      return missing("info");
+    }
+    return write_sized(mankai::c::info_of(any, std::holds_alternative<Store>(filter->body)), info);
+  });
+}
+
+int mankai_estimate(const mankai_filter* filter, mankai_estimates* estimates) {
+  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    if (estimates == nullptr) {
+      return missing("estimates");
+    }
+    const FilterInfo described = describe(any);
+    return write_sized(mankai_estimates{.size = sizeof(mankai_estimates),
+                                        .fill_ratio = described.fill_ratio,
+                                        .fpr_estimate = described.fpr_estimate,
+                                        .keys_estimate = described.keys_estimate},
+                       estimates);
+  });
+}
+
+int mankai_spec(const mankai_filter* filter, char** spec) {
+  return ask(filter, [&](const AnyFilter& any) -> Result<void> {
+    if (spec == nullptr) {
+      return missing("spec");
+    }
+    const std::string text = to_string(spec_of(any));
+    *spec = static_cast<char*>(allocate_for_caller(text.size() + 1));
+    std::memcpy(*spec, text.c_str(), text.size() + 1);
+    return {};
+  });
+}
