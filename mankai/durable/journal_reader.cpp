@@ -144,7 +144,17 @@ std::optional<JournalRecord> JournalReader::next() {
   return record;
 }
 
-Result<JournalEnd> JournalReader::end() const {
+// A commit has no change of its own: what it commits comes before, and if that is in the file, its position may be.
+bool JournalReader::is_in(const JournalBase& base, const RecordHeader& header, std::uint64_t at) const noexcept {
+  if (header.sequence <= base.sequence) {
+    return header.changes == 0 || header.changes - 1 <= base.sequence - header.sequence;
+  }
+  const bool is_last_commit = header.changes == 0 && header.sequence - 1 == base.sequence;
+  const auto record = is_last_commit ? record_at(at) : std::nullopt;
+  return record && (record->position.empty() || record->position == base.position);
+}
+
+Result<JournalEnd> JournalReader::end(const JournalBase& base) const {
   JournalEnd end{.offset = offset()};
   const std::string here = "the record at offset " + std::to_string(offset());
   const auto behind = records_.subspan(static_cast<std::size_t>(at_));
@@ -157,9 +167,10 @@ Result<JournalEnd> JournalReader::end() const {
     end.reason = here + " is no whole record";
   }
   // A header is evidence enough: its checksum is seeded by the salt, which is drawn anew each time the records begin.
+  // Where they were about to, the first is gone by now and the others are still there: all of them are in the file.
   for (std::uint64_t at = at_; records_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
     const auto later = header_at(at);
-    if (!later) {
+    if (!later || is_in(base, *later, at)) {
       continue;
     }
     if (later->durable >= sequence_) {

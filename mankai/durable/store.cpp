@@ -485,7 +485,7 @@ bool Store::Impl::is_over_limit(std::uint64_t journal_bytes) const noexcept {
 }
 
 Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, Next next) {
-  auto file = NewFile::create(path_, Existing::replace, calls_);
+  auto file = NewFile::create(path_, Existing::replace, &*lock_, calls_);
   if (!file) {
     return std::unexpected(file.error());
   }
@@ -494,7 +494,7 @@ Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, N
   if (!footer) {
     return std::unexpected(footer.error());
   }
-  auto placed = file->put_in_place(&*lock_);
+  auto placed = file->put_in_place();
   if (file->is_in_place()) {
     footer_ = *footer;
   }
@@ -715,6 +715,7 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options) 
   if (!lock) {
     return std::unexpected(lock.error());
   }
+  remove_left_over(real, calls);
   auto loaded = detail::load_store(
       real,
       {.access = options.access, .trust = options.trust, .memory = options.memory, .calls = &calls, .is_writer = true});

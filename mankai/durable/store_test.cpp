@@ -60,11 +60,12 @@ class StoreTest : public testing::Test {
   }
 
   // What a process leaves that is killed: its files, as they are while the store is open.
-  void keep_as_killed(const std::string& name) const {
-    std::filesystem::copy_file(path(), path(name), std::filesystem::copy_options::overwrite_existing);
-    std::filesystem::remove(path(name) + "-journal");
-    if (std::filesystem::exists(journal())) {
-      std::filesystem::copy_file(journal(), path(name) + "-journal");
+  void keep_as_killed(const std::string& name, const std::string& from = "filter.mk") const {
+    for (const std::string suffix : {"", "-journal"}) {
+      std::filesystem::remove(path(name) + suffix);
+      if (std::filesystem::exists(path(from) + suffix)) {
+        std::filesystem::copy_file(path(from) + suffix, path(name) + suffix);
+      }
     }
   }
 
@@ -161,6 +162,36 @@ TEST_F(StoreTest, a_journal_that_was_not_made_to_its_end_is_none) {
     ASSERT_TRUE(store->insert(views_of(keys))) << size;
     ASSERT_TRUE(store->close());
     EXPECT_EQ(count_found(*open_filter(path(), Access::query), keys), keys.size());
+  }
+}
+
+// The records begin anew by zeros in front and then a superblock; a crash may come between the two.
+TEST_F(StoreTest, a_crash_while_the_journal_begins_anew_loses_nothing) {
+  for (const std::string position : {"", "line 300"}) {
+    Store store = make("blocked-bloom:keys=10000,seed=1", {.durability = Durability::always});
+    for (std::size_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(store.insert(views_of(numbered_keys(i * 100, 100))));
+    }
+    ASSERT_TRUE(store.commit(position));
+    keep_as_killed("before.mk");
+    ASSERT_TRUE(store.checkpoint());
+    keep_as_killed("cut.mk");
+    auto bytes = read_file(path("before.mk") + "-journal").value();
+    std::ranges::fill(bytes.bytes().subspan(kFirstRecord, sizeof(RecordHeader)), std::byte{0});
+    ASSERT_TRUE(write_file(path("cut.mk") + "-journal", bytes.bytes(), Existing::replace));
+    // The same damage while the file lacks what is in the journal is damage.
+    ASSERT_TRUE(write_file(path("before.mk") + "-journal", bytes.bytes(), Existing::replace));
+    EXPECT_EQ(Store::open(path("before.mk")).error().code, ErrorCode::corrupt);
+
+    Store cut = Store::open(path("cut.mk")).value();
+    EXPECT_EQ(cut.sequence(), 300U);
+    EXPECT_EQ(cut.position().view(), position);
+    EXPECT_EQ(cut.recovery().reason, "");
+    ASSERT_TRUE(cut.insert(views_of(numbered_keys(300, 100))));
+    keep_as_killed("after.mk", "cut.mk");
+    EXPECT_EQ(count_found(Store::open(path("after.mk")).value().filter(), numbered_keys(0, 400)), 400U);
+    ASSERT_TRUE(store.close());
+    std::filesystem::remove(path());
   }
 }
 

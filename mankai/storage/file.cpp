@@ -32,7 +32,7 @@ Result<void> write_file(const std::string& path, std::span<const std::byte> byte
 
 Result<void> write_file_parts(const std::string& path, std::span<const std::span<const std::byte>> parts,
                               Existing existing, FileLock* held, FileCalls& calls) {
-  auto file = NewFile::create(path, existing, calls);
+  auto file = NewFile::create(path, existing, held, calls);
   if (!file) {
     return std::unexpected(file.error());
   }
@@ -44,7 +44,7 @@ Result<void> write_file_parts(const std::string& path, std::span<const std::span
   if (auto synced = file->sync(); !synced) {
     return synced;
   }
-  return file->put_in_place(held);
+  return file->put_in_place();
 }
 
 }  // namespace mankai

@@ -18,6 +18,8 @@ using detail::system_error;
 
 constexpr mode_t kNewFileMode = 0666;
 constexpr mode_t kPrivateMode = 0600;
+/// Of the temporary of who holds the file's lock.
+constexpr const char* kHoldersSuffix = ".tmp";
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -37,13 +39,14 @@ std::unexpected<Error> exists_already(const std::string& path) {
 
 }  // namespace
 
-NewFile::NewFile(FileCalls& calls, std::string path, std::string target, Existing existing) noexcept
-    : path_(std::move(path)), target_(std::move(target)), existing_(existing), file_(calls, -1) {}
+NewFile::NewFile(FileCalls& calls, std::string path, std::string target, Existing existing, FileLock* held) noexcept
+    : path_(std::move(path)), target_(std::move(target)), existing_(existing), held_(held), file_(calls, -1) {}
 
 NewFile::NewFile(NewFile&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
       existing_(other.existing_),
+      held_(other.held_),
       old_(other.old_),
       temporary_(std::exchange(other.temporary_, {})),
       file_(std::move(other.file_)),
@@ -56,12 +59,12 @@ NewFile::~NewFile() {
   }
 }
 
-Result<NewFile> NewFile::create(const std::string& path, Existing existing, FileCalls& calls) {
+Result<NewFile> NewFile::create(const std::string& path, Existing existing, FileLock* held, FileCalls& calls) {
   auto target = existing == Existing::replace ? resolve_links(path, calls) : Result<std::string>(path);
   if (!target) {
     return std::unexpected(target.error());
   }
-  NewFile file(calls, path, std::move(*target), existing);
+  NewFile file(calls, path, std::move(*target), existing, held);
   if (auto seen = file.look_at_old(); !seen) {
     return std::unexpected(seen.error());
   }
@@ -91,11 +94,18 @@ Result<void> NewFile::look_at_old() {
   return {};
 }
 
+// Nobody but the holder of the file's lock uses that name, so what has it was left by an earlier one, which ended.
+std::string NewFile::temporary_name(unsigned attempt) const {
+  return held_ != nullptr && attempt < 2
+             ? target_ + kHoldersSuffix
+             : target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+}
+
 // A file that takes another's place is its owner's alone until it has that one's permissions.
 Result<void> NewFile::create_temporary() {
   const mode_t mode = old_ ? kPrivateMode : kNewFileMode;
   for (unsigned attempt = 0;; ++attempt) {
-    std::string name = target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    std::string name = temporary_name(attempt);
     Descriptor file = detail::open_descriptor(file_.calls(), name, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (file.get() >= 0) {
       file_ = std::move(file);
@@ -104,6 +114,9 @@ Result<void> NewFile::create_temporary() {
     }
     if (errno != EEXIST) {
       return system_error(path_ + ": cannot create a file in this folder");
+    }
+    if (held_ != nullptr && attempt == 0) {
+      remove_left_over(target_, file_.calls());
     }
   }
 }
@@ -130,12 +143,12 @@ Result<void> NewFile::sync() {
   return {};
 }
 
-Result<void> NewFile::put_in_place(FileLock* held) {
+Result<void> NewFile::put_in_place() {
   MANKAI_ASSERT(is_synced_ && !is_in_place());
   FileCalls& calls = file_.calls();
   // Locked before it can be seen, while the old file still is: there is no moment at which a third could lock either.
-  Descriptor locked(calls, held == nullptr ? -1 : calls.duplicate(file_.get()));
-  if (held != nullptr &&
+  Descriptor locked(calls, held_ == nullptr ? -1 : calls.duplicate(file_.get()));
+  if (held_ != nullptr &&
       (locked.get() < 0 || detail::uninterrupted([&] { return calls.flock(locked.get(), LOCK_EX | LOCK_NB); }) != 0)) {
     return system_error(path_ + ": cannot lock the new file");
   }
@@ -143,8 +156,8 @@ Result<void> NewFile::put_in_place(FileLock* held) {
     return placed;
   }
   temporary_.clear();
-  if (held != nullptr) {
-    held->file_ = std::move(locked);
+  if (held_ != nullptr) {
+    held_->file_ = std::move(locked);
   }
   return sync_folder_of(target_, calls);
 }
@@ -180,6 +193,10 @@ Result<std::string> resolve_links(const std::string& path, FileCalls& calls) {
   std::string resolved(real);
   std::free(real);
   return resolved;
+}
+
+void remove_left_over(const std::string& target, FileCalls& calls) noexcept {
+  calls.unlink((target + kHoldersSuffix).c_str());
 }
 
 Result<void> remove_file(const std::string& path, FileCalls& calls) {

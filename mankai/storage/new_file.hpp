@@ -19,15 +19,15 @@ enum class Existing : std::uint8_t { refuse, replace };
 
 /// A file that takes its place at the end, whole: until then it is a temporary beside the path, which is gone again
 /// unless put_in_place succeeded. A crash, a full disk or a signal leaves the old file as it was; only what ends the
-/// process at once leaves the temporary too.
+/// process at once leaves the temporary too. One that the holder of the file's lock left is replaced by the next.
 ///
 /// Keeps an existing file's owner, where that is allowed, and permissions, and goes through a symbolic link to an
 /// existing file. The calls must outlive it.
 class NewFile {
  public:
-  /// Errors: io, also for what is no regular file or may not be written; out_of_space; invalid_argument when it exists
-  /// and must not.
-  [[nodiscard]] static Result<NewFile> create(const std::string& path, Existing existing,
+  /// A lock that is held on the old file outlives this. Errors: io, also for what is no regular file or may not be
+  /// written; out_of_space; invalid_argument when it exists and must not.
+  [[nodiscard]] static Result<NewFile> create(const std::string& path, Existing existing, FileLock* held = nullptr,
                                               FileCalls& calls = system_calls());
 
   NewFile(NewFile&& other) noexcept;
@@ -40,18 +40,19 @@ class NewFile {
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
   /// Returns when the disk has what was written. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync();
-  /// Takes the path's place in one step, and returns when the disk has the name. A lock that is held on the old file
+  /// Takes the path's place in one step, and returns when the disk has the name. The lock that is held on the old file
   /// goes over to the new one before anybody can see it. Errors: io; invalid_argument when it exists by now and must
   /// not. The one error after which the new file is in place, and the lock on it, is that its folder cannot be
   /// synchronised; is_in_place() tells. Pre: synchronised since the last write; called once.
-  [[nodiscard]] Result<void> put_in_place(FileLock* held);
+  [[nodiscard]] Result<void> put_in_place();
 
   [[nodiscard]] bool is_in_place() const noexcept { return temporary_.empty(); }
 
  private:
-  NewFile(FileCalls& calls, std::string path, std::string target, Existing existing) noexcept;
+  NewFile(FileCalls& calls, std::string path, std::string target, Existing existing, FileLock* held) noexcept;
 
   [[nodiscard]] Result<void> look_at_old();
+  [[nodiscard]] std::string temporary_name(unsigned attempt) const;
   [[nodiscard]] Result<void> create_temporary();
   [[nodiscard]] Result<void> rename_temporary();
 
@@ -59,6 +60,7 @@ class NewFile {
   /// Where the path's symbolic links end.
   std::string target_;
   Existing existing_;
+  FileLock* held_;
   /// Of the file that it replaces.
   std::optional<struct stat> old_;
   /// Empty when there is none, or none any more.
@@ -70,6 +72,10 @@ class NewFile {
 
 /// The file that a chain of symbolic links ends at; the path itself where there is none yet. Errors: io.
 [[nodiscard]] Result<std::string> resolve_links(const std::string& path, FileCalls& calls = system_calls());
+
+/// Removes the temporary that an earlier holder of the file's lock left, who ended at once. Pre: the lock is held, and
+/// the path has no symbolic links.
+void remove_left_over(const std::string& target, FileCalls& calls = system_calls()) noexcept;
 
 /// Removes a file and returns when its name is gone for good; its folder is synchronised also when there was no file.
 /// Errors: io.

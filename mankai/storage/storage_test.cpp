@@ -243,7 +243,7 @@ TEST_F(StorageTest, a_new_file_is_seen_when_it_is_whole) {
   ASSERT_TRUE(file->write(bytes("contents")).has_value());
   ASSERT_TRUE(file->sync().has_value());
   EXPECT_EQ(text(*read_file(path("a"))), "old");
-  ASSERT_TRUE(file->put_in_place(nullptr).has_value());
+  ASSERT_TRUE(file->put_in_place().has_value());
   EXPECT_EQ(text(*read_file(path("a"))), "new contents");
   EXPECT_EQ(files(), 1U);
 }
@@ -260,12 +260,34 @@ TEST_F(StorageTest, a_new_file_that_is_given_up_leaves_nothing) {
   EXPECT_EQ(files(), 1U);
 }
 
+// What ended at once may have left a temporary, and what comes after it under the lock must not leave another.
+TEST_F(StorageTest, who_holds_the_lock_leaves_one_temporary_at_most) {
+  ASSERT_TRUE(write_file(path("a"), bytes("old"), Existing::refuse).has_value());
+  auto lock = FileLock::acquire(path("a")).value();
+  {
+    auto file = NewFile::create(path("a"), Existing::replace, &lock);
+    ASSERT_TRUE(file.has_value());
+    std::filesystem::copy_file(path("a.tmp"), path("kept"));
+  }
+  std::filesystem::rename(path("kept"), path("a.tmp"));
+  auto file = NewFile::create(path("a"), Existing::replace, &lock);
+  ASSERT_TRUE(file->write(bytes("new")).has_value());
+  ASSERT_TRUE(file->sync().has_value());
+  ASSERT_TRUE(file->put_in_place().has_value());
+  EXPECT_EQ(text(*read_file(path("a"))), "new");
+  EXPECT_EQ(files(), 1U);
+  EXPECT_FALSE(FileLock::acquire(path("a")).has_value());
+  ASSERT_TRUE(write_file(path("a.tmp"), bytes("left"), Existing::refuse).has_value());
+  remove_left_over(path("a"));
+  EXPECT_EQ(files(), 1U);
+}
+
 // It was not there when the temporary was made.
 TEST_F(StorageTest, a_new_file_never_takes_the_place_of_one_that_came_meanwhile) {
   auto file = NewFile::create(path("a"), Existing::refuse);
   ASSERT_TRUE(file->sync().has_value());
   ASSERT_TRUE(write_file(path("a"), bytes("other"), Existing::refuse).has_value());
-  const auto placed = file->put_in_place(nullptr);
+  const auto placed = file->put_in_place();
   ASSERT_FALSE(placed.has_value());
   EXPECT_EQ(placed.error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(text(*read_file(path("a"))), "other");

@@ -48,7 +48,7 @@ Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, co
 class Replay {
  public:
   Replay(AnyFilter& filter, std::uint64_t base, RecoveryReport& report) noexcept
-      : filter_(filter), base_(base), report_(report) {}
+      : filter_(filter), base_(base), base_position_(report.position), report_(report) {}
 
   Result<JournalState> run(JournalReader& journal) {
     state_ = {.superblock = journal.superblock(),
@@ -126,7 +126,7 @@ class Replay {
   }
 
   Result<JournalState> finish(const JournalReader& journal) {
-    auto end = journal.end();
+    auto end = journal.end({.sequence = base_, .position = base_position_.view()});
     if (!end) {
       return std::unexpected(end.error());
     }
@@ -140,6 +140,7 @@ class Replay {
 
   AnyFilter& filter_;
   std::uint64_t base_;
+  SourcePosition base_position_;
   RecoveryReport& report_;
   JournalState state_{};
   std::vector<JournalRecord> batch_;

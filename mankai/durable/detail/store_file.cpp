@@ -66,7 +66,7 @@ Result<void> make_store(const std::string& path, AnyFilter& filter, Existing exi
   if (!lock) {
     return std::unexpected(lock.error());
   }
-  auto file = NewFile::create(path, existing, calls);
+  auto file = NewFile::create(path, existing, *lock ? &**lock : nullptr, calls);
   if (!file) {
     return std::unexpected(file.error());
   }
@@ -74,7 +74,7 @@ Result<void> make_store(const std::string& path, AnyFilter& filter, Existing exi
   if (auto footer = write_store(*file, parts, HashSpec::random().seed[0], state); !footer) {
     return std::unexpected(footer.error());
   }
-  if (auto placed = file->put_in_place(*lock ? &**lock : nullptr); !placed) {
+  if (auto placed = file->put_in_place(); !placed) {
     return placed;
   }
   if (existing == Existing::replace) {
