@@ -1,5 +1,5 @@
 # The front door. Underneath: CMake presets (CMakePresets.json) and the scripts in tools/.
-#   BUILD_TYPE=Debug  PREFIX=/usr/local  DESTDIR=  V=1  -jN  FUZZ_SECONDS=60  MANKAI_BASE=commit  BENCH_STRICT=1
+#   BUILD_TYPE=Debug  PREFIX=/usr/local  DESTDIR=  V=1  -jN  FUZZ_SECONDS=60  KILL_ROUNDS=300  MANKAI_BASE=commit  BENCH_STRICT=1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
@@ -7,6 +7,7 @@ MAKEFLAGS += --no-print-directory
 BUILD_TYPE ?= Release
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+KILL_ROUNDS ?= 300
 # `make -jN` gives N; evaluated in recipes, where MAKEFLAGS holds the -j of the command line.
 JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 VERBOSE = $(if $(filter 1,$(V)),--verbose)
@@ -37,6 +38,14 @@ test-all: ## test, and clang, TSan, fuzzing, full lint, headers one by one, NEON
 	$(call SAY,test-all: everything that can be checked on this machine)
 	$(call NEED,build test lint fuzz neon)
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} tools/test.py --jobs $(JOBS) release asan lint clang tsan headers fuzz neon
+
+.PHONY: test-crash
+test-crash: ## stores whose processes are killed, KILL_ROUNDS of them for each kind
+	$(call SAY,test-crash: $(KILL_ROUNDS) processes killed for each kind of filter)
+	$(call NEED,build test)
+	@cmake --preset release -DMANKAI_BUILD_TESTS=ON $(QUIETLY)
+	@cmake --build build --target store_kill_test --parallel $(JOBS) $(VERBOSE)
+	@MANKAI_KILL_ROUNDS=$(KILL_ROUNDS) build/tests/store_kill_test --gtest_brief=1
 
 .PHONY: build
 build: ## the command in build/bin/mankai, the libraries in build/lib/

@@ -7,11 +7,11 @@
 // that batch. Each child has other policies and checkpoints. MANKAI_KILL_ROUNDS says how many die for each filter.
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -294,6 +294,18 @@ void insert_until_killed(Store& store, std::uint32_t life, std::uint32_t thread,
   }
 }
 
+void share_until_killed(const std::string& path, const StoreOptions& options, std::uint32_t life,
+                        const Reports<ThreadReport>& reports) {
+  Store store = Store::open(path, options).value();
+  std::vector<std::thread> threads;
+  for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] { insert_until_killed(store, life, thread, reports); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
 TEST_F(StoreKill, threads_that_share_a_store_lose_nothing_that_one_of_them_was_told) {
   Store::create(path(), filter_of("scalable-bloom:keys=1000,fpr=1e-9,seed=1")).value().close().value();
   Random random(2);
@@ -302,16 +314,7 @@ TEST_F(StoreKill, threads_that_share_a_store_lose_nothing_that_one_of_them_was_t
     const auto number = static_cast<std::uint32_t>(life);
     const StoreOptions options = options_of(random);
     const auto sent = life_of<ThreadReport>(
-        [&](const Reports<ThreadReport>& reports) {
-          Store store = Store::open(path(), options).value();
-          std::vector<std::thread> threads;
-          for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
-            threads.emplace_back([&, thread] { insert_until_killed(store, number, thread, reports); });
-          }
-          for (std::thread& thread : threads) {
-            thread.join();
-          }
-        },
+        [&](const Reports<ThreadReport>& reports) { share_until_killed(path(), options, number, reports); },
         random.below(150), std::chrono::microseconds(random.below(3000)));
     const auto filter = open_filter(path(), Access::query);
     ASSERT_TRUE(filter.has_value()) << filter.error().message();

@@ -190,7 +190,13 @@ inline Result<Answers> applied(AnyFilter& filter, const Change& change) {
 /// spellings, what is no URL, nothing, long keys. Times go on, with late events; ids rise, with late ones.
 class RequestMaker {
  public:
-  RequestMaker(const AnyFilter& filter, std::uint64_t seed) : info_(info_of(filter)), random_(seed) {
+  /// With steps, each one's requests can be made without those of the steps before, which they follow: if no step makes
+  /// more than two.
+  RequestMaker(const AnyFilter& filter, std::uint64_t seed, std::uint64_t step = 0)
+      : info_(info_of(filter)),
+        random_(seed + (step << 32U)),
+        newest_id_(step * 100),
+        now_(std::chrono::hours(24 * 365 * 50) + std::chrono::hours(step * 4)) {
     if (const auto* counting = std::get_if<ScalableCountingBloom>(&filter)) {
       first_id_ = counting->first_id();
     }
@@ -267,8 +273,8 @@ class RequestMaker {
   Random random_;
   std::vector<Operation> operations_;
   std::uint64_t first_id_ = 0;
-  std::uint64_t newest_id_ = 0;
-  Time now_{std::chrono::hours(24 * 365 * 50)};
+  std::uint64_t newest_id_;
+  Time now_;
 };
 
 }  // namespace mankai::test
