@@ -18,8 +18,8 @@ using detail::system_error;
 
 constexpr mode_t kNewFileMode = 0666;
 constexpr mode_t kPrivateMode = 0600;
-/// Of the temporary of who holds the file's lock.
-constexpr const char* kHoldersSuffix = ".tmp";
+/// Of the temporary of who holds the file's lock: a name that nobody else gives to a file of theirs.
+constexpr const char* kHoldersSuffix = "-checkpoint";
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');

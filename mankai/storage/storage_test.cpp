@@ -267,9 +267,9 @@ TEST_F(StorageTest, who_holds_the_lock_leaves_one_temporary_at_most) {
   {
     auto file = NewFile::create(path("a"), Existing::replace, &lock);
     ASSERT_TRUE(file.has_value());
-    std::filesystem::copy_file(path("a.tmp"), path("kept"));
+    std::filesystem::copy_file(path("a-checkpoint"), path("kept"));
   }
-  std::filesystem::rename(path("kept"), path("a.tmp"));
+  std::filesystem::rename(path("kept"), path("a-checkpoint"));
   auto file = NewFile::create(path("a"), Existing::replace, &lock);
   ASSERT_TRUE(file->write(bytes("new")).has_value());
   ASSERT_TRUE(file->sync().has_value());
@@ -277,7 +277,7 @@ TEST_F(StorageTest, who_holds_the_lock_leaves_one_temporary_at_most) {
   EXPECT_EQ(text(*read_file(path("a"))), "new");
   EXPECT_EQ(files(), 1U);
   EXPECT_FALSE(FileLock::acquire(path("a")).has_value());
-  ASSERT_TRUE(write_file(path("a.tmp"), bytes("left"), Existing::refuse).has_value());
+  ASSERT_TRUE(write_file(path("a-checkpoint"), bytes("left"), Existing::refuse).has_value());
   remove_left_over(path("a"));
   EXPECT_EQ(files(), 1U);
 }
