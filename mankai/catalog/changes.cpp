@@ -1,7 +1,6 @@
 #include "mankai/catalog/changes.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -174,8 +173,10 @@ Result<void> ChangeEncoder::Buffers::write_paths(const F& filter, Keys keys) {
                            [&](std::uint32_t end) { return static_cast<std::uint32_t>(segments + end); });
     segments += paths_->segments().size();
   });
-  if (segments > std::numeric_limits<std::uint32_t>::max()) {
-    return fail(ErrorCode::invalid_argument, "URLs of more than 2^32 segments together; insert fewer at once");
+  if (segments > kMaxSegments) {
+    return fail(ErrorCode::invalid_argument, std::to_string(keys.size()) + " URLs of " + std::to_string(segments) +
+                                                 " segments together; at most " + std::to_string(kMaxSegments) +
+                                                 " are taken at once");
   }
   return {};
 }

@@ -66,6 +66,8 @@ struct Change {
 class ChangeEncoder {
  public:
   static constexpr std::size_t kMaxKeys = 4096;
+  /// Of all paths in one change: a thousand each.
+  static constexpr std::size_t kMaxSegments = std::size_t{1} << 22U;
 
   /// Keeps a reference: the filter outlives the encoder and stays where it is.
   explicit ChangeEncoder(const AnyFilter& filter);
@@ -75,7 +77,7 @@ class ChangeEncoder {
   ChangeEncoder(const ChangeEncoder&) = delete;
   ChangeEncoder& operator=(const ChangeEncoder&) = delete;
 
-  /// As insert_keys. Errors: invalid_argument for paths of more than 2^32 segments together.
+  /// As insert_keys. Errors: invalid_argument for paths of more than kMaxSegments together.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys);
   /// As insert_keys_with_ids, but if one is refused, none is in. Errors: invalid_argument for a kind that takes none,
   /// and for an id that cannot be, which is named.

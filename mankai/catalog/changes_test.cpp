@@ -366,6 +366,29 @@ TEST(Changes, a_path_has_segments) {
   EXPECT_EQ(image_of(filter), before);
 }
 
+TEST(Changes, paths_of_too_many_segments_are_refused) {
+  AnyFilter filter = filter_of("layered-url-bloom:keys=100,seed=1");
+  ChangeEncoder encoder(filter);
+  for (const std::size_t more : {0U, 1U}) {
+    // The authority is the first.
+    const std::string url = "http://a.example" + [&] {
+      std::string path;
+      for (std::size_t i = 1; i < ChangeEncoder::kMaxSegments + more; ++i) {
+        path += "/x";
+      }
+      return path;
+    }();
+    const std::array<std::string_view, 1> keys{url};
+    const auto change = encoder.insert(keys);
+    ASSERT_EQ(change.has_value(), more == 0);
+    if (change) {
+      EXPECT_EQ(change->payload.size(), 8 + 8 * ChangeEncoder::kMaxSegments);
+    } else {
+      EXPECT_EQ(change.error().code, ErrorCode::invalid_argument);
+    }
+  }
+}
+
 TEST(Changes, names_have_their_digests_and_no_more_than_what_is_kept_of_them_stands_in_a_change) {
   AnyFilter filter = filter_of("decayed-top:keys=100,seed=1");
   ChangeEncoder encoder(filter);
