@@ -15,8 +15,8 @@ namespace mankai {
 inline constexpr std::array<char, 8> kJournalMagic = {'M', 'K', 'J', 'R', 'N', 'L', '\x1a', '\n'};
 inline constexpr std::uint32_t kJournalVersion = 1;
 
-/// Two superblocks take turns, each in a page of its own and there twice, so that neither a write that a crash cuts
-/// short nor a damaged sector takes both.
+/// Two superblocks take turns, each in two places of different pages, so that neither a write that a crash cuts short
+/// nor a damaged page takes both.
 inline constexpr std::uint64_t kSuperblockSlots = 2;
 inline constexpr std::uint64_t kSuperblockPage = 4096;
 inline constexpr std::uint64_t kSuperblockCopies = 2;
@@ -50,7 +50,7 @@ struct RecordHeader {
   std::uint64_t durable;           // 16  the last change that was known to be on the disk when this was written
   std::uint64_t payload_checksum;  // 24  XXH3_64 of what follows the header, seed salt + 1
   std::uint32_t payload_bytes;     // 32  a multiple of 8
-  std::uint32_t changes;           // 36  of single keys
+  std::uint32_t changes;           // 36  of single keys; 1 in a commit that comes by itself, to say a position
   std::uint16_t operation;         // 40  Operation; 0: none
   std::uint16_t flags;             // 42  kMoreFollows or 0
   std::uint16_t position_bytes;    // 44  at most 64; 0: the source stands where it stood
@@ -65,6 +65,11 @@ inline constexpr std::uint16_t kMoreFollows = 1;
 inline constexpr std::size_t kMaxPositionBytes = 64;
 /// No record is larger: what a window of keys with long names takes, and far below where sizes overflow.
 inline constexpr std::uint32_t kMaxPayloadBytes = std::uint32_t{1} << 30;
+
+/// Where a superblock has its copies: in both pages, so that the loss of one is none.
+[[nodiscard]] constexpr std::uint64_t superblock_offset(std::uint64_t number, std::uint64_t copy) noexcept {
+  return (number + copy) % kSuperblockSlots * kSuperblockPage + copy * kSuperblockCopy;
+}
 
 [[nodiscard]] constexpr std::uint64_t record_bytes(std::uint64_t position_bytes, std::uint64_t payload_bytes) noexcept {
   return sizeof(RecordHeader) + align_up(position_bytes, std::uint64_t{8}) + payload_bytes;

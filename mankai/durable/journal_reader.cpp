@@ -45,13 +45,20 @@ std::optional<Superblock> newest_superblock(std::span<const std::byte> bytes) {
   std::optional<Superblock> newest;
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
     for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
-      const auto block = load<Superblock>(bytes, slot * kSuperblockPage + copy * kSuperblockCopy);
+      const auto block = load<Superblock>(bytes, superblock_offset(slot, copy));
       if (is_valid(block) && (!newest || block.number > newest->number)) {
         newest = block;
       }
     }
   }
   return newest;
+}
+
+bool is_lost(std::span<const std::byte> bytes, std::uint64_t slot) noexcept {
+  const auto first = load<Superblock>(bytes, superblock_offset(slot, 0));
+  const auto second = load<Superblock>(bytes, superblock_offset(slot, 1));
+  const bool is_unused = first == Superblock{} && second == Superblock{};
+  return !is_valid(first) && !is_valid(second) && !is_unused;
 }
 
 }  // namespace
@@ -64,6 +71,14 @@ Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64
   const auto newest = newest_superblock(bytes);
   if (!newest) {
     return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) + " is valid");
+  }
+  // One of them may be cut short by the end of the process, not both.
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    if (is_lost(bytes, slot)) {
+      return fail(ErrorCode::corrupt,
+                  "both copies of a superblock, at offsets " + std::to_string(superblock_offset(slot, 0)) + " and " +
+                      std::to_string(superblock_offset(slot, 1)) + ", are damaged; restore both files from a copy");
+    }
   }
   if (auto known = check_version(*newest); !known) {
     return known;
@@ -85,8 +100,8 @@ Result<JournalReader> JournalReader::open(std::span<const std::byte> bytes) {
 std::uint64_t count_damaged_superblocks(std::span<const std::byte> bytes) noexcept {
   std::uint64_t damaged = 0;
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
-    const auto first = load<Superblock>(bytes, slot * kSuperblockPage);
-    const auto second = load<Superblock>(bytes, slot * kSuperblockPage + kSuperblockCopy);
+    const auto first = load<Superblock>(bytes, superblock_offset(slot, 0));
+    const auto second = load<Superblock>(bytes, superblock_offset(slot, 1));
     if (first == second) {
       damaged += is_valid(first) || first == Superblock{} ? 0U : kSuperblockCopies;
     } else {
@@ -106,7 +121,9 @@ std::optional<RecordHeader> JournalReader::header_at(std::uint64_t at) const noe
   if (header.sequence < sequence_ || header.zero != 0 || header.checksum != checksum_of(header, superblock_.salt)) {
     return std::nullopt;
   }
-  const bool is_sane = header.position_bytes <= kMaxPositionBytes && header.payload_bytes <= kMaxPayloadBytes &&
+  // A record without an operation is a commit and has no payload.
+  const bool is_sane = (header.operation != 0 || (header.payload_bytes == 0 && header.changes <= 1)) &&
+                       header.position_bytes <= kMaxPositionBytes && header.payload_bytes <= kMaxPayloadBytes &&
                        header.payload_bytes % sizeof(std::uint64_t) == 0 && (header.flags & ~kMoreFollows) == 0 &&
                        record_bytes(header.position_bytes, header.payload_bytes) <= records_.size() - at;
   return is_sane ? std::optional(header) : std::nullopt;
@@ -144,17 +161,7 @@ std::optional<JournalRecord> JournalReader::next() {
   return record;
 }
 
-// A commit has no change of its own: what it commits comes before, and if that is in the file, its position may be.
-bool JournalReader::is_in(const JournalBase& base, const RecordHeader& header, std::uint64_t at) const noexcept {
-  if (header.sequence <= base.sequence) {
-    return header.changes == 0 || header.changes - 1 <= base.sequence - header.sequence;
-  }
-  const bool is_last_commit = header.changes == 0 && header.sequence - 1 == base.sequence;
-  const auto record = is_last_commit ? record_at(at) : std::nullopt;
-  return record && (record->position.empty() || record->position == base.position);
-}
-
-Result<JournalEnd> JournalReader::end(const JournalBase& base) const {
+Result<JournalEnd> JournalReader::end(std::uint64_t base_sequence) const {
   JournalEnd end{.offset = offset()};
   const std::string here = "the record at offset " + std::to_string(offset());
   const auto behind = records_.subspan(static_cast<std::size_t>(at_));
@@ -170,7 +177,7 @@ Result<JournalEnd> JournalReader::end(const JournalBase& base) const {
   // Where they were about to, the first is gone by now and the others are still there: all of them are in the file.
   for (std::uint64_t at = at_; records_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
     const auto later = header_at(at);
-    if (!later || is_in(base, *later, at)) {
+    if (!later || later->sequence + later->changes - 1 <= base_sequence) {
       continue;
     }
     if (later->durable >= sequence_) {

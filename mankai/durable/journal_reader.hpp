@@ -29,12 +29,6 @@ struct JournalRecord {
   [[nodiscard]] std::uint64_t last_sequence() const noexcept { return sequence + change.keys - 1; }
 };
 
-/// What the file beside a journal has: records that add nothing to it are not missed.
-struct JournalBase {
-  std::uint64_t sequence = 0;  ///< its last change
-  std::string_view position = {};
-};
-
 /// How the records end.
 struct JournalEnd {
   std::uint64_t offset = 0;         ///< where the next record would begin
@@ -66,15 +60,15 @@ class JournalReader {
   /// Where the next record begins.
   [[nodiscard]] std::uint64_t offset() const noexcept { return superblock_.start + at_; }
 
-  /// How the records end, when next() has returned nothing. Errors: corrupt, with the offset, when a record is missing
+  /// How the records end, when next() has returned nothing. `base_sequence` is the last change
+  /// that is in the file beside it. Errors: corrupt, with the offset, when a record is missing
   /// that a later one says was on the disk, and that one adds to the file: no crash does that, but damage. Cost: a look
   /// at every 8 bytes behind.
-  [[nodiscard]] Result<JournalEnd> end(const JournalBase& base = {}) const;
+  [[nodiscard]] Result<JournalEnd> end(std::uint64_t base_sequence = 0) const;
 
  private:
   [[nodiscard]] std::optional<RecordHeader> header_at(std::uint64_t at) const noexcept;
   [[nodiscard]] std::optional<JournalRecord> record_at(std::uint64_t at) const noexcept;
-  [[nodiscard]] bool is_in(const JournalBase& base, const RecordHeader& header, std::uint64_t at) const noexcept;
 
   std::span<const std::byte> records_;
   Superblock superblock_;

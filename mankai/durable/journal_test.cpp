@@ -54,7 +54,7 @@ std::vector<std::uint64_t> sequences(JournalReader& reader) {
 TEST_F(JournalTest, what_is_appended_is_read) {
   JournalWriter journal = create();
   append(journal, 1, {.durable = 0, .position = "here", .more_follows = true});
-  ASSERT_TRUE(journal.append_commit({.durable = 1, .position = {}, .more_follows = false}));
+  ASSERT_TRUE(journal.append_commit(0, {.durable = 1, .position = {}, .more_follows = false}));
   const Region region = bytes();
   JournalReader reader = JournalReader::open(region.bytes()).value();
   const auto first = reader.next();
@@ -122,7 +122,7 @@ TEST_F(JournalTest, a_hole_is_damage_where_a_later_record_vouches_and_a_crash_el
 TEST_F(JournalTest, old_records_are_none_after_a_restart) {
   JournalWriter journal = create();
   append(journal, 5);
-  journal.restart(12345, 6);
+  ASSERT_TRUE(journal.restart(12345, 6));
   {
     const Region region = bytes();
     JournalReader reader = JournalReader::open(region.bytes()).value();
@@ -171,7 +171,7 @@ TEST_F(JournalTest, a_writer_goes_on_behind_what_is_good) {
 TEST_F(JournalTest, one_damaged_superblock_changes_nothing) {
   JournalWriter journal = create();
   append(journal, 2);
-  journal.restart(99, 3);
+  ASSERT_TRUE(journal.restart(99, 3));
   append(journal, 1);
   const Region good = bytes();
   for (const std::uint64_t at : {0U, 2048U, 4096U, 4096U + 2048U}) {

@@ -8,6 +8,7 @@
 #include "mankai/base/assert.hpp"
 #include "mankai/hash/checksum.hpp"
 #include "mankai/hash/hasher.hpp"
+#include "mankai/storage/open_file.hpp"
 
 namespace mankai {
 namespace {
@@ -22,11 +23,25 @@ void seal(Superblock& block) noexcept {
   block.checksum = checksum(std::as_bytes(std::span(&block, 1)).first(offsetof(Superblock, checksum)));
 }
 
+// What was found may be in memory only, where a sync failed before. Holes between the superblocks and the records stay.
+Result<void> rewrite(const std::string& path, const Superblock& superblock, std::uint64_t end, FileCalls& calls) {
+  const auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  auto written = file->rewrite(0, kFirstRecord);
+  return written ? file->rewrite(superblock.start, end) : written;
+}
+
 }  // namespace
 
 JournalWriter::JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end,
                              std::uint64_t next_sequence) noexcept
-    : file_(std::move(file)), superblock_(superblock), end_(end), next_sequence_(next_sequence) {}
+    : file_(std::move(file)),
+      superblock_(superblock),
+      end_(end),
+      next_sequence_(next_sequence),
+      room_until_(file_.bytes().size()) {}
 
 Result<JournalWriter> JournalWriter::create(const std::string& path, std::uint64_t store_id,
                                             std::uint64_t first_sequence, FileCalls& calls) {
@@ -50,22 +65,34 @@ Result<JournalWriter> JournalWriter::create(const std::string& path, std::uint64
 
 Result<JournalWriter> JournalWriter::resume(const std::string& path, const Superblock& superblock, std::uint64_t end,
                                             std::uint64_t next_sequence, FileCalls& calls) {
+  if (auto written = rewrite(path, superblock, end, calls); !written) {
+    return std::unexpected(written.error());
+  }
   auto file = MappedFile::open(path, MappedFile::Mode::write, calls);
   if (!file) {
     return std::unexpected(file.error());
   }
-  // What stood behind the good records must never look like their continuation; and at every moment zeros end them.
-  const auto behind = file->bytes().subspan(static_cast<std::size_t>(end));
-  const auto room = behind.first(std::min<std::size_t>(behind.size(), kCommitRoom));
-  std::ranges::fill(room, std::byte{0});
-  if (auto cut = file->truncate(static_cast<std::size_t>(end) + room.size()); !cut) {
+  JournalWriter journal(std::move(*file), superblock, end, next_sequence);
+  // A reader that is under way must see that what it reads is about to change.
+  ++journal.superblock_.number;
+  journal.write_superblock();
+  if (auto cut = journal.cut(); !cut) {
     return std::unexpected(cut.error());
   }
-  JournalWriter journal(std::move(*file), superblock, end, next_sequence);
-  if (auto reserved = journal.reserve(0); !reserved) {
-    return std::unexpected(reserved.error());
-  }
   return journal;
+}
+
+// What stands behind the good records must never look like their continuation; and at every moment zeros end them.
+Result<void> JournalWriter::cut() {
+  const auto behind = file_.bytes().subspan(static_cast<std::size_t>(end_));
+  const auto room = behind.first(std::min<std::size_t>(behind.size(), kCommitRoom));
+  std::ranges::fill(room, std::byte{0});
+  if (auto shortened = file_.truncate(static_cast<std::size_t>(end_) + room.size()); !shortened) {
+    return shortened;
+  }
+  room_until_ = end_;
+  has_holes_ = true;
+  return reserve(0);
 }
 
 Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
@@ -77,16 +104,22 @@ Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
   return {};
 }
 
-Result<void> JournalWriter::append_commit(const Mark& mark) {
+Result<void> JournalWriter::append_commit(std::uint32_t changes, const Mark& mark) {
   // There is room unless commits followed each other.
-  if (auto room = reserve(record_bytes(mark.position.size(), 0)); !room && file_.bytes().size() - end_ < kCommitRoom) {
+  if (auto room = reserve(record_bytes(mark.position.size(), 0)); !room && room_until_ - end_ < kCommitRoom) {
     return room;
   }
-  write_record({}, mark, 0);
+  write_record({.operation = {}, .keys = changes, .payload = {}}, mark, 0);
   return {};
 }
 
-void JournalWriter::restart(std::uint64_t salt, std::uint64_t next_sequence) noexcept {
+Result<void> JournalWriter::restart(std::uint64_t salt, std::uint64_t next_sequence) {
+  if (has_holes_) {
+    if (auto room = file_.take_room(kFirstRecord, kFirstFileBytes); !room) {
+      return room;
+    }
+    room_until_ = kFirstFileBytes;
+  }
   // No superblock but the new one may find old records in front, nor the new one before it has any.
   std::ranges::fill(file_.bytes().subspan(kFirstRecord, sizeof(RecordHeader)), std::byte{0});
   ++superblock_.number;
@@ -96,6 +129,7 @@ void JournalWriter::restart(std::uint64_t salt, std::uint64_t next_sequence) noe
   next_sequence_ = next_sequence;
   end_ = kFirstRecord;
   write_superblock();
+  return {};
 }
 
 void JournalWriter::forget(std::uint64_t before, std::uint64_t first_sequence) noexcept {
@@ -105,22 +139,32 @@ void JournalWriter::forget(std::uint64_t before, std::uint64_t first_sequence) n
   write_superblock();
 }
 
+// Writing through a mapping where the disk has no room left would end the process, so the room is taken first.
 Result<void> JournalWriter::reserve(std::uint64_t bytes) {
-  const std::uint64_t size = file_.bytes().size();
   const std::uint64_t needed = end_ + bytes + kCommitRoom;
-  if (needed <= size) {
+  if (needed <= room_until_) {
     return {};
   }
-  const std::uint64_t step = std::clamp(size, kFirstFileBytes, kMaxStepBytes);
-  return file_.grow(static_cast<std::size_t>(align_up(std::max(needed, size + step), kFirstFileBytes)));
+  const std::uint64_t step = std::clamp(room_until_, kFirstFileBytes, kMaxStepBytes);
+  const std::uint64_t until = align_up(std::max(needed, room_until_ + step), kFirstFileBytes);
+  if (const std::uint64_t size = file_.bytes().size(); room_until_ < size) {
+    if (auto room = file_.take_room(room_until_, std::min(size, until)); !room) {
+      return room;
+    }
+  }
+  if (until > file_.bytes().size()) {
+    if (auto grown = file_.grow(static_cast<std::size_t>(until)); !grown) {
+      return grown;
+    }
+  }
+  room_until_ = until;
+  return {};
 }
 
 void JournalWriter::write_superblock() noexcept {
   seal(superblock_);
-  const std::uint64_t slot = superblock_.number % kSuperblockSlots;
   for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
-    std::memcpy(file_.bytes().data() + slot * kSuperblockPage + copy * kSuperblockCopy, &superblock_,
-                sizeof(superblock_));
+    std::memcpy(file_.bytes().data() + superblock_offset(superblock_.number, copy), &superblock_, sizeof(superblock_));
   }
 }
 

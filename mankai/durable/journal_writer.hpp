@@ -36,12 +36,14 @@ class JournalWriter {
   /// Appends a record. Cost: a copy of the payload and its checksum; now and then the file is made longer. Errors:
   /// out_of_space, io: nothing was appended.
   [[nodiscard]] Result<void> append(const Change& change, const Mark& mark);
-  /// Appends a record without a change: a commit. Never fails for lack of room, which each record leaves for one.
-  [[nodiscard]] Result<void> append_commit(const Mark& mark);
+  /// Appends a record without an operation: a commit, which takes so many numbers, 0 or 1. Never fails for lack of
+  /// room, which each record leaves for one.
+  [[nodiscard]] Result<void> append_commit(std::uint32_t changes, const Mark& mark);
 
-  /// Begins anew in front: all records are in the file that the journal belongs to, and on the disk. Cost: none, as the
-  /// file stays as long as it is.
-  void restart(std::uint64_t salt, std::uint64_t next_sequence) noexcept;
+  /// Begins anew in front: all records are in the file that the journal belongs to, and on the disk. The file stays as
+  /// long as it is. Errors: out_of_space, io where room in front was given back and cannot be had again; then nothing
+  /// has changed.
+  [[nodiscard]] Result<void> restart(std::uint64_t salt, std::uint64_t next_sequence);
   /// Gives the journal the owner, where that is allowed, and the permissions of another file. Errors: not_found; io.
   [[nodiscard]] Result<void> copy_permissions(const std::string& from) { return file_.copy_permissions(from); }
   /// Forgets the records before an offset, which is where one begins or they end: they are in the file that the journal
@@ -49,7 +51,10 @@ class JournalWriter {
   void forget(std::uint64_t before, std::uint64_t first_sequence) noexcept;
   /// Gives the room of what was forgotten back to the disk, when it knows that it was forgotten. Returns whether the
   /// file system can. Pre: `sync` since `forget`. Threads: beside `append`.
-  bool release_forgotten() noexcept { return file_.punch_hole(kFirstRecord, superblock_.start); }
+  bool release_forgotten() noexcept {
+    has_holes_ = true;
+    return file_.punch_hole(kFirstRecord, superblock_.start);
+  }
   /// Returns when the disk has everything that was appended before the call. Errors: io; then nobody can say what the
   /// disk has, and the journal must not be written any more.
   [[nodiscard]] Result<void> sync() { return file_.sync_all(); }
@@ -64,6 +69,7 @@ class JournalWriter {
  private:
   JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end, std::uint64_t next_sequence) noexcept;
 
+  [[nodiscard]] Result<void> cut();
   [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
   void write_superblock() noexcept;
   void write_record(const Change& change, const Mark& mark, std::uint16_t operation) noexcept;
@@ -72,6 +78,10 @@ class JournalWriter {
   Superblock superblock_;
   std::uint64_t end_;
   std::uint64_t next_sequence_;
+  /// Up to where the disk's room for records is known to be taken.
+  std::uint64_t room_until_;
+  /// Whether room in front may have been given back, by us or by an earlier writer.
+  bool has_holes_ = false;
 };
 
 }  // namespace mankai

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 #include <shared_mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -70,6 +71,24 @@ Result<Region> copy_of(const Parts& parts, const Memory& memory) {
   return copy;
 }
 
+// The last writer may have ended before the disk had its file's name or open mark, or since a sync failed: the journal
+// must neither go nor grow before it has.
+Result<void> settle(const std::string& path, const std::optional<StoreFooter>& footer, FileCalls& calls) {
+  const auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  if (footer) {
+    if (auto written = file->rewrite(footer_offset(footer->image_bytes), file->size()); !written) {
+      return written;
+    }
+  }
+  if (auto synced = file->sync(); !synced) {
+    return synced;
+  }
+  return sync_folder_of(path, calls);
+}
+
 }  // namespace
 
 /// Lock order: checkpointing_, changing_, then syncing_ or reading_.
@@ -83,7 +102,7 @@ class Store::Impl {
         filter_(std::move(loaded.filter)),
         encoder_(filter_),
         readers_need_lock_(readers_need_lock(filter_)),
-        store_id_(loaded.footer ? loaded.footer->store_id : random_word()),
+        store_id_(loaded.footer ? loaded.footer->store_id : 0),
         footer_(loaded.footer),
         report_(std::move(loaded.report)),
         position_(report_.position),
@@ -155,9 +174,10 @@ class Store::Impl {
   Result<void> sync_commits(std::uint64_t commits);
   void raise_durable(std::uint64_t sequence) noexcept;
   std::unexpected<Error> give_up(const Error& error);
-  void start_worker();
-  void stop_worker();
-  void work();
+  Result<void> start_workers();
+  void stop_workers();
+  void sync_at_intervals();
+  void make_checkpoints();
   void try_checkpoint(bool is_time);
 
   std::string path_;
@@ -168,7 +188,7 @@ class Store::Impl {
   AnyFilter filter_;
   ChangeEncoder encoder_;
   bool readers_need_lock_;
-  std::uint64_t store_id_;
+  std::uint64_t store_id_;             ///< of the journal, or the last one
   std::optional<StoreFooter> footer_;  ///< as it is on the disk; with a journal, guarded by checkpointing_
   RecoveryReport report_;
 
@@ -184,6 +204,7 @@ class Store::Impl {
   BatchMode mode_ = BatchMode::journaled;
   std::uint64_t changes_in_memory_ = 0;  ///< that are not committed, of a batch that is not journaled
   bool is_closed_ = false;
+  bool is_name_unsynced_ = false;         ///< of the file, after a folder that could not be synchronised
   std::atomic<std::uint64_t> committed_;  ///< the last change of the last commit
   std::atomic<std::uint64_t> durable_;
   std::atomic<std::uint64_t> commits_ = 0;          ///< since it was opened
@@ -194,7 +215,8 @@ class Store::Impl {
   std::optional<Error> failure_;
   std::atomic<bool> has_failed_ = false;
 
-  std::thread worker_;
+  std::thread checkpointer_;
+  std::thread syncer_;
   std::mutex working_;
   std::condition_variable wake_;
   bool is_stopping_ = false;
@@ -203,15 +225,15 @@ class Store::Impl {
 
 std::unexpected<Error> Store::Impl::give_up(const Error& error) {
   const std::scoped_lock lock(failing_);
+  has_failed_.store(true, std::memory_order_release);
   if (!failure_) {
     failure_ = Error{.code = error.code,
                      .os_error = error.os_error,
                      .detail = error.detail +
                                "; the store takes no more changes: open it again, and what was "
                                "acknowledged is there"};
-    has_failed_.store(true, std::memory_order_release);
   }
-  return std::unexpected(*failure_);
+  return std::unexpected(failure_.value_or(Error{.code = ErrorCode::out_of_space, .detail = path_}));
 }
 
 Result<void> Store::Impl::check_usable() const {
@@ -220,7 +242,7 @@ Result<void> Store::Impl::check_usable() const {
   }
   if (has_failed_.load(std::memory_order_acquire)) {
     const std::scoped_lock lock(failing_);
-    return std::unexpected(*failure_);
+    return std::unexpected(failure_.value_or(Error{.code = ErrorCode::out_of_space, .detail = path_}));
   }
   return {};
 }
@@ -234,7 +256,9 @@ Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
   }
   // Its records are all in the image, and others that follow them are lost: the next ones would not continue them.
   if (!is_current) {
-    journal->restart(random_word(), sequence() + 1);
+    if (auto restarted = journal->restart(random_word(), sequence() + 1); !restarted) {
+      return restarted;
+    }
   }
   if (auto synced = journal->sync(); !synced) {
     return synced;
@@ -245,27 +269,26 @@ Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
       return marked;
     }
   }
-  start_worker();
-  return {};
+  return start_workers();
 }
 
-// The journal is there for good before the file says that it must be.
+// The journal is there for good before the file says that it must be. Each has an id of its own, so that the journal of
+// one copy of a file is never taken for another one's.
 Result<void> Store::Impl::start_writing() {
   if (auto usable = check_usable(); !usable || journal_) {
     return usable;
   }
+  if (auto started = start_workers(); !started) {
+    return started;
+  }
+  store_id_ = random_word();
   if (auto made = make_journal(); !made) {
-    journal_.reset();
     static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
     return made;
   }
   // From here on the journal stays, as nobody can tell whether a mark that failed is on the disk.
   auto marked = footer_ ? set_open_mark(true) : write_base(seal(filter_), snapshot(), Next::open);
-  if (!marked) {
-    return give_up(marked.error());
-  }
-  start_worker();
-  return {};
+  return marked ? marked : give_up(marked.error());
 }
 
 Result<void> Store::Impl::make_journal() {
@@ -273,22 +296,34 @@ Result<void> Store::Impl::make_journal() {
   if (!journal) {
     return std::unexpected(journal.error());
   }
-  journal_.emplace(std::move(*journal));
-  if (auto copied = journal_->copy_permissions(path_); !copied) {
+  if (auto copied = journal->copy_permissions(path_); !copied) {
     return copied;
   }
-  if (auto synced = journal_->sync(); !synced) {
+  if (auto synced = journal->sync(); !synced) {
     return synced;
   }
-  return sync_folder_of(path_, calls_);
+  if (auto synced = sync_folder_of(path_, calls_); !synced) {
+    return synced;
+  }
+  const std::scoped_lock lock(syncing_);
+  journal_.emplace(std::move(*journal));
+  return {};
 }
 
-// In place: the footer lies in one sector, so the disk has the old one or the new one.
+// In place: the footer lies in one sector, so the disk has the old one or the new one. But other names of the file,
+// such as a backup of links, must not get a mark without a journal of theirs; they keep the file as it is.
 Result<void> Store::Impl::set_open_mark(bool is_open) {
-  const StoreFooter marked = with_open_mark(*footer_, is_open);
+  StoreFooter marked = *footer_;
+  marked.store_id = store_id_;
+  marked.is_open = is_open ? 1 : 0;
+  marked.replaced_id = 0;
+  marked = sealed(marked);
   const auto file = OpenFile::open(path_, OpenFile::Mode::write, calls_);
   if (!file) {
     return std::unexpected(file.error());
+  }
+  if (file->links() > 1) {
+    return write_base(seal(filter_), snapshot(), is_open ? Next::open : Next::closed);
   }
   const auto bytes = std::as_bytes(std::span(&marked, 1));
   if (auto written = file->write(footer_offset(marked.image_bytes), bytes); !written) {
@@ -363,8 +398,11 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
   return {};
 }
 
+// A position by itself takes a number, too: the file must tell what it has from what it lacks.
 Result<void> Store::Impl::append_commit(std::string_view position) {
-  if (auto appended = journal_->append_commit({.durable = durable(), .position = position, .more_follows = false});
+  const std::uint32_t changes = has_uncommitted_ ? 0 : 1;
+  if (auto appended =
+          journal_->append_commit(changes, {.durable = durable(), .position = position, .more_follows = false});
       !appended) {
     return appended;
   }
@@ -390,7 +428,7 @@ void Store::Impl::note_commit() {
     const std::scoped_lock lock(working_);
     is_checkpoint_due_ = true;
   }
-  wake_.notify_one();
+  wake_.notify_all();
 }
 
 void Store::Impl::begin(BatchMode mode) {
@@ -413,7 +451,7 @@ Result<void> Store::Impl::commit(std::string_view position) {
     if (is_in_memory()) {
       lock.unlock();
       const std::scoped_lock locks(checkpointing_, changing_);
-      return commit_in_memory(position);
+      return is_in_memory() ? commit_in_memory(position) : Result<void>{};
     }
     if (auto ready = start_writing(); !ready) {
       return ready;
@@ -432,13 +470,22 @@ Result<void> Store::Impl::commit_in_memory(std::string_view position) {
   if (auto usable = check_usable(); !usable) {
     return usable;
   }
-  note_position(position);
+  // A position by itself takes a number, too: the file must tell what it has from what it lacks.
+  Snapshot base = snapshot();
+  base.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);
+  base.position = SourcePosition::of(position).value_or(SourcePosition());
+  base.position = base.position.empty() ? position_ : base.position;
+  if (auto written = write_base(seal(filter_), base, journal_ ? Next::open : Next::closed); !written) {
+    return give_up(written.error());
+  }
   is_in_batch_ = false;
   has_uncommitted_ = false;
-  committed_.fetch_add(std::exchange(changes_in_memory_, 0), std::memory_order_release);
-  commits_.fetch_add(1, std::memory_order_release);
-  auto written = checkpoint_in_place(journal_ ? Next::open : Next::closed);
-  return written ? written : give_up(written.error());
+  changes_in_memory_ = 0;
+  position_ = base.position;
+  committed_.store(base.sequence, std::memory_order_release);
+  commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  forget_journal(base);
+  return {};
 }
 
 // One sync serves all who wait: whoever comes first takes everything that has been committed by then.
@@ -446,6 +493,9 @@ Result<void> Store::Impl::sync_commits(std::uint64_t commits) {
   const std::scoped_lock lock(syncing_);
   if (durable_commits_.load(std::memory_order_relaxed) >= commits) {
     return {};
+  }
+  if (!journal_) {
+    return {};  // closed: everything is in the file
   }
   const std::uint64_t reached = commits_.load(std::memory_order_acquire);
   const std::uint64_t sequence = committed_.load(std::memory_order_acquire);
@@ -466,7 +516,7 @@ void Store::Impl::raise_durable(std::uint64_t sequence) noexcept {
 Result<void> Store::Impl::sync() {
   if (has_failed_.load(std::memory_order_acquire)) {
     const std::scoped_lock lock(failing_);
-    return std::unexpected(*failure_);
+    return std::unexpected(failure_.value_or(Error{.code = ErrorCode::out_of_space, .detail = path_}));
   }
   return sync_commits(commits_.load(std::memory_order_acquire));
 }
@@ -489,14 +539,19 @@ Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, N
   if (!file) {
     return std::unexpected(file.error());
   }
-  const auto footer = detail::write_store(
-      *file, parts, store_id_, {.sequence = base.sequence, .position = base.position, .is_open = next == Next::open});
+  StoreFooter wanted{};
+  wanted.store_id = store_id_;
+  wanted.sequence = base.sequence;
+  wanted.is_open = next == Next::open ? 1 : 0;
+  set_position(wanted, base.position);
+  const auto footer = detail::write_store(*file, parts, wanted);
   if (!footer) {
     return std::unexpected(footer.error());
   }
   auto placed = file->put_in_place();
   if (file->is_in_place()) {
     footer_ = *footer;
+    is_name_unsynced_ = !placed.has_value();
   }
   return placed;
 }
@@ -514,12 +569,14 @@ Result<void> Store::Impl::checkpoint_in_place(Next next) {
 void Store::Impl::forget_journal(const Snapshot& base) {
   raise_durable(base.sequence);
   checkpoint_delay_ = 0;
-  if (journal_ && (journal_->end() != base.journal_end || has_uncommitted_)) {
+  // Where the room in front cannot be had again, the records go on where they are.
+  const bool is_all = journal_ && journal_->end() == base.journal_end && !has_uncommitted_;
+  const bool is_anew = is_all && journal_->restart(random_word(), base.sequence + 1).has_value();
+  if (journal_ && !is_anew) {
     journal_->forget(base.journal_end, base.sequence + 1);
-    return;
   }
-  if (journal_) {
-    journal_->restart(random_word(), sequence() + 1);
+  if (journal_ && !is_all) {
+    return;
   }
   durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
@@ -608,7 +665,7 @@ Result<void> Store::Impl::close() {
       return {};
     }
   }
-  stop_worker();  // nobody starts one any more
+  stop_workers();  // nobody starts one any more
   const std::scoped_lock locks(checkpointing_, changing_);
   auto closed = close_files();
   lock_.reset();
@@ -629,54 +686,68 @@ Result<void> Store::Impl::close_files() {
     static_cast<void>(sync());
     return closed;
   }
+  if (is_name_unsynced_) {
+    if (auto synced = sync_folder_of(path_, calls_); !synced) {
+      return synced;
+    }
+  }
   raise_durable(sequence());
+  const std::scoped_lock lock(syncing_);
+  durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   journal_.reset();
   static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
   return {};
 }
 
-void Store::Impl::start_worker() {
-  if (!worker_.joinable()) {
-    worker_ = std::thread([this] { work(); });
+Result<void> Store::Impl::start_workers() {
+  try {
+    if (!checkpointer_.joinable()) {
+      checkpointer_ = std::thread([this] { make_checkpoints(); });
+    }
+    if (options_.durability == Durability::interval && !syncer_.joinable()) {
+      syncer_ = std::thread([this] { sync_at_intervals(); });
+    }
+    return {};
+  } catch (const std::system_error& error) {
+    return fail(ErrorCode::out_of_space, path_ + ": no thread can be made", error.code().value());
   }
 }
 
-void Store::Impl::stop_worker() {
+void Store::Impl::stop_workers() {
   {
     const std::scoped_lock lock(working_);
     is_stopping_ = true;
   }
-  wake_.notify_one();
-  if (worker_.joinable()) {
-    worker_.join();
+  wake_.notify_all();
+  for (std::thread* worker : {&checkpointer_, &syncer_}) {
+    if (worker->joinable()) {
+      worker->join();
+    }
   }
 }
 
-void Store::Impl::work() {
-  using Clock = std::chrono::steady_clock;
-  const auto later = [](Duration duration) {
-    return duration > Duration::zero() ? Clock::now() + duration : Clock::now() + kLongWait;
-  };
-  const Duration sync_every = options_.durability == Durability::interval ? options_.interval : Duration::zero();
-  auto next_sync = later(sync_every);
-  auto next_checkpoint = later(options_.checkpoint_interval);
+void Store::Impl::sync_at_intervals() {
+  std::unique_lock<std::mutex> lock(working_);
+  while (!wake_.wait_for(lock, options_.interval, [this] { return is_stopping_; })) {
+    lock.unlock();
+    static_cast<void>(sync());  // a failure is what the next change is told
+    lock.lock();
+  }
+}
+
+void Store::Impl::make_checkpoints() {
+  const Duration period =
+      options_.checkpoint_interval > Duration::zero() ? options_.checkpoint_interval : Duration(kLongWait);
+  auto next = std::chrono::steady_clock::now() + period;
   std::unique_lock<std::mutex> lock(working_);
   while (!is_stopping_) {
-    wake_.wait_until(lock, std::min(next_sync, next_checkpoint), [this] { return is_stopping_ || is_checkpoint_due_; });
-    const bool is_due = std::exchange(is_checkpoint_due_, false);
-    bool is_time = false;
+    const bool is_called = wake_.wait_until(lock, next, [this] { return is_stopping_ || is_checkpoint_due_; });
+    is_checkpoint_due_ = false;
     lock.unlock();
-    if (Clock::now() >= next_sync) {
-      static_cast<void>(sync());  // a failure is what the next change is told
-      next_sync = later(sync_every);
+    if (!is_called) {
+      next = std::chrono::steady_clock::now() + period;
     }
-    if (Clock::now() >= next_checkpoint) {
-      is_time = true;
-      next_checkpoint = later(options_.checkpoint_interval);
-    }
-    if (is_due || is_time) {
-      try_checkpoint(is_time);
-    }
+    try_checkpoint(!is_called && options_.checkpoint_interval > Duration::zero());
     lock.lock();
   }
 }
@@ -684,8 +755,12 @@ void Store::Impl::work() {
 // What keeps a checkpoint from being made, such as a full disk, keeps nobody from changing the filter as long as the
 // journal can be written; it is tried again when there is as much journal again.
 void Store::Impl::try_checkpoint(bool is_time) {
-  if (checkpoint_beside(is_time)) {
-    return;
+  try {
+    if (checkpoint_beside(is_time)) {
+      return;
+    }
+  } catch (const std::bad_alloc&) {
+    // As any other checkpoint that failed.
   }
   const std::scoped_lock lock(changing_);
   checkpoint_delay_ = journal_ ? journal_->record_bytes_held() : 0;
@@ -705,6 +780,10 @@ Result<Store> Store::create(const std::string& path, AnyFilter filter, const Sto
 }
 
 Result<Store> Store::open(const std::string& path, const StoreOptions& options) {
+  if (options.durability == Durability::interval &&
+      (options.interval <= Duration::zero() || options.interval > kLongWait)) {
+    return fail(ErrorCode::invalid_argument, "an interval between syncs is above 0 and at most a day");
+  }
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
   const auto resolved = resolve_links(path, calls);
   if (!resolved) {
@@ -724,6 +803,9 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options) 
   }
   const auto journal = loaded->journal;
   const bool is_stale = loaded->report.had_journal && loaded->report.was_closed && loaded->report.records_replayed == 0;
+  if (auto settled = settle(real, loaded->footer, calls); !settled) {
+    return std::unexpected(settled.error());
+  }
   auto impl = std::make_unique<Impl>(real, options, std::move(*lock), std::move(*loaded));
   if (is_stale) {
     static_cast<void>(calls.unlink(detail::journal_path(real).c_str()));

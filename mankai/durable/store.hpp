@@ -73,8 +73,8 @@ enum class BatchMode : std::uint8_t {
 ///          the image, for which changes wait as long as memory takes; those that a caller asks for keep changes
 ///          waiting.
 /// Threads: calls from any thread; changes take turns. `filter()` beside changes only for kinds whose readers need no
-///          lock (BlockedBloom and the other kinds of bits and counters); `read` for every kind. Not to be used in a
-///          child after fork().
+///          lock (BlockedBloom and the other kinds of bits and counters), and not beside merge and clear; `read`
+///          always, but what it calls must not call the store. Not to be used in a child after fork().
 /// Errors:  after io in a sync, or when memory ends while a filter grows, the store takes no more changes, and says so:
 ///          open it again, and what was acknowledged is there.
 class Store {
@@ -129,7 +129,7 @@ class Store {
   [[nodiscard]] Result<void> commit(std::string_view position = {});
 
   /// Changes that were committed since the store was made: one for each key that was inserted, taken out or put, and
-  /// one for each advance, merge and clear.
+  /// one for each advance, merge, clear, and commit that only says a position.
   [[nodiscard]] std::uint64_t sequence() const noexcept;
   /// Those of them that survive the end of the machine.
   [[nodiscard]] std::uint64_t durable_sequence() const noexcept;

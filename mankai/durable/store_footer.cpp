@@ -33,27 +33,17 @@ Result<void> check_footer(const StoreFooter& footer, std::uint64_t offset) {
 
 }  // namespace
 
-StoreFooter make_footer(std::uint64_t store_id, std::uint64_t image_bytes, std::uint64_t sequence,
-                        const SourcePosition& position, bool is_open) noexcept {
-  StoreFooter footer{.magic = kFooterMagic,
-                     .version = kFooterVersion,
-                     .is_open = is_open ? 1U : 0U,
-                     .store_id = store_id,
-                     .image_bytes = image_bytes,
-                     .sequence = sequence,
-                     .position_bytes = position.view().size(),
-                     .position = {},
-                     .reserved = 0,
-                     .checksum = 0};
-  std::ranges::copy(position.view(), footer.position.begin());
+StoreFooter sealed(StoreFooter footer) noexcept {
+  footer.magic = kFooterMagic;
+  footer.version = kFooterVersion;
   footer.checksum = checksum_of(footer);
   return footer;
 }
 
-StoreFooter with_open_mark(StoreFooter footer, bool is_open) noexcept {
-  footer.is_open = is_open ? 1U : 0U;
-  footer.checksum = checksum_of(footer);
-  return footer;
+void set_position(StoreFooter& footer, const SourcePosition& position) noexcept {
+  footer.position = {};
+  footer.position_bytes = position.view().size();
+  std::ranges::copy(position.view(), footer.position.begin());
 }
 
 Result<std::optional<StoreFooter>> read_footer(const OpenFile& file) {

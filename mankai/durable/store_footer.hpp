@@ -9,11 +9,10 @@
 
 namespace mankai {
 
-/// Makes a footer, checksum and all.
-[[nodiscard]] StoreFooter make_footer(std::uint64_t store_id, std::uint64_t image_bytes, std::uint64_t sequence,
-                                      const SourcePosition& position, bool is_open) noexcept;
-/// The same footer with another open mark.
-[[nodiscard]] StoreFooter with_open_mark(StoreFooter footer, bool is_open) noexcept;
+/// Returns the footer with the magic, the version and the checksum that it must have.
+[[nodiscard]] StoreFooter sealed(StoreFooter footer) noexcept;
+/// Writes where the source stands into a footer.
+void set_position(StoreFooter& footer, const SourcePosition& position) noexcept;
 
 /// Reads the footer of a file; nothing where it has none, as it is a plain image. Errors: corrupt, with the offset;
 /// unsupported_version; io.

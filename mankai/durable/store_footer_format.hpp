@@ -22,12 +22,12 @@ struct StoreFooter {
   std::array<char, 8> magic;               //   0
   std::uint32_t version;                   //   8
   std::uint32_t is_open;                   //  12  1: the journal may have changes that the image lacks; else 0
-  std::uint64_t store_id;                  //  16  drawn when the store was made
+  std::uint64_t store_id;                  //  16  drawn with each journal, which has the same
   std::uint64_t image_bytes;               //  24
   std::uint64_t sequence;                  //  32  the last change that is in the image
   std::uint64_t position_bytes;            //  40  at most 64
   std::array<unsigned char, 64> position;  //  48  where the source stood then, filled up with zeros
-  std::uint64_t reserved;                  // 112  zero
+  std::uint64_t replaced_id;               // 112  store_id of the file whose place a new one took; else 0
   std::uint64_t checksum;                  // 120  XXH3_64 of bytes 0 to 119, seed 0
 
   friend bool operator==(const StoreFooter&, const StoreFooter&) = default;

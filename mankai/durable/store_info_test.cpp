@@ -89,7 +89,7 @@ TEST_F(StoreInfoTest, a_store_in_use_says_by_whom_and_what_its_journal_has) {
   EXPECT_EQ(found->info.journal_bytes,
             record_bytes(0, 20 * sizeof(std::uint64_t)) + record_bytes(std::string_view("offset 120").size(), 0));
   EXPECT_EQ(found->info.damaged_superblocks, 0U);
-  EXPECT_EQ(found->info.recovery.sequence, 120U);
+  EXPECT_EQ(found->info.recovery.sequence, 121U);
   EXPECT_EQ(found->info.recovery.position.view(), "offset 120");
   EXPECT_EQ(keys_inserted(found->filter), keys_inserted(store.filter()));
 
@@ -98,7 +98,7 @@ TEST_F(StoreInfoTest, a_store_in_use_says_by_whom_and_what_its_journal_has) {
   ASSERT_TRUE(closed) << closed.error().message();
   EXPECT_FALSE(closed->info.is_open);
   EXPECT_EQ(closed->info.writer, 0);
-  EXPECT_EQ(closed->info.image_sequence, 120U);
+  EXPECT_EQ(closed->info.image_sequence, 121U);
   EXPECT_EQ(closed->info.journal_bytes, 0U);
   EXPECT_EQ(closed->info.file_bytes, fs::file_size(path()));
   EXPECT_EQ(closed->info.recovery.position.view(), "offset 120");

@@ -104,9 +104,10 @@ TEST_F(StoreTest, what_a_killed_writer_left_is_replayed_exactly) {
   const Store again = Store::open(path("killed.mk")).value();
   EXPECT_EQ(bytes_of(again.filter()), bytes_of(store.filter()));
   EXPECT_FALSE(again.recovery().was_closed);
-  EXPECT_EQ(again.recovery().changes_replayed, 50U);
+  EXPECT_EQ(again.recovery().changes_replayed, 51U);  // and the position
+
   EXPECT_EQ(again.recovery().bytes_dropped, 0U) << again.recovery().reason;
-  EXPECT_EQ(again.sequence(), 5050U);
+  EXPECT_EQ(again.sequence(), 5051U);
   EXPECT_EQ(again.position().view(), "offset 5050");
 }
 
@@ -184,7 +185,7 @@ TEST_F(StoreTest, a_crash_while_the_journal_begins_anew_loses_nothing) {
     EXPECT_EQ(Store::open(path("before.mk")).error().code, ErrorCode::corrupt);
 
     Store cut = Store::open(path("cut.mk")).value();
-    EXPECT_EQ(cut.sequence(), 300U);
+    EXPECT_EQ(cut.sequence(), position.empty() ? 300U : 301U);
     EXPECT_EQ(cut.position().view(), position);
     EXPECT_EQ(cut.recovery().reason, "");
     ASSERT_TRUE(cut.insert(views_of(numbered_keys(300, 100))));
@@ -363,6 +364,76 @@ TEST_F(StoreTest, a_closed_store_takes_no_changes) {
   ASSERT_TRUE(store.close());
   EXPECT_EQ(store.insert(views_of(numbered_keys(0, 1))).error().code, ErrorCode::invalid_argument);
   EXPECT_TRUE(store.close());
+}
+
+TEST_F(StoreTest, a_position_by_itself_is_in_order_with_the_image) {
+  Store store = make();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
+  ASSERT_TRUE(store.commit("one"));
+  ASSERT_TRUE(store.commit("two"));
+  keep_as_killed("old.mk");
+  ASSERT_TRUE(store.checkpoint());
+  keep_as_killed("new.mk");
+  // The machine ends before the disk has the journal that begins anew: the old one is beside the new file.
+  std::filesystem::copy_file(path("old.mk") + "-journal", path("new.mk") + "-journal",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Store again = Store::open(path("new.mk")).value();
+  EXPECT_EQ(again.position().view(), "two");
+  EXPECT_EQ(again.sequence(), 12U);
+}
+
+TEST_F(StoreTest, a_journal_of_a_file_that_was_replaced_is_over) {
+  std::string kept;
+  {
+    Store store = make();
+    ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
+    keep_as_killed("killed.mk");
+    std::filesystem::copy_file(journal(), path("kept"));
+  }
+  auto filter = create_filter(parse_spec("bloom:keys=100,fpr=0.01").value()).value();
+  ASSERT_TRUE(Store::create(path("killed.mk"), std::move(filter), {}, Existing::replace));
+  // The machine ended after the new name was on the disk, and before the old journal was gone from it.
+  std::filesystem::copy_file(path("kept"), path("killed.mk") + "-journal");
+  EXPECT_TRUE(open_filter(path("killed.mk"), Access::query));
+  const auto again = Store::open(path("killed.mk"));
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->sequence(), 0U);
+}
+
+TEST_F(StoreTest, a_journal_of_another_line_of_the_same_file_is_refused) {
+  ASSERT_TRUE(make().close());
+  std::filesystem::copy_file(path(), path("other.mk"));
+  Store one = Store::open(path()).value();
+  Store other = Store::open(path("other.mk")).value();
+  ASSERT_TRUE(one.insert(views_of(numbered_keys(0, 10))));
+  ASSERT_TRUE(other.insert(views_of(numbered_keys(10, 10))));
+  keep_as_killed("killed.mk");
+  std::filesystem::copy_file(path("other.mk") + "-journal", path("killed.mk") + "-journal",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(Store::open(path("killed.mk")).error().code, ErrorCode::corrupt);
+}
+
+TEST_F(StoreTest, a_backup_by_a_hard_link_stays_as_it_is) {
+  ASSERT_TRUE(make().close());
+  std::filesystem::create_hard_link(path(), path("backup.mk"));
+  Store store = Store::open(path()).value();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
+  EXPECT_TRUE(open_filter(path("backup.mk"), Access::query));
+  keep_as_killed("killed.mk");
+  EXPECT_EQ(Store::open(path("killed.mk")).value().sequence(), 10U);
+}
+
+TEST_F(StoreTest, syncing_what_is_closed_says_that_it_is_on_the_disk) {
+  Store store = make();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
+  ASSERT_TRUE(store.close());
+  EXPECT_TRUE(store.sync());
+  EXPECT_EQ(store.durable_sequence(), 10U);
+}
+
+TEST_F(StoreTest, an_interval_of_nothing_is_refused) {
+  ASSERT_TRUE(make().close());
+  EXPECT_EQ(Store::open(path(), {.interval = Duration::zero()}).error().code, ErrorCode::invalid_argument);
 }
 
 TEST_F(StoreTest, replacing_a_store_takes_its_journal_away) {

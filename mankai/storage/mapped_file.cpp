@@ -134,6 +134,12 @@ Result<void> MappedFile::truncate(std::size_t bytes) {
   return {};
 }
 
+Result<void> MappedFile::take_room(std::uint64_t from, std::uint64_t until) {
+  const auto taken = uninterrupted(
+      [&] { return file_.calls().fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(until - from)); });
+  return taken == 0 ? Result<void>{} : system_error(path_ + ": cannot take room on the disk");
+}
+
 bool MappedFile::punch_hole(std::uint64_t from, std::uint64_t until) noexcept {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t first = align_up(from, page);

@@ -47,6 +47,9 @@ class MappedFile {
   /// than the mapping, with what it had there. Errors: io. Pre: mode write.
   [[nodiscard]] Result<void> truncate(std::size_t bytes);
 
+  /// Takes the disk's room between two offsets within the file, where it was given back or never taken. Errors:
+  /// out_of_space; io. Pre: mode write.
+  [[nodiscard]] Result<void> take_room(std::uint64_t from, std::uint64_t until);
   /// Gives the room of whole pages between two offsets back to the disk: they are zeros then, and the file stays as
   /// long as it is. Returns whether the file system can. Threads: beside writing to other bytes. Pre: mode write.
   bool punch_hole(std::uint64_t from, std::uint64_t until) noexcept;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "mankai/storage/detail/transfer.hpp"
 
@@ -13,6 +14,9 @@ namespace {
 
 using detail::Descriptor;
 using detail::system_error;
+
+/// Of memory that rewriting takes.
+constexpr std::uint64_t kRewriteBytes = std::uint64_t{1} << 20;
 
 FileIdentity identity_of(const struct stat& status) noexcept {
   return {.device = status.st_dev, .inode = status.st_ino};
@@ -36,7 +40,8 @@ OpenFile::OpenFile(std::string path, Descriptor file, const struct stat& status)
     : path_(std::move(path)),
       file_(std::move(file)),
       size_(static_cast<std::uint64_t>(status.st_size)),
-      identity_(identity_of(status)) {}
+      identity_(identity_of(status)),
+      links_(status.st_nlink) {}
 
 Result<OpenFile> OpenFile::open(const std::string& path, Mode mode, FileCalls& calls) {
   Descriptor file = detail::open_descriptor(calls, path, mode == Mode::write ? O_RDWR : O_RDONLY);
@@ -56,6 +61,21 @@ Result<void> OpenFile::read(std::uint64_t offset, std::span<std::byte> into) con
 
 Result<void> OpenFile::write(std::uint64_t offset, std::span<const std::byte> bytes) const {
   return detail::write_at(file_, offset, bytes, path_);
+}
+
+Result<void> OpenFile::rewrite(std::uint64_t offset, std::uint64_t end) const {
+  std::vector<std::byte> bytes(std::min(kRewriteBytes, end - std::min(offset, end)));
+  while (offset < end) {
+    const auto part = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), end - offset));
+    if (auto done = read(offset, part); !done) {
+      return done;
+    }
+    if (auto done = write(offset, part); !done) {
+      return done;
+    }
+    offset += part.size();
+  }
+  return {};
 }
 
 Result<void> OpenFile::sync() const {

@@ -37,11 +37,17 @@ class OpenFile {
   /// In bytes, when it was opened.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   [[nodiscard]] FileIdentity identity() const noexcept { return identity_; }
+  /// How many names it had when it was opened.
+  [[nodiscard]] std::uint64_t links() const noexcept { return links_; }
 
   /// Errors: io, also when the file ends before.
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
   /// Errors: io; out_of_space. Some of the bytes may be written then. Pre: mode write.
   [[nodiscard]] Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const;
+  /// Writes what stands there, from `offset` to before `end`, once more. After a sync that failed, of whomever, systems
+  /// take what they have in memory for written, and no later sync makes up for it: only writing does. Errors: io, also
+  /// when the file ends before; out_of_space. Pre: mode write.
+  [[nodiscard]] Result<void> rewrite(std::uint64_t offset, std::uint64_t end) const;
   /// Returns when the disk has what was written, by whomever. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync() const;
 
@@ -58,6 +64,7 @@ class OpenFile {
   detail::Descriptor file_;
   std::uint64_t size_;
   FileIdentity identity_;
+  std::uint64_t links_;
 };
 
 }  // namespace mankai

@@ -42,7 +42,7 @@ struct Golden {
 constexpr std::array kGolden = {
     Golden{.name = "store_closed",
            .spec = "bloom:keys=100,fpr=0.01,seed=1",
-           .sequence = 4,
+           .sequence = 5,
            .position = "p1",
            .image_hash = 0x7150cdc90ce533acU},
     Golden{.name = "store_counting",

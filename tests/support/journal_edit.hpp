@@ -30,8 +30,7 @@ inline StoreFooter with_checksum(StoreFooter footer) {
 /// Puts a superblock where its number says, twice. Pre: both pages are there.
 inline void put_superblock(std::span<std::byte> journal, const Superblock& block) {
   for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
-    std::memcpy(journal.data() + block.number % kSuperblockSlots * kSuperblockPage + copy * kSuperblockCopy, &block,
-                sizeof(block));
+    std::memcpy(journal.data() + superblock_offset(block.number, copy), &block, sizeof(block));
   }
 }
 

@@ -48,7 +48,7 @@ Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, co
 class Replay {
  public:
   Replay(AnyFilter& filter, std::uint64_t base, RecoveryReport& report) noexcept
-      : filter_(filter), base_(base), base_position_(report.position), report_(report) {}
+      : filter_(filter), base_(base), report_(report) {}
 
   Result<JournalState> run(JournalReader& journal) {
     state_ = {.superblock = journal.superblock(),
@@ -86,7 +86,8 @@ class Replay {
   }
 
   Result<void> redo(const JournalRecord& record) {
-    if (record.sequence <= base_) {
+    // A commit without a change of its own is as old as what it commits.
+    if (record.sequence <= base_ || record.last_sequence() <= base_) {
       return check_is_old(record);
     }
     if (record.has_change) {
@@ -105,7 +106,7 @@ class Replay {
 
   // The image has it, since checkpoints are made between batches.
   [[nodiscard]] Result<void> check_is_old(const JournalRecord& record) const {
-    if (record.change.keys != 0 && record.last_sequence() > base_) {
+    if (record.last_sequence() > base_) {
       return fail(ErrorCode::corrupt, "the record at offset " + std::to_string(record.offset) + " has changes " +
                                           std::to_string(record.sequence) + " to " +
                                           std::to_string(record.last_sequence()) +
@@ -126,7 +127,7 @@ class Replay {
   }
 
   Result<JournalState> finish(const JournalReader& journal) {
-    auto end = journal.end({.sequence = base_, .position = base_position_.view()});
+    auto end = journal.end(base_);
     if (!end) {
       return std::unexpected(end.error());
     }
@@ -140,11 +141,18 @@ class Replay {
 
   AnyFilter& filter_;
   std::uint64_t base_;
-  SourcePosition base_position_;
   RecoveryReport& report_;
   JournalState state_{};
   std::vector<JournalRecord> batch_;
 };
+
+// Whether a journal is another file's, or one that is over: of a file that this one took the place of, or without
+// records, as it is made before the file knows of it.
+bool is_over(const StoreFooter& footer, const JournalFile& file) {
+  const std::uint64_t id = file.superblock.store_id;
+  const bool is_another = footer.is_open == 0 && id != footer.store_id;
+  return is_another && (id == footer.replaced_id || !JournalReader(file.superblock, file.records.bytes()).next());
+}
 
 Result<void> check_belongs(const std::optional<StoreFooter>& footer, const JournalReader& journal) {
   if (footer && footer->store_id != journal.superblock().store_id) {
@@ -166,6 +174,9 @@ Result<void> check_plain(const std::optional<StoreFooter>& footer, const Recover
 }
 
 Result<void> replay(LoadedStore& loaded, const JournalFile& file) {
+  if (loaded.footer && is_over(*loaded.footer, file)) {
+    return {};
+  }
   JournalReader journal(file.superblock, file.records.bytes());
   if (auto belongs = check_belongs(loaded.footer, journal); !belongs) {
     return belongs;
@@ -264,9 +275,12 @@ Result<LoadedStore> load_store(const std::string& given, const LoadRequest& requ
     if (!file) {
       return std::unexpected(file.error());
     }
+    if (request.is_writer) {
+      return look_at(path, *file, request);
+    }
     const Moment moment(path, *file, *request.calls);
     auto loaded = look_at(path, *file, request);
-    if (request.is_writer || (moment.is_still() && (loaded || ++damaged_looks == kLooksAtDamage))) {
+    if (moment.is_still() && (loaded || ++damaged_looks == kLooksAtDamage)) {
       return loaded;
     }
     std::this_thread::yield();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <variant>
 
+#include "mankai/durable/journal_file.hpp"
 #include "mankai/durable/store_footer.hpp"
 #include "mankai/storage/file_lock.hpp"
 #include "mankai/storage/open_file.hpp"
@@ -11,43 +12,104 @@
 namespace mankai::detail {
 namespace {
 
-// A journal that nobody belongs to would be taken for the new file's.
-Result<void> check_no_journal(const std::string& path, FileCalls& calls) {
-  if (identify(path, calls) || !identify(journal_path(path), calls)) {
-    return {};
+Result<bool> exists(const std::string& path, FileCalls& calls) {
+  const auto found = identify(path, calls);
+  if (!found && found.error().code != ErrorCode::not_found) {
+    return std::unexpected(found.error());
   }
-  return fail(ErrorCode::invalid_argument,
-              journal_path(path) +
-                  ": is there already, without its file; put that one back, or remove the journal "
-                  "if its changes are not wanted");
+  return found.has_value();
 }
 
-// A file that is to be replaced must not be somebody's.
-Result<std::optional<FileLock>> lock_old(const std::string& path, Existing existing, FileCalls& calls) {
-  if (existing == Existing::refuse) {
-    return std::nullopt;
+// A journal without its file would be taken for the new file's.
+Result<void> check_no_journal(const std::string& path, FileCalls& calls) {
+  const auto journal = exists(journal_path(path), calls);
+  if (!journal) {
+    return std::unexpected(journal.error());
   }
-  auto lock = FileLock::acquire(path, calls);
-  if (!lock && lock.error().code == ErrorCode::not_found) {
-    return std::nullopt;
+  if (*journal) {
+    return fail(ErrorCode::invalid_argument,
+                journal_path(path) +
+                    ": is there already, without its file; put that one back, or remove the journal "
+                    "if its changes are not wanted");
   }
-  return lock ? Result<std::optional<FileLock>>(std::move(*lock)) : std::unexpected(lock.error());
+  return {};
+}
+
+// The journal of the file that is replaced is over as soon as the new one is in place, whatever comes before it is
+// gone.
+Result<std::uint64_t> journal_id(const std::string& path, FileCalls& calls) {
+  const auto journal = read_journal_superblock(journal_path(path), calls);
+  return journal ? journal->store_id : std::uint64_t{0};
+}
+
+Result<void> write_new(const std::string& path, AnyFilter& filter, Existing existing, FileLock* held,
+                       StoreFooter footer, FileCalls& calls) {
+  auto file = NewFile::create(path, existing, held, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  const auto parts = std::visit([](auto& f) { return f.seal_parts(); }, filter);
+  if (auto written = write_store(*file, parts, footer); !written) {
+    return std::unexpected(written.error());
+  }
+  return file->put_in_place();
+}
+
+Result<void> replace_store(const std::string& path, AnyFilter& filter, FileLock& lock, StoreFooter footer,
+                           FileCalls& calls) {
+  footer.replaced_id = journal_id(path, calls).value_or(0);
+  if (auto written = write_new(path, filter, Existing::replace, &lock, footer, calls); !written) {
+    return written;
+  }
+  static_cast<void>(calls.unlink(journal_path(path).c_str()));
+  return {};
+}
+
+Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls) {
+  const auto is_there = exists(path, calls);
+  if (!is_there) {
+    return std::unexpected(is_there.error());
+  }
+  // Where the file is there, that is what is wrong.
+  if (auto none = check_no_journal(path, calls); !*is_there && !none) {
+    return none;
+  }
+  return write_new(path, filter, Existing::refuse, nullptr, footer, calls);
+}
+
+// Whatever is there. A file may come or go between two steps; then they begin anew.
+Result<void> replace_any(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls) {
+  for (;;) {
+    auto lock = FileLock::acquire(path, calls);
+    if (lock) {
+      return replace_store(path, filter, *lock, footer, calls);
+    }
+    if (lock.error().code != ErrorCode::not_found) {
+      return std::unexpected(lock.error());
+    }
+    // A journal whose file is gone: nobody has it open, as there is no file to lock.
+    static_cast<void>(calls.unlink(journal_path(path).c_str()));
+    auto written = write_new(path, filter, Existing::refuse, nullptr, footer, calls);
+    if (written || written.error().code != ErrorCode::invalid_argument) {
+      return written;
+    }
+  }
 }
 
 }  // namespace
 
-Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts,
-                                std::uint64_t store_id, const StoreState& state) {
+Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts, StoreFooter footer) {
   static constexpr std::array<std::byte, kSectorBytes> kZeros{};
-  std::uint64_t bytes = 0;
+  footer.image_bytes = 0;
   for (const auto part : parts) {
     if (auto written = file.write(part); !written) {
       return std::unexpected(written.error());
     }
-    bytes += part.size();
+    footer.image_bytes += part.size();
   }
-  const StoreFooter footer = make_footer(store_id, bytes, state.sequence, state.position, state.is_open);
-  if (auto written = file.write(std::span(kZeros).first(footer_offset(bytes) - bytes)); !written) {
+  footer = sealed(footer);
+  const std::uint64_t gap = footer_offset(footer.image_bytes) - footer.image_bytes;
+  if (auto written = file.write(std::span(kZeros).first(gap)); !written) {
     return std::unexpected(written.error());
   }
   if (auto written = file.write(std::as_bytes(std::span(&footer, 1))); !written) {
@@ -57,30 +119,18 @@ Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const s
   return synced ? Result<StoreFooter>(footer) : std::unexpected(synced.error());
 }
 
-Result<void> make_store(const std::string& path, AnyFilter& filter, Existing existing, const StoreState& state,
+Result<void> make_store(const std::string& given, AnyFilter& filter, Existing existing, const StoreState& state,
                         FileCalls& calls) {
-  if (auto free = check_no_journal(path, calls); !free && existing == Existing::refuse) {
-    return free;
+  StoreFooter footer{};
+  footer.store_id = HashSpec::random().seed[0];
+  footer.sequence = state.sequence;
+  set_position(footer, state.position);
+  const auto path = resolve_links(given, calls);
+  if (!path) {
+    return std::unexpected(path.error());
   }
-  auto lock = lock_old(path, existing, calls);
-  if (!lock) {
-    return std::unexpected(lock.error());
-  }
-  auto file = NewFile::create(path, existing, *lock ? &**lock : nullptr, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  const auto parts = std::visit([](auto& f) { return f.seal_parts(); }, filter);
-  if (auto footer = write_store(*file, parts, HashSpec::random().seed[0], state); !footer) {
-    return std::unexpected(footer.error());
-  }
-  if (auto placed = file->put_in_place(); !placed) {
-    return placed;
-  }
-  if (existing == Existing::replace) {
-    static_cast<void>(calls.unlink(journal_path(resolve_links(path, calls).value_or(path)).c_str()));
-  }
-  return {};
+  return existing == Existing::replace ? replace_any(*path, filter, footer, calls)
+                                       : make_first(given, filter, footer, calls);
 }
 
 }  // namespace mankai::detail
