@@ -150,6 +150,14 @@ TEST(SimulatedDisk, a_size_is_one_of_those_since_the_last_sync) {
   EXPECT_EQ(found_at_end(disk), (Found{"aaaaa"}));
 }
 
+TEST(SimulatedDisk, a_hole_is_zeros_that_may_be_lost) {
+  SimulatedDisk disk;
+  const int file = create_for_good(disk, letters('a') + letters('b') + letters('c'));
+  ASSERT_EQ(disk.punch_hole(file, kSectorBytes, 5 * kSectorBytes), 0);
+  EXPECT_EQ(sectors(contents(disk)), "a00");
+  EXPECT_EQ(firsts(found_at_end(disk)), (Found{"abc", "a0c", "ab0", "a00"}));
+}
+
 TEST(SimulatedDisk, a_name_lasts_from_the_sync_of_its_folder_on) {
   SimulatedDisk disk;
   const int file = create(disk);
@@ -209,11 +217,13 @@ TEST(SimulatedDisk, a_call_that_is_ignored_is_as_if_it_were_not_there) {
   create_for_good(disk, letters('o'));
   std::vector<NameChange::Kind> renamed;
   disk.decide_syncs([&](const SyncCall& call) {
+    if (call.kind != SyncCall::Kind::folder) {
+      return call.path == "/disk/new" ? SimulatedDisk::Fate::ignored : SimulatedDisk::Fate::done;
+    }
     for (const NameChange& change : call.names) {
       renamed.push_back(change.kind);
     }
-    return call.kind == SyncCall::Kind::fsync && call.path == "/disk/new" ? SimulatedDisk::Fate::ignored
-                                                                          : SimulatedDisk::Fate::done;
+    return SimulatedDisk::Fate::done;
   });
   replace(disk, true, true);
   EXPECT_TRUE(found_at_end(disk).contains(""));

@@ -213,6 +213,29 @@ TEST(StorageCrash, each_sync_is_needed) {
   }
 }
 
+// Goal: what a failed sync leaves in memory only reaches the disk when it is written again, and not before.
+TEST(StorageCrash, rewriting_makes_up_for_a_sync_that_failed) {
+  for (const bool rewrites : {false, true}) {
+    const std::string changed(kOld.size(), 'n');
+    SimulatedDisk disk;
+    put(disk, kOld);
+    const auto file = OpenFile::open(kPath, OpenFile::Mode::write, disk);
+    expect_ok(file->write(0, bytes_of(changed)));
+    disk.decide_syncs([](const SyncCall& /*call*/) { return SimulatedDisk::Fate::failed; });
+    EXPECT_EQ(file->sync().error().code, ErrorCode::io);
+    disk.decide_syncs({});
+    if (rewrites) {
+      expect_ok(file->rewrite(0, changed.size()));
+    }
+    expect_ok(file->sync());
+    DiskWalk walk(disk);
+    while (!walk.is_at_end()) {
+      walk.step();
+    }
+    EXPECT_EQ(contents(*walk.machine_ends(Loss::all, 0)) == changed, rewrites);
+  }
+}
+
 TEST(StorageCrash, temporaries_that_a_crash_left_are_in_nobody_s_way) {
   SimulatedDisk disk;
   put(disk, kOld);

@@ -78,6 +78,10 @@ int FailingCalls::fallocate(int file, off_t offset, off_t bytes) {
   return fails("fallocate", {.fill = true, .be_interrupted = true}) ? -1 : inner_->fallocate(file, offset, bytes);
 }
 
+int FailingCalls::punch_hole(int file, off_t offset, off_t bytes) noexcept {
+  return fails("punch_hole", {.be_interrupted = true}) ? -1 : inner_->punch_hole(file, offset, bytes);
+}
+
 int FailingCalls::flock(int file, int operation) {
   return fails("flock", {.be_interrupted = true}) ? -1 : inner_->flock(file, operation);
 }

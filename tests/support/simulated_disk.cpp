@@ -152,6 +152,12 @@ void SimulatedDisk::look() {
   }
 }
 
+// Copied once: another thread may be writing to it.
+void SimulatedDisk::take_sector(File& file, std::uint64_t number, DiskEvent& event) {
+  std::memcpy(file.recorded.sector(number), file.live.sector(number), kSectorBytes);
+  event.sectors.push_back({.number = number, .bytes = copy_sector(file.recorded.sector(number))});
+}
+
 // Takes those of the sectors that are not as the trace has them.
 void SimulatedDisk::record_differences(File& file, std::uint64_t first, std::uint64_t last, DiskEvent& event) {
   constexpr std::uint64_t kSectorsAtOnce = kPageBytes / kSectorBytes;
@@ -165,8 +171,7 @@ void SimulatedDisk::record_differences(File& file, std::uint64_t first, std::uin
     }
     for (std::uint64_t sector = start; sector < end; ++sector) {
       if (differs(sector, kSectorBytes)) {
-        event.sectors.push_back({.number = sector, .bytes = copy_sector(file.live.sector(sector))});
-        std::memcpy(file.recorded.sector(sector), file.live.sector(sector), kSectorBytes);
+        take_sector(file, sector, event);
       }
     }
   }
@@ -176,8 +181,7 @@ void SimulatedDisk::record_differences(File& file, std::uint64_t first, std::uin
 void SimulatedDisk::record(File& file, std::uint64_t first, std::uint64_t last, DiskEvent::Kind kind) {
   DiskEvent event{.kind = kind, .file = file.number, .size = file.size};
   for (std::uint64_t sector = first; sector < last; ++sector) {
-    event.sectors.push_back({.number = sector, .bytes = copy_sector(file.live.sector(sector))});
-    std::memcpy(file.recorded.sector(sector), file.live.sector(sector), kSectorBytes);
+    take_sector(file, sector, event);
   }
   add(std::move(event));
 }
@@ -328,6 +332,23 @@ int SimulatedDisk::fallocate(int file, off_t offset, off_t bytes) {
     return refused(grown == nullptr ? EBADF : EINVAL);
   }
   return resize(*grown, std::max(grown->size, static_cast<std::uint64_t>(offset + bytes)));
+}
+
+// The sectors of a hole may be zeros on the disk, each by itself, as if they had been written.
+int SimulatedDisk::punch_hole(int file, off_t offset, off_t bytes) noexcept {
+  const std::scoped_lock guard(mutex_);
+  look();
+  const auto punched = file_of(file);
+  if (punched == nullptr) {
+    return refused(EBADF);
+  }
+  const auto from = std::min(static_cast<std::uint64_t>(offset), punched->size);
+  const auto until = std::min(static_cast<std::uint64_t>(offset + bytes), punched->size);
+  std::memset(punched->live.data() + from, 0, until - from);
+  DiskEvent event{.kind = DiskEvent::Kind::write, .file = punched->number, .size = punched->size};
+  record_differences(*punched, from / kSectorBytes, sectors_of(until), event);
+  add(std::move(event));
+  return 0;
 }
 
 int SimulatedDisk::flock(int file, int operation) {
@@ -493,7 +514,7 @@ int SimulatedDisk::sync(int file, SyncCall::Kind kind) {
     return sync_names();
   }
   // Also of what lies behind the end: it is gone for good then.
-  return sync_sectors({.kind = kind, .path = name_of(*found->file), .names = {}}, *found->file, 0,
+  return sync_sectors({.kind = kind, .path = name_of(*found->file), .names = unsynced_names_}, *found->file, 0,
                       sectors_of(kReservedBytes));
 }
 
@@ -504,8 +525,9 @@ int SimulatedDisk::msync(void* data, std::size_t bytes, int /*flags*/) {
   for (const auto& [mapped, mapping] : mappings_) {
     if (mapping.file != nullptr && start >= mapped && start + bytes <= mapped + mapping.bytes) {
       const auto from = static_cast<std::uint64_t>(start - mapped);
-      return sync_sectors({.kind = SyncCall::Kind::msync, .path = name_of(*mapping.file), .names = {}}, *mapping.file,
-                          from / kSectorBytes, align_up(from + bytes, std::uint64_t{kPageBytes}) / kSectorBytes);
+      return sync_sectors({.kind = SyncCall::Kind::msync, .path = name_of(*mapping.file), .names = unsynced_names_},
+                          *mapping.file, from / kSectorBytes,
+                          align_up(from + bytes, std::uint64_t{kPageBytes}) / kSectorBytes);
     }
   }
   return refused(ENOMEM);

@@ -38,7 +38,7 @@ struct SyncCall {
 
   Kind kind{};
   std::string path;               ///< a name of the file; empty when it has none
-  std::vector<NameChange> names;  ///< of a folder: what would be made to last
+  std::vector<NameChange> names;  ///< what has changed in the folder since its last sync
 };
 
 /// See the top of this file. Threads: safe, as a system's calls are; what runs at the same time may be remembered in
@@ -91,6 +91,7 @@ class SimulatedDisk final : public FileCalls {
   int fdatasync(int file) override { return sync(file, SyncCall::Kind::fdatasync); }
   int ftruncate(int file, off_t bytes) override;
   int fallocate(int file, off_t offset, off_t bytes) override;
+  int punch_hole(int file, off_t offset, off_t bytes) noexcept override;
   int flock(int file, int operation) override;
   int fstat(int file, struct stat* status) override;
   int fchown(int file, uid_t owner, gid_t group) override;
@@ -129,7 +130,8 @@ class SimulatedDisk final : public FileCalls {
   [[nodiscard]] std::shared_ptr<File> create(const std::string& path, mode_t mode);
   int number(std::shared_ptr<Opened> opened);
   void record(File& file, std::uint64_t first, std::uint64_t last, DiskEvent::Kind kind);
-  void record_differences(File& file, std::uint64_t first, std::uint64_t last, DiskEvent& event);
+  static void take_sector(File& file, std::uint64_t number, DiskEvent& event);
+  static void record_differences(File& file, std::uint64_t first, std::uint64_t last, DiskEvent& event);
   [[nodiscard]] bool is_within_end(const File& file, std::uint64_t size) const;
   int resize(File& file, std::uint64_t bytes);
   int change_name(NameChange change);

@@ -1,0 +1,330 @@
+#include "tests/crash/store_workload.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "mankai/durable/detail/load_store.hpp"
+
+namespace mankai::test {
+namespace {
+
+// Nothing happens because of time.
+constexpr std::chrono::hours kNever{24};
+
+void expect_ok(const Result<void>& result) { EXPECT_TRUE(result.has_value()) << result.error().message(); }
+
+// Asks a store what requests ask of filters.
+Result<Answers> done_by(Store& store, const Request& request, bool observes) {
+  const auto keys = request.views();
+  Answers answers;
+  Flags seen(observes ? keys.size() : 0);
+  Result<void> done;
+  switch (request.operation) {
+    case Operation::insert:
+      done = observes ? store.observe(keys, seen.span()) : store.insert(keys);
+      answers.seen = seen.list();
+      break;
+    case Operation::insert_with_ids: done = store.insert(keys, request.ids); break;
+    case Operation::insert_at: done = store.insert(keys, request.times); break;
+    case Operation::erase:
+      answers.erased.resize(keys.size());
+      done = store.erase(keys, answers.erased);
+      break;
+    case Operation::erase_with_ids:
+      answers.erased.resize(keys.size());
+      done = store.erase(keys, request.ids, answers.erased);
+      break;
+    case Operation::put: done = store.put(keys, request.values, request.strength); break;
+    case Operation::advance: done = store.advance(request.time); break;
+  }
+  return done ? Result<Answers>(std::move(answers)) : std::unexpected(done.error());
+}
+
+StoreOptions store_options(SimulatedDisk& disk, const WorkloadOptions& options) {
+  return {.durability = options.durability,
+          .interval = kNever,
+          .checkpoint_bytes = options.checkpoint_bytes,
+          .calls = &disk};
+}
+
+AnyFilter filter_from(const std::vector<std::byte>& image) {
+  Region region = Region::allocate(system_memory(), image.size()).value();
+  std::ranges::copy(image, region.bytes().begin());
+  return filter_from_region(std::move(region), Trust::checked).value();
+}
+
+}  // namespace
+
+void StoreHistory::acknowledge(End end, std::size_t moment, std::size_t state) {
+  (end == End::process ? by_process_ : by_machine_).push_back({.moment = moment, .state = state});
+}
+
+void StoreHistory::acknowledge_sequence(End end, std::size_t moment, std::uint64_t sequence) {
+  const auto reached = std::ranges::find_if(states_, [&](const auto& state) { return state.sequence >= sequence; });
+  ASSERT_NE(reached, states_.end()) << "change " << sequence << " was never made";
+  acknowledge(end, moment, static_cast<std::size_t>(reached - states_.begin()));
+}
+
+StoreHistory StoreHistory::continued(std::size_t state, End end, std::size_t moment) const {
+  StoreHistory next = *this;
+  next.states_.resize(state + 1);
+  next.begun_.assign(state + 1, 0);
+  next.by_process_ = {{.moment = 0, .state = state}};
+  next.by_machine_ = {{.moment = 0, .state = end == End::machine ? state : least(End::machine, moment)}};
+  return next;
+}
+
+std::size_t StoreHistory::least(End end, std::size_t moment) const {
+  std::size_t least = 0;
+  for (const Acknowledged& each : end == End::process ? by_process_ : by_machine_) {
+    if (each.moment <= moment) {
+      least = std::max(least, each.state);
+    }
+  }
+  return least;
+}
+
+std::optional<std::size_t> StoreHistory::find(const StoreState& found, End end, std::size_t moment) const {
+  for (std::size_t state = least(end, moment); state < states_.size() && begun_[state] <= moment; ++state) {
+    if (states_[state] == found) {
+      return state;
+    }
+  }
+  return std::nullopt;
+}
+
+StoreWorkload::StoreWorkload(SimulatedDisk& disk, const WorkloadOptions& options)
+    : disk_(disk),
+      options_(options),
+      random_(options.seed),
+      model_(filter_of(options.spec)),
+      requests_(model_, options.seed),
+      history_({.image = image_of(model_)}) {
+  auto made = Store::create(kStorePath, filter_of(options.spec), store_options(disk, options));
+  EXPECT_TRUE(made.has_value()) << made.error().message();
+  store_.emplace(std::move(*made));
+  acknowledge(true);
+  disk_.decide_syncs(options_.decide);
+}
+
+StoreWorkload::StoreWorkload(SimulatedDisk& disk, const WorkloadOptions& options, StoreHistory history,
+                             RequestMaker requests)
+    : disk_(disk),
+      options_(options),
+      random_(options.seed),
+      model_(filter_from(history.last().image)),
+      requests_(std::move(requests)),
+      history_(std::move(history)),
+      sequence_(history_.last().sequence) {
+  disk_.decide_syncs(options_.decide);
+  open();
+}
+
+void StoreWorkload::open() {
+  auto opened = Store::open(kStorePath, store_options(disk_, options_));
+  ASSERT_TRUE(opened.has_value()) << opened.error().message();
+  store_.emplace(std::move(*opened));
+  EXPECT_EQ(state_of(*store_), history_.last());
+  acknowledge(false);
+}
+
+void StoreWorkload::acknowledge(bool is_all_durable) {
+  const bool is_durable = is_all_durable || options_.durability == Durability::always;
+  const std::uint64_t durable = store_ ? store_->durable_sequence() : 0;
+  EXPECT_LE(durable, history_.last().sequence);
+  const std::size_t moment = disk_.moment();
+  history_.acknowledge(End::process, moment);
+  if (is_durable) {
+    history_.acknowledge(End::machine, moment);
+  } else {
+    history_.acknowledge_sequence(End::machine, moment, durable);
+  }
+}
+
+void StoreWorkload::committed(std::string_view position) {
+  history_.add({.sequence = sequence_,
+                .position = position.empty() ? history_.last().position : std::string(position),
+                .image = image_of(model_)},
+               begun_);
+  if (store_) {
+    EXPECT_EQ(store_->sequence(), sequence_);
+    EXPECT_EQ(store_->position().view(), history_.last().position);
+  }
+}
+
+void StoreWorkload::ask(const Request& request) {
+  const bool observes = random_.below(2) == 0;
+  const auto answered = done_by(*store_, request, observes);
+  ASSERT_TRUE(answered.has_value()) << answered.error().message();
+  const Answers expected = done_directly(model_, request);
+  if (observes && request.operation == Operation::insert) {
+    EXPECT_EQ(answered->seen, expected.seen);
+  }
+  EXPECT_EQ(answered->erased, expected.erased);
+  sequence_ += request.operation == Operation::advance ? 1 : request.keys.size();
+}
+
+void StoreWorkload::request(std::size_t keys) {
+  begin_step();
+  ask(requests_.next(keys));
+  committed({});
+  acknowledge(false);
+}
+
+void StoreWorkload::batch(BatchMode mode, std::size_t requests) {
+  begin_step();
+  store_->begin(mode);
+  for (std::size_t i = 0; i < requests; ++i) {
+    ask(requests_.next(options_.most_keys));
+    disk_.observe();
+  }
+  const std::string position = random_.below(2) == 0 ? next_position() : std::string();
+  expect_ok(store_->commit(position));
+  committed(position);
+  acknowledge(mode == BatchMode::in_memory);
+}
+
+void StoreWorkload::give_batch_up() {
+  begin_step();
+  store_->begin(random_.below(2) == 0 ? BatchMode::journaled : BatchMode::in_memory);
+  ask(requests_.next(options_.most_keys));
+  ask(requests_.next(options_.most_keys));
+  disk_.observe();
+  if (random_.below(2) == 0) {
+    expect_ok(store_->sync());
+  }
+  expect_ok(store_->close());
+  store_.reset();
+  model_ = filter_from(history_.last().image);
+  sequence_ = history_.last().sequence;
+  acknowledge(true);
+  open();
+}
+
+void StoreWorkload::commit_position() {
+  begin_step();
+  const std::string position = next_position();
+  expect_ok(store_->commit(position));
+  ++sequence_;
+  committed(position);
+  acknowledge(false);
+}
+
+void StoreWorkload::sync() {
+  expect_ok(store_->sync());
+  acknowledge(true);
+  EXPECT_EQ(store_->durable_sequence(), store_->sequence());
+}
+
+void StoreWorkload::checkpoint() {
+  expect_ok(store_->checkpoint());
+  acknowledge(true);
+  EXPECT_EQ(store_->durable_sequence(), store_->sequence());
+}
+
+void StoreWorkload::clear() {
+  begin_step();
+  expect_ok(store_->clear());
+  std::visit([](auto& filter) { filter.clear(); }, model_);
+  ++sequence_;
+  committed({});
+  acknowledge(true);
+}
+
+void StoreWorkload::merge() {
+  if (!info_of(model_).can_merge) {
+    return;
+  }
+  begin_step();
+  AnyFilter other = create_like(model_).value();
+  done_directly(other, requests_.of(Operation::insert, options_.most_keys));
+  expect_ok(store_->merge(other));
+  expect_ok(merge_filters(model_, other));
+  ++sequence_;
+  committed({});
+  acknowledge(true);
+}
+
+void StoreWorkload::close() {
+  expect_ok(store_->close());
+  store_.reset();
+  acknowledge(true);
+}
+
+void StoreWorkload::reopen() {
+  close();
+  open();
+}
+
+void StoreWorkload::step() {
+  constexpr std::uint64_t kChoices = 32;
+  switch (random_.below(kChoices)) {
+    case 0:
+    case 1: reopen(); break;
+    case 2:
+    case 3: checkpoint(); break;
+    case 4:
+    case 5:
+    case 6: sync(); break;
+    case 7: clear(); break;
+    case 8: merge(); break;
+    case 9: commit_position(); break;
+    case 10: batch(BatchMode::in_memory, 2); break;
+    case 11: give_batch_up(); break;
+    case 12:
+    case 13:
+    case 14:
+    case 15: batch(BatchMode::journaled, 1 + random_.below(3)); break;
+    default: request(options_.most_keys);
+  }
+}
+
+void StoreWorkload::run(std::size_t steps) {
+  for (std::size_t i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
+    step();
+  }
+}
+
+void StoreWorkload::run_each() {
+  request(options_.most_keys);
+  batch(BatchMode::journaled, 2);
+  sync();
+  request(options_.most_keys);
+  checkpoint();
+  request(1);
+  commit_position();
+  reopen();
+  merge();
+  request(options_.most_keys);
+  give_batch_up();
+  request(options_.most_keys);
+  batch(BatchMode::in_memory, 2);
+  request(1);
+  checkpoint();
+  close();
+  open();
+  clear();
+  request(options_.most_keys);
+  close();
+}
+
+Result<StoreState> read_store(SimulatedDisk& disk) {
+  auto loaded = detail::load_store(kStorePath, {.calls = &disk});
+  if (!loaded) {
+    return std::unexpected(loaded.error());
+  }
+  return StoreState{.sequence = loaded->report.sequence,
+                    .position = std::string(loaded->report.position.view()),
+                    .image = image_of(loaded->filter)};
+}
+
+StoreState state_of(const Store& store) {
+  return {.sequence = store.sequence(),
+          .position = std::string(store.position().view()),
+          .image = image_of(store.filter())};
+}
+
+}  // namespace mankai::test
