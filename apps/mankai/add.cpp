@@ -1,19 +1,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <limits>
-#include <numeric>
 
+#include "apps/mankai/acks.hpp"
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/ids.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "apps/mankai/times.hpp"
 #include "mankai/catalog/keys.hpp"
-#include "mankai/durable/filter_file.hpp"
 
 namespace mankai::command {
 namespace {
@@ -29,6 +31,8 @@ struct Request {
   IdRequest values{.noun = "value", .most = std::numeric_limits<std::uint32_t>::max()};
   double strength = kDefaultStrength;
   std::optional<Time> at;
+  StoreRequest store;
+  bool ack = false;
   bool count = false;
   bool json = false;
 };
@@ -37,22 +41,6 @@ struct Outcome {
   std::uint64_t keys_read = 0;
   std::uint64_t keys_new = 0;
 };
-
-Result<void> add_batch(const Request& request, IdReader& ids, std::span<const std::string_view> lines,
-                       AnyFilter& filter) {
-  if (!request.ids.has_ids() && !request.values.has_ids()) {
-    insert_keys(filter, lines);
-    return {};
-  }
-  if (auto read = ids.read(lines); !read) {
-    return read;
-  }
-  if (request.ids.has_ids()) {
-    return insert_keys_with_ids(filter, ids.keys(), ids.ids());
-  }
-  const std::vector<std::uint32_t> values(ids.ids().begin(), ids.ids().end());
-  return put_values(filter, ids.keys(), values, request.strength);
-}
 
 // A value must come with each key of a kind that keeps values, and with no other.
 Result<void> check_values(const Request& request, const AnyFilter& filter) {
@@ -64,24 +52,123 @@ Result<void> check_values(const Request& request, const AnyFilter& filter) {
   return {};
 }
 
-// Locked from before it is read until after it is replaced, so that no other writer's keys are lost.
-Result<Outcome> add_keys(const Request& request, AnyFilter& filter) {
-  Outcome outcome;
-  IdReader ids(request.values.has_ids() ? request.values : request.ids);
-  Result<void> added;
-  const std::uint64_t before = keys_inserted(filter);
-  const auto read = for_each_batch(request.keys, request.input, [&](std::span<const std::string_view> lines) {
-    added = add_batch(request, ids, lines, filter);
-    outcome.keys_read += lines.size();
-    return added.has_value() && stop_signal() == 0;
-  });
-  if (!added || !read) {
-    const Error& error = added ? read.error() : added.error();
-    return fail(error.code, error.detail + " (" + request.file + " is left as it was)", error.os_error);
+/// Adds what is read, and acknowledges it.
+class Adder {
+ public:
+  Adder(const Request& request, StoreRun& run)
+      : request_(request), run_(run), ids_(request.values.has_ids() ? request.values : request.ids) {}
+
+  Result<Outcome> add() {
+    const std::uint64_t before = keys_inserted(run_.store().filter());
+    auto added = advance_to_now(run_.store(), request_.at);
+    if (added) {
+      added = add_all();
+    }
+    if (!added) {
+      return run_.give_up(added.error());
+    }
+    if (auto finished = run_.finish(); !finished) {
+      return std::unexpected(finished.error());
+    }
+    if (auto acknowledged = finish_acks(); !acknowledged) {
+      return std::unexpected(acknowledged.error());
+    }
+    outcome_.keys_new = keys_inserted(run_.store().filter()) - before;
+    return outcome_;
   }
-  outcome.keys_new = keys_inserted(filter) - before;
-  return outcome;
-}
+
+ private:
+  Result<void> add_all() {
+    Result<void> added;
+    InputRequest input = request_.input;
+    input.look_interval = look_interval();
+    const auto read = for_each_batch(
+        request_.keys, input,
+        [&](std::span<const std::string_view> lines) {
+          added = add_batch(lines);
+          return added.has_value() && stop_signal() == 0 && !output_.has_failed();
+        },
+        [&] { print_acks(); });
+    return added && !read ? Result<void>(std::unexpected(read.error())) : added;
+  }
+
+  Result<void> add_batch(std::span<const std::string_view> lines) {
+    if (auto inserted = insert(lines); !inserted) {
+      return inserted;
+    }
+    outcome_.keys_read += lines.size();
+    run_.note_keys(lines.size());
+    return acknowledge(has_numbers() ? ids_.keys() : lines);
+  }
+
+  Result<void> insert(std::span<const std::string_view> lines) {
+    Store& store = run_.store();
+    if (!has_numbers()) {
+      return store.insert(lines);
+    }
+    if (auto read = ids_.read(lines); !read) {
+      return read;
+    }
+    if (request_.ids.has_ids()) {
+      return store.insert(ids_.keys(), ids_.ids());
+    }
+    const std::vector<std::uint32_t> values(ids_.ids().begin(), ids_.ids().end());
+    return store.put(ids_.keys(), values, request_.strength);
+  }
+
+  // Keys wait for the disk in memory; if they come much faster, they have to wait outside.
+  Result<void> acknowledge(std::span<const std::string_view> keys) {
+    constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
+    if (!request_.ack) {
+      return {};
+    }
+    acks_.wait_for(run_.store().sequence(), keys);
+    if (acks_.bytes() > kMostWaiting && !run_.is_whole()) {
+      if (auto synced = run_.store().sync(); !synced) {
+        return synced;
+      }
+    }
+    print_acks();
+    return {};
+  }
+
+  void print_acks() {
+    if (request_.ack && !run_.is_whole()) {
+      acks_.print(run_.store().durable_sequence(), output_);
+    }
+  }
+
+  // Everything is on the disk now.
+  Result<void> finish_acks() {
+    if (!request_.ack) {
+      return {};
+    }
+    acks_.print(run_.store().durable_sequence(), output_);
+    auto finished = output_.finish();
+    if (!finished) {
+      // Said aloud for a closed pipe too: it must not look as if all of the input were acknowledged.
+      return fail(finished.error().code,
+                  finished.error().message() + "; what was read until then is in " + request_.file);
+    }
+    return finished;
+  }
+
+  [[nodiscard]] bool has_numbers() const noexcept { return request_.ids.has_ids() || request_.values.has_ids(); }
+
+  // Often enough that a key is not acknowledged much later than it could be.
+  [[nodiscard]] std::chrono::milliseconds look_interval() const {
+    constexpr auto kShortest = std::chrono::milliseconds(10);
+    const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(request_.store.options().interval / 4);
+    return request_.ack ? std::clamp(interval, kShortest, request_.input.look_interval) : request_.input.look_interval;
+  }
+
+  const Request& request_;
+  StoreRun& run_;
+  IdReader ids_;
+  Acks acks_;
+  Output output_;
+  Outcome outcome_;
+};
 
 // A kind that counts or forgets takes every key, known or not.
 bool takes_every_key(const AnyFilter& filter) {
@@ -126,33 +213,45 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
 
 Result<int> run(const Request& request) {
   catch_stop_signals();
-  auto lock = FileLock::acquire(request.file);
-  if (!lock) {
-    return std::unexpected(lock.error());
+  const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
+  auto store_run = StoreRun::open(request.file, request.store, mode);
+  if (!store_run) {
+    return std::unexpected(store_run.error());
   }
-  auto filter = open_filter(request.file, Access::change);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  if (auto valid = check_values(request, *filter); !valid) {
+  const AnyFilter& filter = store_run->store().filter();
+  if (auto valid = check_values(request, filter); !valid) {
     return std::unexpected(valid.error().within(request.file));
   }
-  if (auto advanced = advance_to_now(*filter, request.at); !advanced) {
-    return std::unexpected(advanced.error().within(request.file));
-  }
-  const auto outcome = add_keys(request, *filter);
+  const auto outcome = Adder(request, *store_run).add();
   if (!outcome) {
     return std::unexpected(outcome.error());
   }
-  if (auto saved = save_filter(request.file, *filter, Existing::replace, &*lock); !saved) {
-    return std::unexpected(saved.error());
-  }
-  summarise(request, *filter, *outcome);
-  if (const std::string warning = capacity_warning(distinct_keys(*filter), capacity_keys(*filter));
-      has_capacity(*filter) && !warning.empty()) {
+  summarise(request, filter, *outcome);
+  if (const std::string warning = capacity_warning(distinct_keys(filter), capacity_keys(filter));
+      has_capacity(filter) && !warning.empty()) {
     say("warning: " + request.file + ": " + warning + "; create a larger one");
   }
   return exit_code_after_stop(0);
+}
+
+// What goes only together, or never.
+Result<void> check(const Request& request) {
+  if (auto valid = check_keys(request.keys, request.input); !valid) {
+    return valid;
+  }
+  for (const IdRequest* numbers : {&request.ids, &request.values}) {
+    if (auto valid = check_ids(*numbers, !request.keys.empty()); !valid) {
+      return valid;
+    }
+  }
+  if (request.ids.has_ids() && request.values.has_ids()) {
+    return fail(ErrorCode::invalid_argument, "ids and values exclude each other");
+  }
+  if (request.ack && !request.store.position.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "--position makes all keys one batch, and the exit code says that it is on the disk: leave --ack out");
+  }
+  return check_store_request(request.store);
 }
 
 Result<double> parse_share(std::string_view text) { return text == "1" ? Result<double>(1.0) : parse_rate(text); }
@@ -167,16 +266,20 @@ Subcommand add_subcommand() {
       .description =
           "Adds the keys given as arguments, or else the lines of the inputs, which may be compressed by gzip, zstd or "
           "xz. A key is the bytes of a line without its line feed and without a carriage return before that.\n\n"
-          "The file is replaced as a whole at the end. After Ctrl-C or SIGTERM what was read until then is in it; "
-          "after "
-          "an error it is as it was. Only one process at a time can add; another one is told so at once.\n\n"
+          "Keys from inputs go into FILE-journal as they are read, and into FILE at the end and now and then: what was "
+          "read is in the filter whatever happens to the process, and --durability says when it survives the machine's "
+          "end. After Ctrl-C, SIGTERM or an error, what was read before is in; an error says how many keys that are. "
+          "Keys given as arguments, and all keys with --position, go in together or not at all. Only one process at a "
+          "time can add; another one is told so at once.\n\n"
           "A filter that gets more keys than it was made for keeps recognising all of them, and takes more strangers "
           "for "
           "members; a warning says so.",
       .examples = {{"mankai add seen.mk https://example.com/", "one key"},
                    {"mankai add seen.mk < urls.txt", "one key a line"},
                    {"mankai add seen.mk --input monday.gz --input tuesday.zst --count",
-                    "compressed files, and a summary"}},
+                    "compressed files, and a summary"},
+                   {"producer | mankai add seen.mk --ack | consumer", "tells which keys are on the disk"},
+                   {"mankai add hits.mk --input monday.log --position monday.log", "all of a file, once, or nothing"}},
   };
   command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
@@ -197,23 +300,19 @@ Subcommand add_subcommand() {
       at_option("When the keys came, in kinds that forget with time. Now unless given, or when the last key came if "
                 "that was later.",
                 request->at));
+  command.options.push_back(durability_option(request->store, "what was added"));
+  command.options.push_back(flag("--ack",
+                                 "Prints each key, one a line, once it is on the disk: with always after its batch of "
+                                 "lines, with interval as time passes, with never at the end.",
+                                 request->ack));
+  command.options.push_back(position_option(request->store, "all keys"));
   command.options.push_back(
       flag("--count", "Prints a summary on standard error, as it does on a terminal.", request->count));
   command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
-    if (auto valid = check_keys(request->keys, request->input); !valid) {
-      return std::unexpected(valid.error());
-    }
-    for (const IdRequest* numbers : {&request->ids, &request->values}) {
-      if (auto valid = check_ids(*numbers, !request->keys.empty()); !valid) {
-        return std::unexpected(valid.error());
-      }
-    }
-    if (request->ids.has_ids() && request->values.has_ids()) {
-      return fail(ErrorCode::invalid_argument, "ids and values exclude each other");
-    }
-    return run(*request);
+    auto valid = check(*request);
+    return valid ? run(*request) : std::unexpected(valid.error());
   };
   return command;
 }

@@ -1,7 +1,7 @@
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "apps/mankai/times.hpp"
-#include "mankai/durable/filter_file.hpp"
 
 namespace mankai::command {
 namespace {
@@ -16,19 +16,15 @@ Result<int> run(const Request& request) {
     return fail(ErrorCode::invalid_argument, "--at is missing: say to which time, such as --at now");
   }
   catch_stop_signals();
-  auto lock = FileLock::acquire(request.file);
-  if (!lock) {
-    return std::unexpected(lock.error());
+  auto store_run = StoreRun::open(request.file, {}, StoreRun::Mode::whole);
+  if (!store_run) {
+    return std::unexpected(store_run.error());
   }
-  auto filter = open_filter(request.file, Access::change);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  if (auto advanced = advance_to(*filter, request.at); !advanced) {
+  if (auto advanced = store_run->store().advance(*request.at); !advanced) {
     return std::unexpected(advanced.error().within(request.file));
   }
-  if (auto saved = save_filter(request.file, *filter, Existing::replace, &*lock); !saved) {
-    return std::unexpected(saved.error());
+  if (auto finished = store_run->finish(); !finished) {
+    return std::unexpected(finished.error());
   }
   return exit_code_after_stop(0);
 }

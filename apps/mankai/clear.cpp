@@ -1,23 +1,21 @@
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/durable/filter_file.hpp"
 
 namespace mankai::command {
 namespace {
 
 Result<int> run(const std::string& file) {
   catch_stop_signals();
-  auto lock = FileLock::acquire(file);
-  if (!lock) {
-    return std::unexpected(lock.error());
+  auto store_run = StoreRun::open(file, {}, StoreRun::Mode::whole);
+  if (!store_run) {
+    return std::unexpected(store_run.error());
   }
-  auto filter = open_filter(file, Access::change);
-  if (!filter) {
-    return std::unexpected(filter.error());
+  if (auto cleared = store_run->store().clear(); !cleared) {
+    return store_run->give_up(cleared.error());
   }
-  std::visit([](auto& f) { f.clear(); }, *filter);
-  if (auto saved = save_filter(file, *filter, Existing::replace, &*lock); !saved) {
-    return std::unexpected(saved.error());
+  if (auto finished = store_run->finish(); !finished) {
+    return std::unexpected(finished.error());
   }
   return exit_code_after_stop(0);
 }

@@ -4,6 +4,7 @@
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/durable/filter_file.hpp"
 
@@ -78,16 +79,6 @@ Result<AnyFilter> make(const Request& request) {
 }
 
 Result<void> save_new(const Request& request, AnyFilter& filter) {
-  if (request.force) {
-    // Whoever is changing the old one would put it back in the end.
-    auto lock = FileLock::acquire(request.file);
-    if (lock) {
-      return save_filter(request.file, filter, Existing::replace, &*lock);
-    }
-    if (lock.error().code != ErrorCode::not_found) {
-      return std::unexpected(lock.error());
-    }
-  }
   auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse);
   if (!saved && saved.error().code == ErrorCode::invalid_argument) {
     return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");
@@ -105,8 +96,14 @@ Result<int> run(const Request& request) {
     return std::unexpected(saved.error());
   }
   if (request.json) {
+    const auto made = inspect_store(request.file, Trust::fast);
+    if (!made) {
+      return std::unexpected(made.error());
+    }
+    Report report = report_on(made->filter, request.file);
+    add_store(made->info, report);
     Output output;
-    output.append(report_on(*filter, request.file).json());
+    output.append(report.json());
     if (auto finished = output.finish(); !finished) {
       return std::unexpected(finished.error());
     }
@@ -176,7 +173,7 @@ Subcommand create_subcommand() {
   command.options.push_back(text_option("--like", "OTHER",
                                         "Takes kind, size, hash and seed from another filter's file.", ValueKind::file,
                                         request->like));
-  command.options.push_back(flag("--force", "Replaces FILE if it exists.", request->force));
+  command.options.push_back(flag("--force", "Replaces FILE if it exists, and removes its journal.", request->force));
   command.options.push_back(flag("--json", "Prints what was made, as `mankai info --json` does.", request->json));
   command.run = [request] { return run(*request); };
   return command;

@@ -10,6 +10,7 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/service/seen.hpp"
 
@@ -25,6 +26,7 @@ struct Request {
   InputRequest input;
   FilterOptions filter;
   std::string state;
+  StoreRequest store;
   std::optional<std::uint64_t> field;
   std::optional<char> delimiter;
   bool grow = false;
@@ -119,8 +121,8 @@ class Dedup {
       return std::unexpected(input.error());
     }
     auto read = read_all(*input);
-    if (auto saved = save(); !saved) {
-      return std::unexpected(saved.error());
+    if (auto finished = finish(); !finished) {
+      return std::unexpected(finished.error());
     }
     summarise(*input);
     if (!read) {
@@ -139,15 +141,20 @@ class Dedup {
       if (batch->empty()) {
         break;
       }
-      take(*batch);
+      if (auto taken = take(*batch); !taken) {
+        return taken;
+      }
     }
     return {};
   }
 
-  void take(Lines lines) {
+  Result<void> take(Lines lines) {
     std::array<bool, kBatchLinesMax> outcomes;
     const auto seen = std::span(outcomes).first(lines.size());
-    seen_.observe(fields_ ? fields_->of(lines) : lines, seen);
+    seen_.begin();
+    if (auto observed = seen_.observe(fields_ ? fields_->of(lines) : lines, seen); !observed) {
+      return observed;
+    }
     const std::uint64_t printed = print_lines(lines, seen.data(), request_.repeats, output_);
     counts_.lines += lines.size();
     counts_.unique += request_.repeats ? lines.size() - printed : printed;
@@ -159,19 +166,23 @@ class Dedup {
           "taken for repeats; give a larger --keys, or --grow",
           human_count(counts_.lines), human_count(seen_.capacity_keys()), human_share(spec_of(seen_.filter()).fpr)));
     }
+    return remember();
   }
 
-  // Only when everything has been written, so that nothing is remembered that nobody got.
-  Result<void> save() {
+  // Only when they have been written, so that no line is remembered that nobody got.
+  Result<void> remember() { return request_.state.empty() || !output_.flush() ? Result<void>{} : seen_.commit(); }
+
+  Result<void> finish() {
     if (auto finished = output_.finish(); !finished) {
+      static_cast<void>(seen_.close());
       if (request_.state.empty()) {
         return finished;
       }
       // Said aloud for a closed pipe too, which is a quiet end where nothing depends on it.
       return fail(finished.error().code, finished.error().message() + "; " + request_.state +
-                                             " is left as it was: it must not remember what was not written");
+                                             " does not remember the lines that were not written");
     }
-    return seen_.save();
+    return seen_.close();
   }
 
   void summarise(const Input& input) const {
@@ -235,7 +246,7 @@ Result<Seen> open_seen(const Request& request) {
                            .hash = request.filter.hash,
                            .seed = request.filter.seed,
                            .canonical = request.canonical ? std::optional(true) : std::nullopt};
-  return request.state.empty() ? Seen::create(wanted) : Seen::open(request.state, wanted);
+  return request.state.empty() ? Seen::create(wanted) : Seen::open(request.state, wanted, request.store.options());
 }
 
 Result<int> run(const Request& request) {
@@ -247,6 +258,9 @@ Result<int> run(const Request& request) {
   }
   if (request.field && *request.field == 0) {
     return fail(ErrorCode::invalid_argument, "--field: fields are counted from 1");
+  }
+  if (request.store.policy && request.state.empty()) {
+    return fail(ErrorCode::invalid_argument, "--durability says how --state is kept: give both");
   }
   catch_stop_signals();
   auto seen = open_seen(request);
@@ -282,10 +296,12 @@ Subcommand dedup_subcommand() {
           "line "
           "without a line feed gets one. Inputs may be compressed by gzip, zstd or xz. A line is printed as soon as "
           "there is no more to read at once.\n\n"
-          "With --state, the next run goes on where this one ended. The file is made if it is missing, locked while in "
-          "use, and replaced as a whole at the end, also after Ctrl-C, SIGTERM or an unreadable input; but not when "
-          "the "
-          "output cannot be written or its reader goes away: nothing is remembered that was not written.",
+          "With --state, the next run goes on where this one ended, however it ended. The file is made if it is "
+          "missing "
+          "and locked while in use. Lines are remembered as they are written: first a batch of them goes to the "
+          "output, "
+          "then into FILE-journal. So after a crash some lines may come twice, but nothing is remembered that was not "
+          "written. --durability says when a batch survives the machine's end.",
       .examples = {{"mankai dedup urls.txt > unique.txt", "each URL once"},
                    {"zcat crawl-*.gz | mankai dedup --state seen.mk --keys 100M", "remembers between runs"},
                    {"tail -F access.log | mankai dedup --field 7 --delimiter ' '", "each path once, as it comes"},
@@ -297,6 +313,7 @@ Subcommand dedup_subcommand() {
                   request->input.paths),
       text_option("--state", "FILE", "Keeps what has been seen in FILE, between runs.", ValueKind::file,
                   request->state),
+      durability_option(request->store, "what --state remembers"),
       flag(
           "--grow",
           "Grows when it has --keys different lines, instead of taking more and more new ones for repeats: --fpr holds "

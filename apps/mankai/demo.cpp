@@ -78,16 +78,20 @@ Result<Answers> ask_mankai(const Stream& stream, std::uint64_t seed) {
     return std::unexpected(seen.error());
   }
   Answers answers;
+  Result<void> observed;
   answers.seen.reserve(stream.urls.size());
   answers.seconds = seconds_of([&] {
     std::array<bool, kBatch> outcomes{};
-    for (std::size_t i = 0; i < stream.urls.size(); i += kBatch) {
+    for (std::size_t i = 0; i < stream.urls.size() && observed; i += kBatch) {
       const auto batch = std::span(stream.urls).subspan(i, std::min(kBatch, stream.urls.size() - i));
       const auto seen_before = std::span(outcomes).first(batch.size());
-      seen->observe(batch, seen_before);
+      observed = seen->observe(batch, seen_before);
       answers.seen.insert(answers.seen.end(), seen_before.begin(), seen_before.end());
     }
   });
+  if (!observed) {
+    return std::unexpected(observed.error());
+  }
   answers.memory_bytes = describe(seen->filter()).image_bytes;
   return answers;
 }

@@ -6,6 +6,7 @@
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/hot_run.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/stream/time_text.hpp"
@@ -14,8 +15,6 @@ namespace mankai::command {
 namespace {
 
 constexpr std::int64_t kEpochsPerHalfLife = 64;
-/// A save waits for the disk.
-constexpr Duration kShortestSaveEvery = std::chrono::seconds(1);
 
 struct Request {
   HotRunRequest run;
@@ -26,6 +25,7 @@ struct Request {
   FilterOptions filter;  // hash and seed
   std::string match;
   std::string state;
+  StoreRequest store;
 };
 
 Result<double> parse_number(std::string_view text) {
@@ -87,10 +87,6 @@ Result<void> check(const Request& request) {
   if (run.from && !run.follow) {
     return fail(ErrorCode::invalid_argument, "--from says where --follow begins: give both");
   }
-  if (run.save_every < kShortestSaveEvery) {
-    return fail(ErrorCode::invalid_argument, fmt::format("--save-every {} is too short: give {} at least",
-                                                         to_text(run.save_every), to_text(kShortestSaveEvery)));
-  }
   if (!run.wanted_path.empty() && (run.top || run.min_count)) {
     return fail(ErrorCode::invalid_argument,
                 "--keys prints the keys that it is given: leave --top and --min-count out");
@@ -101,8 +97,22 @@ Result<void> check(const Request& request) {
   return {};
 }
 
+Result<void> check_state(const Request& request) {
+  if (request.state.empty() && (request.store.policy || !request.store.position.empty())) {
+    return fail(ErrorCode::invalid_argument, "--durability and --position say how --state is kept: give it too");
+  }
+  if (request.run.follow && !request.store.position.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "--position says where the logs end, and --follow goes on: give one of them");
+  }
+  return check_store_request(request.store);
+}
+
 Result<int> run(Request& request) {
   if (auto valid = check(request); !valid) {
+    return std::unexpected(valid.error());
+  }
+  if (auto valid = check_state(request); !valid) {
     return std::unexpected(valid.error());
   }
   const auto decay = decay_of(request);
@@ -118,7 +128,8 @@ Result<int> run(Request& request) {
                     .hash = request.filter.hash,
                     .seed = request.filter.seed};
   wanted.late_tolerance = request.late.value_or(wanted.late_tolerance);
-  auto hot = request.state.empty() ? Hot::create(wanted) : Hot::open(request.state, wanted);
+  request.run.position = request.store.position;
+  auto hot = request.state.empty() ? Hot::create(wanted) : Hot::open(request.state, wanted, request.store.options());
   if (!hot) {
     return std::unexpected(hot.error());
   }
@@ -207,8 +218,6 @@ void add_follow_options(Request& request, std::vector<Option>& options) {
                     "written. The start, unless --state has records already.",
                     parse_follow_from, request.run.from),
       kFollowFrom));
-  options.push_back(parsed_option("--save-every", "TIME", "How often --follow saves the --state. 1m unless given.",
-                                  parse_duration, request.run.save_every));
 }
 
 void add_output_options(Request& request, std::vector<Option>& options) {
@@ -230,6 +239,8 @@ void add_output_options(Request& request, std::vector<Option>& options) {
   options.push_back(text_option("--state", "FILE",
                                 "Goes on from what the last run left in FILE, and leaves it for the next.",
                                 ValueKind::file, request.state));
+  options.push_back(durability_option(request.store, "what --follow counts into --state"));
+  options.push_back(position_option(request.store, "what the logs add to --state"));
   options.push_back(flag("--exact",
                          "Counts exactly as well, in as much memory as it takes, and prints the truth and the error.",
                          request.run.is_exact));
@@ -256,11 +267,11 @@ Subcommand hot_subcommand() {
           "terminal, with tabs between them otherwise. Logs may be compressed by gzip, zstd or xz. A line that is not "
           "of "
           "the log's format is counted and the first one reported, on standard error; it never ends the run.\n\n"
-          "With --state the next run goes on where this one ended. The file is made if it is missing, locked while in "
-          "use, "
-          "and replaced as a whole at the end, also after Ctrl-C; but not when an input is broken or the output cannot "
-          "be "
-          "written. While following it is saved every minute.",
+          "With --state the next run goes on where this one ended. The file is made if it is missing and locked while "
+          "in use. What a run counts goes in together at the end, also after Ctrl-C; and not at all when an input is "
+          "broken, the output cannot be written or the process is killed. While following, what was there at first "
+          "goes "
+          "in together, and then each line as it comes: --durability says when it survives the machine's end.",
       .examples = {{"mankai hot access.log", "the 20 hottest paths"},
                    {"zcat access.log.*.gz | mankai hot --half-life 1d --by client", "the busiest clients of late"},
                    {"mankai hot --follow /var/log/nginx/access.log", "a live table"},

@@ -4,68 +4,13 @@
 
 #include <algorithm>
 
+#include "apps/mankai/escape.hpp"
 #include "mankai/stream/time_text.hpp"
 
 namespace mankai::command {
 namespace {
 
 constexpr std::size_t kGap = 2;  // spaces between columns
-
-// How long a UTF-8 character with this first byte is, or 0 if none begins so.
-std::size_t length_by_lead(unsigned char lead) noexcept {
-  if (lead < 0x80) {
-    return 1;
-  }
-  if (lead < 0xc2 || lead > 0xf4) {
-    return 0;
-  }
-  return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-}
-
-// The bytes of the UTF-8 character that the text begins with, or 0: no overlong forms, surrogates or beyond U+10FFFF.
-std::size_t character_bytes(std::string_view text) noexcept {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = at(0);
-  const std::size_t length = length_by_lead(lead);
-  const auto is_wrong = [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; };
-  if (length < 2 || text.size() < length || std::ranges::any_of(text.substr(1, length - 1), is_wrong)) {
-    return length == 1 ? 1 : 0;
-  }
-  const bool is_out = (lead == 0xe0 && at(1) < 0xa0) || (lead == 0xed && at(1) > 0x9f) ||
-                      (lead == 0xf0 && at(1) < 0x90) || (lead == 0xf4 && at(1) > 0x8f);
-  return is_out ? 0 : length;
-}
-
-// C0, DEL and C1: a terminal takes them for commands.
-bool is_control(std::string_view character) noexcept {
-  const auto lead = static_cast<unsigned char>(character[0]);
-  return lead < 0x20 || lead == 0x7f || (lead == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
-}
-
-template <class KeepCharacter>
-std::string escaped(std::string_view bytes, KeepCharacter keep) {
-  std::string text;
-  bool is_changed = false;
-  while (!bytes.empty()) {
-    const std::size_t length = character_bytes(bytes);
-    const std::string_view character = bytes.substr(0, std::max<std::size_t>(length, 1));
-    if (length == 0 || !keep(character)) {
-      is_changed = true;
-      for (const char byte : character) {
-        text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-      }
-    } else {
-      text += character == "\\" ? "\\\\" : character;
-    }
-    bytes.remove_prefix(character.size());
-  }
-  return is_changed ? text : std::string();
-}
-
-// An empty text of `escaped` says that nothing had to be.
-std::string or_as_it_is(std::string escaped_text, std::string_view bytes) {
-  return escaped_text.empty() ? std::string(bytes) : std::move(escaped_text);
-}
 
 // Only what JSON logs escape can have a line feed in it.
 std::string on_one_line(std::string key) {
@@ -131,11 +76,7 @@ Report row_report(const HotBlock& block, std::size_t index) {
   if (block.is_ranked) {
     report.add("rank", std::uint64_t{index + 1});
   }
-  const std::string shown = escaped(row.key, [](std::string_view) { return true; });
-  report.add("key", or_as_it_is(shown, row.key));
-  if (!shown.empty()) {
-    report.add("key_is_escaped", true);
-  }
+  add_bytes("key", row.key, report);
   if (row.is_cut) {
     report.add("key_is_cut", true);
   }
@@ -158,10 +99,6 @@ Report row_report(const HotBlock& block, std::size_t index) {
 
 double hourly(double rate, Duration epoch) noexcept {
   return rate * (std::chrono::duration<double>(std::chrono::hours(1)) / std::chrono::duration<double>(epoch));
-}
-
-std::string printable(std::string_view bytes) {
-  return or_as_it_is(escaped(bytes, [](std::string_view character) { return !is_control(character); }), bytes);
 }
 
 std::string hot_table(const HotBlock& block, std::size_t width) {

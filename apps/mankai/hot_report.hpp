@@ -54,7 +54,4 @@ struct HotBlock {
 /// The settings with the rows behind them, as one JSON object on a line.
 [[nodiscard]] std::string hot_json(const HotBlock& block, Report settings);
 
-/// A key with every byte that is not part of printable UTF-8 as \xNN and backslashes doubled, or as it is if all are.
-[[nodiscard]] std::string printable(std::string_view bytes);
-
 }  // namespace mankai::command

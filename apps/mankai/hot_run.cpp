@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "apps/mankai/escape.hpp"
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/hot_report.hpp"
 #include "apps/mankai/hot_screen.hpp"
@@ -56,7 +57,7 @@ class HotRun {
         state_(state),
         records_before_(hot_.records()),
         late_before_(hot_.late_records()),
-        records_saved_(records_before_),
+        records_kept_(records_before_),
         last_time_(hot_.now()) {
     if (request.is_exact) {
       exact_.emplace(hot_.decay().lambda());
@@ -71,14 +72,15 @@ class HotRun {
     if (!input) {
       return std::unexpected(input.error());
     }
+    hot_.begin(BatchMode::in_memory);
     const auto read = read_all(*input);
     if (request_.at && stop_signal() == 0) {
-      hot_.advance_to(*request_.at);
+      note(hot_.advance_to(*request_.at));
     }
     screen_.clear(output_);
     print();
-    if (auto saved = finish(read.has_value()); !saved) {
-      return std::unexpected(saved.error());
+    if (auto finished = finish(read.has_value()); !finished) {
+      return std::unexpected(finished.error());
     }
     if (!read) {
       return std::unexpected(read.error());
@@ -97,7 +99,7 @@ class HotRun {
   }
 
   Result<void> read_all(Input& input) {
-    while (!output_.has_failed()) {
+    while (!output_.has_failed() && counted_) {
       const auto lines = input.next_batch();
       if (!lines) {
         return std::unexpected(lines.error());
@@ -105,41 +107,43 @@ class HotRun {
       if (lines->empty()) {
         break;
       }
+      if (is_caught_up_) {
+        hot_.begin(BatchMode::journaled);
+      }
       take(*lines, input.label(), input.first_line_number());
       is_changed_ = true;
       if (is_live_) {
         refresh();
       }
-      if (next_save_) {
-        save_now_and_then();
+      if (is_caught_up_) {
+        keep();
       }
     }
     return {};
   }
 
-  // Nothing more can be read at once.
+  // Nothing more can be read at once. What was there at first is one batch: a state with half a log would let the next
+  // run begin behind it.
   void wait() {
     refresh();
-    if (request_.follow && !state_.empty()) {
-      save_now_and_then();
+    if (request_.follow && !is_caught_up_) {
+      keep();
+      is_caught_up_ = true;
     }
   }
 
-  // Not before the end of what was there at first: a state with half a log would let the next run begin behind it.
-  void save_now_and_then() {
-    const auto now = std::chrono::steady_clock::now();
-    if (!next_save_ || now < *next_save_) {
-      next_save_ = next_save_.value_or(now + request_.save_every);
-      return;
+  // Only when what was printed has been written, so that the next run does not count what nobody was told of twice.
+  void keep() {
+    if (!state_.empty() && output_.flush()) {
+      note(hot_.commit());
+      records_kept_ = hot_.records();
     }
-    next_save_ = now + request_.save_every;
-    if (output_.has_failed() || hot_.records() == records_saved_) {
-      return;
-    }
-    if (const auto saved = hot_.save(); saved) {
-      records_saved_ = hot_.records();
-    } else {
-      say("warning: " + saved.error().message() + "; trying again");
+  }
+
+  // The state could not take something: that ends the run.
+  void note(Result<void> counted) {
+    if (!counted && counted_) {
+      counted_ = std::move(counted);
     }
   }
 
@@ -195,7 +199,7 @@ class HotRun {
   void observe(const HotKeys::Batch& batch, std::size_t begin, std::size_t end) {
     const auto keys = batch.keys.subspan(begin, end - begin);
     const auto times = batch.times.subspan(begin, end - begin);
-    hot_.observe(keys, times);
+    note(hot_.observe(keys, times));
     if (exact_) {
       for (std::size_t i = 0; i < keys.size(); ++i) {
         exact_->insert(keys[i], tick_of(times[i], hot_.decay().epoch));
@@ -205,7 +209,7 @@ class HotRun {
 
   void begin_period(Time time) {
     if (period_end_) {
-      hot_.advance_to(*period_end_);
+      note(hot_.advance_to(*period_end_));
       print();
     }
     period_end_ = end_of_period(time, *request_.every);
@@ -325,6 +329,7 @@ class HotRun {
   // Only when everything has been written, so that the next run does not count what nobody was told of twice.
   Result<void> finish(bool is_read) {
     if (auto finished = output_.finish(); !finished) {
+      static_cast<void>(hot_.close());
       if (state_.empty()) {
         return finished;
       }
@@ -332,17 +337,28 @@ class HotRun {
                   finished.error().message() + "; " + state_ + left_as_it_was() + ": nobody got its table");
     }
     summarise();
-    if (!is_read) {
-      if (!state_.empty()) {
-        say(state_ + left_as_it_was() + ", so that the repaired input can be read again");
-      }
-      return {};
+    return state_.empty() ? Result<void>{} : finish_state(is_read);
+  }
+
+  Result<void> finish_state(bool is_read) {
+    if (!counted_) {
+      static_cast<void>(hot_.close());
+      return fail(counted_.error().code, counted_.error().detail + " (" + state_ + left_as_it_was() + ")",
+                  counted_.error().os_error);
     }
-    return hot_.save();
+    const bool is_cut_short = stop_signal() != 0 && !request_.position.empty();
+    if (!is_read || is_cut_short) {
+      say(state_ + left_as_it_was() + (is_read ? "" : ", so that the repaired input can be read again"));
+      return hot_.close();
+    }
+    if (auto committed = hot_.commit(request_.position); !committed) {
+      return committed;
+    }
+    return hot_.close();
   }
 
   [[nodiscard]] std::string left_as_it_was() const {
-    return records_saved_ == records_before_ ? " is left as it was" : " is left as it was saved while following";
+    return records_kept_ == records_before_ ? " is left as it was" : " has what was counted before";
   }
 
   void summarise() const {
@@ -386,7 +402,7 @@ class HotRun {
   std::optional<Time> period_end_;
   std::uint64_t records_before_;
   std::uint64_t late_before_;
-  std::uint64_t records_saved_;
+  std::uint64_t records_kept_;
   std::uint64_t left_out_ = 0;
   Time last_time_;
   HotErrors errors_;  // of the table printed last
@@ -394,7 +410,8 @@ class HotRun {
   bool is_live_ = is_terminal_ && request_.follow && !request_.is_json && !request_.every;
   bool is_changed_ = true;
   std::chrono::steady_clock::time_point next_table_;
-  std::optional<std::chrono::steady_clock::time_point> next_save_;  // unset until the end has been reached once
+  bool is_caught_up_ = false;  // following: what was there at first is counted
+  Result<void> counted_;
   HotScreen screen_;
   Output output_;
 };

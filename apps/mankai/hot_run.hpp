@@ -25,12 +25,12 @@ struct HotRunRequest {
   Duration future = std::chrono::hours(24);  ///< records so long after the clock are left out
   bool follow = false;
   std::optional<FollowFrom> from;
-  Duration save_every = std::chrono::minutes(1);  ///< while following
+  std::string position;  ///< of the source, behind these logs; empty: not said
   bool is_exact = false;
   bool is_json = false;
 };
 
-/// Reads the logs, prints the tables and saves the state, which `hot` was opened from, if there is one. Returns the
+/// Reads the logs, prints the tables and keeps the state, which `hot` was opened from, if there is one. Returns the
 /// exit code. Errors: as Input's and Output's, and invalid_argument for what cannot be asked of the state.
 [[nodiscard]] Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state);
 

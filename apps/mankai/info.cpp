@@ -1,7 +1,7 @@
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/durable/filter_file.hpp"
 
 namespace mankai::command {
 namespace {
@@ -12,11 +12,12 @@ struct Request {
 };
 
 Result<int> run(const Request& request) {
-  const auto filter = open_filter(request.file, Access::query);
-  if (!filter) {
-    return std::unexpected(filter.error());
+  const auto found = inspect_store(request.file);
+  if (!found) {
+    return std::unexpected(found.error());
   }
-  const Report report = report_on(*filter, request.file);
+  Report report = report_on(found->filter, request.file);
+  add_store(found->info, report);
   Output output;
   output.append(request.json ? report.json() : report.text());
   if (auto finished = output.finish(); !finished) {
@@ -33,8 +34,9 @@ Subcommand info_subcommand() {
       .name = "info",
       .summary = "describe a filter",
       .description =
-          "Prints what a filter is, how full it is and how often it is wrong now. The seed of its hash is not shown. "
-          "The file is checked as by `mankai verify`.",
+          "Prints what a filter is, how full it is and how often it is wrong now, with what its journal has; how many "
+          "changes it has seen, and the position of their source; and who has it open. The seed of its hash is not "
+          "shown. The file is checked as it is opened.",
       .examples = {{"mankai info seen.mk", "for people"},
                    {"mankai info --json seen.mk | jq .fpr_estimate", "for programs"}},
   };

@@ -75,22 +75,22 @@ bool is_readable(int fd, int timeout_ms) {
 }
 
 // Waits until there is something to read or a request to stop; says so first if it is not at once.
-void wait_for_input(int fd, const std::function<void()>& before_waiting) {
+void wait_for_input(int fd, const std::function<void()>& before_waiting, std::chrono::milliseconds look_interval) {
   if (is_readable(fd, 0)) {
     return;
   }
-  constexpr int kBetweenCallsMs = 1000;
   do {
     before_waiting();
-  } while (stop_signal() == 0 && !is_readable(fd, kBetweenCallsMs));
+  } while (stop_signal() == 0 && !is_readable(fd, static_cast<int>(look_interval.count())));
 }
 
-ReadFunction reader_of(OpenInput input, const std::function<void()>& before_waiting) {
-  return [input = std::move(input), before_waiting](std::span<char> into) -> Result<std::size_t> {
+ReadFunction reader_of(OpenInput input, const std::function<void()>& before_waiting,
+                       std::chrono::milliseconds look_interval) {
+  return [input = std::move(input), before_waiting, look_interval](std::span<char> into) -> Result<std::size_t> {
     const int fd = input.descriptor.get();
     for (bool must_wait = input.may_wait;; must_wait = must_wait || errno == EAGAIN) {
       if (must_wait) {
-        wait_for_input(fd, before_waiting);
+        wait_for_input(fd, before_waiting, look_interval);
       }
       if (stop_signal() != 0) {
         return fail(ErrorCode::io, "asked to stop", EINTR);
@@ -197,7 +197,7 @@ Result<Source> Input::open_source(const std::string& path) {
   if (!input) {
     return std::unexpected(input.error());
   }
-  return Source::from_function(reader_of(std::move(*input), before_waiting_), label_of(path));
+  return Source::from_function(reader_of(std::move(*input), before_waiting_, request_.look_interval), label_of(path));
 }
 
 Result<void> Input::open_next() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,8 @@ struct InputRequest {
   std::optional<std::uint64_t> max_line_bytes;  ///< unset: LineReader's own
   bool follow_last = false;                     ///< the last file never ends, as with tail -F
   bool follow_from_end = false;                 ///< what is in it now is not read
+  /// How often `before_waiting` is called while nothing more can be read.
+  std::chrono::milliseconds look_interval = std::chrono::seconds(1);
 };
 
 /// The lines of several inputs, one after the other.

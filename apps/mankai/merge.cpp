@@ -6,6 +6,7 @@
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/durable/filter_file.hpp"
 
@@ -27,12 +28,12 @@ Result<void> check_sources(const Request& request) {
   return {};
 }
 
-Result<void> merge_file(AnyFilter& target, const std::string& path) {
+Result<void> merge_file(Store& target, const std::string& path) {
   const auto source = open_filter(path, Access::query);
   if (!source) {
     return std::unexpected(source.error());
   }
-  auto merged = merge_filters(target, *source);
+  auto merged = target.merge(*source);
   return merged ? merged : std::unexpected(merged.error().within(path));
 }
 
@@ -41,26 +42,24 @@ Result<int> run(const Request& request) {
   if (auto valid = check_sources(request); !valid) {
     return std::unexpected(valid.error());
   }
-  auto lock = FileLock::acquire(request.target);
-  if (!lock) {
-    return std::unexpected(lock.error());
-  }
-  auto target = open_filter(request.target, Access::change);
-  if (!target) {
-    return std::unexpected(target.error());
+  auto store_run = StoreRun::open(request.target, {}, StoreRun::Mode::whole);
+  if (!store_run) {
+    return std::unexpected(store_run.error());
   }
   for (const std::string& path : request.sources) {
-    if (auto merged = merge_file(*target, path); !merged) {
+    if (auto merged = merge_file(store_run->store(), path); !merged) {
       return std::unexpected(merged.error());
     }
     if (stop_signal() != 0) {
-      return exit_code_after_stop(0);
+      break;
     }
   }
-  if (auto saved = save_filter(request.target, *target, Existing::replace, &*lock); !saved) {
-    return std::unexpected(saved.error());
+  if (auto finished = store_run->finish(); !finished) {
+    return std::unexpected(finished.error());
   }
-  if (const std::string warning = capacity_warning(keys_inserted(*target), capacity_keys(*target)); !warning.empty()) {
+  const AnyFilter& target = store_run->store().filter();
+  const std::string warning = capacity_warning(keys_inserted(target), capacity_keys(target));
+  if (!warning.empty() && stop_signal() == 0) {
     say("warning: " + request.target + ": " + warning);
   }
   return exit_code_after_stop(0);

@@ -9,9 +9,9 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/catalog/keys.hpp"
-#include "mankai/durable/filter_file.hpp"
 
 namespace mankai::command {
 namespace {
@@ -21,6 +21,7 @@ struct Request {
   std::vector<std::string> keys;
   InputRequest input;
   IdRequest ids;
+  StoreRequest store;
   bool quiet = false;
   bool count = false;
   bool json = false;
@@ -46,39 +47,48 @@ std::string_view word_for(EraseResult result) {
 
 class Remover {
  public:
-  Remover(const Request& request, AnyFilter& filter) : request_(request), filter_(filter), ids_(request.ids) {}
+  Remover(const Request& request, StoreRun& run) : request_(request), run_(run), ids_(request.ids) {}
 
-  Result<Outcome> run() {
-    Result<void> failure;
-    const auto read = for_each_batch(
-        request_.keys, request_.input,
-        [&](std::span<const std::string_view> lines) {
-          failure = take(lines);
-          return failure.has_value() && stop_signal() == 0 && !output_.has_failed();
-        },
-        [&] { output_.flush(); });
-    if (auto finished = output_.finish(); failure && !finished) {
-      failure = finished;
+  Result<Outcome> remove() {
+    if (auto removed = remove_all(); !removed) {
+      return run_.give_up(removed.error());
     }
-    if (!failure || !read) {
-      const Error& error = failure ? read.error() : failure.error();
-      return fail(error.code, error.detail + " (" + request_.file + " is left as it was)", error.os_error);
+    if (auto finished = run_.finish(); !finished) {
+      return std::unexpected(finished.error());
+    }
+    if (auto finished = output_.finish(); !finished) {
+      return fail(finished.error().code,
+                  finished.error().message() + "; what was read until then was removed from " + request_.file);
     }
     return outcome_;
   }
 
  private:
+  Result<void> remove_all() {
+    Result<void> removed;
+    const auto read = for_each_batch(
+        request_.keys, request_.input,
+        [&](std::span<const std::string_view> lines) {
+          removed = take(lines);
+          return removed.has_value() && stop_signal() == 0 && !output_.has_failed();
+        },
+        [&] { output_.flush(); });
+    return removed && !read ? Result<void>(std::unexpected(read.error())) : removed;
+  }
+
   Result<void> take(std::span<const std::string_view> lines) {
     if (auto read = ids_.read(lines); !read) {
       return read;
     }
     std::array<EraseResult, kBatchLinesMax> all{};
     const auto results = std::span(all).first(lines.size());
-    const auto erased = request_.ids.has_ids() ? erase_keys_with_ids(filter_, ids_.keys(), ids_.ids(), results)
-                                               : erase_keys(filter_, ids_.keys(), results);
+    Store& store = run_.store();
+    const auto erased =
+        request_.ids.has_ids() ? store.erase(ids_.keys(), ids_.ids(), results) : store.erase(ids_.keys(), results);
     if (!erased) {
       return erased;
     }
+    run_.note_keys(lines.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       outcome_.removed += results[i] == EraseResult::erased ? 1U : 0U;
       if (results[i] != EraseResult::erased && !request_.quiet) {
@@ -93,7 +103,7 @@ class Remover {
   }
 
   const Request& request_;
-  AnyFilter& filter_;
+  StoreRun& run_;
   IdReader ids_;
   Output output_;
   Outcome outcome_;
@@ -117,24 +127,28 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
 
 Result<int> run(const Request& request) {
   catch_stop_signals();
-  auto lock = FileLock::acquire(request.file);
-  if (!lock) {
-    return std::unexpected(lock.error());
+  const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
+  auto store_run = StoreRun::open(request.file, request.store, mode);
+  if (!store_run) {
+    return std::unexpected(store_run.error());
   }
-  auto filter = open_filter(request.file, Access::change);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  const auto outcome = Remover(request, *filter).run();
+  const auto outcome = Remover(request, *store_run).remove();
   if (!outcome) {
     return std::unexpected(outcome.error());
   }
-  if (auto saved = save_filter(request.file, *filter, Existing::replace, &*lock); !saved) {
-    return std::unexpected(saved.error());
-  }
-  summarise(request, *filter, *outcome);
+  summarise(request, store_run->store().filter(), *outcome);
   const bool is_negative = request.quiet && outcome->refused() > 0;
   return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
+}
+
+Result<void> check(const Request& request) {
+  if (auto valid = check_keys(request.keys, request.input); !valid) {
+    return valid;
+  }
+  if (auto valid = check_ids(request.ids, !request.keys.empty()); !valid) {
+    return valid;
+  }
+  return check_store_request(request.store);
 }
 
 }  // namespace
@@ -149,12 +163,12 @@ Subcommand remove_subcommand() {
           "refused, since taking it out would make others disappear; so is one that several slices may hold, unless "
           "its id tells them apart, and one that was added so often that its counters ended, which stays. Refused "
           "lines are "
-          "printed, with the reason and a tab in front: absent, ambiguous, below-ids or stuck. What was printed before "
-          "an error did not happen.\n\n"
+          "printed, with the reason and a tab in front: absent, ambiguous, below-ids or stuck.\n\n"
           "Remove only what was added. A stranger that the filter takes for a member, as it does at its false positive "
           "rate, is taken out too, and a member that shares its counters may be lost.\n\n"
-          "The file is replaced as a whole at the end. After Ctrl-C or SIGTERM what was removed until then stays so; "
-          "after an error it is as it was.",
+          "What inputs take out goes into FILE-journal as they are read, and into FILE at the end and now and then. "
+          "After Ctrl-C, SIGTERM or an error, what was removed before stays so; an error says how many keys were read. "
+          "Keys given as arguments, and all keys with --position, are taken out together or not at all.",
       .examples = {{"mankai remove spam.mk https://example.com/", "one key"},
                    {"mankai remove spam.mk --with-ids < gone.tsv > refused.tsv",
                     "keys and the ids they were added with"},
@@ -171,18 +185,15 @@ Subcommand remove_subcommand() {
   for (Option& option : id_options(request->ids, "that with which they were added.")) {
     command.options.push_back(std::move(option));
   }
+  command.options.push_back(durability_option(request->store, "what was removed"));
+  command.options.push_back(position_option(request->store, "all keys"));
   command.options.push_back(
       flag("--count", "Prints a summary on standard error, as it does on a terminal.", request->count));
   command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
-    if (auto valid = check_keys(request->keys, request->input); !valid) {
-      return std::unexpected(valid.error());
-    }
-    if (auto valid = check_ids(request->ids, !request->keys.empty()); !valid) {
-      return std::unexpected(valid.error());
-    }
-    return run(*request);
+    auto valid = check(*request);
+    return valid ? run(*request) : std::unexpected(valid.error());
   };
   return command;
 }

@@ -17,6 +17,8 @@ namespace mankai::command {
 [[nodiscard]] Subcommand merge_subcommand();
 [[nodiscard]] Subcommand clear_subcommand();
 [[nodiscard]] Subcommand verify_subcommand();
+[[nodiscard]] Subcommand recover_subcommand();
+[[nodiscard]] Subcommand journal_subcommand();
 [[nodiscard]] Subcommand dedup_subcommand();
 [[nodiscard]] Subcommand hot_subcommand();
 [[nodiscard]] Subcommand gen_subcommand();

@@ -22,16 +22,19 @@ Result<void> advance_to(AnyFilter& filter, std::optional<Time> time) {
   return time ? advance_filter(filter, *time) : Result<void>{};
 }
 
-Result<void> advance_to_now(AnyFilter& filter, std::optional<Time> time) {
-  const auto stands_at = filter_time(filter);
-  if (time || !stands_at) {
-    return advance_to(filter, time);
+Result<void> advance_to_now(Store& store, std::optional<Time> time) {
+  if (time) {
+    return store.advance(*time);
+  }
+  const auto stands_at = filter_time(store.filter());
+  if (!stands_at) {
+    return {};
   }
   if (clock_now() < *stands_at) {
     say("warning: the filter stands at " + format_time(*stands_at) + ", later than now: the keys come then");
     return {};
   }
-  return advance_filter(filter, clock_now());
+  return store.advance(clock_now());
 }
 
 }  // namespace mankai::command

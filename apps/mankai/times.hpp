@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "apps/mankai/subcommand.hpp"
-#include "mankai/catalog/kind.hpp"
+#include "mankai/durable/store.hpp"
 
 namespace mankai::command {
 
@@ -17,7 +17,8 @@ namespace mankai::command {
 
 /// Moves a filter that forgets with time to the moment given. Errors: invalid_argument as advance_filter's.
 [[nodiscard]] Result<void> advance_to(AnyFilter& filter, std::optional<Time> time);
-/// As advance_to; where no moment is given, to now, or not at all if the filter stands later than that or has no time.
-[[nodiscard]] Result<void> advance_to_now(AnyFilter& filter, std::optional<Time> time);
+/// Moves a store's filter to the moment given; where none is given, to now, or not at all if the filter stands later
+/// than that or has no time. Errors: as Store::advance's.
+[[nodiscard]] Result<void> advance_to_now(Store& store, std::optional<Time> time);
 
 }  // namespace mankai::command

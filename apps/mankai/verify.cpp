@@ -4,8 +4,8 @@
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/durable/filter_file.hpp"
 
 namespace mankai::command {
 namespace {
@@ -18,24 +18,58 @@ struct Request {
 // Every file is looked at, and the worst outcome is the command's: damage above trouble with reading.
 ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::bad_data || b == ExitCode::fine ? a : b; }
 
+// What was looked at, and found good.
+std::string checked_words(const InspectedStore& found) {
+  const StoreInfo& info = found.info;
+  std::string words =
+      fmt::format("{} of {}", info_of(spec_of(found.filter).kind).name, human_bytes(image_bytes(found.filter)));
+  if (info.is_store) {
+    words += fmt::format(", change {}", human_count(info.recovery.sequence));
+  }
+  if (info.recovery.had_journal) {
+    words += fmt::format("; its journal has {} records of {}", human_count(info.journal_records),
+                         human_bytes(info.journal_bytes));
+  }
+  return words;
+}
+
+// What is no damage that anybody can tell from a crash.
+std::vector<std::string> remarks_on(const StoreInfo& info) {
+  std::vector<std::string> remarks;
+  if (info.recovery.bytes_dropped != 0) {
+    remarks.push_back("whoever opens it drops " + dropped_words(info.recovery));
+  }
+  if (info.damaged_superblocks != 0) {
+    remarks.push_back(fmt::format("{} copies of the journal's superblocks are damaged; another one serves",
+                                  info.damaged_superblocks));
+  }
+  return remarks;
+}
+
 ExitCode verify_file(const std::string& path, Report& report, Output& output, bool json) {
-  const auto filter = open_filter(path, Access::query);
+  const auto found = verify_store(path);
   report.add("file", path);
-  report.add("ok", filter.has_value());
-  if (filter) {
+  report.add("ok", found.has_value());
+  if (found) {
+    report.add("kind", std::string(info_of(spec_of(found->filter).kind).name));
+    report.add("image_bytes", image_bytes(found->filter));
+    add_store(found->info, report);
+    report.add("damaged_superblocks", found->info.damaged_superblocks);
     if (!json) {
-      output.append_line(fmt::format("{}: ok, {} of {}", path, info_of(spec_of(*filter).kind).name,
-                                     human_bytes(image_bytes(*filter))));
+      output.append_line(fmt::format("{}: ok, {}", path, checked_words(*found)));
+      for (const std::string& remark : remarks_on(found->info)) {
+        output.append_line("  " + remark);
+      }
     }
     return ExitCode::fine;
   }
-  report.add("error", std::string(name(filter.error().code)));
-  report.add("message", filter.error().message());
+  report.add("error", std::string(name(found.error().code)));
+  report.add("message", found.error().message());
   if (!json) {
     output.flush();
-    say(filter.error().message());
+    say(found.error().message());
   }
-  return exit_code_for(filter.error().code);
+  return exit_code_for(found.error().code);
 }
 
 Result<int> run(const Request& request) {
@@ -62,9 +96,12 @@ Subcommand verify_subcommand() {
       .name = "verify",
       .summary = "check files for damage",
       .description =
-          "Reads each file completely and compares all of its checksums. Says ok, or what is wrong and where. All "
-          "files "
-          "are looked at; the exit code is 3 if one is damaged, else 4 if one cannot be read.",
+          "Reads each file and its journal completely and checks all that can be checked: the filter's checksums, its "
+          "cells and what its header says of them; the footer; each record of the journal, that they follow each other "
+          "and fit the filter, and that none is missing that was on the disk. Says ok and what was looked at, or what "
+          "is wrong and where. What a crash leaves at a journal's end is told and is no damage. All files are looked "
+          "at; "
+          "the exit code is 3 if one is damaged, else 4 if one cannot be read. A writer may be at work meanwhile.",
       .examples = {{"mankai verify *.mk", "all of them"}},
   };
   Option files = positionals("FILE", "The filters' files.", ValueKind::file, request->files);

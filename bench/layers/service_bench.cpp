@@ -21,7 +21,7 @@ void service_observe(benchmark::State& state) {
   for (auto _ : state) {
     for (std::size_t start = 0; start < kKeys; start += kBatch) {
       const auto keys = std::span(strings.keys).subspan(start, std::min(kBatch, kKeys - start));
-      seen.observe(keys, std::span(outcomes).first(keys.size()));
+      benchmark::DoNotOptimize(seen.observe(keys, std::span(outcomes).first(keys.size())));
     }
   }
   count_keys(state, kKeys);
@@ -38,7 +38,9 @@ void service_observe_single(benchmark::State& state) {
   for (auto _ : state) {
     std::uint64_t repeats = 0;
     for (const std::string_view key : strings.keys) {
-      repeats += static_cast<std::uint64_t>(seen.observe(key));
+      bool is_repeat = false;
+      benchmark::DoNotOptimize(seen.observe(key, is_repeat));
+      repeats += static_cast<std::uint64_t>(is_repeat);
     }
     benchmark::DoNotOptimize(repeats);
   }

@@ -17,8 +17,10 @@ enum class Access : std::uint8_t {
 [[nodiscard]] Result<AnyFilter> open_filter(const std::string& path, Access access, Trust trust = Trust::checked,
                                             const Memory& memory = system_memory());
 
-/// Writes a filter's image to a file, whole or not at all. Errors: as write_file.
-[[nodiscard]] Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing,
-                                       FileLock* held = nullptr);
+/// Writes a filter to a file, whole or not at all: a new store, closed, without changes. The journal of one that it
+/// replaces goes with it. Errors: invalid_argument when the file exists, or a journal of its name does, and must not;
+/// locked when somebody is changing what would be replaced; io, also for what is no regular file or may not be written;
+/// out_of_space.
+[[nodiscard]] Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing);
 
 }  // namespace mankai

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "mankai/base/duration.hpp"
-#include "mankai/durable/filter_file.hpp"
 
 namespace mankai {
 namespace {
@@ -24,30 +23,27 @@ Result<DecayedTop::Options> options_of(const HotRequest& request) {
       .hash = hash};
 }
 
-Result<DecayedTop> make_filter(const HotRequest& request) {
+Result<AnyFilter> make_filter(const HotRequest& request) {
   const auto options = options_of(request);
-  return options ? DecayedTop::create(*options) : std::unexpected(options.error());
+  if (!options) {
+    return std::unexpected(options.error());
+  }
+  auto filter = DecayedTop::create(*options);
+  return filter ? Result<AnyFilter>(std::move(*filter)) : std::unexpected(filter.error());
 }
 
-Result<DecayedTop> read_filter(const std::string& path) {
-  auto filter = open_filter(path, Access::change);
-  if (!filter) {
-    return std::unexpected(filter.error());
+Result<void> check_kind(const std::string& path, const AnyFilter& filter) {
+  const auto* const top = std::get_if<DecayedTop>(&filter);
+  if (top == nullptr) {
+    return fail(ErrorCode::invalid_argument, path + ": is a filter of kind " +
+                                                 std::string(info_of(spec_of(filter).kind).name) + ", not " +
+                                                 std::string(DecayedTop::kName) + "; name another file");
   }
-  if (auto* top = std::get_if<DecayedTop>(&*filter)) {
-    if (top->canonical_version() != 0) {
-      return fail(ErrorCode::invalid_argument,
-                  path + ": has canonical URLs as keys, and keys are taken as they are here; name another file");
-    }
-    return std::move(*top);
+  if (top->canonical_version() != 0) {
+    return fail(ErrorCode::invalid_argument,
+                path + ": has canonical URLs as keys, and keys are taken as they are here; name another file");
   }
-  return fail(ErrorCode::invalid_argument, path + ": is a filter of kind " +
-                                               std::string(info_of(spec_of(*filter).kind).name) + ", not " +
-                                               std::string(DecayedTop::kName) + "; name another file");
-}
-
-Result<void> write_filter(const std::string& path, DecayedTop& filter, Existing existing, FileLock* held = nullptr) {
-  return write_file_parts(path, filter.seal_parts(), existing, held);
+  return {};
 }
 
 std::string words_of(const DecayedTop& filter) {
@@ -84,21 +80,24 @@ Result<void> check_request_fits(const std::string& path, const DecayedTop& filte
                                                "it is, or name another file");
 }
 
-Result<void> create_missing(const std::string& path, const HotRequest& request) {
-  auto filter = make_filter(request);
-  if (!filter) {
-    return std::unexpected(filter.error());
+void insert(DecayedTop& filter, std::span<const std::string_view> keys, std::span<const Time> times) noexcept {
+  const Hasher hasher = filter.hasher();
+  std::array<Digest, kBatchKeys> digests;
+  for (std::size_t begin = 0; begin < keys.size(); begin += kBatchKeys) {
+    const std::size_t count = std::min(kBatchKeys, keys.size() - begin);
+    const auto hashed = std::span(digests).first(count);
+    hasher(keys.subspan(begin, count), hashed);
+    filter.insert(hashed, keys.subspan(begin, count), times.subspan(begin, count));
   }
-  return write_filter(path, *filter, Existing::refuse);
 }
 
 }  // namespace
 
-Hot::Hot(DecayedTop filter, const HotRequest& request) noexcept
-    : filter_(std::move(filter)),
+Hot::Hot(detail::KeptFilter kept, const HotRequest& request) noexcept
+    : kept_(std::move(kept)),
       late_tolerance_(request.late_tolerance),
-      now_(std::max(filter_.newest(), start_of(filter_.tick(), filter_.epoch()))),
-      newest_(filter_.newest()),
+      now_(std::max(filter().newest(), start_of(filter().tick(), filter().epoch()))),
+      newest_(filter().newest()),
       latest_(request.latest) {}
 
 Result<Hot> Hot::create(const HotRequest& request) {
@@ -106,58 +105,51 @@ Result<Hot> Hot::create(const HotRequest& request) {
   if (!filter) {
     return std::unexpected(filter.error());
   }
-  return Hot(std::move(*filter), request);
+  return Hot(detail::KeptFilter(std::move(*filter)), request);
 }
 
-Result<Hot> Hot::open(const std::string& path, const HotRequest& request) {
-  auto lock = FileLock::acquire(path);
-  if (!lock && lock.error().code == ErrorCode::not_found) {
-    const auto created = create_missing(path, request);
-    lock = FileLock::acquire(path);
-    // Somebody else may have created it meanwhile; if nobody has, what kept us from it is the answer.
-    if (!created && !lock && lock.error().code == ErrorCode::not_found) {
-      return std::unexpected(created.error());
-    }
+Result<Hot> Hot::open(const std::string& path, const HotRequest& request, const StoreOptions& options) {
+  auto kept = detail::KeptFilter::open(path, [&request] { return make_filter(request); }, options);
+  if (!kept) {
+    return std::unexpected(kept.error());
   }
-  if (!lock) {
-    return std::unexpected(lock.error());
+  if (auto valid = check_kind(path, kept->filter()); !valid) {
+    return std::unexpected(valid.error());
   }
-  auto filter = read_filter(path);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  if (auto fits = check_request_fits(path, *filter, request); !fits) {
+  if (auto fits = check_request_fits(path, std::get<DecayedTop>(kept->filter()), request); !fits) {
     return std::unexpected(fits.error());
   }
-  Hot hot(std::move(*filter), request);
-  hot.path_ = path;
-  hot.lock_ = std::move(*lock);
-  return hot;
+  return Hot(std::move(*kept), request);
 }
 
-void Hot::observe(std::string_view key, Time at) noexcept { observe(std::span(&key, 1), std::span(&at, 1)); }
-
-void Hot::observe(std::span<const std::string_view> keys, std::span<const Time> times) noexcept {
-  for (std::size_t begin = 0; begin < times.size();) {
-    const auto rest = times.subspan(begin);
-    const auto until = static_cast<std::size_t>(
-        std::ranges::find_if(rest, [this](Time time) { return time > latest_; }) - rest.begin());
-    count(keys.subspan(begin, until), rest.first(until));
-    in_future_ += static_cast<std::uint64_t>(until != rest.size());
-    begin += until + 1;
+Result<void> Hot::observe(std::span<const std::string_view> keys, std::span<const Time> times) {
+  const auto is_in_future = [this](Time time) { return time > latest_; };
+  const auto in_future = static_cast<std::size_t>(std::ranges::count_if(times, is_in_future));
+  if (in_future == 0) {
+    return count(keys, times);
   }
+  std::vector<std::string_view> accepted;
+  std::vector<Time> accepted_times;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!is_in_future(times[i])) {
+      accepted.push_back(keys[i]);
+      accepted_times.push_back(times[i]);
+    }
+  }
+  in_future_ += in_future;
+  return count(accepted, accepted_times);
 }
 
-void Hot::count(std::span<const std::string_view> keys, std::span<const Time> times) noexcept {
+Result<void> Hot::count(std::span<const std::string_view> keys, std::span<const Time> times) {
+  if (Store* const store = kept_.store()) {
+    if (auto inserted = store->insert(keys, times); !inserted) {
+      return inserted;
+    }
+  } else {
+    insert(*std::get_if<DecayedTop>(kept_.memory()), keys, times);
+  }
   note_times(times);
-  const Hasher hasher = filter_.hasher();
-  std::array<Digest, kBatchKeys> digests;
-  for (std::size_t begin = 0; begin < keys.size(); begin += kBatchKeys) {
-    const std::size_t count = std::min(kBatchKeys, keys.size() - begin);
-    const auto hashed = std::span(digests).first(count);
-    hasher(keys.subspan(begin, count), hashed);
-    filter_.insert(hashed, keys.subspan(begin, count), times.subspan(begin, count));
-  }
+  return {};
 }
 
 void Hot::note_times(std::span<const Time> times) noexcept {
@@ -171,17 +163,21 @@ void Hot::note_times(std::span<const Time> times) noexcept {
   now_ = std::max(now_, newest_);
 }
 
-void Hot::advance_to(Time now) noexcept {
-  if (now > now_) {
-    now_ = now;
-    filter_.advance(tick_of(now, filter_.epoch()));
+Result<void> Hot::advance_to(Time now) {
+  if (now <= now_) {
+    return {};
   }
+  if (Store* const store = kept_.store()) {
+    if (auto advanced = store->advance(now); !advanced) {
+      return advanced;
+    }
+  } else {
+    std::get_if<DecayedTop>(kept_.memory())->advance(tick_of(now, filter().epoch()));
+  }
+  now_ = now;
+  return {};
 }
 
-DecayedCount Hot::estimate(std::string_view key) const noexcept { return filter_.estimate(filter_.hasher()(key)); }
-
-Result<void> Hot::save() {
-  return path_.empty() ? Result<void>{} : write_filter(path_, filter_, Existing::replace, &*lock_);
-}
+DecayedCount Hot::estimate(std::string_view key) const noexcept { return filter().estimate(filter().hasher()(key)); }
 
 }  // namespace mankai

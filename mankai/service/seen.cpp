@@ -50,14 +50,6 @@ Result<void> check_kind_fits(Kind kind) {
                                                "scalable-bloom remember as many keys in a quarter of the memory");
 }
 
-Result<void> create_missing(const std::string& path, const SeenRequest& request) {
-  auto filter = create_filter(spec_for(request));
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return save_filter(path, *filter, Existing::refuse);
-}
-
 }  // namespace
 
 Result<Seen> Seen::create(const SeenRequest& request) {
@@ -68,55 +60,36 @@ Result<Seen> Seen::create(const SeenRequest& request) {
   if (!filter) {
     return std::unexpected(filter.error());
   }
-  return Seen(std::move(*filter));
+  return Seen(detail::KeptFilter(std::move(*filter)));
 }
 
-Result<Seen> Seen::open(const std::string& path, const SeenRequest& request) {
+Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, const StoreOptions& options) {
   if (auto valid = check_kind_fits(request.kind.value_or(kDefaultKind)); !valid) {
     return std::unexpected(valid.error());
   }
-  auto lock = FileLock::acquire(path);
-  if (!lock && lock.error().code == ErrorCode::not_found) {
-    const auto created = create_missing(path, request);
-    lock = FileLock::acquire(path);
-    // Somebody else may have created it meanwhile; if nobody has, what kept us from it is the answer.
-    if (!created && !lock && lock.error().code == ErrorCode::not_found) {
-      return std::unexpected(created.error());
-    }
+  auto kept = detail::KeptFilter::open(path, [&request] { return create_filter(spec_for(request)); }, options);
+  if (!kept) {
+    return std::unexpected(kept.error());
   }
-  if (!lock) {
-    return std::unexpected(lock.error());
-  }
-  auto filter = open_filter(path, Access::change);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  if (auto valid = check_kind_fits(spec_of(*filter).kind); !valid) {
+  if (auto valid = check_kind_fits(spec_of(kept->filter()).kind); !valid) {
     return std::unexpected(valid.error().within(path));
   }
-  if (auto fits = check_request_fits(path, spec_of(*filter), request); !fits) {
+  if (auto fits = check_request_fits(path, spec_of(kept->filter()), request); !fits) {
     return std::unexpected(fits.error());
   }
-  Seen seen(std::move(*filter));
-  seen.path_ = path;
-  seen.lock_ = std::move(*lock);
-  return seen;
+  return Seen(std::move(*kept));
 }
 
-bool Seen::observe(std::string_view key) {
-  bool seen = false;
-  observe_keys(filter_, std::span(&key, 1), std::span(&seen, 1));
-  return seen;
+Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) {
+  if (Store* const store = kept_.store()) {
+    return store->observe(keys, seen);
+  }
+  observe_keys(*kept_.memory(), keys, seen);
+  return {};
 }
 
-void Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) { observe_keys(filter_, keys, seen); }
+std::uint64_t Seen::keys_inserted() const noexcept { return mankai::keys_inserted(filter()); }
 
-Result<void> Seen::save() {
-  return path_.empty() ? Result<void>{} : save_filter(path_, filter_, Existing::replace, &*lock_);
-}
-
-std::uint64_t Seen::keys_inserted() const noexcept { return mankai::keys_inserted(filter_); }
-
-std::uint64_t Seen::capacity_keys() const noexcept { return mankai::capacity_keys(filter_); }
+std::uint64_t Seen::capacity_keys() const noexcept { return mankai::capacity_keys(filter()); }
 
 }  // namespace mankai

@@ -2,8 +2,12 @@
 
 /// "Have I seen it?": the first of the four questions, as one class.
 ///
-///     auto seen = mankai::Seen::create({.keys = 10'000'000, .fpr = 0.001});
-///     if (!seen->observe(url)) { fetch(url); }
+///     auto memory = mankai::Seen::open("seen.mk", {.keys = 10'000'000, .fpr = 0.001});
+///     bool is_repeat = false;
+///     if (memory->observe(url, is_repeat) && !is_repeat) { fetch(url); }
+///
+/// What must happen at least once for each key is done between begin() and commit(): until the commit, no crash makes
+/// the file remember a key.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "mankai/durable/filter_file.hpp"
+#include "mankai/service/detail/kept_filter.hpp"
 
 namespace mankai {
 
@@ -37,30 +41,39 @@ class Seen {
 
   /// A memory that ends with the process. Errors: as create_filter's.
   [[nodiscard]] static Result<Seen> create(const SeenRequest& request = {});
-  /// A memory that stays in a file, which is created at once if it is missing and locked until the end.
-  /// Errors: locked; invalid_argument when the file was made for another request; as open_filter's.
-  [[nodiscard]] static Result<Seen> open(const std::string& path, const SeenRequest& request = {});
+  /// A memory that stays in a file, which is created at once if it is missing, recovered where its last user did not
+  /// end well, and locked until the end. Errors: locked; invalid_argument when the file was made for another request;
+  /// as Store::open's.
+  [[nodiscard]] static Result<Seen> open(const std::string& path, const SeenRequest& request = {},
+                                         const StoreOptions& options = {});
 
-  /// Takes a key in and returns whether it had been seen before. Errors: std::bad_alloc where a growing filter cannot
-  /// grow, which leaves the memory as it was.
-  bool observe(std::string_view key);
-  /// Shape: keys[c], seen[c]. In order, so that a key's second time in one batch counts as seen.
-  void observe(std::span<const std::string_view> keys, std::span<bool> seen);
+  /// Takes keys in and tells which had been seen before, in order, so that a key's second time counts as seen. In a
+  /// file it is a batch, unless begin() makes one of several, and Durability says what it survives. Shape: keys[c],
+  /// seen[c]. Errors: in memory none; as Store::observe's. std::bad_alloc where a growing filter cannot grow, which
+  /// leaves a memory without a file as it was.
+  [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<bool> seen);
+  [[nodiscard]] Result<void> observe(std::string_view key, bool& seen) { return observe({&key, 1}, {&seen, 1}); }
 
-  /// Writes the file, whole or not at all; nothing for a memory without one. Errors: io, out_of_space.
-  [[nodiscard]] Result<void> save();
+  /// Makes one batch of what comes until commit(), which may say where the source of the keys stands. What is not
+  /// committed is in memory, but never in the file. As the store's; nothing for a memory without a file.
+  void begin(BatchMode mode = BatchMode::journaled) { kept_.begin(mode); }
+  [[nodiscard]] Result<void> commit(std::string_view position = {}) { return kept_.commit(position); }
+  /// Puts everything that was committed into the file and gives it back; nothing more may be observed. The end of this
+  /// object does the same, but nobody hears an error. Errors: io, out_of_space; what was committed is safe all the
+  /// same.
+  [[nodiscard]] Result<void> close() { return kept_.close(); }
 
-  [[nodiscard]] const AnyFilter& filter() const noexcept { return filter_; }
+  [[nodiscard]] const AnyFilter& filter() const noexcept { return kept_.filter(); }
+  /// What is behind it, with its recovery report, sequence and position; nullptr for a memory without a file.
+  [[nodiscard]] const Store* store() const noexcept { return kept_.store(); }
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
   [[nodiscard]] bool is_over_capacity() const noexcept { return keys_inserted() > capacity_keys(); }
 
  private:
-  explicit Seen(AnyFilter filter) noexcept : filter_(std::move(filter)) {}
+  explicit Seen(detail::KeptFilter kept) noexcept : kept_(std::move(kept)) {}
 
-  AnyFilter filter_;
-  std::string path_;
-  std::optional<FileLock> lock_;
+  detail::KeptFilter kept_;
 };
 
 }  // namespace mankai

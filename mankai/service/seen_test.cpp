@@ -21,10 +21,24 @@ class SeenTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
   [[nodiscard]] std::string path() const { return (folder_ / "state.mk").string(); }
+  // The state as a killed process leaves it: both files as they are now.
+  [[nodiscard]] Result<Seen> reopened_copy() {
+    const std::string copy = (folder_ / ("copy" + std::to_string(copies_++) + ".mk")).string();
+    fs::copy_file(path(), copy);
+    fs::copy_file(path() + "-journal", copy + "-journal");
+    return Seen::open(copy);
+  }
 
  private:
   fs::path folder_;
+  int copies_ = 0;
 };
+
+bool observe(Seen& memory, std::string_view key) {
+  bool seen = false;
+  EXPECT_TRUE(memory.observe(key, seen));
+  return seen;
+}
 
 std::string url(std::uint64_t i) { return "https://example.org/page/" + std::to_string(i * 2654435761U % 7001); }
 
@@ -39,11 +53,11 @@ TEST_F(SeenTest, repeats_are_always_recognised_and_batches_agree) {
   }
   const std::vector<std::string_view> keys(storage.begin(), storage.end());
   const auto outcomes = std::make_unique<bool[]>(keys.size());
-  batched->observe(keys, {outcomes.get(), keys.size()});
+  ASSERT_TRUE(batched->observe(keys, {outcomes.get(), keys.size()}));
   std::size_t lost = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const bool repeat = !exact.insert(storage[i]).second;
-    const bool seen = single->observe(keys[i]);
+    const bool seen = observe(*single, keys[i]);
     ASSERT_EQ(seen, outcomes[i]) << i;
     ASSERT_TRUE(seen || !repeat) << "a repeat passed as new";
     lost += static_cast<std::size_t>(seen && !repeat);
@@ -57,20 +71,73 @@ TEST_F(SeenTest, a_state_file_remembers_between_runs) {
   {
     auto first = Seen::open(path(), {.keys = 1000});
     ASSERT_TRUE(first.has_value()) << first.error().message();
-    EXPECT_FALSE(first->observe("a"));
-    ASSERT_TRUE(first->save().has_value());
+    EXPECT_FALSE(observe(*first, "a"));
+    ASSERT_TRUE(first->close().has_value());
   }
-  auto second = Seen::open(path());
-  ASSERT_TRUE(second.has_value()) << second.error().message();
-  EXPECT_TRUE(second->observe("a"));
-  EXPECT_EQ(second->capacity_keys(), 1000U);
+  {
+    auto second = Seen::open(path());
+    ASSERT_TRUE(second.has_value()) << second.error().message();
+    EXPECT_TRUE(second->store()->recovery().was_closed);
+    EXPECT_TRUE(observe(*second, "a"));
+    EXPECT_FALSE(observe(*second, "b"));
+    EXPECT_EQ(second->capacity_keys(), 1000U);
+  }
+  auto third = Seen::open(path());
+  EXPECT_TRUE(observe(*third, "b"));
 }
 
-TEST_F(SeenTest, without_save_the_file_stays_as_it_was) {
-  {
-    EXPECT_FALSE(Seen::open(path(), {.keys = 1000})->observe("a"));
+TEST_F(SeenTest, a_memory_without_a_file_takes_every_call) {
+  auto memory = Seen::create({.keys = 1000});
+  memory->begin();
+  EXPECT_FALSE(observe(*memory, "a"));
+  EXPECT_TRUE(memory->commit("a position"));
+  EXPECT_TRUE(observe(*memory, "a"));
+  EXPECT_TRUE(memory->close());
+  EXPECT_EQ(memory->store(), nullptr);
+}
+
+// Goal: what was not committed is not remembered, after a kill at any moment, and neither is what was given up. Method:
+// copies of both files while they are in use.
+TEST_F(SeenTest, only_what_was_committed_is_remembered) {
+  auto memory = Seen::open(path(), {.keys = 1000});
+  ASSERT_TRUE(memory.has_value());
+  const std::vector<std::string> urls = {url(1), url(2), url(3)};
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    memory->begin();
+    EXPECT_FALSE(observe(*memory, urls[i]));
+    EXPECT_TRUE(observe(*memory, urls[i]));
+    auto uncommitted = reopened_copy();
+    EXPECT_FALSE(observe(*uncommitted, urls[i])) << i;
+    ASSERT_TRUE(memory->commit());
+    auto killed = reopened_copy();
+    for (std::size_t before = 0; before <= i; ++before) {
+      EXPECT_TRUE(observe(*killed, urls[before])) << before;
+    }
+    EXPECT_FALSE(killed->store()->recovery().was_closed);
+    EXPECT_EQ(killed->store()->recovery().changes_replayed, 2 * (i + 1));
   }
-  EXPECT_FALSE(Seen::open(path())->observe("a"));
+  memory->begin();
+  EXPECT_FALSE(observe(*memory, "given up"));
+  ASSERT_TRUE(memory->close());
+  EXPECT_FALSE(fs::exists(path() + "-journal"));
+  auto again = Seen::open(path());
+  EXPECT_TRUE(again->store()->recovery().was_closed);
+  EXPECT_TRUE(observe(*again, urls[2]));
+  EXPECT_FALSE(observe(*again, "given up"));
+}
+
+TEST_F(SeenTest, a_journal_without_its_file_is_not_taken_for_a_new_one) {
+  {
+    auto memory = Seen::open(path(), {.keys = 1000});
+    EXPECT_FALSE(observe(*memory, "a"));
+    fs::copy_file(path() + "-journal", path() + ".saved");
+  }
+  fs::remove(path());
+  fs::copy_file(path() + ".saved", path() + "-journal");
+  const auto refused = Seen::open(path(), {.keys = 1000});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message().find(path() + "-journal"), std::string::npos) << refused.error().message();
+  EXPECT_FALSE(fs::exists(path()));
 }
 
 TEST_F(SeenTest, a_state_made_for_another_request_is_refused) {
@@ -95,15 +162,19 @@ TEST_F(SeenTest, two_at_a_time_are_refused) {
   EXPECT_EQ(second.error().code, ErrorCode::locked);
 }
 
-TEST_F(SeenTest, the_lock_outlives_every_save) {
+TEST_F(SeenTest, the_lock_outlives_a_commit_and_ends_with_the_memory) {
   auto first = Seen::open(path());
   ASSERT_TRUE(first.has_value());
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(first->save().has_value());
+    first->begin(BatchMode::in_memory);
+    EXPECT_FALSE(observe(*first, url(static_cast<std::uint64_t>(i))));
+    ASSERT_TRUE(first->commit().has_value());
     const auto second = Seen::open(path());
     ASSERT_FALSE(second.has_value());
     EXPECT_EQ(second.error().code, ErrorCode::locked);
   }
+  ASSERT_TRUE(first->close());
+  EXPECT_TRUE(Seen::open(path()).has_value());
 }
 
 TEST_F(SeenTest, impossible_requests_leave_no_file) {

@@ -2,12 +2,15 @@
 
 Usage: SUITE_test.py MANKAI SHARE_FOLDER SHARED_DATA_FOLDER [unittest arguments...]
 """
+import array
+import fcntl
 import os
 import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -90,6 +93,18 @@ def read_line(stream, seconds=10):
         time.sleep(0 if line else 0.005)
     os.set_blocking(stream.fileno(), True)
     return line
+
+
+def wait_until_read(process):
+    """Waits until the pipe to the command is empty."""
+    for _ in range(2000):
+        left = array.array("i", [0])
+        fcntl.ioctl(process.stdin.fileno(), termios.FIONREAD, left)
+        if left[0] == 0:
+            time.sleep(0.1)  # from the pipe into the filter
+            return
+        time.sleep(0.005)
+    raise AssertionError("the command does not read its input")
 
 
 def default_signals():

@@ -323,7 +323,7 @@ class Options(CommandTest):
         text = self.out("hot", "--help").decode()
         for option in ("--format", "--by", "--query", "--match", "--half-life", "--lambda", "--epoch", "--memory", "--top",
                        "--at", "--every", "--keys", "--min-count", "--state", "--json", "--exact", "--follow", "--late",
-                       "--future", "--from", "--save-every"):
+                       "--future", "--from", "--durability", "--position"):
             self.assertIn(option, text)
 
 
@@ -394,7 +394,7 @@ class State(CommandTest):
                 self.assertEqual(rows(self.out("hot", "--state", name, stdin=b""))[0][4], "/a")
 
     def follow_on(self, *arguments):
-        process = self.start("hot", "--follow", "--state", "s.mk", "--save-every", "1s", *arguments, "a.log",
+        process = self.start("hot", "--follow", "--state", "s.mk", *arguments, "a.log",
                              preexec_fn=default_signals)
         self.wait_until(lambda: self.is_waiting(process))
         return process
@@ -404,9 +404,9 @@ class State(CommandTest):
             log.write(line)
 
     def counted(self):
-        # The file is replaced as a whole, so a copy of it is a state at any time; the lock stays with the follower.
-        self.write("copy.mk", self.read("s.mk"))
-        return {row[4]: round(float(row[1])) for row in rows(self.out("hot", "--state", "copy.mk", stdin=b""))}
+        """Asks beside the follower."""
+        counts = [line.split("\t") for line in self.out("count", "s.mk", "/a", "/b").decode().splitlines()]
+        return {key: round(float(count)) for count, key in counts if round(float(count)) > 0}
 
     def test_following_on_counts_nothing_twice(self):
         self.write("a.log", combined(START, "/a") * 3)
@@ -428,7 +428,7 @@ class State(CommandTest):
         self.assertEqual(self.counted(), {"/a": 6, "/b": 2})
         self.assert_no_temporaries()
 
-    def test_a_follower_that_is_killed_has_saved(self):
+    def test_a_follower_that_is_killed_has_kept_what_it_counted(self):
         self.write("a.log", combined(START, "/a") * 3)
         process = self.follow_on()
         self.wait_until(lambda: self.counted() == {"/a": 3})
@@ -448,7 +448,8 @@ class State(CommandTest):
         self.assertEqual([row[4] for row in rows(process.communicate(timeout=20)[0])], ["/b"])
         self.error("hot", "--from", "end", "a.log", code=2, says="--follow")
         self.error("hot", "--follow", "--from", "middle", "a.log", code=2, says="--from")
-        self.error("hot", "--follow", "--save-every", "10ms", "a.log", code=2, says="--save-every")
+        self.error("hot", "--follow", "--state", "s.mk", "--position", "here", "a.log", code=2, says="--follow")
+        self.error("hot", "--durability", "never", "a.log", code=2, says="--state")
 
     def is_waiting(self, process):
         """It has read the log, and sleeps until there is more."""

@@ -30,7 +30,8 @@ class EveryKind(CommandTest):
                 found = self.out("check", "--present", "a.mk", stdin=lines(strangers)).count(b"\n")
                 self.assertLess(found, 0.2 * len(strangers))
                 info = json.loads(self.out("info", "--json", "a.mk"))
-                self.assertEqual((info["kind"], info["bytes"]), (kind, (self.dir / "a.mk").stat().st_size))
+                self.assertEqual((info["kind"], info["file_bytes"]), (kind, (self.dir / "a.mk").stat().st_size))
+                self.assertEqual(info["sequence"], 1501)  # a key each, and the merge
                 self.assertAlmostEqual(info["keys_inserted"], 2000, delta=120)
                 self.run_mankai("clear", "a.mk")
                 self.assertEqual(self.out("check", "--present", "a.mk", stdin=lines(members)), b"")
@@ -42,9 +43,11 @@ class EveryKind(CommandTest):
                 self.run_mankai("create", "f.mk", "--kind", kind, "--keys", "100", "--force")
                 self.run_mankai("add", "f.mk", stdin=lines(f"a/{i}" for i in range(300)))
                 whole = self.read("f.mk")
-                for place in (13, 100, 130, len(whole) // 2, len(whole) - 70):
+                image = json.loads(self.out("info", "--json", "f.mk"))["bytes"]
+                for place in (13, 100, 130, image // 2, image - 70, len(whole) - 100):
                     self.write("bad.mk", whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
                     self.error("check", "bad.mk", "a", code=3, says=["bad.mk"])
+                    self.error("verify", "bad.mk", code=3, says=["bad.mk"])
                 for size in (0, 100, 128, 200, len(whole) - 1):
                     self.write("bad.mk", whole[:size])
                     self.error("add", "bad.mk", "a", code=3, says=["bad.mk"])
@@ -148,8 +151,9 @@ class Ids(CommandTest):
         self.error("add", "f.mk", "--with-ids", stdin=b"a\tx\n", code=2, says=["line 1", "'x'"])
         self.error("add", "f.mk", "--with-ids", "--id", "3", code=2, says="--id")
         self.error("add", "f.mk", "--with-ids", "a", code=2, says="--with-ids")
-        self.assertEqual(self.out("remove", "f.mk", "--id", "4", "a"), b"below-ids\ta\n")
         self.assertEqual(self.read("f.mk"), before)
+        self.assertEqual(self.out("remove", "f.mk", "--id", "4", "a"), b"below-ids\ta\n")
+        self.assertEqual(self.out("check", "f.mk", "a"), b"yes\ta\n")
 
 
 class Urls(CommandTest):

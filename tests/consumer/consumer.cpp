@@ -23,7 +23,9 @@ int main() {
     missing += static_cast<std::size_t>(!filter->may_contain(hash(key)));
   }
   auto seen = mankai::Seen::create();
-  const bool first = seen->observe("https://example.org/");
-  const bool second = seen->observe("https://example.org/");
-  return missing == 0 && !first && second ? 0 : 1;
+  bool first = true;
+  bool second = false;
+  const bool is_done =
+      seen->observe("https://example.org/", first).has_value() && seen->observe("https://example.org/", second).has_value();
+  return missing == 0 && is_done && !first && second ? 0 : 1;
 }

@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "apps/mankai/escape.hpp"
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/durable/journal_file.hpp"
+#include "mankai/durable/journal_reader.hpp"
+#include "mankai/storage/file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  bool json = false;
+};
+
+struct Totals {
+  std::uint64_t records = 0;
+  std::uint64_t changes = 0;
+};
+
+// The journal itself, or that of a filter's file. One of a journal's superblocks is in its first page or its second.
+Result<std::string> journal_of(const std::string& file) {
+  std::array<char, kFirstRecord> start{};
+  const auto bytes = read_start(file, std::as_writable_bytes(std::span(start)));
+  if (!bytes) {
+    return std::unexpected(bytes.error());
+  }
+  const std::string_view text(start.data(), start.size());
+  const std::string_view magic(kJournalMagic.data(), kJournalMagic.size());
+  const bool is_journal = text.starts_with(magic) || text.substr(kSuperblockPage).starts_with(magic);
+  return is_journal ? Result<std::string>(file) : journal_path_of(file);
+}
+
+std::string operation_of(const JournalRecord& record) {
+  return record.has_change ? std::string(name(record.change.operation)) : "-";
+}
+
+std::string changes_of(const JournalRecord& record) {
+  return record.change.keys == 0 ? "-" : fmt::format("{}-{}", record.sequence, record.last_sequence());
+}
+
+constexpr std::string_view kRow = "{:<12} {:<25} {:<16} {:<6} {:<12} {:<6} {}\n";
+
+std::string row_of(const JournalRecord& record) {
+  return fmt::format(fmt::runtime(kRow), record.offset, changes_of(record), operation_of(record), record.change.keys,
+                     record.durable, record.more_follows ? "no" : "yes",
+                     record.position.empty() ? "" : printable(record.position));
+}
+
+Report report_of(const JournalRecord& record) {
+  Report report;
+  report.add("offset", record.offset);
+  report.add("bytes", record.bytes);
+  if (record.change.keys != 0) {
+    report.add("first", record.sequence);
+    report.add("last", record.last_sequence());
+  }
+  report.add("operation", record.has_change ? operation_of(record) : "none");
+  report.add("keys", std::uint64_t{record.change.keys});
+  report.add("durable", record.durable);
+  report.add("commits", !record.more_follows);
+  if (!record.position.empty()) {
+    add_bytes("position", record.position, report);
+  }
+  return report;
+}
+
+void print_end(const JournalEnd& end, const Totals& totals, bool json, Output& output) {
+  if (!json) {
+    output.append(fmt::format("{:<12} the end: {} records, {} changes\n", end.offset, human_count(totals.records),
+                              human_count(totals.changes)));
+    if (!end.reason.empty()) {
+      output.append(fmt::format("{:<12} {} bytes are dropped: {}\n", "", end.bytes_dropped, end.reason));
+    }
+    return;
+  }
+  Report report;
+  report.add("end", end.offset);
+  report.add("records", totals.records);
+  report.add("changes", totals.changes);
+  report.add("bytes_dropped", end.bytes_dropped);
+  report.add("reason", end.reason);
+  output.append(report.json());
+}
+
+Result<void> dump(const JournalFile& file, bool json, Output& output) {
+  JournalReader reader(file.superblock, file.records.bytes());
+  Totals totals;
+  if (!json) {
+    output.append(
+        fmt::format(fmt::runtime(kRow), "offset", "changes", "operation", "keys", "durable", "commit", "position"));
+  }
+  while (const auto record = reader.next()) {
+    ++totals.records;
+    totals.changes += record->change.keys;
+    output.append(json ? report_of(*record).json() : row_of(*record));
+    if (output.has_failed()) {
+      return {};
+    }
+  }
+  const auto end = reader.end();
+  if (!end) {
+    return std::unexpected(end.error());
+  }
+  print_end(*end, totals, json, output);
+  return {};
+}
+
+Result<int> run(const Request& request) {
+  const auto path = journal_of(request.file);
+  if (!path) {
+    return std::unexpected(path.error());
+  }
+  const auto file = read_journal_file(*path);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  if (!*file) {
+    say(request.file + ": has no journal: everything is in the file");
+    return 0;
+  }
+  Output output;
+  auto dumped = dump(**file, request.json, output);
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  return dumped ? Result<int>(0) : std::unexpected(dumped.error().within(*path));
+}
+
+}  // namespace
+
+Subcommand journal_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "journal",
+      .summary = "print the journal of a filter",
+      .description =
+          "Prints the records of a filter's journal, one a line: its offset; its changes, from the first to the last; "
+          "what was done; to how many keys; the last change that was known to be on the disk when it was written; "
+          "whether it ends a batch; and where the source stood then, if that was said. Then where the records end, and "
+          "what stands behind them that is dropped. Keys are not in a journal, only their hashes, but for kinds that "
+          "keep names.\n\n"
+          "Only reads, also beside a writer. A record that is missing though it was on the disk is an error, exit code "
+          "3, with its offset.",
+      .examples = {{"mankai journal seen.mk", "what the file lacks"},
+                   {"mankai journal --json seen.mk-journal | jq -s 'map(.keys // 0) | add'", "how many changes"}},
+  };
+  command.options = {positional("FILE", "The filter's file, or its journal.", ValueKind::file, request->file),
+                     flag("--json", "Prints an object a line; the last one is the end.", request->json)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include "apps/mankai/escape.hpp"
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_report.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/durable/store.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  bool json = false;
+};
+
+std::string outcome_of(const RecoveryReport& report) {
+  if (report.was_closed && report.records_replayed == 0 && report.bytes_dropped == 0) {
+    return "nothing to do: it was closed";
+  }
+  return report.changes_replayed == 0
+             ? "recovered: it lacked no changes"
+             : fmt::format("recovered: {} changes of {} records were done again", human_count(report.changes_replayed),
+                           human_count(report.records_replayed));
+}
+
+Report report_of(const Request& request, const RecoveryReport& recovery) {
+  Report report;
+  const std::string outcome = outcome_of(recovery);
+  report.add("file", request.file, "file", request.file);
+  report.add("was_closed", recovery.was_closed, "outcome", outcome);
+  report.add("had_journal", recovery.had_journal);
+  add_recovery(recovery, report);
+  report.add("sequence", recovery.sequence, "last change", human_count(recovery.sequence));
+  add_position(recovery.position, report);
+  return report;
+}
+
+// Opening recovers; closing makes it one file again.
+Result<int> run(const Request& request) {
+  catch_stop_signals();
+  auto store = Store::open(request.file);
+  if (!store) {
+    return std::unexpected(store.error());
+  }
+  if (auto closed = store->close(); !closed) {
+    return std::unexpected(closed.error());
+  }
+  const Report report = report_of(request, store->recovery());
+  Output output;
+  output.append(request.json ? report.json() : report.text());
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  return exit_code_after_stop(0);
+}
+
+}  // namespace
+
+Subcommand recover_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "recover",
+      .summary = "make one file of a filter whose writer ended early",
+      .description =
+          "Opens a filter to change it, does the changes again that its journal has and the file lacks, writes the "
+          "file "
+          "and removes the journal. Prints what was found: how many changes, which bytes at the journal's end were "
+          "dropped and why, the last change and where its source stood.\n\n"
+          "It is never needed: `add`, `dedup` and the others do the same when they open the file, and `check` and the "
+          "other readers see what is in the journal too. It is for copying the file, and for knowing. Damage that "
+          "would "
+          "lose changes that were on the disk is an error, exit code 3, that names the place; the files are left as "
+          "they are.",
+      .examples = {{"mankai recover seen.mk", "after a crash"},
+                   {"mankai recover --json hits.mk | jq -r .position", "where its source has to go on"}},
+  };
+  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file),
+                     flag("--json", "Prints a JSON object.", request->json)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,87 @@
+#include "apps/mankai/store_options.hpp"
+
+#include "mankai/base/duration.hpp"
+#include "mankai/catalog/spec.hpp"
+
+namespace mankai::command {
+namespace {
+
+constexpr std::string_view kIntervalIs = "interval=";
+/// A disk is not faster.
+constexpr Duration kShortestInterval = std::chrono::milliseconds(1);
+
+Result<StoreRequest::Policy> parse_interval(std::string_view text) {
+  const auto interval = parse_duration(text);
+  if (!interval) {
+    return std::unexpected(interval.error());
+  }
+  if (*interval < kShortestInterval) {
+    return fail(ErrorCode::invalid_argument, "an interval of " + std::string(text) + " is too short: give " +
+                                                 to_text(kShortestInterval) + " at least, or always");
+  }
+  return StoreRequest::Policy{.durability = Durability::interval, .interval = *interval};
+}
+
+Result<StoreRequest::Policy> parse_policy(std::string_view text) {
+  if (text.starts_with(kIntervalIs)) {
+    return parse_interval(text.substr(kIntervalIs.size()));
+  }
+  if (text == "always") {
+    return StoreRequest::Policy{.durability = Durability::always};
+  }
+  if (text == "interval") {
+    return StoreRequest::Policy{.durability = Durability::interval};
+  }
+  if (text == "never") {
+    return StoreRequest::Policy{.durability = Durability::never};
+  }
+  return fail(ErrorCode::invalid_argument,
+              "'" + std::string(text) +
+                  "' is wrong: give always, interval, interval=TIME such as interval=100ms, or "
+                  "never");
+}
+
+Result<std::string> parse_position(std::string_view text) {
+  if (text.empty()) {
+    return fail(ErrorCode::invalid_argument, "is empty: say where the source stands");
+  }
+  const auto position = SourcePosition::of(text);
+  return position ? Result<std::string>(std::string(text)) : std::unexpected(position.error());
+}
+
+}  // namespace
+
+StoreOptions StoreRequest::options() const {
+  const Policy asked = policy.value_or(Policy{});
+  return {.durability = asked.durability, .interval = asked.interval};
+}
+
+Option durability_option(StoreRequest& request, const std::string& what) {
+  Option option = parsed_option("--durability", "POLICY",
+                                "When " + what +
+                                    " survives the end of the machine, such as a power cut: always, at once; "
+                                    "interval, within a second, or interval=TIME; never, at the end or when the system "
+                                    "pleases. The end of the process takes nothing under any. interval unless given.",
+                                parse_policy, request.policy);
+  option.kind = ValueKind::choice;
+  option.choices = {"always", "interval", "never"};
+  return option;
+}
+
+Option position_option(StoreRequest& request, const std::string& what) {
+  return parsed_option("--position", "TEXT",
+                       "Makes " + what +
+                           " one batch, all of it or nothing, and keeps TEXT with it: where the source stands behind "
+                           "it, at most 64 bytes. `mankai info` shows it.",
+                       parse_position, request.position);
+}
+
+Result<void> check_store_request(const StoreRequest& request) {
+  if (request.policy && !request.position.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "--position makes everything one batch that is on the disk at the end: leave --durability out");
+  }
+  return {};
+}
+
+}  // namespace mankai::command

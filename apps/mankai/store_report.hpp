@@ -1,0 +1,18 @@
+#pragma once
+
+#include "apps/mankai/report.hpp"
+#include "mankai/durable/store_info.hpp"
+
+namespace mankai::command {
+
+/// Adds what was replayed and dropped.
+void add_recovery(const RecoveryReport& recovery, Report& report);
+/// Adds where the source of a store's changes stands.
+void add_position(const SourcePosition& position, Report& report);
+/// Adds everything that there is to say about a store besides its filter.
+void add_store(const StoreInfo& info, Report& report);
+
+/// What a journal's end has lost, in a few words; empty where nothing was dropped.
+[[nodiscard]] std::string dropped_words(const RecoveryReport& recovery);
+
+}  // namespace mankai::command

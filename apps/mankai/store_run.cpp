@@ -1,0 +1,55 @@
+#include "apps/mankai/store_run.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/signals.hpp"
+
+namespace mankai::command {
+
+StoreRun::StoreRun(Store store, std::string file, std::string position, Mode mode)
+    : store_(std::move(store)), file_(std::move(file)), position_(std::move(position)), mode_(mode) {
+  if (is_whole()) {
+    store_.begin(BatchMode::in_memory);
+  }
+}
+
+Result<StoreRun> StoreRun::open(const std::string& file, const StoreRequest& request, Mode mode) {
+  auto store = Store::open(file, request.options());
+  if (!store) {
+    return std::unexpected(store.error());
+  }
+  return StoreRun(std::move(*store), file, request.position, request.position.empty() ? mode : Mode::whole);
+}
+
+Result<void> StoreRun::finish() {
+  if (stop_signal() != 0 && is_whole()) {
+    static_cast<void>(store_.close());
+    say(file_ + " is left as it was");
+    return {};
+  }
+  if (is_whole()) {
+    if (auto committed = store_.commit(position_); !committed) {
+      return give_up(committed.error());
+    }
+  }
+  return store_.close();
+}
+
+std::unexpected<Error> StoreRun::give_up(const Error& error) {
+  // What was committed is in the files whether they can be tidied up now or not.
+  static_cast<void>(store_.close());
+  return fail(error.code, error.detail + what_is_in(), error.os_error);
+}
+
+std::string StoreRun::what_is_in() const {
+  if (is_whole() || keys_ == 0) {
+    return " (" + file_ + " is left as it was)";
+  }
+  return keys_ == 1 ? " (the first key is in " + file_ + ")"
+                    : fmt::format(" (the first {} keys are in {})", keys_, file_);
+}
+
+}  // namespace mankai::command

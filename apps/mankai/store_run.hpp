@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/mankai/store_options.hpp"
+#include "mankai/durable/store.hpp"
+
+namespace mankai::command {
+
+/// What a command does to a store: batch by batch as its input comes, so that nothing that was read is lost; or as one
+/// batch, which goes into the file as a whole at the end, where there is a position or no input to wait for.
+class StoreRun {
+ public:
+  enum class Mode : std::uint8_t { batches, whole };
+
+  /// Errors: as Store::open's.
+  [[nodiscard]] static Result<StoreRun> open(const std::string& file, const StoreRequest& request, Mode mode);
+
+  [[nodiscard]] Store& store() noexcept { return store_; }
+  [[nodiscard]] bool is_whole() const noexcept { return mode_ == Mode::whole; }
+  /// Says that so many more keys are in the store.
+  void note_keys(std::uint64_t keys) noexcept { keys_ += keys; }
+
+  /// Commits what is one batch, and closes the store: then everything is on the disk. Where a signal asked to stop,
+  /// what is one batch is given up, and of others what was read until then is in. Errors: io, out_of_space; with words
+  /// about what is in the file.
+  [[nodiscard]] Result<void> finish();
+  /// Closes the store after an error, and adds to it what is in the file.
+  [[nodiscard]] std::unexpected<Error> give_up(const Error& error);
+
+ private:
+  StoreRun(Store store, std::string file, std::string position, Mode mode);
+
+  [[nodiscard]] std::string what_is_in() const;
+
+  Store store_;
+  std::string file_;
+  std::string position_;
+  Mode mode_;
+  std::uint64_t keys_ = 0;
+};
+
+}  // namespace mankai::command
