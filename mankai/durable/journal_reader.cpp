@@ -57,8 +57,7 @@ std::optional<Superblock> newest_superblock(std::span<const std::byte> bytes) {
 bool is_lost(std::span<const std::byte> bytes, std::uint64_t slot) noexcept {
   const auto first = load<Superblock>(bytes, superblock_offset(slot, 0));
   const auto second = load<Superblock>(bytes, superblock_offset(slot, 1));
-  const bool is_unused = first == Superblock{} && second == Superblock{};
-  return !is_valid(first) && !is_valid(second) && !is_unused;
+  return !is_valid(first) && !is_valid(second) && first != Superblock{} && second != Superblock{};
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST_F(StoreInfoTest, a_damaged_superblock_is_told_while_its_copy_serves) {
   ASSERT_TRUE(one) << one.error().message();
   EXPECT_EQ(one->info.damaged_superblocks, 1U);
   EXPECT_EQ(one->info.recovery.sequence, 10U);
-  flip(left + "-journal", kSuperblockPage + kSuperblockCopy);
+  flip(left + "-journal", superblock_offset(1, 1));
   const auto both = verify_store(left);
   ASSERT_FALSE(both);
   EXPECT_EQ(both.error().code, ErrorCode::corrupt);
