@@ -213,10 +213,17 @@ class Judge {
 
 void flip(Bytes& bytes, std::size_t bit) { bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8)); }
 
-/// Everything but every how-manieth bit of what is looked at by nobody.
+// Under a sanitizer a bit in seven, where each case takes ten times as long.
+#ifdef MANKAI_SAMPLED_BITS
+constexpr std::size_t kBitStep = 7;
+#else
+constexpr std::size_t kBitStep = 1;
+#endif
+
+/// What is looked at by nobody is damaged here and there.
 bool is_taken(std::size_t bit, bool matters) {
   constexpr std::size_t kEvery = 61;
-  return matters || bit % kEvery == 0;
+  return bit % (matters ? kBitStep : kEvery) == 0;
 }
 
 bool matters_in_journal(std::size_t byte, std::uint64_t end) {
@@ -235,7 +242,7 @@ TEST_P(CorruptStore, every_flipped_bit_of_the_file_is_refused_or_means_nothing) 
   Judge judge(whole);
   Bytes bytes = whole.file;
   Tally tally;
-  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+  for (std::size_t bit = 0; bit < bytes.size() * 8; bit += kBitStep) {
     flip(bytes, bit);
     tally += judge(bytes, whole.journal, "bit " + std::to_string(bit));
     flip(bytes, bit);

@@ -34,12 +34,13 @@ int rounds() {
 
 /// What happens between two acknowledgements.
 struct Batch {
-  std::vector<Request> requests;
+  std::vector<Request> requests;  ///< none: a position by itself, or the filter is cleared
   std::optional<BatchMode> mode;  ///< none: one call, which is a batch by itself
   std::string position;           ///< of those with a mode
 
+  [[nodiscard]] bool clears() const noexcept { return requests.empty() && !mode; }
   [[nodiscard]] std::uint64_t changes() const {
-    std::uint64_t sum = 0;
+    std::uint64_t sum = requests.empty() ? 1 : 0;
     for (const Request& request : requests) {
       sum += request.operation == Operation::advance ? 1 : request.keys.size();
     }
@@ -52,16 +53,26 @@ Batch batch(const AnyFilter& like, std::uint64_t number) {
   constexpr std::uint64_t kSeed = 77;
   RequestMaker maker(like, kSeed, number);
   Batch made;
-  made.requests.push_back(maker.next(kMostKeys));
-  if (number % 3 != 0) {
+  if (number % 50 == 49) {
+    return made;
+  }
+  if (number % 11 != 10) {
     made.requests.push_back(maker.next(kMostKeys));
+  }
+  if (number % 3 != 0 || made.requests.empty()) {
     made.mode = number % 8 == 1 ? BatchMode::in_memory : BatchMode::journaled;
     made.position = "batch " + std::to_string(number);
+  }
+  if (made.mode && !made.requests.empty()) {
+    made.requests.push_back(maker.next(kMostKeys));
   }
   return made;
 }
 
 void do_batch(Store& store, const Batch& batch) {
+  if (batch.clears()) {
+    store.clear().value();
+  }
   if (batch.mode) {
     store.begin(*batch.mode);
   }
@@ -84,6 +95,9 @@ class Model {
       const Batch next = batch(filter_, ++batches_);
       for (const Request& request : next.requests) {
         done_directly(filter_, request);
+      }
+      if (next.clears()) {
+        std::visit([](auto& f) { f.clear(); }, filter_);
       }
       moment_.sequence += next.changes();
       moment_.position = next.mode ? next.position : moment_.position;

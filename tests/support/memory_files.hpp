@@ -58,22 +58,23 @@ class MemoryFiles final : public FileCalls {
   int access(const char* path, int /*mode*/) override { return files_.contains(path) ? 0 : refuse(ENOENT); }
   char* realpath(const char* path) override { return ::strdup(path); }
 
-  /// A copy, aligned as a page; not one byte longer, so that AddressSanitizer sees every step past the end.
+  /// A copy; not one byte longer, so that AddressSanitizer sees every step past the end. Aligned to 64, but not as a
+  /// page, so that the system takes no advice about it: each would cost a mapping, and there are only so many.
   void* mmap(std::size_t bytes, int /*protection*/, int flags, int file, off_t offset) override {
     if ((flags & MAP_PRIVATE) == 0) {
       refuse(EACCES);
       return MAP_FAILED;
     }
-    void* data = ::operator new(bytes, kPage);
-    if (pread(file, data, bytes, offset) != static_cast<ssize_t>(bytes)) {
-      ::operator delete(data, kPage);
+    auto* const start = static_cast<std::byte*>(::operator new(bytes + kOff, kPage));
+    if (pread(file, start + kOff, bytes, offset) != static_cast<ssize_t>(bytes)) {
+      ::operator delete(start, kPage);
       refuse(EINVAL);
       return MAP_FAILED;
     }
-    return data;
+    return start + kOff;
   }
   int munmap(void* data, std::size_t /*bytes*/) noexcept override {
-    ::operator delete(data, kPage);
+    ::operator delete(static_cast<std::byte*>(data) - kOff, kPage);
     return 0;
   }
 
@@ -100,6 +101,7 @@ class MemoryFiles final : public FileCalls {
 
  private:
   static constexpr std::align_val_t kPage{4096};
+  static constexpr std::size_t kOff = 64;
 
   static int refuse(int error) noexcept {
     errno = error;
