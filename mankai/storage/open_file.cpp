@@ -15,6 +15,7 @@ namespace {
 using detail::Descriptor;
 using detail::system_error;
 
+constexpr std::uint64_t kHugePageBytes = std::uint64_t{2} << 20;
 /// Of memory that rewriting takes.
 constexpr std::uint64_t kRewriteBytes = std::uint64_t{1} << 20;
 
@@ -109,7 +110,9 @@ Result<Region> OpenFile::map_region(std::uint64_t bytes) const {
     return system_error(path_ + ": cannot map");
   }
   // Advice only. Probes are random; pages of 2 MiB, where the file system has them, spare half of the TLB misses.
-  static_cast<void>(::madvise(data, bytes, MADV_HUGEPAGE));
+  if (bytes >= kHugePageBytes) {
+    static_cast<void>(::madvise(data, bytes, MADV_HUGEPAGE));
+  }
   return Region({static_cast<std::byte*>(data), bytes}, unmap, &file_.calls());
 }
 
