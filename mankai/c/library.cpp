@@ -18,6 +18,4 @@ const char* mankai_code_name(int code) {
   return mankai::name(is_code ? static_cast<mankai::ErrorCode>(code) : mankai::ErrorCode{}).data();
 }
 
-void mankai_free(void* memory) {
-  std::free(memory);
-}
+void mankai_free(void* memory) { std::free(memory); }

@@ -25,7 +25,7 @@ int main() {
   auto seen = mankai::Seen::create();
   bool first = true;
   bool second = false;
-  const bool is_done =
-      seen->observe("https://example.org/", first).has_value() && seen->observe("https://example.org/", second).has_value();
+  const bool is_done = seen->observe("https://example.org/", first).has_value() &&
+                       seen->observe("https://example.org/", second).has_value();
   return missing == 0 && is_done && !first && second ? 0 : 1;
 }
