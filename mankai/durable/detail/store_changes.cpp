@@ -1,0 +1,235 @@
+#include <new>
+
+#include "mankai/durable/detail/store_file.hpp"
+#include "mankai/durable/detail/store_impl.hpp"
+#include "mankai/storage/open_file.hpp"
+
+// How a store begins to write, and how changes get into its journal and its filter.
+
+namespace mankai {
+namespace detail {
+
+bool readers_need_lock(const AnyFilter& filter) noexcept {
+  switch (Kind{std::visit([](const auto& f) { return f.kKind; }, filter)}) {
+    case Kind::bloom:
+    case Kind::blocked_bloom:
+    case Kind::counting_bloom:
+    case Kind::scalable_bloom:
+    case Kind::scalable_counting_bloom:
+    case Kind::layered_url_bloom: return false;
+    default: return true;
+  }
+}
+
+}  // namespace detail
+
+using detail::journal_path;
+using detail::random_word;
+using detail::seal;
+
+// Goes on with a journal that was found: cut behind its good records, and on the disk as far as it goes.
+Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
+  const bool is_current = state.next_sequence == sequence() + 1;
+  auto journal = JournalWriter::resume(journal_path(path_), state.superblock, state.end, sequence() + 1, calls_);
+  if (!journal) {
+    return std::unexpected(journal.error());
+  }
+  // Its records are all in the image, and others that follow them are lost: the next ones would not continue them.
+  if (!is_current) {
+    if (auto restarted = journal->restart(random_word(), sequence() + 1); !restarted) {
+      return restarted;
+    }
+  }
+  if (auto synced = journal->sync(); !synced) {
+    return synced;
+  }
+  journal_.emplace(std::move(*journal));
+  if (footer_ && footer_->is_open == 0) {
+    if (auto marked = set_open_mark(true); !marked) {
+      return marked;
+    }
+  }
+  return start_workers();
+}
+
+// The journal is there for good before the file says that it must be. Each has an id of its own, so that the journal of
+// one copy of a file is never taken for another one's.
+Result<void> Store::Impl::start_writing() {
+  if (auto usable = check_usable(); !usable || journal_) {
+    return usable;
+  }
+  if (auto started = start_workers(); !started) {
+    return started;
+  }
+  store_id_ = random_word();
+  if (auto made = make_journal(); !made) {
+    static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
+    return made;
+  }
+  // From here on the journal stays, as nobody can tell whether a mark that failed is on the disk.
+  auto marked = footer_ ? set_open_mark(true) : write_base(seal(filter_), snapshot(), Next::open);
+  return marked ? marked : give_up(marked.error());
+}
+
+Result<void> Store::Impl::make_journal() {
+  auto journal = JournalWriter::create(journal_path(path_), store_id_, sequence() + 1, calls_);
+  if (!journal) {
+    return std::unexpected(journal.error());
+  }
+  if (auto copied = journal->copy_permissions(path_); !copied) {
+    return copied;
+  }
+  if (auto synced = journal->sync(); !synced) {
+    return synced;
+  }
+  if (auto synced = sync_folder_of(path_, calls_); !synced) {
+    return synced;
+  }
+  const std::scoped_lock lock(syncing_);
+  journal_.emplace(std::move(*journal));
+  return {};
+}
+
+// In place: the footer lies in one sector, so the disk has the old one or the new one. But other names of the file,
+// such as a backup of links, must not get a mark without a journal of theirs; they keep the file as it is.
+Result<void> Store::Impl::set_open_mark(bool is_open) {
+  StoreFooter marked = *footer_;
+  marked.store_id = store_id_;
+  marked.is_open = is_open ? 1 : 0;
+  marked.replaced_id = 0;
+  marked = sealed(marked);
+  const auto file = OpenFile::open(path_, OpenFile::Mode::write, calls_);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  if (file->links() > 1) {
+    return write_base(seal(filter_), snapshot(), is_open ? Next::open : Next::closed);
+  }
+  const auto bytes = std::as_bytes(std::span(&marked, 1));
+  if (auto written = file->write(footer_offset(marked.image_bytes), bytes); !written) {
+    return written;
+  }
+  if (auto synced = file->sync(); !synced) {
+    return synced;
+  }
+  footer_ = marked;
+  return {};
+}
+
+Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
+  if (is_in_memory()) {
+    changes_in_memory_ += change.keys;
+  } else if (auto appended =
+                 journal_->append(change, {.durable = durable(), .position = {}, .more_follows = more_follows});
+             !appended) {
+    return appended;
+  }
+  has_uncommitted_ = true;
+  std::unique_lock<std::shared_mutex> lock(reading_, std::defer_lock);
+  if (readers_need_lock_) {
+    lock.lock();
+  }
+  try {
+    if (auto applied = apply_change(filter_, change, outcomes); !applied) {
+      return give_up(applied.error().within(path_));
+    }
+  } catch (const std::bad_alloc&) {
+    return give_up({.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for the filter to grow"});
+  }
+  if (!more_follows) {
+    note_commit();
+  }
+  return {};
+}
+
+// A position by itself takes a number, too: the file must tell what it has from what it lacks.
+Result<void> Store::Impl::append_commit(std::string_view position) {
+  const std::uint32_t changes = has_uncommitted_ ? 0 : 1;
+  if (auto appended =
+          journal_->append_commit(changes, {.durable = durable(), .position = position, .more_follows = false});
+      !appended) {
+    return appended;
+  }
+  note_position(position);
+  note_commit();
+  return {};
+}
+
+void Store::Impl::note_position(std::string_view position) {
+  if (!position.empty()) {
+    position_ = SourcePosition::of(position).value_or(position_);
+  }
+}
+
+void Store::Impl::note_commit() {
+  has_uncommitted_ = false;
+  committed_.store(journal_->next_sequence() - 1, std::memory_order_release);
+  commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  if (!is_over_limit(journal_->record_bytes_held())) {
+    return;
+  }
+  {
+    const std::scoped_lock lock(working_);
+    is_checkpoint_due_ = true;
+  }
+  wake_.notify_all();
+}
+
+void Store::Impl::begin(BatchMode mode) {
+  const std::scoped_lock lock(changing_);
+  mode_ = is_in_batch_ ? mode_ : mode;
+  is_in_batch_ = true;
+}
+
+Result<void> Store::Impl::commit(std::string_view position) {
+  bool must_sync = false;
+  if (auto valid = SourcePosition::of(position); !valid) {
+    return std::unexpected(valid.error());
+  }
+  {
+    std::unique_lock<std::mutex> lock(changing_);
+    if (!has_uncommitted_ && position.empty()) {
+      is_in_batch_ = false;
+      return check_usable();
+    }
+    if (is_in_memory()) {
+      lock.unlock();
+      const std::scoped_lock locks(checkpointing_, changing_);
+      return is_in_memory() ? commit_in_memory(position) : Result<void>{};
+    }
+    if (auto ready = start_writing(); !ready) {
+      return ready;
+    }
+    if (auto committed = append_commit(position); !committed) {
+      return committed;
+    }
+    is_in_batch_ = false;
+    must_sync = options_.durability == Durability::always;
+  }
+  return must_sync ? sync() : Result<void>{};
+}
+
+// What is in memory becomes the file at once; where there is no journal, none is made.
+Result<void> Store::Impl::commit_in_memory(std::string_view position) {
+  if (auto usable = check_usable(); !usable) {
+    return usable;
+  }
+  // A position by itself takes a number, too: the file must tell what it has from what it lacks.
+  Snapshot base = snapshot();
+  base.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);
+  base.position = SourcePosition::of(position).value_or(SourcePosition());
+  base.position = base.position.empty() ? position_ : base.position;
+  if (auto written = write_base(seal(filter_), base, journal_ ? Next::open : Next::closed); !written) {
+    return give_up(written.error());
+  }
+  is_in_batch_ = false;
+  has_uncommitted_ = false;
+  changes_in_memory_ = 0;
+  position_ = base.position;
+  committed_.store(base.sequence, std::memory_order_release);
+  commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  forget_journal(base);
+  return {};
+}
+
+}  // namespace mankai
