@@ -3,16 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "mankai/durable/detail/load_store.hpp"
 
 namespace mankai::test {
 namespace {
-
-// Nothing happens because of time.
-constexpr std::chrono::hours kNever{24};
 
 void expect_ok(const Result<void>& result) { EXPECT_TRUE(result.has_value()) << result.error().message(); }
 
@@ -45,9 +41,9 @@ Result<Answers> done_by(Store& store, const Request& request, bool observes) {
 
 StoreOptions store_options(SimulatedDisk& disk, const WorkloadOptions& options) {
   return {.durability = options.durability,
-          .interval = kNever,
+          .interval = options.interval,
           .checkpoint_bytes = options.checkpoint_bytes,
-          .calls = &disk};
+          .calls = options.calls == nullptr ? &disk : options.calls};
 }
 
 AnyFilter filter_from(const std::vector<std::byte>& image) {
@@ -187,13 +183,13 @@ void StoreWorkload::batch(BatchMode mode, std::size_t requests) {
   acknowledge(mode == BatchMode::in_memory);
 }
 
-void StoreWorkload::give_batch_up() {
+void StoreWorkload::give_batch_up(BatchMode mode, bool syncs) {
   begin_step();
-  store_->begin(random_.below(2) == 0 ? BatchMode::journaled : BatchMode::in_memory);
+  store_->begin(mode);
   ask(requests_.next(options_.most_keys));
   ask(requests_.next(options_.most_keys));
   disk_.observe();
-  if (random_.below(2) == 0) {
+  if (syncs) {
     expect_ok(store_->sync());
   }
   expect_ok(store_->close());
@@ -273,7 +269,9 @@ void StoreWorkload::step() {
     case 8: merge(); break;
     case 9: commit_position(); break;
     case 10: batch(BatchMode::in_memory, 2); break;
-    case 11: give_batch_up(); break;
+    case 11:
+      give_batch_up(random_.below(2) == 0 ? BatchMode::journaled : BatchMode::in_memory, random_.below(2) == 0);
+      break;
     case 12:
     case 13:
     case 14:
@@ -299,7 +297,9 @@ void StoreWorkload::run_each() {
   reopen();
   merge();
   request(options_.most_keys);
-  give_batch_up();
+  give_batch_up(BatchMode::journaled, false);
+  request(options_.most_keys);
+  give_batch_up(BatchMode::in_memory, false);
   request(options_.most_keys);
   batch(BatchMode::in_memory, 2);
   request(1);

@@ -7,6 +7,7 @@
 /// one of these states: at least the last one that was acknowledged as surviving this end, at most the last one that
 /// was begun.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -81,8 +82,10 @@ struct WorkloadOptions {
   std::string_view spec;
   Durability durability = Durability::always;
   std::uint64_t seed = 0;
-  std::size_t most_keys = 12;          ///< in a request
-  std::uint64_t checkpoint_bytes = 0;  ///< as in StoreOptions
+  std::size_t most_keys = 12;                  ///< in a request
+  std::uint64_t checkpoint_bytes = 0;          ///< as in StoreOptions
+  Duration interval = std::chrono::hours(24);  ///< as in StoreOptions: nothing happens because of time
+  FileCalls* calls = nullptr;                  ///< to the disk; nullptr: the disk itself
   /// What becomes of its syncs, but of those that make the store.
   std::function<SimulatedDisk::Fate(const SyncCall&)> decide = {};
 };
@@ -101,8 +104,8 @@ class StoreWorkload {
 
   void request(std::size_t keys);
   void batch(BatchMode mode, std::size_t requests);
-  /// A batch that is not committed, and what its end leaves.
-  void give_batch_up();
+  /// A batch that is not committed, in a store that is closed and opened again.
+  void give_batch_up(BatchMode mode, bool syncs);
   void commit_position();
   void sync();
   void checkpoint();
@@ -113,7 +116,10 @@ class StoreWorkload {
 
   [[nodiscard]] const StoreHistory& history() const noexcept { return history_; }
   [[nodiscard]] const RequestMaker& requests() const noexcept { return requests_; }
-  [[nodiscard]] bool is_open() const noexcept { return store_.has_value(); }
+  /// Pre: it is open.
+  [[nodiscard]] const Store& store() const noexcept { return *store_; }
+  /// Notes what is on the disk by now.
+  void look_at_durable() { acknowledge(false); }
 
  private:
   void open();

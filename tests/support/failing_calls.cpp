@@ -7,15 +7,19 @@
 
 namespace mankai::test {
 
-void FailingCalls::fail(Failure failure, std::size_t number, bool breaks_disk) {
+void FailingCalls::fail(Failure failure, std::size_t number, bool breaks_disk, std::string_view only) {
   failure_ = failure;
   failing_ = number;
   breaks_disk_ = breaks_disk;
+  only_ = only;
   count_ = 0;
   failed_ = {};
 }
 
 bool FailingCalls::is_next(std::string_view call) {
+  if (!only_.empty() && call != only_) {
+    return false;
+  }
   const std::size_t number = count_++;
   const bool fails = breaks_disk_ ? number >= failing_ : number == failing_;
   if (fails && failed_.empty()) {
@@ -35,6 +39,9 @@ bool FailingCalls::fails(std::string_view call, Can can) {
 }
 
 bool FailingCalls::fails_sync(std::string_view call, int file) {
+  if (syncing_) {
+    syncing_();
+  }
   if (!fails(call, {.fill = true, .be_interrupted = true})) {
     return false;
   }

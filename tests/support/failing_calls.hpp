@@ -18,14 +18,14 @@ enum class Failure : std::uint8_t {
   short_transfer,  ///< half of the bytes, to reading and writing
 };
 
-/// Passes all calls on, but for one, which fails. Threads: one.
+/// Passes all calls on, but for one, which fails. Threads: one at a time.
 class FailingCalls final : public FileCalls {
  public:
   explicit FailingCalls(FileCalls& inner) : inner_(&inner) {}
 
   /// From now on, the call of this number fails, and all after it when the disk is broken. Counts from 0 those calls to
-  /// which this can happen.
-  void fail(Failure failure, std::size_t number, bool breaks_disk = false);
+  /// which this can happen, or only those of one name.
+  void fail(Failure failure, std::size_t number, bool breaks_disk = false, std::string_view only = {});
   /// Fails nothing more.
   void stop() { failing_ = std::numeric_limits<std::size_t>::max(); }
   [[nodiscard]] bool has_failed() const noexcept { return !failed_.empty(); }
@@ -33,6 +33,9 @@ class FailingCalls final : public FileCalls {
   [[nodiscard]] std::string_view failed() const noexcept { return failed_; }
   /// Told of each sync of a file that failed here.
   void when_sync_fails(std::function<void(int)> told) { sync_failed_ = std::move(told); }
+
+  /// Called before each sync, on whatever thread makes it.
+  void when_syncing(std::function<void()> told) { syncing_ = std::move(told); }
 
   int open(const char* path, int flags, mode_t mode) override;
   int close(int file) noexcept override { return inner_->close(file); }
@@ -78,9 +81,11 @@ class FailingCalls final : public FileCalls {
   Failure failure_{};
   std::size_t failing_ = std::numeric_limits<std::size_t>::max();
   bool breaks_disk_ = false;
+  std::string_view only_;
   std::size_t count_ = 0;
   std::string_view failed_;
   std::function<void(int)> sync_failed_;
+  std::function<void()> syncing_;
 };
 
 }  // namespace mankai::test
