@@ -1,5 +1,5 @@
 # The front door. Underneath: CMake presets (CMakePresets.json) and the scripts in tools/.
-#   BUILD_TYPE=Debug  PREFIX=/usr/local  DESTDIR=  V=1  -jN  FUZZ_SECONDS=60  KILL_ROUNDS=300  MANKAI_BASE=commit  BENCH_STRICT=1
+#   BUILD_TYPE=Debug  PREFIX=/usr/local  DESTDIR=  V=1  -jN  FUZZ_SECONDS=60  KILL_ROUNDS=300  CRASH_ROUNDS=20  MANKAI_BASE=commit  BENCH_STRICT=1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
@@ -8,6 +8,8 @@ BUILD_TYPE ?= Release
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 KILL_ROUNDS ?= 300
+CRASH_ROUNDS ?= 20
+CRASH_TESTS = filter_pool_crash_test store_crash_test store_start_crash_test store_failure_test
 # `make -jN` gives N; evaluated in recipes, where MAKEFLAGS holds the -j of the command line.
 JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 VERBOSE = $(if $(filter 1,$(V)),--verbose)
@@ -40,12 +42,19 @@ test-all: ## test, and clang, TSan, fuzzing, full lint, headers one by one, NEON
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} tools/test.py --jobs $(JOBS) release asan lint clang tsan headers fuzz neon
 
 .PHONY: test-crash
-test-crash: ## stores whose processes are killed, KILL_ROUNDS of them for each kind
-	$(call SAY,test-crash: $(KILL_ROUNDS) processes killed for each kind of filter)
+test-crash: ## stores whose processes are killed, KILL_ROUNDS of them for each kind; disks that lose, CRASH_ROUNDS times as many
+	$(call SAY,test-crash: $(KILL_ROUNDS) processes killed for each kind of filter; $(CRASH_ROUNDS) rounds on simulated disks)
 	$(call NEED,build test)
 	@cmake --preset release -DMANKAI_BUILD_TESTS=ON $(QUIETLY)
-	@cmake --build build --target store_kill_test --parallel $(JOBS) $(VERBOSE)
+	@cmake --build build --target store_kill_test $(CRASH_TESTS) --parallel $(JOBS) $(VERBOSE)
 	@MANKAI_KILL_ROUNDS=$(KILL_ROUNDS) build/tests/store_kill_test --gtest_brief=1
+	@for test in $(CRASH_TESTS); do MANKAI_CRASH_ROUNDS=$(CRASH_ROUNDS) build/tests/$$test --gtest_brief=1 || exit 1; done
+
+.PHONY: mutants
+mutants: ## plant each bug of tests/mutants/ in a copy of the tree: the crash tests must find it
+	$(call SAY,mutants: each bug must be found)
+	$(call NEED,build test)
+	@tools/mutants.py --jobs $(JOBS)
 
 .PHONY: build
 build: ## the command in build/bin/mankai, the libraries in build/lib/
