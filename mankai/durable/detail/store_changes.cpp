@@ -165,14 +165,9 @@ void Store::Impl::note_commit() {
   has_uncommitted_ = false;
   committed_.store(journal_->next_sequence() - 1, std::memory_order_release);
   commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  if (!is_over_limit(journal_->record_bytes_held())) {
-    return;
+  if (is_over_limit(journal_->record_bytes_held())) {
+    call_for_checkpoint();
   }
-  {
-    const std::scoped_lock lock(working_);
-    is_checkpoint_due_ = true;
-  }
-  wake_.notify_all();
 }
 
 void Store::Impl::begin(BatchMode mode) {

@@ -111,6 +111,9 @@ class Store::Impl {
   Result<void> checkpoint_in_place(Next next);
   void forget_journal(const Snapshot& base);
   [[nodiscard]] bool is_over_limit(std::uint64_t journal_bytes) const noexcept;
+  Result<void> start_workers();
+  Result<void> start_worker(std::thread& worker, void (Impl::*work)());
+  void call_for_checkpoint();
 
   // With checkpointing_ held:
   Result<void> write_base(const detail::Parts& parts, const Snapshot& base, Next next);
@@ -120,7 +123,6 @@ class Store::Impl {
   Result<void> sync_commits(std::uint64_t commits);
   void raise_durable(std::uint64_t sequence) noexcept;
   std::unexpected<Error> give_up(const Error& error);
-  Result<void> start_workers();
   void stop_workers();
   void sync_at_intervals();
   void make_checkpoints();

@@ -66,18 +66,38 @@ Result<void> Store::Impl::sync() {
   return sync_commits(commits_.load(std::memory_order_acquire));
 }
 
-Result<void> Store::Impl::start_workers() {
+Result<void> Store::Impl::start_worker(std::thread& worker, void (Impl::*work)()) {
   try {
-    if (!checkpointer_.joinable()) {
-      checkpointer_ = std::thread([this] { make_checkpoints(); });
-    }
-    if (options_.durability == Durability::interval && !syncer_.joinable()) {
-      syncer_ = std::thread([this] { sync_at_intervals(); });
+    if (!worker.joinable()) {
+      worker = std::thread(work, this);
     }
     return {};
   } catch (const std::system_error& error) {
     return fail(ErrorCode::out_of_space, path_ + ": no thread can be made", error.code().value());
   }
+}
+
+// Most stores are opened for a few changes, and have nothing for a worker to do: then none is made.
+Result<void> Store::Impl::start_workers() {
+  if (options_.checkpoint_interval > Duration::zero()) {
+    if (auto started = start_worker(checkpointer_, &Impl::make_checkpoints); !started) {
+      return started;
+    }
+  }
+  return options_.durability == Durability::interval ? start_worker(syncer_, &Impl::sync_at_intervals) : Result<void>{};
+}
+
+// Where no thread can be made for it, it is tried again when there is as much journal again.
+void Store::Impl::call_for_checkpoint() {
+  if (auto started = start_worker(checkpointer_, &Impl::make_checkpoints); !started) {
+    checkpoint_delay_ = journal_->record_bytes_held();
+    return;
+  }
+  {
+    const std::scoped_lock lock(working_);
+    is_checkpoint_due_ = true;
+  }
+  wake_.notify_all();
 }
 
 void Store::Impl::stop_workers() {
