@@ -31,25 +31,77 @@ int refused(int error) noexcept {
   return -1;
 }
 
-// Zeros for which no memory is taken until they are written.
+// Zeros for which no memory is taken until they are touched.
+std::byte* reserve() {
+  void* data =
+      ::mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  MANKAI_ASSERT(data != MAP_FAILED);
+  return static_cast<std::byte*>(data);
+}
+
+// What one file is done with, the next one gets: tests make a disk for every moment, and the first touch of each page
+// would cost more than all that they do with it.
+class ReservedPool {
+ public:
+  ReservedPool() = default;
+  ReservedPool(const ReservedPool&) = delete;
+  ReservedPool(ReservedPool&&) = delete;
+  ReservedPool& operator=(const ReservedPool&) = delete;
+  ReservedPool& operator=(ReservedPool&&) = delete;
+  ~ReservedPool() {
+    for (std::byte* data : free_) {
+      ::munmap(data, kReservedBytes);
+    }
+  }
+
+  std::byte* take() {
+    const std::scoped_lock lock(mutex_);
+    if (free_.empty()) {
+      return reserve();
+    }
+    std::byte* data = free_.back();
+    free_.pop_back();
+    return data;
+  }
+  // Pre: behind the used bytes it is zeros.
+  void give_back(std::byte* data, std::size_t used) {
+    constexpr std::size_t kMostToClear = std::size_t{1} << 20;
+    if (used > kMostToClear) {
+      ::munmap(data, kReservedBytes);
+      return;
+    }
+    std::memset(data, 0, used);
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(data);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::byte*> free_;
+};
+
+ReservedPool& reserved_pool() {
+  static ReservedPool pool;
+  return pool;
+}
+
 class Reserved {
  public:
-  Reserved()
-      : data_(static_cast<std::byte*>(::mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE,
-                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
-    MANKAI_ASSERT(data_ != MAP_FAILED);
-  }
+  Reserved() : data_(reserved_pool().take()) {}
   Reserved(const Reserved&) = delete;
   Reserved(Reserved&&) = delete;
   Reserved& operator=(const Reserved&) = delete;
   Reserved& operator=(Reserved&&) = delete;
-  ~Reserved() { ::munmap(data_, kReservedBytes); }
+  ~Reserved() { reserved_pool().give_back(data_, used_); }
 
+  // So much of it may be other than zeros.
+  void use(std::size_t bytes) noexcept { used_ = std::max(used_, bytes); }
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::byte* sector(std::uint64_t number) const noexcept { return data_ + number * kSectorBytes; }
 
  private:
   std::byte* data_;
+  std::size_t used_ = 0;
 };
 
 std::uint64_t sectors_of(std::uint64_t bytes) noexcept { return divide_up(bytes, std::uint64_t{kSectorBytes}); }
@@ -68,6 +120,13 @@ SectorBytes copy_sector(const std::byte* data) {
 
 struct SimulatedDisk::File {
   explicit File(std::uint64_t id) : number(id) {}
+
+  void set_size(std::uint64_t bytes) noexcept {
+    size = bytes;
+    // What is mapped may be written up to the end of a page.
+    live.use(align_up(bytes, std::uint64_t{kPageBytes}));
+    recorded.use(align_up(bytes, std::uint64_t{kPageBytes}));
+  }
 
   std::uint64_t number;
   Reserved live;
@@ -95,7 +154,7 @@ SimulatedDisk::SimulatedDisk(std::string folder, DiskState base)
       const FileState& state = base_.file(number);
       file = std::make_shared<File>(number);
       file->mode = S_IRUSR | S_IWUSR;
-      file->size = state.size();
+      file->set_size(state.size());
       state.for_each_sector([&](std::uint64_t sector, const Sector& bytes) {
         std::memcpy(file->live.sector(sector), bytes.data(), kSectorBytes);
         std::memcpy(file->recorded.sector(sector), bytes.data(), kSectorBytes);
@@ -290,7 +349,7 @@ ssize_t SimulatedDisk::pwrite(int file, const void* from, std::size_t bytes, off
     return refused(ENOSPC);
   }
   std::memcpy(written->live.data() + start, from, bytes);
-  written->size = std::max(written->size, start + bytes);
+  written->set_size(std::max(written->size, start + bytes));
   record(*written, start / kSectorBytes, sectors_of(start + bytes), DiskEvent::Kind::write);
   return static_cast<ssize_t>(bytes);
 }
@@ -301,7 +360,8 @@ int SimulatedDisk::resize(File& file, std::uint64_t bytes) {
   }
   // Touching what is mapped behind the end would end the process.
   MANKAI_ASSERT(is_within_end(file, bytes));
-  const std::uint64_t before = std::exchange(file.size, bytes);
+  const std::uint64_t before = file.size;
+  file.set_size(bytes);
   DiskEvent event{.kind = DiskEvent::Kind::write, .file = file.number, .size = bytes};
   if (bytes < before) {
     std::memset(file.live.data() + bytes, 0, align_up(before, std::uint64_t{kPageBytes}) - bytes);
