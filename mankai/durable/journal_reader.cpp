@@ -28,17 +28,22 @@ bool is_zero(std::span<const std::byte> bytes) noexcept {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-Result<Superblock> check_version(const Superblock& block) {
-  if (block.version != kJournalVersion) {
-    return fail(ErrorCode::unsupported_version,
-                "a journal of version " + std::to_string(block.version) + ", and this library knows version " +
-                    std::to_string(kJournalVersion) + "; use the one that wrote it, or a newer one");
-  }
-  return block;
+bool is_valid(const Superblock& block) noexcept {
+  return block.magic == kJournalMagic && block.version == kJournalVersion && block.checksum == checksum_of(block);
 }
 
-bool is_valid(const Superblock& block) noexcept {
-  return block.magic == kJournalMagic && block.checksum == checksum_of(block);
+// Another version may have everything but this elsewhere.
+std::unexpected<Error> no_superblock(std::span<const std::byte> bytes) {
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    const auto block = load<Superblock>(bytes, superblock_offset(slot, 0));
+    if (block.magic == kJournalMagic && block.version != kJournalVersion) {
+      return fail(ErrorCode::unsupported_version,
+                  "says that it is a journal of version " + std::to_string(block.version) +
+                      ", and this library knows version " + std::to_string(kJournalVersion) +
+                      "; use the one that wrote it, or restore both files from a copy if it is damaged");
+    }
+  }
+  return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) + " is valid");
 }
 
 std::optional<Superblock> newest_superblock(std::span<const std::byte> bytes) {
@@ -69,7 +74,7 @@ Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64
   }
   const auto newest = newest_superblock(bytes);
   if (!newest) {
-    return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) + " is valid");
+    return no_superblock(bytes);
   }
   // One of them may be cut short by the end of the process, not both.
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
@@ -78,9 +83,6 @@ Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64
                   "both copies of a superblock, at offsets " + std::to_string(superblock_offset(slot, 0)) + " and " +
                       std::to_string(superblock_offset(slot, 1)) + ", are damaged; restore both files from a copy");
     }
-  }
-  if (auto known = check_version(*newest); !known) {
-    return known;
   }
   if (newest->start < kFirstRecord || newest->start > journal_bytes || newest->start % sizeof(std::uint64_t) != 0) {
     return fail(ErrorCode::corrupt, "its superblock says that records begin at offset " +

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/durable/detail/load_store.hpp"
 #include "mankai/durable/detail/store_file.hpp"
 #include "mankai/durable/detail/store_impl.hpp"
@@ -92,36 +93,42 @@ Result<void> Store::insert(Keys keys) {
 }
 
 Result<void> Store::insert(Keys keys, std::span<const std::uint64_t> ids) {
+  MANKAI_ASSERT(ids.size() == keys.size());
   return impl_->change(keys.size(), {}, [&](std::size_t begin, std::size_t count) {
     return impl_->encoder().insert(keys.subspan(begin, count), ids.subspan(begin, count));
   });
 }
 
 Result<void> Store::insert(Keys keys, std::span<const Time> times) {
+  MANKAI_ASSERT(times.size() == keys.size());
   return impl_->change(keys.size(), {}, [&](std::size_t begin, std::size_t count) {
     return impl_->encoder().insert(keys.subspan(begin, count), times.subspan(begin, count));
   });
 }
 
 Result<void> Store::observe(Keys keys, std::span<bool> seen) {
+  MANKAI_ASSERT(seen.size() == keys.size());
   return impl_->change(keys.size(), {.seen = seen}, [&](std::size_t begin, std::size_t count) {
     return impl_->encoder().insert(keys.subspan(begin, count));
   });
 }
 
 Result<void> Store::erase(Keys keys, std::span<EraseResult> results) {
+  MANKAI_ASSERT(results.size() == keys.size());
   return impl_->change(keys.size(), {.erased = results}, [&](std::size_t begin, std::size_t count) {
     return impl_->encoder().erase(keys.subspan(begin, count));
   });
 }
 
 Result<void> Store::erase(Keys keys, std::span<const std::uint64_t> ids, std::span<EraseResult> results) {
+  MANKAI_ASSERT(ids.size() == keys.size() && results.size() == keys.size());
   return impl_->change(keys.size(), {.erased = results}, [&](std::size_t begin, std::size_t count) {
     return impl_->encoder().erase(keys.subspan(begin, count), ids.subspan(begin, count));
   });
 }
 
 Result<void> Store::put(Keys keys, std::span<const std::uint32_t> values, double strength) {
+  MANKAI_ASSERT(values.size() == keys.size());
   return impl_->change(keys.size(), {}, [&](std::size_t begin, std::size_t count) {
     return impl_->encoder().put(keys.subspan(begin, count), values.subspan(begin, count), strength);
   });
@@ -149,6 +156,7 @@ std::uint64_t Store::durable_sequence() const noexcept { return impl_->durable()
 SourcePosition Store::position() const { return impl_->position(); }
 Result<void> Store::sync() { return impl_->sync(); }
 Result<void> Store::checkpoint() { return impl_->checkpoint(); }
+std::optional<Error> Store::checkpoint_failure() const { return impl_->checkpoint_failure(); }
 Result<void> Store::close() { return impl_->close(); }
 
 }  // namespace mankai

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -103,8 +104,9 @@ class Store {
   /// Calls use(filter) while nothing that its kind's readers cannot stand is changed.
   void read(const std::function<void(const AnyFilter&)>& use) const;
 
-  /// Each as the function of catalog/keys.hpp. After an error the keys of the windows of 4096 before it are in, and
-  /// journaled. Errors: theirs; io, out_of_space where the journal cannot be written: then nothing more is in.
+  /// Each as the function of catalog/keys.hpp; ids, times, values and results are as many as keys. After an error the
+  /// keys of the windows of 4096 before it are in, and journaled. Errors: theirs; io, out_of_space where the journal
+  /// cannot be written: then nothing more is in.
   [[nodiscard]] Result<void> insert(Keys keys);
   [[nodiscard]] Result<void> insert(Keys keys, std::span<const std::uint64_t> ids);
   /// For kinds that keep names: each key at the time of its record.
@@ -141,8 +143,12 @@ class Store {
   /// Returns when everything is in the file. Errors: invalid_argument within a batch; io; out_of_space, after which the
   /// store goes on.
   [[nodiscard]] Result<void> checkpoint();
+  /// Why the store's last checkpoint of its own was not made, such as a full disk; nothing when it was. The journal
+  /// grows meanwhile, nothing is lost, and it is tried again when there is as much journal again.
+  [[nodiscard]] std::optional<Error> checkpoint_failure() const;
   /// A checkpoint after which there is no journal; gives the lock back. A batch that is not committed is given up: then
-  /// there is no checkpoint, and the next to open recovers. Any further change is refused.
+  /// there is no checkpoint, and the next to open recovers. Any further change is refused. A second call says what the
+  /// first one said.
   [[nodiscard]] Result<void> close();
 
  private:

@@ -15,13 +15,16 @@ std::uint64_t checksum_of(const StoreFooter& footer) noexcept {
 
 Result<void> check_footer(const StoreFooter& footer, std::uint64_t offset) {
   const std::string where = "the footer at offset " + std::to_string(offset);
+  // First: another version may have its checksum elsewhere.
+  if (footer.version != kFooterVersion) {
+    return fail(ErrorCode::unsupported_version, where + " says that it has version " + std::to_string(footer.version) +
+                                                    ", and this library knows version " +
+                                                    std::to_string(kFooterVersion) +
+                                                    "; use a newer one, or restore the file from a copy if it is "
+                                                    "damaged");
+  }
   if (footer.checksum != checksum_of(footer)) {
     return fail(ErrorCode::corrupt, where + " is damaged: its checksum does not match; restore the file from a copy");
-  }
-  if (footer.version != kFooterVersion) {
-    return fail(ErrorCode::unsupported_version, where + " has version " + std::to_string(footer.version) +
-                                                    ", and this library knows version " +
-                                                    std::to_string(kFooterVersion) + "; use a newer one");
   }
   // Compared without adding to what the footer says: a forged size must not wrap.
   const bool is_in_place = footer.image_bytes <= offset && footer_offset(footer.image_bytes) == offset;

@@ -11,6 +11,7 @@
 
 #include "mankai/catalog/keys.hpp"
 #include "mankai/durable/journal_reader.hpp"
+#include "mankai/durable/store_footer_format.hpp"
 #include "mankai/storage/file.hpp"
 #include "mankai/storage/open_file.hpp"
 
@@ -52,6 +53,15 @@ class StoreTest : public testing::Test {
 
   [[nodiscard]] std::string path(const std::string& name = "filter.mk") const { return folder_ / name; }
   [[nodiscard]] std::string journal() const { return path() + "-journal"; }
+
+  void put_folder_in_place() const {
+    std::filesystem::rename(path(), path("aside.mk"));
+    std::filesystem::create_directory(path());
+  }
+  void put_file_back() const {
+    std::filesystem::remove(path());
+    std::filesystem::rename(path("aside.mk"), path());
+  }
 
   [[nodiscard]] Store make(const std::string& spec = "blocked-bloom:keys=10000,fpr=0.001,seed=1",
                            const StoreOptions& options = {}) const {
@@ -240,6 +250,67 @@ TEST_F(StoreTest, checkpoints_beside_changes_lose_nothing) {
   const Store again = Store::open(path()).value();
   EXPECT_EQ(bytes_of(again.filter()), *image);
   EXPECT_EQ(again.sequence(), 200'000U);
+}
+
+// A folder where the file was keeps a checkpoint from being made.
+TEST_F(StoreTest, a_checkpoint_that_fails_is_told_and_made_again) {
+  Store store = make("counting-bloom:keys=20000,fpr=0.01,seed=7",
+                     {.durability = Durability::never, .checkpoint_bytes = std::uint64_t{16} << 10});
+  const Keys keys = numbered_keys(0, 1000);
+  const Views views = views_of(keys);
+  ASSERT_TRUE(store.insert(views));
+  EXPECT_EQ(store.checkpoint_failure(), std::nullopt);
+  put_folder_in_place();
+  std::uint64_t inserted = views.size();
+  const auto insert_until = [&](bool has_failed) {
+    while (store.checkpoint_failure().has_value() != has_failed) {
+      ASSERT_TRUE(store.insert(views));
+      inserted += views.size();
+      std::this_thread::yield();
+    }
+  };
+  insert_until(true);
+  EXPECT_EQ(store.checkpoint_failure().value().code, ErrorCode::io);
+  EXPECT_NE(store.checkpoint_failure().value().message().find("filter.mk"), std::string::npos);
+  put_file_back();
+  insert_until(false);
+  ASSERT_TRUE(store.close());
+  EXPECT_EQ(Store::open(path()).value().sequence(), inserted);
+}
+
+TEST_F(StoreTest, a_file_that_cannot_be_closed_says_so_each_time) {
+  Store store = make();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 100))));
+  put_folder_in_place();
+  const auto first = store.close();
+  ASSERT_FALSE(first);
+  EXPECT_EQ(store.close().error().message(), first.error().message());
+  put_file_back();
+  EXPECT_EQ(Store::open(path()).value().sequence(), 100U);
+}
+
+// Whatever else a later version changes, these fields stay: the magic and the version behind it.
+TEST_F(StoreTest, files_of_a_later_version_are_told_from_damage) {
+  Store store = make();
+  ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 100))));
+  keep_as_killed("later.mk");
+  const auto set_version = [](const std::string& name, std::uint64_t offset) {
+    constexpr std::uint32_t kLater = 7;
+    const auto file = OpenFile::open(name, OpenFile::Mode::write).value();
+    ASSERT_TRUE(file.write(offset, std::as_bytes(std::span(&kLater, 1))));
+  };
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
+      set_version(path("later.mk") + "-journal", superblock_offset(slot, copy) + offsetof(Superblock, version));
+    }
+  }
+  EXPECT_EQ(Store::open(path("later.mk")).error().code, ErrorCode::unsupported_version);
+  set_version(path("later.mk"),
+              std::filesystem::file_size(path("later.mk")) - sizeof(StoreFooter) + offsetof(StoreFooter, version));
+  const auto opened = open_filter(path("later.mk"), Access::query);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::unsupported_version);
+  EXPECT_NE(opened.error().message().find("version 7"), std::string::npos) << opened.error().message();
 }
 
 TEST_F(StoreTest, readers_of_other_processes_see_each_moment_whole) {

@@ -96,6 +96,13 @@ std::unexpected<Error> locked_by_another(const std::string& path, const Descript
                                      " is changing it; try again when it has finished");
 }
 
+// A network file system locks against other machines only what is open for writing; elsewhere reading is enough.
+Descriptor open_to_lock(FileCalls& calls, const std::string& path) {
+  Descriptor file = detail::open_descriptor(calls, path, O_RDWR);
+  const bool is_read_only = file.get() < 0 && (errno == EACCES || errno == EROFS || errno == EPERM);
+  return is_read_only ? detail::open_descriptor(calls, path, O_RDONLY) : std::move(file);
+}
+
 // Whether the path still names the file that is locked. Errors: io.
 Result<bool> is_at(const std::string& path, const Descriptor& file) {
   struct stat locked{};
@@ -113,7 +120,7 @@ Result<bool> is_at(const std::string& path, const Descriptor& file) {
 
 Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls) {
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    Descriptor file = detail::open_descriptor(calls, path, O_RDONLY);
+    Descriptor file = open_to_lock(calls, path);
     if (file.get() < 0) {
       return system_error(path + ": cannot open");
     }

@@ -4,10 +4,11 @@
 #include <array>
 #include <new>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/durable/detail/store_file.hpp"
 #include "mankai/durable/journal_file.hpp"
 #include "mankai/durable/journal_reader.hpp"
@@ -44,11 +45,15 @@ Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, co
                 : std::unexpected(region.error());
 }
 
-/// Replays the records of a journal into a filter.
-class Replay {
+// Whether the image lacks what a record has. A commit without a change of its own is as old as what it commits.
+bool is_new(const JournalRecord& record, std::uint64_t base) noexcept {
+  return record.sequence > base && record.last_sequence() > base;
+}
+
+/// Looks through a journal: which of its records are to be done again, and where they end. Changes nothing.
+class Survey {
  public:
-  Replay(AnyFilter& filter, std::uint64_t base, RecoveryReport& report) noexcept
-      : filter_(filter), base_(base), report_(report) {}
+  Survey(std::uint64_t base, RecoveryReport& report) noexcept : base_(base), report_(report) {}
 
   Result<JournalState> run(JournalReader& journal) {
     state_ = {.superblock = journal.superblock(),
@@ -60,70 +65,62 @@ class Replay {
                                           ": the file is older than its journal; restore both from one copy");
     }
     while (const auto record = journal.next()) {
-      if (auto taken = take(*record); !taken) {
-        return std::unexpected(taken.error());
+      if (auto whole = check_not_split(*record); !whole) {
+        return std::unexpected(whole.error());
       }
+      take(*record);
     }
     return finish(journal);
   }
 
  private:
-  Result<void> take(const JournalRecord& record) {
-    batch_.push_back(record);
-    if (record.more_follows) {
+  /// What a batch adds once it is committed.
+  struct Batch {
+    std::uint64_t records = 0;
+    std::uint64_t replayed = 0;
+    std::uint64_t changes = 0;
+    std::uint64_t sequence = 0;
+    std::string_view position = {};
+  };
+
+  // The image has all of a record or nothing, since checkpoints are made between batches.
+  [[nodiscard]] Result<void> check_not_split(const JournalRecord& record) const {
+    if (record.sequence > base_ || record.last_sequence() <= base_) {
       return {};
     }
-    for (const JournalRecord& each : batch_) {
-      if (auto done = redo(each); !done) {
-        return done;
-      }
-    }
-    state_.records += batch_.size();
-    batch_.clear();
-    state_.end = record.offset + record.bytes;
-    state_.next_sequence = record.sequence + record.change.keys;
-    return {};
+    return fail(ErrorCode::corrupt, "the record at offset " + std::to_string(record.offset) + " has changes " +
+                                        std::to_string(record.sequence) + " to " +
+                                        std::to_string(record.last_sequence()) +
+                                        ", of which the file has some and lacks others, as it ends with change " +
+                                        std::to_string(base_) + "; restore both from one copy");
   }
 
-  Result<void> redo(const JournalRecord& record) {
-    // A commit without a change of its own is as old as what it commits.
-    if (record.sequence <= base_ || record.last_sequence() <= base_) {
-      return check_is_old(record);
+  void take(const JournalRecord& record) {
+    ++batch_.records;
+    if (is_new(record, base_)) {
+      ++batch_.replayed;
+      batch_.changes += record.change.keys;
+      batch_.sequence = record.last_sequence();
+      batch_.position = record.position.empty() ? batch_.position : record.position;
     }
-    if (record.has_change) {
-      if (auto done = apply(record); !done) {
-        return done;
-      }
+    if (!record.more_follows) {
+      commit(record);
     }
-    ++report_.records_replayed;
-    report_.changes_replayed += record.change.keys;
-    report_.sequence = record.sequence + record.change.keys - 1;
-    if (!record.position.empty()) {
-      report_.position = SourcePosition::of(record.position).value_or(SourcePosition());
-    }
-    return {};
   }
 
-  // The image has it, since checkpoints are made between batches.
-  [[nodiscard]] Result<void> check_is_old(const JournalRecord& record) const {
-    if (record.last_sequence() > base_) {
-      return fail(ErrorCode::corrupt, "the record at offset " + std::to_string(record.offset) + " has changes " +
-                                          std::to_string(record.sequence) + " to " +
-                                          std::to_string(record.last_sequence()) +
-                                          ", of which the file has some and lacks others, as it ends with change " +
-                                          std::to_string(base_) + "; restore both from one copy");
+  void commit(const JournalRecord& last) {
+    state_.records += batch_.records;
+    state_.end = last.offset + last.bytes;
+    state_.next_sequence = last.sequence + last.change.keys;
+    if (batch_.replayed != 0) {
+      report_.records_replayed += batch_.replayed;
+      report_.changes_replayed += batch_.changes;
+      report_.sequence = batch_.sequence;
     }
-    return {};
-  }
-
-  Result<void> apply(const JournalRecord& record) {
-    try {
-      auto done = apply_change(filter_, record.change);
-      return done ? done
-                  : std::unexpected(done.error().within("the record at offset " + std::to_string(record.offset)));
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::out_of_space, "no memory to do the record at offset " + std::to_string(record.offset));
+    if (!batch_.position.empty()) {
+      report_.position = SourcePosition::of(batch_.position).value_or(SourcePosition());
     }
+    batch_ = {};
   }
 
   Result<JournalState> finish(const JournalReader& journal) {
@@ -133,17 +130,16 @@ class Replay {
     }
     report_.dropped_at = state_.end;
     report_.bytes_dropped = end->offset - state_.end + end->bytes_dropped;
-    report_.reason = !batch_.empty() && end->reason.empty()
+    report_.reason = batch_.records != 0 && end->reason.empty()
                          ? "the batch at offset " + std::to_string(state_.end) + " was not committed"
                          : std::move(end->reason);
     return state_;
   }
 
-  AnyFilter& filter_;
   std::uint64_t base_;
   RecoveryReport& report_;
   JournalState state_{};
-  std::vector<JournalRecord> batch_;
+  Batch batch_;
 };
 
 // Whether a journal is another file's, or one that is over: of a file that this one took the place of, or without
@@ -173,22 +169,32 @@ Result<void> check_plain(const std::optional<StoreFooter>& footer, const Recover
   return {};
 }
 
-Result<void> replay(LoadedStore& loaded, const JournalFile& file) {
-  if (loaded.footer && is_over(*loaded.footer, file)) {
+/// What is beside the image of a store, at one moment.
+struct Surroundings {
+  std::optional<StoreFooter> footer;
+  std::optional<JournalFile> file;      ///< none: no journal, or one that is over
+  std::optional<JournalState> journal;  ///< of `file`
+  RecoveryReport report;
+
+  [[nodiscard]] std::uint64_t base() const noexcept { return footer ? footer->sequence : 0; }
+};
+
+Result<void> survey(Surroundings& found, JournalFile file) {
+  if (found.footer && is_over(*found.footer, file)) {
     return {};
   }
   JournalReader journal(file.superblock, file.records.bytes());
-  if (auto belongs = check_belongs(loaded.footer, journal); !belongs) {
+  if (auto belongs = check_belongs(found.footer, journal); !belongs) {
     return belongs;
   }
-  const std::uint64_t base = loaded.footer ? loaded.footer->sequence : 0;
-  auto state = Replay(loaded.filter, base, loaded.report).run(journal);
+  auto state = Survey(found.base(), found.report).run(journal);
   if (!state) {
     return std::unexpected(state.error());
   }
-  loaded.journal = *state;
-  loaded.journal->damaged_superblocks = file.damaged_superblocks;
-  return check_plain(loaded.footer, loaded.report);
+  found.journal = *state;
+  found.journal->damaged_superblocks = file.damaged_superblocks;
+  found.file = std::move(file);
+  return check_plain(found.footer, found.report);
 }
 
 // A writer that ended while it made its journal left one that is none yet; the file says that nothing is missing.
@@ -196,42 +202,80 @@ bool is_unborn(const Error& error, const RecoveryReport& report) noexcept {
   return error.code == ErrorCode::corrupt && report.was_closed;
 }
 
-Result<LoadedStore> look_at(const std::string& path, const OpenFile& file, const LoadRequest& request) {
+Result<Surroundings> look_around(const std::string& path, const OpenFile& file, FileCalls& calls) {
   auto footer = read_footer(file);
   if (!footer) {
     return std::unexpected(footer.error().within(path));
   }
-  auto filter = read_image(file, *footer ? (*footer)->image_bytes : file.size(), request);
-  if (!filter) {
-    return std::unexpected(filter.error().within(path));
-  }
-  LoadedStore loaded{
-      .filter = std::move(*filter), .footer = *footer, .journal = {}, .file_bytes = file.size(), .report = {}};
+  Surroundings found{.footer = *footer, .file = {}, .journal = {}, .report = {}};
   if (*footer) {
-    loaded.report.was_closed = (*footer)->is_open == 0;
-    loaded.report.sequence = (*footer)->sequence;
-    loaded.report.position = position_of(**footer);
+    found.report.was_closed = (*footer)->is_open == 0;
+    found.report.sequence = (*footer)->sequence;
+    found.report.position = position_of(**footer);
   }
-  auto journal = read_journal_file(journal_path(path), *request.calls);
-  if (!journal && is_unborn(journal.error(), loaded.report)) {
-    loaded.report.had_journal = true;
-    return loaded;
+  auto journal = read_journal_file(journal_path(path), calls);
+  if (!journal && is_unborn(journal.error(), found.report)) {
+    found.report.had_journal = true;
+    return found;
   }
   if (!journal) {
     return std::unexpected(journal.error());
   }
-  loaded.report.had_journal = journal->has_value();
-  if (!*journal && !loaded.report.was_closed) {
+  found.report.had_journal = journal->has_value();
+  if (!*journal && !found.report.was_closed) {
     return fail(ErrorCode::corrupt, path + ": a writer left it open, and its journal " + journal_path(path) +
                                         " is not there: changes may be missing; put the journal back, or restore "
                                         "both from one copy");
   }
   if (*journal) {
-    if (auto replayed = replay(loaded, **journal); !replayed) {
-      return std::unexpected(replayed.error().within(journal_path(path)));
+    if (auto surveyed = survey(found, std::move(**journal)); !surveyed) {
+      return std::unexpected(surveyed.error().within(journal_path(path)));
     }
   }
-  return loaded;
+  return found;
+}
+
+Result<void> redo(AnyFilter& filter, const JournalRecord& record) {
+  try {
+    auto done = apply_change(filter, record.change);
+    return done ? done : std::unexpected(done.error().within("the record at offset " + std::to_string(record.offset)));
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::out_of_space, "no memory to do the record at offset " + std::to_string(record.offset));
+  }
+}
+
+// Does again what the image lacks.
+Result<void> replay(AnyFilter& filter, const Surroundings& found) {
+  if (!found.journal || found.report.records_replayed == 0) {
+    return {};
+  }
+  JournalReader journal(found.file->superblock, found.file->records.bytes());
+  while (journal.offset() < found.journal->end) {
+    const auto record = journal.next();
+    MANKAI_ASSERT(record.has_value());  // they were looked at before, in the same memory
+    if (record->has_change && is_new(*record, found.base())) {
+      if (auto done = redo(filter, *record); !done) {
+        return done;
+      }
+    }
+  }
+  return {};
+}
+
+Result<LoadedStore> load(const std::string& path, const OpenFile& file, Surroundings found,
+                         const LoadRequest& request) {
+  auto filter = read_image(file, found.footer ? found.footer->image_bytes : file.size(), request);
+  if (!filter) {
+    return std::unexpected(filter.error().within(path));
+  }
+  if (auto replayed = replay(*filter, found); !replayed) {
+    return std::unexpected(replayed.error().within(journal_path(path)));
+  }
+  return LoadedStore{.filter = std::move(*filter),
+                     .footer = found.footer,
+                     .journal = found.journal,
+                     .file_bytes = file.size(),
+                     .report = std::move(found.report)};
 }
 
 // Which superblock of a journal counts now; 0 where there is none.
@@ -241,7 +285,7 @@ std::uint64_t journal_number(const std::string& path, FileCalls& calls) {
 }
 
 /// Tells whether a writer was at work while the files were read one after the other: then what was read may be of two
-/// moments.
+/// moments. An open image is never written, only replaced, so it may be read afterwards.
 class Moment {
  public:
   Moment(const std::string& path, const OpenFile& file, FileCalls& calls)
@@ -275,13 +319,14 @@ Result<LoadedStore> load_store(const std::string& given, const LoadRequest& requ
     if (!file) {
       return std::unexpected(file.error());
     }
-    if (request.is_writer) {
-      return look_at(path, *file, request);
-    }
     const Moment moment(path, *file, *request.calls);
-    auto loaded = look_at(path, *file, request);
-    if (moment.is_still() && (loaded || ++damaged_looks == kLooksAtDamage)) {
-      return loaded;
+    auto found = look_around(path, *file, *request.calls);
+    const bool is_still = request.is_writer || moment.is_still();
+    if (is_still && found) {
+      return load(path, *file, std::move(*found), request);
+    }
+    if (is_still && (request.is_writer || ++damaged_looks == kLooksAtDamage)) {
+      return std::unexpected(found.error());
     }
     std::this_thread::yield();
   }

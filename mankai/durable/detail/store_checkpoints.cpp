@@ -102,6 +102,7 @@ Result<void> Store::Impl::checkpoint_in_place(Next next) {
 void Store::Impl::forget_journal(const Snapshot& base) {
   raise_durable(base.sequence);
   checkpoint_delay_ = 0;
+  checkpoint_failure_.reset();
   // Where the room in front cannot be had again, the records go on where they are.
   const bool is_all = journal_ && journal_->end() == base.journal_end && !has_uncommitted_;
   const bool is_anew = is_all && journal_->restart(random_word(), base.sequence + 1).has_value();
@@ -194,14 +195,14 @@ Result<void> Store::Impl::close() {
   {
     const std::scoped_lock lock(changing_);
     if (std::exchange(is_closed_, true)) {
-      return {};
+      return closed_;
     }
   }
   stop_workers();  // nobody starts one any more
   const std::scoped_lock locks(checkpointing_, changing_);
-  auto closed = close_files();
+  closed_ = close_files();
   lock_.reset();
-  return closed;
+  return closed_;
 }
 
 // Whatever goes wrong, the journal stays, and with it everything that was committed.

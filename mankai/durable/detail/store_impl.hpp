@@ -79,6 +79,10 @@ class Store::Impl {
     const std::scoped_lock lock(changing_);
     return position_;
   }
+  [[nodiscard]] std::optional<Error> checkpoint_failure() const {
+    const std::scoped_lock lock(changing_);
+    return checkpoint_failure_;
+  }
   void read(const std::function<void(const AnyFilter&)>& use) const {
     const std::shared_lock<std::shared_mutex> lock(reading_);
     use(filter_);
@@ -152,12 +156,14 @@ class Store::Impl {
   BatchMode mode_ = BatchMode::journaled;
   std::uint64_t changes_in_memory_ = 0;  ///< that are not committed, of a batch that is not journaled
   bool is_closed_ = false;
+  Result<void> closed_;                   ///< what close() said
   bool is_name_unsynced_ = false;         ///< of the file, after a folder that could not be synchronised
   std::atomic<std::uint64_t> committed_;  ///< the last change of the last commit
   std::atomic<std::uint64_t> durable_;
   std::atomic<std::uint64_t> commits_ = 0;          ///< since it was opened
   std::atomic<std::uint64_t> durable_commits_ = 0;  ///< of those
   std::uint64_t checkpoint_delay_ = 0;              ///< bytes of journal, after a checkpoint that failed
+  std::optional<Error> checkpoint_failure_;
 
   mutable std::mutex failing_;
   std::optional<Error> failure_;

@@ -142,14 +142,18 @@ void Store::Impl::make_checkpoints() {
 // What keeps a checkpoint from being made, such as a full disk, keeps nobody from changing the filter as long as the
 // journal can be written; it is tried again when there is as much journal again.
 void Store::Impl::try_checkpoint(bool is_time) {
+  std::optional<Error> failure;
   try {
-    if (checkpoint_beside(is_time)) {
+    auto made = checkpoint_beside(is_time);
+    if (made) {
       return;
     }
+    failure = std::move(made.error());
   } catch (const std::bad_alloc&) {
-    // As any other checkpoint that failed.
+    failure = Error{.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for a checkpoint"};
   }
   const std::scoped_lock lock(changing_);
+  checkpoint_failure_ = std::move(failure);
   checkpoint_delay_ = journal_ ? journal_->record_bytes_held() : 0;
 }
 
