@@ -63,6 +63,11 @@ counting_bloom_t* hand_out(const BloomRequest& request, Result<Store> (*make)(co
 
 CountingHandle& handle_of(counting_bloom_t* bloom) noexcept { return *static_cast<CountingHandle*>(bloom); }
 
+// The payload is the digest, as changes.hpp has it.
+Change change_of(Operation operation, const Digest& digest) noexcept {
+  return {.operation = operation, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))};
+}
+
 // A part of a scaling bloom changes with the whole only.
 bool is_whole(const CountingHandle& bloom) noexcept {
   errno = bloom.store ? errno : EPERM;
@@ -101,8 +106,8 @@ int counting_bloom_add(counting_bloom_t* bloom, const char* s, size_t len) {
   if (!is_whole(self)) {
     return -1;
   }
-  const std::string_view key(s, len);
-  if (!self.complaints.is_fine(caught([&] { return self.store->insert(std::span(&key, 1)); }))) {
+  const Digest digest = self.digest_of({s, len});
+  if (!self.complaints.is_fine(caught([&] { return self.store->change(change_of(Operation::insert, digest)); }))) {
     return -1;
   }
   self.show_count();
@@ -114,9 +119,11 @@ int counting_bloom_remove(counting_bloom_t* bloom, const char* s, size_t len) {
   if (!is_whole(self)) {
     return -1;
   }
-  const std::string_view key(s, len);
+  const Digest digest = self.digest_of({s, len});
   EraseResult result{};
-  if (!self.complaints.is_fine(caught([&] { return self.store->erase(std::span(&key, 1), std::span(&result, 1)); }))) {
+  if (!self.complaints.is_fine(caught([&] {
+        return self.store->change(change_of(Operation::erase, digest), {.erased = std::span(&result, 1)});
+      }))) {
     return -1;
   }
   self.show_count();

@@ -61,6 +61,11 @@ scaling_bloom_t* hand_out(const BloomRequest& request, Result<Store> (*make)(con
   return *made;
 }
 
+// The payload is the digest and the id, as changes.hpp has it.
+Change change_of(Operation operation, const NumberedKey& key) noexcept {
+  return {.operation = operation, .keys = 1, .payload = std::as_bytes(std::span(&key, 1))};
+}
+
 ScalingHandle& handle_of(scaling_bloom_t* bloom) noexcept { return *static_cast<ScalingHandle*>(bloom); }
 
 }  // namespace
@@ -98,9 +103,12 @@ int free_scaling_bloom(scaling_bloom_t* bloom) {
 
 int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_t id) {
   ScalingHandle& self = handle_of(bloom);
-  const std::string_view key(s, len);
   const auto added = caught([&]() -> Result<void> {
-    auto inserted = self.store.insert(std::span(&key, 1), std::span(&id, 1));
+    if (auto valid = self.filter->check_id(id); !valid) {
+      return valid;
+    }
+    const NumberedKey key = self.numbered({s, len}, id);
+    auto inserted = self.store.change(change_of(Operation::insert_with_ids, key));
     if (inserted) {
       self.shown_header.max_id = std::max(self.shown_header.max_id, id);
       self.show_change();
@@ -112,10 +120,10 @@ int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_
 
 int scaling_bloom_remove(scaling_bloom_t* bloom, const char* s, size_t len, uint64_t id) {
   ScalingHandle& self = handle_of(bloom);
-  const std::string_view key(s, len);
   EraseResult result{};
   const auto removed = caught([&]() -> Result<void> {
-    auto erased = self.store.erase(std::span(&key, 1), std::span(&id, 1), std::span(&result, 1));
+    const NumberedKey key = self.numbered({s, len}, id);
+    auto erased = self.store.change(change_of(Operation::erase_with_ids, key), {.erased = std::span(&result, 1)});
     if (erased) {
       self.show_change();
     }

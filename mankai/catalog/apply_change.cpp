@@ -80,6 +80,8 @@ void insert_digests(F& filter, std::span<const Digest> digests, std::span<bool> 
       seen[i] = has_value(filter, digests[i]);
       filter.put(digests[i], kNoValue, kWholeStrength);
     }
+  } else if (seen.empty() && digests.size() == 1) {
+    filter.insert(digests.front());  // a batch of one would cost its windows
   } else if (seen.empty()) {
     filter.insert(digests);
   } else {
@@ -198,6 +200,10 @@ Result<void> insert_with_ids(F& filter, const Change& change) {
   if (!reader.is_done()) {
     return wrong_size(change);
   }
+  if (digests.size() == 1) {
+    auto inserted = filter.insert(digests.front(), ids.front());
+    return inserted ? Result<void>{} : wrong(change, "hold " + inserted.error().detail);
+  }
   for (const std::uint64_t id : ids) {
     if (auto valid = filter.check_id(id); !valid) {
       return wrong(change, "hold " + valid.error().detail);
@@ -219,6 +225,17 @@ class EraseResults {
   std::array<EraseResult, ChangeEncoder::kMaxKeys> own_;
 };
 
+// By its id, where it has one.
+template <class F>
+EraseResult erase_one(F& filter, Digest digest, std::span<const std::uint64_t> ids) {
+  if constexpr (kTakesIds<F>) {
+    if (!ids.empty()) {
+      return filter.erase(digest, ids.front());
+    }
+  }
+  return filter.erase(digest);
+}
+
 template <class F>
 Result<void> erase(F& filter, const Change& change, std::span<EraseResult> asked) {
   PayloadReader reader(change.payload);
@@ -227,6 +244,11 @@ Result<void> erase(F& filter, const Change& change, std::span<EraseResult> asked
   const auto ids = reader.take<std::uint64_t>(has_ids ? change.keys : 0);
   if (!reader.is_done()) {
     return wrong_size(change);
+  }
+  if (digests.size() == 1) {
+    const EraseResult result = erase_one(filter, digests.front(), ids);
+    std::ranges::fill(asked, result);
+    return {};
   }
   EraseResults results(asked);
   if constexpr (kTakesIds<F>) {

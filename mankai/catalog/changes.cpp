@@ -75,6 +75,16 @@ Result<void> check_ids(const F& filter, std::span<const std::uint64_t> ids) {
   return {};
 }
 
+// Asks for the line of a single key, so that it comes while the change is journaled. Batches see to that themselves.
+template <class F>
+void prefetch(const F& filter, Digest digest, std::span<const std::uint64_t> ids) noexcept {
+  if constexpr (requires { filter.prefetch(digest, ids.front()); }) {
+    filter.prefetch(digest, ids.empty() ? filter.next_id() : ids.front());
+  } else if constexpr (requires { filter.prefetch(digest); }) {
+    filter.prefetch(digest);
+  }
+}
+
 }  // namespace
 
 /// The payload of the last change, and what is used on the way to it.
@@ -85,14 +95,17 @@ class ChangeEncoder::Buffers {
   }
   [[nodiscard]] PayloadWriter& payload() noexcept { return payload_; }
 
-  /// Begins a payload, with the digests of keys.
+  /// Begins a payload, with the digests of keys, whose ids say where they go if they have any.
   template <class F>
-  void begin_with_digests(const F& filter, Keys keys) {
+  void begin_with_digests(const F& filter, Keys keys, std::span<const std::uint64_t> ids = {}) {
     payload_.clear();
     const std::span<Digest> digests = payload_.add<Digest>(keys.size());
     const Hasher hash = filter.hasher();
     for_each_window(filter, keys,
                     [&](std::size_t start, Keys window) { hash(window, digests.subspan(start, window.size())); });
+    if (digests.size() == 1) {
+      prefetch(filter, digests.front(), ids);
+    }
   }
 
   /// The same, and names: `time_of(index)` says when a key came.
@@ -199,7 +212,7 @@ Result<Change> ChangeEncoder::insert(Keys keys, std::span<const std::uint64_t> i
           if (auto valid = check_ids(f, ids); !valid) {
             return std::unexpected(valid.error());
           }
-          buffers_->begin_with_digests(f, keys);
+          buffers_->begin_with_digests(f, keys, ids);
           buffers_->payload().add_copy(ids);
           return buffers_->change(Operation::insert_with_ids, keys.size());
         } else {
@@ -242,7 +255,7 @@ Result<Change> ChangeEncoder::erase(Keys keys, std::span<const std::uint64_t> id
   return std::visit(
       [&](const auto& f) -> Result<Change> {
         if constexpr (kTakesIds<decltype(f)>) {
-          buffers_->begin_with_digests(f, keys);
+          buffers_->begin_with_digests(f, keys, ids);
           buffers_->payload().add_copy(ids);
           return buffers_->change(Operation::erase_with_ids, keys.size());
         } else {

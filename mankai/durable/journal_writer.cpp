@@ -97,8 +97,11 @@ Result<void> JournalWriter::cut() {
 
 Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
   MANKAI_ASSERT(change.payload.size() <= kMaxPayloadBytes && change.payload.size() % sizeof(std::uint64_t) == 0);
-  if (auto room = reserve(record_bytes(mark.position.size(), change.payload.size())); !room) {
-    return room;
+  const std::uint64_t bytes = record_bytes(mark.position.size(), change.payload.size());
+  if (!has_room(bytes)) [[unlikely]] {
+    if (auto room = reserve(bytes); !room) {
+      return room;
+    }
   }
   write_record(change, mark, static_cast<std::uint16_t>(change.operation));
   return {};
@@ -139,12 +142,14 @@ void JournalWriter::forget(std::uint64_t before, std::uint64_t first_sequence) n
   write_superblock();
 }
 
+bool JournalWriter::has_room(std::uint64_t bytes) const noexcept { return end_ + bytes + kCommitRoom <= room_until_; }
+
 // Writing through a mapping where the disk has no room left would end the process, so the room is taken first.
 Result<void> JournalWriter::reserve(std::uint64_t bytes) {
-  const std::uint64_t needed = end_ + bytes + kCommitRoom;
-  if (needed <= room_until_) {
+  if (has_room(bytes)) {
     return {};
   }
+  const std::uint64_t needed = end_ + bytes + kCommitRoom;
   const std::uint64_t step = std::clamp(room_until_, kFirstFileBytes, kMaxStepBytes);
   const std::uint64_t until = align_up(std::max(needed, room_until_ + step), kFirstFileBytes);
   if (const std::uint64_t size = file_.bytes().size(); room_until_ < size) {
@@ -175,8 +180,10 @@ void JournalWriter::write_record(const Change& change, const Mark& mark, std::ui
   const std::uint64_t position_room = align_up<std::uint64_t>(mark.position.size(), sizeof(std::uint64_t));
   const std::uint64_t body_bytes = position_room + change.payload.size();
   std::memset(body + body_bytes, 0, sizeof(RecordHeader));
-  std::memset(body, 0, position_room);
-  std::ranges::copy(std::as_bytes(std::span(mark.position)), body);
+  if (position_room != 0) {
+    std::memset(body, 0, position_room);
+    std::ranges::copy(std::as_bytes(std::span(mark.position)), body);
+  }
   std::ranges::copy(change.payload, body + position_room);
   RecordHeader header{.checksum = 0,
                       .sequence = next_sequence_,

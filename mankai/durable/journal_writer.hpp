@@ -70,6 +70,8 @@ class JournalWriter {
   JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end, std::uint64_t next_sequence) noexcept;
 
   [[nodiscard]] Result<void> cut();
+  /// Whether a record of so many bytes fits into what is reserved, with a commit behind it.
+  [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept;
   [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
   void write_superblock() noexcept;
   void write_record(const Change& change, const Mark& mark, std::uint16_t operation) noexcept;

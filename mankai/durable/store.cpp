@@ -138,6 +138,8 @@ Result<void> Store::advance(Time time) {
   return impl_->change(1, {}, [&](std::size_t, std::size_t) { return impl_->encoder().advance(time); });
 }
 
+Result<void> Store::change(const Change& change, const Outcomes& outcomes) { return impl_->change(change, outcomes); }
+
 Result<void> Store::merge(const AnyFilter& other) {
   return impl_->replace([&](AnyFilter& filter) { return merge_filters(filter, other); });
 }

@@ -98,6 +98,54 @@ TEST_F(StoreTest, a_closed_store_is_one_file_with_everything_in_it) {
   EXPECT_EQ(bytes_of(again.filter()), image);
 }
 
+// Key by key, as who has digests does it, and as an encoder of whole windows does.
+TEST_F(StoreTest, single_digests_change_a_store_as_keys_do) {
+  constexpr std::size_t kKeys = 1500;  // some slices
+  const Keys keys = numbered_keys(0, kKeys);
+  const Views views = views_of(keys);
+  AnyFilter model = create_filter(parse_spec("scalable-counting-bloom:keys=500,fpr=0.01,seed=1").value()).value();
+  auto& by_keys = std::get<ScalableCountingBloom>(model);
+  Store store = make("scalable-counting-bloom:keys=500,fpr=0.01,seed=1");
+  const Hasher hash = by_keys.hasher();
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    const std::array<std::uint64_t, 2> payload{hash(views[i]).value, i};
+    ASSERT_TRUE(store.change(
+        {.operation = Operation::insert_with_ids, .keys = 1, .payload = std::as_bytes(std::span(payload))}));
+    ASSERT_TRUE(by_keys.insert(hash(views[i]), i));
+  }
+  for (std::size_t i = 0; i < kKeys; i += 3) {
+    const std::array<std::uint64_t, 2> payload{hash(views[i]).value, i};
+    EraseResult result{};
+    ASSERT_TRUE(
+        store.change({.operation = Operation::erase_with_ids, .keys = 1, .payload = std::as_bytes(std::span(payload))},
+                     {.erased = std::span(&result, 1)}));
+    EXPECT_EQ(result, by_keys.erase(hash(views[i]), i));
+  }
+  EXPECT_EQ(store.sequence(), kKeys + kKeys / 3);
+  EXPECT_EQ(bytes_of(store.filter()), bytes_of(model));
+  keep_as_killed("killed.mk");
+  const Store again = Store::open(path("killed.mk")).value();
+  EXPECT_EQ(bytes_of(again.filter()), bytes_of(model));
+  EXPECT_EQ(again.recovery().changes_replayed, kKeys + kKeys / 3);
+}
+
+TEST_F(StoreTest, single_digests_of_a_batch_count_when_it_is_committed) {
+  Store store = make("counting-bloom:keys=500,fpr=0.01,seed=1");
+  const auto change = [&](std::uint64_t digest) {
+    return store.change({.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))});
+  };
+  ASSERT_TRUE(change(1));
+  store.begin(BatchMode::journaled);
+  ASSERT_TRUE(change(2));
+  keep_as_killed("within.mk");
+  EXPECT_EQ(Store::open(path("within.mk")).value().sequence(), 1U);
+  ASSERT_TRUE(store.commit({}));
+  keep_as_killed("behind.mk");
+  EXPECT_EQ(Store::open(path("behind.mk")).value().sequence(), 2U);
+  ASSERT_TRUE(store.close());
+  EXPECT_EQ(change(3).error().code, ErrorCode::invalid_argument);
+}
+
 TEST_F(StoreTest, what_a_killed_writer_left_is_replayed_exactly) {
   const Keys first = numbered_keys(0, 5000);
   const Keys second = numbered_keys(5000, 50);

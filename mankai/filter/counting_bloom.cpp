@@ -151,6 +151,12 @@ void CountingBloom::count_erased(std::uint64_t keys) noexcept {
   image().set_keys_inserted(keys_inserted() - std::min(keys_inserted(), keys));
 }
 
+void CountingBloom::prefetch(Digest digest) const noexcept {
+  if (layout_ == CountingLayout::blocked) {
+    __builtin_prefetch(words_ + probes::block_index(digest, shape_.size) * probes::kBlockLanes, 1);
+  }
+}
+
 bool CountingBloom::observe(Digest digest) noexcept {
   const kernel::Counted counted = ops_->insert_one(words_, shape_, digest);
   count_inserted(1, counted.stuck);

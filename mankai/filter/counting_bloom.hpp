@@ -90,6 +90,9 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   /// the top of this file. A key whose counters are all stuck remains, and is said to be stuck.
   EraseResult erase(Digest digest) noexcept;
 
+  /// Asks for a key's line ahead of a change to it, where it is one: what is done until then is done while it comes.
+  void prefetch(Digest digest) const noexcept;
+
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an outcome for each; may be empty; must not
   /// overlap. Integer keys are hashed in the same pass, as `hasher()` would.
   void insert(std::span<const Digest> digests) noexcept;

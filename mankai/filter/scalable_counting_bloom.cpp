@@ -237,6 +237,12 @@ Result<void> ScalableCountingBloom::check_id(std::uint64_t id) const {
   return {};
 }
 
+void ScalableCountingBloom::prefetch(Digest digest, std::uint64_t id) const noexcept {
+  if (const std::size_t slice = newest_from(id); slice != slice_count()) {
+    slices()[slice].prefetch(digest);
+  }
+}
+
 Result<void> ScalableCountingBloom::insert(Digest digest, std::uint64_t id) {
   if (auto valid = check_id(id); !valid) {
     return valid;

@@ -103,6 +103,9 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   /// Takes a key out of the one slice that may hold it, whatever its id was; refuses where several may.
   EraseResult erase(Digest digest) noexcept;
 
+  /// Asks for a key's line in the slice that takes its id, ahead of a change to it.
+  void prefetch(Digest digest, std::uint64_t id) const noexcept;
+
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an id and an outcome for each; may be empty;
   /// must not overlap. After std::bad_alloc the keys before the one that found no room are in.
   void insert(std::span<const Digest> digests);

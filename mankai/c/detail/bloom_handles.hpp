@@ -34,6 +34,12 @@ struct CountingHandle : counting_bloom_t {
   /// Shows how many keys are in.
   void show_count() noexcept { shown_header.count = static_cast<std::uint32_t>(filter->keys_inserted()); }
   [[nodiscard]] bool may_contain(std::string_view key) const noexcept { return filter->may_contain(hash(key)); }
+  /// Of a key that is to be changed: its line comes while the change is journaled.
+  [[nodiscard]] Digest digest_of(std::string_view key) const noexcept {
+    const Digest digest = hash(key);
+    filter->prefetch(digest);
+    return digest;
+  }
 
   std::optional<Store> store;
   const CountingBloom* filter;
@@ -46,6 +52,12 @@ struct CountingHandle : counting_bloom_t {
   void show_shape() noexcept;
 };
 
+/// A key of a scaling bloom.
+struct NumberedKey {
+  Digest digest;
+  std::uint64_t id;
+};
+
 /// A scaling_bloom_t.
 struct ScalingHandle : scaling_bloom_t {
   ScalingHandle(Store opened, const BloomRequest& request);
@@ -55,6 +67,12 @@ struct ScalingHandle : scaling_bloom_t {
   ScalingHandle& operator=(ScalingHandle&&) = delete;
   ~ScalingHandle() = default;
 
+  /// A key that is to be changed: its line comes while the change is journaled.
+  [[nodiscard]] NumberedKey numbered(std::string_view key, std::uint64_t id) const noexcept {
+    const Digest digest = hash(key);
+    filter->prefetch(digest, id);
+    return {.digest = digest, .id = id};
+  }
   /// Shows what a change has changed.
   void show_change();
   /// Shows that the disk has everything.

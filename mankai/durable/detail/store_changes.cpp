@@ -1,5 +1,6 @@
 #include <new>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/durable/detail/store_file.hpp"
 #include "mankai/durable/detail/store_impl.hpp"
 #include "mankai/storage/open_file.hpp"
@@ -114,6 +115,22 @@ Result<void> Store::Impl::set_open_mark(bool is_open) {
   }
   footer_ = marked;
   return {};
+}
+
+Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes) {
+  MANKAI_ASSERT(change.keys <= ChangeEncoder::kMaxKeys);
+  bool must_sync = false;
+  {
+    const std::scoped_lock lock(changing_);
+    if (auto ready = make_ready(); !ready) {
+      return ready;
+    }
+    if (auto changed = change_window(change, outcomes, is_in_batch_); !changed) {
+      return changed;
+    }
+    must_sync = options_.durability == Durability::always && !is_in_batch_;
+  }
+  return must_sync ? sync() : Result<void>{};
 }
 
 Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {

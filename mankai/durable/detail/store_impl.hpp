@@ -63,6 +63,7 @@ class Store::Impl {
 
   template <class Encode>
   Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
+  Result<void> change(const Change& change, const Outcomes& outcomes);
   Result<void> replace(const std::function<Result<void>(AnyFilter&)>& replace);
   void begin(BatchMode mode);
   Result<void> commit(std::string_view position);
@@ -100,6 +101,13 @@ class Store::Impl {
   // With changing_ held:
   [[nodiscard]] Result<void> check_usable() const;
   [[nodiscard]] bool is_in_memory() const noexcept { return is_in_batch_ && mode_ == BatchMode::in_memory; }
+  /// Before each change: nearly always there is a journal and nothing to do.
+  [[nodiscard]] Result<void> make_ready() {
+    if (journal_ && !is_closed_ && !has_failed_.load(std::memory_order_acquire)) [[likely]] {
+      return {};
+    }
+    return is_in_memory() ? check_usable() : start_writing();
+  }
   Result<void> start_writing();
   Result<void> make_journal();
   Result<void> set_open_mark(bool is_open);
@@ -182,7 +190,7 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
   bool must_sync = false;
   {
     const std::scoped_lock lock(changing_);
-    if (auto ready = is_in_memory() ? check_usable() : start_writing(); !ready) {
+    if (auto ready = make_ready(); !ready) {
       return ready;
     }
     if (auto changed = change_windows(keys, outcomes, encode); !changed) {
