@@ -38,13 +38,20 @@ Store::~Store() = default;
 
 Result<Store> Store::create(const std::string& path, AnyFilter filter, const StoreOptions& options, Existing existing) {
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
-  if (auto made = detail::make_store(path, filter, existing, {}, calls); !made) {
-    return std::unexpected(made.error());
+  {
+    AnyFilter written = std::move(filter);  // gone before it is read again
+    if (auto made = detail::make_store(path, written, existing, {}, calls); !made) {
+      return std::unexpected(made.error());
+    }
   }
-  return open(path, options);
+  return open(path, options, Origin::memory);
 }
 
 Result<Store> Store::open(const std::string& path, const StoreOptions& options) {
+  return open(path, options, Origin::disk);
+}
+
+Result<Store> Store::open(const std::string& path, const StoreOptions& options, Origin origin) {
   if (options.durability == Durability::interval &&
       (options.interval <= Duration::zero() || options.interval > detail::kLongWait)) {
     return fail(ErrorCode::invalid_argument, "an interval between syncs is above 0 and at most a day");
@@ -60,9 +67,12 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options) 
     return std::unexpected(lock.error());
   }
   remove_left_over(real, calls);
-  auto loaded = detail::load_store(
-      real,
-      {.access = options.access, .trust = options.trust, .memory = options.memory, .calls = &calls, .is_writer = true});
+  auto loaded = detail::load_store(real, {.access = options.access,
+                                          .trust = options.trust,
+                                          .memory = options.memory,
+                                          .calls = &calls,
+                                          .is_writer = true,
+                                          .was_in_memory = origin == Origin::memory});
   if (!loaded) {
     return std::unexpected(loaded.error());
   }

@@ -55,7 +55,7 @@ struct StoreOptions {
   Duration checkpoint_interval = Duration::zero();
   Trust trust = Trust::checked;
   /// Access::query maps the file: opening costs the same at any size, and each page of 4 KiB a copy when it first
-  /// changes. Images above 256 MiB are mapped in any case.
+  /// changes. Images above 256 MiB are mapped in any case when they are opened, and not when they are created.
   Access access = Access::change;
   Memory memory = system_memory();
   FileCalls* calls = nullptr;  ///< nullptr: the system's
@@ -156,6 +156,9 @@ class Store {
   [[nodiscard]] Result<void> close();
 
  private:
+  enum class Origin : std::uint8_t { disk, memory };
+  [[nodiscard]] static Result<Store> open(const std::string& path, const StoreOptions& options, Origin origin);
+
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl) noexcept;
 

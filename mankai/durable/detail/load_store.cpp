@@ -39,7 +39,7 @@ Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, co
   if (auto valid = check_start(file, image_bytes); !valid) {
     return std::unexpected(valid.error());
   }
-  const bool is_mapped = request.access == Access::query || image_bytes > kMostReadBytes;
+  const bool is_mapped = request.access == Access::query || (image_bytes > kMostReadBytes && !request.was_in_memory);
   auto region = is_mapped ? file.map_region(image_bytes) : file.read_region(image_bytes, request.memory);
   return region ? filter_from_region(std::move(*region), request.trust, request.memory)
                 : std::unexpected(region.error());

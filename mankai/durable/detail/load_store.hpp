@@ -35,12 +35,13 @@ struct LoadRequest {
   Trust trust = Trust::checked;
   Memory memory = system_memory();
   FileCalls* calls = &system_calls();
-  bool is_writer = false;  ///< who has the lock, so that nothing changes meanwhile
+  bool is_writer = false;      ///< who has the lock, so that nothing changes meanwhile
+  bool was_in_memory = false;  ///< a moment ago, so that there is room to read it, however large it is
 };
 
 /// Reads a filter's file, and does in memory what its journal has beyond it; changes nothing on the disk. Beside a
 /// writer it sees one moment, for which it may have to look more than once.
 /// Errors: not_found, io, corrupt, unsupported_version, out_of_space; all name the file.
-[[nodiscard]] Result<LoadedStore> load_store(const std::string& path, const LoadRequest& request);
+[[nodiscard]] Result<LoadedStore> load_store(const std::string& given, const LoadRequest& request);
 
 }  // namespace mankai::detail
