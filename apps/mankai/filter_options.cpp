@@ -15,7 +15,7 @@ constexpr double kMicroseconds = 1e6;
 constexpr double kMostMicroseconds = 9e18;
 
 std::string hash_words(HashKind hash) {
-  return hash == HashKind::siphash ? "siphash, keyed; its key is not shown" : "xxh3, seeded";
+  return std::string(name(hash)) + (hash == HashKind::siphash ? ", keyed; its key is not shown" : ", seeded");
 }
 
 // Within what λ says of it, which is a multiple of 2^-32: a half-life of an hour is one of 3600.0000035 s.
@@ -58,11 +58,14 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
     kind.choices.emplace_back(info.name);
   }
   kind.help += '.';
-  Option hash = parsed_option(
-      "--hash", "HASH", "The hash: xxh3, the fastest, or siphash, for keys that strangers choose. xxh3 unless given.",
-      parse_hash, options.hash);
+  Option hash = parsed_option("--hash", "HASH",
+                              "The hash: xxh3, the fastest, siphash, for keys that strangers choose, or murmur3, which "
+                              "other programs' filters have. xxh3 unless given.",
+                              parse_hash, options.hash);
   hash.kind = ValueKind::choice;
-  hash.choices = {"xxh3", "siphash"};
+  for (const HashKind known : kHashKinds) {
+    hash.choices.emplace_back(name(known));
+  }
   return {std::move(kind),
           parsed_option("--keys", "N",
                         "How many different keys it is sized for, such as 1000000, 1e6 or 10M. " + keys_default,
@@ -71,9 +74,11 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
                         "The false positive rate with so many keys in it, such as 0.01 or 1%. " + fpr_default,
                         parse_rate, options.fpr),
           std::move(hash),
-          parsed_option("--seed", "SEED",
-                        "The hash's seed: a 64-bit number, or 32 hexadecimal digits for siphash. Random unless given.",
-                        parse_seed, options.seed)};
+          parsed_option(
+              "--seed", "SEED",
+              "The hash's seed: a 64-bit number, 32 bits for murmur3, or 32 hexadecimal digits for siphash. Random "
+              "unless given.",
+              parse_seed, options.seed)};
 }
 
 Report report_on(const AnyFilter& filter, const std::string& file) {

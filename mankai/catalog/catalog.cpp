@@ -427,13 +427,13 @@ Result<F> open(Region region, Trust trust, const Memory& memory) {
 }  // namespace
 
 Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory) {
-  if (spec.seed && spec.hash == HashKind::xxh3 && (*spec.seed)[1] != 0) {
-    return fail(ErrorCode::invalid_argument, "a seed of 128 bits goes with hash siphash; xxh3 takes 64");
+  const HashSpec hash = hash_of(spec);
+  if (auto valid = check_seed(hash); !valid) {
+    return std::unexpected(valid.error());
   }
   if (auto valid = check_options(spec); !valid) {
     return std::unexpected(valid.error());
   }
-  const HashSpec hash = hash_of(spec);
   const bool is_canonical = spec.canonical || info_of(spec.kind).key_shape == KeyShape::path;
   auto made = for_kind(static_cast<std::uint16_t>(spec.kind), [&](auto type) {
     auto filter = make(type, spec, hash, memory);

@@ -108,12 +108,13 @@ Result<std::array<std::uint64_t, 2>> parse_seed(std::string_view text) {
 }
 
 Result<HashKind> parse_hash(std::string_view text) {
-  for (const HashKind hash : {HashKind::xxh3, HashKind::siphash}) {
+  for (const HashKind hash : kHashKinds) {
     if (text == name(hash)) {
       return hash;
     }
   }
-  return bad("hash", text, "xxh3, or siphash where strangers choose the keys");
+  return bad("hash", text,
+             "xxh3, or siphash where strangers choose the keys; murmur3 is for filters of other programs");
 }
 
 }  // namespace mankai

@@ -93,13 +93,14 @@ Result<void> check_fields(const ImageHeader& header) {
   if (header.layout > static_cast<std::uint8_t>(ImageLayout::sliced) || header.flags != 0) {
     return fail(ErrorCode::unsupported_version, "layout or flags at offset 13 of a later library: use a newer one");
   }
-  if (header.hash_kind != static_cast<std::uint8_t>(HashKind::xxh3) &&
-      header.hash_kind != static_cast<std::uint8_t>(HashKind::siphash)) {
+  const HashSpec hash{.kind = static_cast<HashKind>(header.hash_kind), .seed = header.seed};
+  if (std::ranges::find(kHashKinds, hash.kind) == kHashKinds.end()) {
     return fail(ErrorCode::unsupported_version,
                 "hash " + std::to_string(header.hash_kind) + " at offset 12 of a later library: use a newer one");
   }
-  if (header.hash_kind == static_cast<std::uint8_t>(HashKind::xxh3) && header.seed[1] != 0) {
-    return fail(ErrorCode::corrupt, "xxh3 has a seed of 64 bits, but there are more at offset 32");
+  if (trimmed(hash) != hash) {
+    return fail(ErrorCode::corrupt,
+                "the seed at offset 24 has more bits than " + std::string(name(hash.kind)) + " takes");
   }
   if (header.cells_bytes == 0 || header.cells_bytes % kCacheLineBytes != 0 || header.cells_bytes > kMaxImageBytes) {
     return fail(ErrorCode::corrupt, "impossible size of cells " + std::to_string(header.cells_bytes) + " at offset 16");
@@ -186,7 +187,7 @@ ImageHeader make_header(std::uint16_t kind, ImageLayout layout, const FilterSett
           .flags = 0,
           .canonical_version = 0,
           .cells_bytes = settings.cells_bytes,
-          .seed = {settings.hash.seed[0], settings.hash.kind == HashKind::xxh3 ? 0 : settings.hash.seed[1]},
+          .seed = trimmed(settings.hash).seed,
           .capacity_keys = settings.capacity_keys,
           .fpr_target_bits = std::bit_cast<std::uint64_t>(settings.fpr_target),
           .keys_inserted = 0,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mankai/hash/hasher.hpp"
+#include "mankai/hash/murmur3.hpp"
 #include "mankai/hash/probes.hpp"
 #include "tests/support/shared_data.hpp"
 
@@ -102,12 +103,35 @@ TEST(Hasher, siphash_agrees_with_the_papers_vectors) {
   EXPECT_EQ(hasher(std::uint64_t{0x0706050403020100U}).value, hasher(std::string_view(input).substr(0, 8)).value);
 }
 
+// The verification of [Appleby2011]'s own test suite: hashes of 0, 0 1, 0 1 2 … with seeds from 256 downwards, hashed
+// once more. It touches every length of a tail and up to 15 blocks.
+TEST(Murmur3, agrees_with_the_published_verification_value) {
+  constexpr std::uint32_t kVerification = 0x6384ba69U;
+  std::string key;
+  std::string hashes;
+  for (std::uint32_t length = 0; length < 256; ++length) {
+    for (const std::uint64_t half : murmur3_x64_128(key, 256 - length)) {
+      hashes.append(reinterpret_cast<const char*>(&half), sizeof(half));
+    }
+    key.push_back(static_cast<char>(length));
+  }
+  EXPECT_EQ(static_cast<std::uint32_t>(murmur3_x64_128(hashes, 0).front()), kVerification);
+}
+
+TEST(Hasher, murmur3_is_the_lower_half_under_a_seed_of_32_bits) {
+  const Hasher hasher({.kind = HashKind::murmur3, .seed = {0x97c29b3aU, 0}});
+  const std::string key = "https://example.org/";
+  EXPECT_EQ(hasher(key).value, murmur3_x64_128(key, 0x97c29b3aU).front());
+  EXPECT_EQ(hasher(std::uint64_t{0x37363534'33323130U}), hasher("01234567"));
+}
+
 // Golden: the digest of a key is part of the image format. Regenerate only with a new format version.
 TEST(Hasher, digests_are_pinned) {
   EXPECT_EQ(Hasher(xxh3_seeded(0))("").value, 0x2d06800538d394c2U);
   EXPECT_EQ(Hasher(xxh3_seeded(42))("https://example.org/").value, 0x82d1d0d51014a5d5U);
   EXPECT_EQ(Hasher(xxh3_seeded(0))(std::uint64_t{1}).value, 0xed77e7f1c90aa277U);
   EXPECT_EQ(Hasher(xxh3_seeded(42))(std::uint64_t{1} << 63).value, 0x7424dd5041dd7536U);
+  EXPECT_EQ(Hasher({.kind = HashKind::murmur3, .seed = {42, 0}})("https://example.org/").value, 0x63e1235f34739cffU);
 }
 
 TEST(Hasher, batches_equal_single_calls) {
@@ -118,7 +142,7 @@ TEST(Hasher, batches_equal_single_calls) {
     keys.emplace_back(buffer.data() + i, i * 7 % 1000);
     integers.push_back(i * i * 0x10001);
   }
-  for (const HashKind kind : {HashKind::xxh3, HashKind::siphash}) {
+  for (const HashKind kind : kHashKinds) {
     const Hasher hasher({.kind = kind, .seed = {7, 9}});
     std::vector<Digest> digests(keys.size());
     hasher(keys, digests);
@@ -136,6 +160,24 @@ TEST(HashSpec, random_seeds_differ) {
   EXPECT_NE(HashSpec::random(), HashSpec::random());
   EXPECT_EQ(HashSpec::random().seed[1], 0U);
   EXPECT_NE(HashSpec::random(HashKind::siphash).seed[1], 0U);
+}
+
+TEST(HashSpec, a_seed_has_as_many_bits_as_its_hash_takes) {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  const auto takes = [](HashKind kind, std::uint64_t first, std::uint64_t second) {
+    return check_seed({.kind = kind, .seed = {first, second}}).has_value();
+  };
+  EXPECT_TRUE(takes(HashKind::xxh3, kAll, 0));
+  EXPECT_FALSE(takes(HashKind::xxh3, 0, 1));
+  EXPECT_TRUE(takes(HashKind::siphash, kAll, kAll));
+  EXPECT_TRUE(takes(HashKind::murmur3, 0xffffffffU, 0));
+  EXPECT_FALSE(takes(HashKind::murmur3, std::uint64_t{1} << 32, 0));
+  EXPECT_FALSE(takes(HashKind::murmur3, 0, 1));
+  for (const HashKind kind : kHashKinds) {
+    const HashSpec spec{.kind = kind, .seed = {kAll, kAll}};
+    EXPECT_TRUE(check_seed(trimmed(spec)).has_value()) << name(kind);
+    EXPECT_TRUE(check_seed(HashSpec::random(kind)).has_value()) << name(kind);
+  }
 }
 
 TEST(Probes, lane_positions_are_consecutive_six_bit_fields) {

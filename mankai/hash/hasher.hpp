@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "mankai/base/bits.hpp"
+#include "mankai/base/error.hpp"
 #include "mankai/hash/digest.hpp"
 
 namespace mankai {
@@ -15,7 +16,11 @@ namespace mankai {
 enum class HashKind : std::uint8_t {
   xxh3 = 1,     ///< XXH3_64 with a 64-bit seed: the fastest. Whoever chooses keys and knows the seed can collide them.
   siphash = 2,  ///< SipHash-2-4 with a 128-bit secret key: for keys that an adversary chooses. About six times slower.
+  murmur3 = 3,  ///< MurmurHash3_x64_128's lower half, 32-bit seed: of filters taken over from programs that hash so
 };
+
+/// All of them, the default first.
+inline constexpr std::array kHashKinds = {HashKind::xxh3, HashKind::siphash, HashKind::murmur3};
 
 /// Returns the name used in specs.
 [[nodiscard]] std::string_view name(HashKind kind) noexcept;
@@ -23,13 +28,19 @@ enum class HashKind : std::uint8_t {
 /// A hash and its seed: per filter, recorded in its image. Filters that are asked together share one.
 struct HashSpec {
   HashKind kind = HashKind::xxh3;
-  std::array<std::uint64_t, 2> seed{};  ///< xxh3 uses seed[0]; siphash both, little-endian, as its 16-byte key
+  /// xxh3 uses seed[0]; siphash both, little-endian, as its 16-byte key; murmur3 the lower 32 bits of seed[0].
+  std::array<std::uint64_t, 2> seed{};
 
   /// Draws a seed from the system's random source. Threads: safe.
   [[nodiscard]] static HashSpec random(HashKind kind = HashKind::xxh3);
 
   friend bool operator==(const HashSpec&, const HashSpec&) = default;
 };
+
+/// Returns the spec without those bits of its seed that its hash has no use for.
+[[nodiscard]] HashSpec trimmed(HashSpec spec) noexcept;
+/// Errors: invalid_argument when the seed has more bits than its hash takes.
+[[nodiscard]] Result<void> check_seed(const HashSpec& spec);
 
 /// Constants of mix_integer, for kernels that compute it in vectors. Source: MurmurHash3's finalizer [Appleby2011].
 inline constexpr std::uint64_t kMixFirst = 0xff51afd7ed558ccdU;
@@ -47,21 +58,21 @@ inline constexpr std::uint64_t kMixSecond = 0xc4ceb9fe1a85ec53U;
 /// Turns keys into digests.
 ///
 /// Shape:   keys[c], digests[c]; same length; must not overlap. Any bytes, any length, also empty.
-/// Cost:    xxh3 about 7 ns for 70 bytes in a batch; siphash about 45 ns.
+/// Cost:    xxh3 about 7 ns for 70 bytes in a batch; siphash about 45 ns; murmur3 about 20 ns.
 /// Errors:  none; total.
 /// Threads: stateless after construction; safe.
-/// Source:  [Collet2019] XXH3_64bits_withSeed; [Aumasson2012] SipHash-2-4.
+/// Source:  [Collet2019] XXH3_64bits_withSeed; [Aumasson2012] SipHash-2-4; [Appleby2011] MurmurHash3_x64_128.
 class Hasher {
  public:
   explicit Hasher(const HashSpec& spec) noexcept : spec_(spec) {}
 
   [[nodiscard]] Digest operator()(std::string_view key) const noexcept;
-  /// Integer keys are hashed as integers: not the digest of their eight bytes, unless the hash is siphash.
+  /// Integer keys are hashed as integers: not the digest of their eight bytes, unless the hash is another than xxh3.
   [[nodiscard]] Digest operator()(std::uint64_t key) const noexcept {
     if (spec_.kind == HashKind::xxh3) [[likely]] {
       return mix_integer(key, spec_.seed[0]);
     }
-    return keyed_integer(key);
+    return as_bytes(key);
   }
   void operator()(std::span<const std::string_view> keys, std::span<Digest> digests) const noexcept;
   void operator()(std::span<const std::uint64_t> keys, std::span<Digest> digests) const noexcept;
@@ -70,7 +81,7 @@ class Hasher {
 
  private:
   /// Pure, so that a loop over integer keys keeps kind and seed in registers: 0.3 ns a key.
-  [[nodiscard, gnu::pure, gnu::cold]] Digest keyed_integer(std::uint64_t key) const noexcept;
+  [[nodiscard, gnu::pure, gnu::cold]] Digest as_bytes(std::uint64_t key) const noexcept;
 
   HashSpec spec_;
 };

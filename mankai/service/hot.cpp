@@ -14,8 +14,8 @@ constexpr std::size_t kBatchKeys = 256;
 Result<DecayedTop::Options> options_of(const HotRequest& request) {
   HashSpec hash = HashSpec::random(request.hash.value_or(HashKind::xxh3));
   hash.seed = request.seed.value_or(hash.seed);
-  if (hash.kind == HashKind::xxh3 && request.seed && hash.seed[1] != 0) {
-    return fail(ErrorCode::invalid_argument, "a seed of 128 bits goes with hash siphash; xxh3 takes 64");
+  if (auto valid = check_seed(hash); !valid) {
+    return std::unexpected(valid.error());
   }
   return DecayedTop::Options{
       .bytes = request.memory_bytes.value_or(Hot::kDefaultMemoryBytes),
