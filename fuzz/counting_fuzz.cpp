@@ -1,4 +1,4 @@
-// Sequences of operations on both layouts of counters beside an exact multiset
+// Sequences of operations on every layout of counters beside an exact multiset
 // (tests/property/counting_operations.hpp), which throws where a promise is broken. Byte 0 chooses the filter, then
 // three bytes are an operation.
 
@@ -36,7 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                           .count = data[i + 2]});
   }
   const mankai::test::Request request = request_of(data[0]);
-  if ((data[0] & 32U) != 0) {
+  if ((data[0] & 64U) != 0) {
+    mankai::test::run_counting_operations<mankai::test::CountingDabloomsKind>(request, operations);
+  } else if ((data[0] & 32U) != 0) {
     mankai::test::run_counting_operations<mankai::test::CountingPartitionedKind>(request, operations);
   } else {
     mankai::test::run_counting_operations<mankai::test::CountingBlockedKind>(request, operations);

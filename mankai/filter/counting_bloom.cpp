@@ -18,6 +18,7 @@ namespace {
 using Params = CountingBloom::Params;
 
 constexpr std::uint64_t kByteCounters = 2;
+constexpr std::byte kFirstCounter{0x0f};
 constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
 
 // What the kernels say of a key, 0 or 1, is what the filter says.
@@ -26,19 +27,31 @@ static_assert(static_cast<std::uint8_t>(EraseResult::absent) == 1);
 
 constexpr std::uint32_t number(CountingLayout layout) noexcept { return static_cast<std::uint32_t>(layout); }
 
+Result<void> check_k(const CountingBloom::Options& options) {
+  const bool is_free = options.k == 0 || options.layout == CountingLayout::partitioned;
+  const bool is_blocks = options.layout == CountingLayout::blocked && options.k == probes::kBlockLanes;
+  if (is_free || is_blocks) {
+    return {};
+  }
+  const bool is_blocked = options.layout == CountingLayout::blocked;
+  return fail(ErrorCode::invalid_argument,
+              "k of " + std::to_string(options.k) + ", but the " + std::string(name(options.layout)) + " layout has " +
+                  (is_blocked ? "8 counters a key" : "as many counters a key as its rate says") +
+                  "; leave k out, or take the partitioned layout");
+}
+
 Result<Params> size_for(const CountingBloom::Options& options) {
   const SizeRequest request{.keys = options.keys, .fpr = options.fpr};
-  if (options.layout == CountingLayout::partitioned) {
-    const auto size = partitioned_size(request, options.k);
+  if (auto valid = check_k(options); !valid) {
+    return std::unexpected(valid.error());
+  }
+  if (options.layout != CountingLayout::blocked) {
+    const auto size =
+        options.layout == CountingLayout::partitioned ? partitioned_size(request, options.k) : dablooms_size(request);
     if (!size) {
       return std::unexpected(size.error());
     }
-    return Params{.size = size->cells_per_probe, .k = size->k, .layout = number(CountingLayout::partitioned)};
-  }
-  if (options.k != 0 && options.k != probes::kBlockLanes) {
-    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(options.k) +
-                                                 ", but the blocked layout has 8 counters a key; leave k out, or take "
-                                                 "the partitioned layout");
+    return Params{.size = size->cells_per_probe, .k = size->k, .layout = number(options.layout)};
   }
   const auto blocks = counting_blocked_blocks(request);
   if (!blocks) {
@@ -55,16 +68,19 @@ std::uint64_t cells_bytes_for(const Params& params) noexcept {
 }
 
 Result<void> check_shape(const Params& params, std::uint64_t cells_bytes) {
-  if (params.layout > number(CountingLayout::partitioned)) {
+  if (params.layout > number(CountingLayout::dablooms)) {
     return fail(ErrorCode::unsupported_version,
                 "layout " + std::to_string(params.layout) + " at offset 76 of a later library: use a newer one");
   }
   const bool is_blocked = params.layout == number(CountingLayout::blocked);
-  if (params.k == 0 || params.k > kernel::kMaxProbes || (is_blocked && params.k != probes::kBlockLanes)) {
+  const bool is_stepped = params.layout == number(CountingLayout::dablooms);
+  const std::uint32_t most_probes = is_stepped ? kMaxDabloomsProbes : kernel::kMaxProbes;
+  if (params.k == 0 || params.k > most_probes || (is_blocked && params.k != probes::kBlockLanes)) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 72 does not go with the layout");
   }
   // Bounded first: a hostile size must not overflow its way into a match.
-  if (params.size == 0 || params.size > kMaxImageBytes * kByteCounters || cells_bytes_for(params) != cells_bytes) {
+  const std::uint64_t most_cells = is_stepped ? kMaxDabloomsCells : kMaxImageBytes * kByteCounters;
+  if (params.size == 0 || params.size > most_cells || cells_bytes_for(params) != cells_bytes) {
     return fail(ErrorCode::corrupt, std::to_string(params.size) + (is_blocked ? " blocks" : " counters a probe") +
                                         " at offset 64 do not fill the cells");
   }
@@ -82,7 +98,17 @@ Result<void> check_tail(std::span<const std::uint64_t> words, std::uint64_t cell
 }
 
 const kernel::CountOps& ops_of(CountingLayout layout) noexcept {
-  return layout == CountingLayout::blocked ? kernel::blocked_count_ops() : kernel::partitioned_count_ops();
+  switch (layout) {
+    case CountingLayout::blocked: return kernel::blocked_count_ops();
+    case CountingLayout::partitioned: return kernel::partitioned_count_ops();
+    case CountingLayout::dablooms: break;
+  }
+  return kernel::stepped_count_ops();
+}
+
+// The byte with its halves exchanged.
+constexpr std::byte turned(std::byte byte) noexcept {
+  return byte << probes::kCounterBits | byte >> probes::kCounterBits;
 }
 
 KeyCount count_of(std::uint32_t smallest) noexcept {
@@ -92,7 +118,12 @@ KeyCount count_of(std::uint32_t smallest) noexcept {
 }  // namespace
 
 std::string_view name(CountingLayout layout) noexcept {
-  return layout == CountingLayout::blocked ? "blocked" : "partitioned";
+  switch (layout) {
+    case CountingLayout::blocked: return "blocked";
+    case CountingLayout::partitioned: return "partitioned";
+    case CountingLayout::dablooms: return "dablooms";
+  }
+  return "";
 }
 
 CountingBloom::CountingBloom(Image source, const Params& params) noexcept
@@ -119,6 +150,31 @@ Result<CountingBloom> CountingBloom::create(const Options& options) {
   }
   image->set_params(*params);
   return CountingBloom(std::move(*image), *params);
+}
+
+Result<CountingBloom> CountingBloom::from_counters(const Options& options, const Counters& counters) {
+  auto filter = create(options);
+  if (!filter) {
+    return filter;
+  }
+  const std::uint64_t bytes = divide_up(filter->cell_count(), kByteCounters);
+  if (counters.bytes.size() != bytes) {
+    return fail(ErrorCode::invalid_argument, std::to_string(counters.bytes.size()) + " bytes of counters, but " +
+                                                 std::to_string(filter->cell_count()) + " counters take " +
+                                                 std::to_string(bytes));
+  }
+  const std::span<std::uint64_t> words = filter->image().words();
+  const auto cells = std::as_writable_bytes(words).first(counters.bytes.size());
+  if (counters.is_high_first) {
+    std::ranges::transform(counters.bytes, cells.begin(), turned);
+  } else {
+    std::ranges::copy(counters.bytes, cells.begin());
+  }
+  if (filter->cell_count() % kByteCounters != 0) {
+    cells.back() &= kFirstCounter;
+  }
+  filter->count_inserted(counters.keys, kernel::count_stuck(words.data(), words.size()));
+  return filter;
 }
 
 Result<CountingBloom> CountingBloom::from_image(Image source) {

@@ -6,7 +6,7 @@
 /// them is 0. A counter that reaches 15 is stuck: it is never changed again, since nobody knows how often it was
 /// counted, so that overflow costs a little false positive rate and never a member. Stuck counters are counted.
 ///
-/// Two layouts:
+/// Three layouts:
 ///   - `blocked` (default): a key's counters lie in one cache line. The line of 512 bits has eight lanes of sixteen
 ///     counters; a key has one in each. Block and lane fields are blocked-bloom's; of a field's six bits the upper four
 ///     choose the counter, so its lowest bit is the field with its lower two bits cleared.
@@ -18,7 +18,12 @@
 ///
 ///         cells: | partition 0: size counters | partition 1 | … | partition k - 1 | zeros up to a whole line |
 ///
-/// In both a key never meets one counter twice, so the smallest of its counters is a bound for how often it is in.
+///   - `dablooms`: partitions as well, sized and addressed as [Dablooms2012] has them: for its files, which are taken
+///     over counter by counter (durable/dablooms_import.hpp). Its batches are single calls one after the other, and its
+///     rate is a little above the target, so take another one for what is new.
+///
+/// In all of them a key never meets one counter twice, so the smallest of its counters is a bound for how often it is
+/// in.
 ///
 /// Source:  [Fan2000] counting Bloom filters, 4 bits a counter; the partitioned layout is that of [Dablooms2012].
 ///          Differs: there a counter that overflows is decremented later, and an erase does not look first: both lose
@@ -42,12 +47,12 @@
 namespace mankai {
 
 /// Where a key's counters are. The values are part of the image format.
-enum class CountingLayout : std::uint8_t { blocked = 0, partitioned = 1 };
+enum class CountingLayout : std::uint8_t { blocked = 0, partitioned = 1, dablooms = 2 };
 
 /// Returns the name used in specs.
 [[nodiscard]] std::string_view name(CountingLayout layout) noexcept;
 
-/// See the top of this file. Cost: one cache line a key, or k in the partitioned layout.
+/// See the top of this file. Cost: one cache line a key, or k in the other layouts.
 /// Threads: any number of readers beside one writer. `seal`, `clear`, `merge` and moving need the filter alone.
 class CountingBloom : public FlatFilter<CountingBloom> {
  public:
@@ -57,7 +62,7 @@ class CountingBloom : public FlatFilter<CountingBloom> {
 
   /// Stored in the image.
   struct Params {
-    std::uint64_t size;    ///< blocked: blocks; partitioned: counters of each probe
+    std::uint64_t size;    ///< blocked: blocks; others: counters of each probe
     std::uint32_t k;       ///< counters per key: 8 when blocked
     std::uint32_t layout;  ///< CountingLayout
   };
@@ -67,14 +72,25 @@ class CountingBloom : public FlatFilter<CountingBloom> {
     std::uint64_t keys = 0;
     double fpr = 0.01;
     CountingLayout layout = CountingLayout::blocked;
-    std::uint32_t k = 0;  ///< partitioned: probes per key, at most 64, 0 for ceil(log2(1 / fpr)); blocked: 0 or 8
+    std::uint32_t k =
+        0;  ///< partitioned: probes per key, at most 64, 0 for ceil(log2(1 / fpr)); others: 0, blocked or 8
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
     std::uint64_t slice_tag = 0;  ///< of a slice of a growing filter: what that one wants to know; else 0
   };
 
+  /// Counters that another program kept.
+  struct Counters {
+    std::span<const std::byte> bytes;  ///< two counters in each, in the order of the cells
+    bool is_high_first = false;        ///< the first of the two is the upper half
+    std::uint64_t keys = 0;            ///< insertions less erasures
+  };
+
   /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<CountingBloom> create(const Options& options);
+  /// Makes such a filter of counters that there are; those that are 15 are stuck from now on. Half a byte behind the
+  /// last one is left out. Errors: as create; invalid_argument when there are not as many bytes as the counters take.
+  [[nodiscard]] static Result<CountingBloom> from_counters(const Options& options, const Counters& counters);
   /// Takes over an image of this kind. Errors: corrupt; unsupported_version for an unknown layout.
   [[nodiscard]] static Result<CountingBloom> from_image(Image source);
 

@@ -85,21 +85,47 @@ class Holders {
 
 }  // namespace
 
-Result<ScalableCountingBloom> ScalableCountingBloom::create(const Options& options) {
+Result<void> ScalableCountingBloom::check_options(const Options& options) {
   if (auto valid = check_request({.keys = options.keys, .fpr = options.fpr}); !valid) {
-    return std::unexpected(valid.error());
+    return valid;
   }
   if (auto valid = check_growth(options.growth); !valid) {
-    return std::unexpected(valid.error());
+    return valid;
   }
   if (options.first_id > kMaxId) {
     return fail(ErrorCode::invalid_argument, "a first id of " + std::to_string(options.first_id) +
                                                  " is impossible: the greatest is " + std::to_string(kMaxId));
   }
+  return {};
+}
+
+Result<ScalableCountingBloom> ScalableCountingBloom::create(const Options& options) {
+  if (auto valid = check_options(options); !valid) {
+    return std::unexpected(valid.error());
+  }
   auto first = make_slice(options, 0, options.first_id);
   if (!first) {
     return std::unexpected(first.error());
   }
+  std::vector<CountingBloom> slices;
+  slices.push_back(std::move(*first));
+  return assemble(options, std::move(slices));
+}
+
+Result<ScalableCountingBloom> ScalableCountingBloom::from_slices(const Options& options,
+                                                                 std::vector<CountingBloom> slices) {
+  if (auto valid = check_options(options); !valid) {
+    return std::unexpected(valid.error());
+  }
+  if (slices.empty() || slices.size() > kMaxSlices) {
+    return fail(ErrorCode::invalid_argument,
+                std::to_string(slices.size()) + " slices: a filter has from 1 to " + std::to_string(kMaxSlices));
+  }
+  return assemble(options, std::move(slices));
+}
+
+Result<ScalableCountingBloom> ScalableCountingBloom::assemble(const Options& options,
+                                                              std::vector<CountingBloom> slices) {
   ImageHeader header =
       make_header(kKind, ImageLayout::sliced,
                   {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
@@ -109,9 +135,23 @@ Result<ScalableCountingBloom> ScalableCountingBloom::create(const Options& optio
                       .layout = static_cast<std::uint16_t>(options.layout),
                       .first_id = options.first_id};
   std::memcpy(header.kind_params.data(), &params, sizeof(params));
-  auto parts = make_parts(header, std::move(*first), options.memory);
-  return parts ? Result<ScalableCountingBloom>(ScalableCountingBloom(std::move(*parts)))
-               : std::unexpected(parts.error());
+  const HashSpec hash = trimmed(options.hash);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const auto valid = check_slice(header, slices[i], i);
+    if (!valid || slices[i].hash() != hash) {
+      return fail(ErrorCode::invalid_argument,
+                  "slice " + std::to_string(i) + ": " + (valid ? "another hash or seed" : valid.error().detail));
+    }
+  }
+  auto parts = make_parts(header, std::move(slices.front()), options.memory);
+  if (!parts) {
+    return std::unexpected(parts.error());
+  }
+  parts->slices.reserve(slices.size());
+  for (CountingBloom& slice : std::span(slices).subspan(1)) {
+    parts->slices.append(std::move(slice));
+  }
+  return ScalableCountingBloom(std::move(*parts));
 }
 
 Result<ScalableCountingBloom> ScalableCountingBloom::create_like(const Memory& memory) const {
@@ -131,7 +171,7 @@ Result<ScalableCountingBloom> ScalableCountingBloom::create_like(const Memory& m
 Result<void> ScalableCountingBloom::check_header(const ImageHeader& header) {
   const Params params = params_in(header);
   if (params.bound > static_cast<std::uint16_t>(FprBound::first) ||
-      params.layout > static_cast<std::uint16_t>(CountingLayout::partitioned)) {
+      params.layout > static_cast<std::uint16_t>(CountingLayout::dablooms)) {
     return fail(ErrorCode::unsupported_version, "bound " + std::to_string(params.bound) + " or layout " +
                                                     std::to_string(params.layout) +
                                                     " at offset 76 of a later library: use a newer one");
@@ -512,8 +552,8 @@ double ScalableCountingBloom::lines_per_key() const noexcept {
 
 double ScalableCountingBloom::fpr_expected(std::uint64_t keys) const noexcept {
   return expected_fpr(keys, [this](const SizeRequest& slice, std::uint64_t inside) {
-    if (layout() == CountingLayout::partitioned) {
-      const auto size = partitioned_size(slice);
+    if (layout() != CountingLayout::blocked) {
+      const auto size = layout() == CountingLayout::partitioned ? partitioned_size(slice) : dablooms_size(slice);
       return size ? partitioned_fpr(inside, *size) : 0;
     }
     const auto blocks = counting_blocked_blocks(slice);

@@ -39,6 +39,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "mankai/filter/concepts.hpp"
 #include "mankai/filter/counting_bloom.hpp"
@@ -79,6 +80,12 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
 
   /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<ScalableCountingBloom> create(const Options& options);
+  /// Makes one of slices that there are, in the order in which they were opened: each for `options.keys` times a power
+  /// of the growth, with the options' layout and hash, its first id as its slice_tag and the id behind its last as its
+  /// slice_state. A slice may be stricter than growth would have made it. Errors: invalid_argument for slices that the
+  /// filter cannot have; out_of_space.
+  [[nodiscard]] static Result<ScalableCountingBloom> from_slices(const Options& options,
+                                                                 std::vector<CountingBloom> slices);
   /// Makes an empty filter that merges with this one. Errors: out_of_space.
   [[nodiscard]] Result<ScalableCountingBloom> create_like(const Memory& memory = system_memory()) const;
 
@@ -157,6 +164,8 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
     std::size_t room;
   };
 
+  static Result<void> check_options(const Options& options);
+  static Result<ScalableCountingBloom> assemble(const Options& options, std::vector<CountingBloom> slices);
   static Result<void> check_header(const ImageHeader& header);
   static Result<void> check_slice(const ImageHeader& outer, const CountingBloom& slice, std::size_t index);
 

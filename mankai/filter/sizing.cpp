@@ -238,6 +238,26 @@ Result<PartitionedSize> partitioned_size(const SizeRequest& request, std::uint32
   return size;
 }
 
+Result<PartitionedSize> dablooms_size(const SizeRequest& request) {
+  if (auto valid = check_request(request); !valid) {
+    return std::unexpected(valid.error());
+  }
+  const double k = std::ceil(std::log(1 / request.fpr) / std::log(2.0));
+  const double cells = std::ceil(static_cast<double>(request.keys) * std::fabs(std::log(request.fpr)) /
+                                 (k * std::pow(std::log(2.0), 2)));
+  if (!(k <= kMaxDabloomsProbes)) {
+    return fail(ErrorCode::invalid_argument, "a rate of " + std::to_string(request.fpr) +
+                                                 " takes too many probes: the layout of dablooms has at most " +
+                                                 std::to_string(kMaxDabloomsProbes));
+  }
+  if (!(cells <= static_cast<double>(kMaxDabloomsCells))) {
+    return fail(ErrorCode::invalid_argument, std::to_string(request.keys) +
+                                                 " keys are too many: the layout of dablooms has at most 2^31 - 1 "
+                                                 "counters a probe");
+  }
+  return PartitionedSize{.cells_per_probe = static_cast<std::uint64_t>(cells), .k = static_cast<std::uint32_t>(k)};
+}
+
 double estimate_keys(double fill_ratio, double cell_count, double k) noexcept {
   // Also with a single cell, where both logarithms are infinite.
   if (fill_ratio >= 1) {

@@ -94,6 +94,16 @@ struct CountersSize {
 ///          a k that was rounded up is a little more: 1.3704 n instead of 1.3693 n at 1 %, where that one has 1.004 %.
 [[nodiscard]] Result<PartitionedSize> partitioned_size(const SizeRequest& request, std::uint32_t k = 0);
 
+/// The most counters a probe and probes a key of dablooms: its program counts the former with an int, and has none of a
+/// rate below the smallest double.
+inline constexpr std::uint64_t kMaxDabloomsCells = (std::uint64_t{1} << 31) - 1;
+inline constexpr std::uint32_t kMaxDabloomsProbes = 1024;
+
+/// Returns the size of a dablooms filter: k = ceil(ln(1/p) / ln 2) and ceil(n |ln p| / (k ln² 2)) counters a probe, in
+/// the order of its own operations, so that the last bit is the same. A little too few where k was rounded up. Errors:
+/// as check_request; invalid_argument for more than kMaxDabloomsCells or kMaxDabloomsProbes. Source: [Dablooms2012].
+[[nodiscard]] Result<PartitionedSize> dablooms_size(const SizeRequest& request);
+
 /// Returns how many distinct keys set so large a share of `cell_count` cells with `k` probes each, by inverting the
 /// expected fill: ln(1 - fill) / (k ln(1 - 1/m)). Infinite when every cell is set. Source: [Swamidass2007].
 [[nodiscard]] double estimate_keys(double fill_ratio, double cell_count, double k) noexcept;

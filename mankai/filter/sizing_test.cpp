@@ -126,6 +126,46 @@ TEST(PartitionedSize, is_that_of_the_source_or_a_little_more) {
   }
 }
 
+// What dablooms 0.9.1 makes of these, run.
+TEST(DabloomsSize, is_that_of_dablooms_to_the_last_counter) {
+  struct Row {
+    std::uint64_t keys;
+    double fpr;
+    std::uint64_t cells_per_probe;
+    std::uint32_t k;
+  };
+  constexpr Row kRows[] = {{1, 0.9, 1, 1},
+                           {1, 0.5, 2, 1},
+                           {1, 1e-6, 2, 20},
+                           {10, 0.25, 15, 2},
+                           {100, 0.9, 22, 1},
+                           {100, 0.05, 125, 5},
+                           {999, 0.001, 1437, 10},
+                           {1024, 0.25, 1478, 2},
+                           {1024, 0.01, 1403, 7},
+                           {100000, 0.125, 144270, 3},
+                           {100000, 0.05, 124705, 5},
+                           {100000, 0.01, 136930, 7},
+                           {1000000, 0.01, 1369295, 7},
+                           {1000000, 0.001, 1437759, 10},
+                           {1000000, 0x1p-10, 1442696, 10}};
+  for (const Row& row : kRows) {
+    const PartitionedSize size = dablooms_size({.keys = row.keys, .fpr = row.fpr}).value();
+    EXPECT_EQ(size.cells_per_probe, row.cells_per_probe) << row.keys << " keys at " << row.fpr;
+    EXPECT_EQ(size.k, row.k) << row.keys << " keys at " << row.fpr;
+  }
+}
+
+TEST(DabloomsSize, what_its_program_cannot_have_is_an_error) {
+  EXPECT_EQ(dablooms_size({.keys = 1, .fpr = 0x1p-1022}).value().k, 1022U);
+  // Of the smallest double the inverse is infinite.
+  for (const SizeRequest& request :
+       {SizeRequest{.keys = 0, .fpr = 0.1}, SizeRequest{.keys = 1, .fpr = kNan},
+        SizeRequest{.keys = 1, .fpr = 0x1p-1074}, SizeRequest{.keys = std::uint64_t{1} << 31, .fpr = 0.01}}) {
+    EXPECT_EQ(dablooms_size(request).error().code, ErrorCode::invalid_argument) << request.keys << " " << request.fpr;
+  }
+}
+
 TEST(PartitionedSize, absurd_requests_are_errors) {
   EXPECT_EQ(partitioned_size({.keys = 0, .fpr = 0.1}).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(partitioned_size({.keys = 1, .fpr = kNan}).error().code, ErrorCode::invalid_argument);

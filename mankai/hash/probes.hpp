@@ -70,6 +70,27 @@ class CellSequence {
   std::uint64_t state_;
 };
 
+/// The positions of dablooms: steps of one width, the digest's upper half, from its lower half on, modulo 2^32 and then
+/// modulo the cells of a partition. For its files alone: each position follows from two others, and the first
+/// cells of a partition come a little more often the nearer its size is to 2^32.
+/// Source: [Dablooms2012] after [Kirsch2006].
+class SteppedSequence {
+ public:
+  explicit constexpr SteppedSequence(Digest digest) noexcept
+      : position_(static_cast<std::uint32_t>(digest.value)), step_(static_cast<std::uint32_t>(digest.value >> 32U)) {}
+
+  /// Returns the next cell of so many; the same number in every call.
+  [[nodiscard]] constexpr std::uint64_t next(std::uint32_t cell_count) noexcept {
+    const std::uint32_t cell = position_ % cell_count;
+    position_ += step_;
+    return cell;
+  }
+
+ private:
+  std::uint32_t position_;
+  std::uint32_t step_;
+};
+
 /// Spreads the digest for what must be independent of where its cells are: a sequence of cells is the digest times
 /// powers of one multiplier, and the shift keeps this from being one of them.
 [[nodiscard]] constexpr std::uint64_t beside_positions(Digest digest) noexcept {

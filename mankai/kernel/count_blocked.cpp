@@ -97,7 +97,7 @@ std::uint32_t estimate_one(const std::uint64_t* words, const CountShape& shape, 
 
 Counted insert_one(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
   const Incremented done = increment_block(block_of(words, shape, digest), probes::remix(digest));
-  return {.seen = !done.was_absent, .stuck = static_cast<std::uint8_t>(done.stuck)};
+  return {.seen = !done.was_absent, .stuck = static_cast<std::uint16_t>(done.stuck)};
 }
 
 bool erase_one(std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {

@@ -14,23 +14,24 @@ inline constexpr std::uint64_t kStuckCounter = 15;
 
 /// An array of 4-bit counters, as its kernels need to know it.
 struct CountShape {
-  std::uint64_t size;  ///< blocked layout: blocks; partitioned: counters of each probe; >= 1
-  std::uint32_t k;     ///< counters per key: blocked layout 8; partitioned 1 to kMaxProbes
+  std::uint64_t size;  ///< blocked layout: blocks; others: counters of each probe; >= 1, stepped below 2^32
+  std::uint32_t k;     ///< counters per key: blocked layout 8; partitioned 1 to kMaxProbes; stepped any
 };
 
 /// What an insertion found and did.
 struct Counted {
-  bool seen;           ///< no counter of the key was 0 before
-  std::uint8_t stuck;  ///< how many of its counters have now reached kStuckCounter
+  bool seen;            ///< no counter of the key was 0 before
+  std::uint16_t stuck;  ///< how many of its counters have now reached kStuckCounter
 };
 
 /// The hot loops of one layout of counters for one instruction set.
 ///
 /// Shape:   words of 16 counters, low bits first, aligned to 64 bytes: 8 * size of them in the blocked layout,
-///          ceil(size * k / 16) in the partitioned one; digests[c] or keys[c], and an outcome for each.
+///          ceil(size * k / 16) in the others; digests[c] or keys[c], and an outcome for each.
 /// Units:   `seed` is the integer hash's (mix_integer); the `_integers` forms hash in the same pass.
-/// Cost:    one cache line a key, or k in the partitioned layout. Batches prefetch a window ahead where the counters do
-///          not fit a level-2 cache. No allocation; up to 66 KB of stack.
+/// Cost:    one cache line a key, or k in the other layouts. Batches prefetch a window ahead where the counters do not
+///          fit a level-2 cache, but for the stepped layout, whose batches are single calls. No allocation; up to 66 KB
+///          of stack.
 /// Errors:  none; total.
 /// Threads: any number of readers beside one writer, which see each counter before or after a change.
 struct CountOps {
@@ -67,6 +68,8 @@ struct CountOps {
 /// The best kernels that this machine runs; resolved anew at each call, so keep the reference.
 [[nodiscard]] const CountOps& blocked_count_ops() noexcept;
 [[nodiscard]] const CountOps& partitioned_count_ops() noexcept;
+/// The layout of dablooms (probes::SteppedSequence): for its files, so the same on every machine, and not in a hurry.
+[[nodiscard]] const CountOps& stepped_count_ops() noexcept;
 
 /// The kernels of every instruction set that this machine runs, best first; for tests and benchmarks.
 [[nodiscard]] std::vector<const CountOps*> all_blocked_count_ops();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The meaning of both layouts of counters, one counter at a time: every kernel is tested against these functions, and
+/// The meaning of every layout of counters, one counter at a time: every kernel is tested against these functions, and
 /// ThreadSanitizer builds run on them.
 
 #include <algorithm>
@@ -34,6 +34,19 @@ struct PartitionedCounters {
     probes::CellSequence cells(digest);
     for (std::uint32_t probe = 0; probe < shape.k; ++probe) {
       visit(probe * shape.size + cells.next(shape.size));
+    }
+  }
+};
+
+/// Where a key's counters are in the layout of dablooms: one in each partition.
+struct SteppedCounters {
+  /// Calls `visit(cell)` for each, in order.
+  template <class Visit>
+  static void for_each_cell(const CountShape& shape, Digest digest, const Visit& visit) {
+    probes::SteppedSequence cells(digest);
+    const auto size = static_cast<std::uint32_t>(shape.size);
+    for (std::uint32_t probe = 0; probe < shape.k; ++probe) {
+      visit(probe * shape.size + cells.next(size));
     }
   }
 };
@@ -72,7 +85,7 @@ Counted count_key(std::uint64_t* words, const CountShape& shape, Digest digest) 
     counted.seen = counted.seen && before != 0;
     if (before != kStuckCounter) {
       add_to_counter(words, cell, 1);
-      counted.stuck = static_cast<std::uint8_t>(counted.stuck + (before + 1 == kStuckCounter ? 1 : 0));
+      counted.stuck = static_cast<std::uint16_t>(counted.stuck + (before + 1 == kStuckCounter ? 1 : 0));
     }
   });
   return counted;

@@ -199,6 +199,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mankai::kernel {
 
+// Once for filters that are taken over: vectors would not pay for their code.
+std::uint64_t count_stuck(const std::uint64_t* words, std::size_t count) noexcept {
+  std::uint64_t stuck = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    stuck += count_stuck_in(load_word(words + i));
+  }
+  return stuck;
+}
+
 #ifdef MANKAI_THREAD_SANITIZER
 
 namespace {

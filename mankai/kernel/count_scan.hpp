@@ -14,6 +14,10 @@ namespace mankai::kernel {
 [[nodiscard]] std::uint64_t count_nonzero(const std::uint64_t* words, std::uint64_t first,
                                           std::uint64_t count) noexcept;
 
+/// Returns how many 4-bit counters of `count` words are stuck.
+/// Cost: one pass. Errors: none; total. Threads: beside one writer.
+[[nodiscard]] std::uint64_t count_stuck(const std::uint64_t* words, std::size_t count) noexcept;
+
 /// Adds the counters of `from` to those of `into`: where a sum is 15 or more, or either is stuck, the counter is stuck.
 /// Returns how many counters of `into` are stuck afterwards.
 ///

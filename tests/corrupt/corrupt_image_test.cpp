@@ -214,7 +214,8 @@ std::vector<Forgery> forged_headers() {
   std::vector<Forgery> all = {
       {"version 0", "header", [](ImageHeader& h) { h.format_version = 0; }},
       {"no hash", "offset 12", [](ImageHeader& h) { h.hash_kind = 0; }, ErrorCode::unsupported_version},
-      {"later hash", "offset 12", [](ImageHeader& h) { h.hash_kind = 3; }, ErrorCode::unsupported_version},
+      {"later hash", "offset 12", [](ImageHeader& h) { h.hash_kind = 4; }, ErrorCode::unsupported_version},
+      {"a seed too long for its hash", "offset 24", [](ImageHeader& h) { h.hash_kind = 3; }},
       {"later layout, no cells", "offset 13",
        [](ImageHeader& h) {
          h.layout = 2;
@@ -280,16 +281,15 @@ std::vector<Forgery> forged_params(const BloomKind<addressing>& /*kind*/) {
   };
 }
 
-// What both layouts of counters find absurd.
+// What every layout of counters finds absurd.
 std::vector<Forgery> forged_counting_params() {
   return {
       {"no size", "offset 64", [](ImageHeader& h) { h.kind_params[0] = 0; }},
       {"sizes that overflow", "offset 64", [](ImageHeader& h) { h.kind_params[0] += std::uint64_t{1} << 58; }},
       {"the largest size", "offset 64", [](ImageHeader& h) { h.kind_params[0] = ~std::uint64_t{0}; }},
       {"k of 0", "offset 72", [](ImageHeader& h) { h.kind_params[1] &= ~std::uint64_t{0xffffffff}; }},
-      {"k of 65", "offset 72", [](ImageHeader& h) { h.kind_params[1] = packed(65, h.kind_params[1] >> 32); }},
       {"largest k", "offset 72", [](ImageHeader& h) { h.kind_params[1] |= 0xffffffff; }},
-      {"a third layout", "offset 76", [](ImageHeader& h) { h.kind_params[1] = packed(8, 2); },
+      {"a fourth layout", "offset 76", [](ImageHeader& h) { h.kind_params[1] = packed(8, 3); },
        ErrorCode::unsupported_version},
       {"the last layout", "offset 76", [](ImageHeader& h) { h.kind_params[1] = packed(8, 0xffffffff); },
        ErrorCode::unsupported_version},
@@ -306,6 +306,7 @@ std::vector<Forgery> forged_params(const CountingBlockedKind& /*kind*/) {
   forgeries.push_back({"one block less", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 1; }});
   forgeries.push_back({"one block more", "offset 64", [](ImageHeader& h) { h.kind_params[0] += 1; }});
   forgeries.push_back({"k of 7", "offset 72", [](ImageHeader& h) { h.kind_params[1] = packed(7, 0); }});
+  forgeries.push_back({"k of 65", "offset 72", [](ImageHeader& h) { h.kind_params[1] = packed(65, 0); }});
   forgeries.push_back({"the other layout", "offset 64", [](ImageHeader& h) { h.kind_params[1] = packed(8, 1); }});
   return forgeries;
 }
@@ -315,7 +316,21 @@ std::vector<Forgery> forged_params(const CountingPartitionedKind& /*kind*/) {
   forgeries.push_back({"a line less", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 19; }});
   forgeries.push_back({"a line more", "offset 64", [](ImageHeader& h) { h.kind_params[0] += 19; }});
   forgeries.push_back({"another k", "offset 64", [](ImageHeader& h) { h.kind_params[1] = packed(8, 1); }});
+  forgeries.push_back({"k of 65", "offset 72", [](ImageHeader& h) { h.kind_params[1] = packed(65, 1); }});
   forgeries.push_back({"the other layout", "offset 64", [](ImageHeader& h) { h.kind_params[1] = packed(8, 0); }});
+  return forgeries;
+}
+
+std::vector<Forgery> forged_params(const CountingDabloomsKind& /*kind*/) {
+  auto forgeries = forged_counting_params();
+  forgeries.push_back({"a line less", "offset 64", [](ImageHeader& h) { h.kind_params[0] -= 19; }});
+  forgeries.push_back({"another k", "offset 64", [](ImageHeader& h) { h.kind_params[1] = packed(8, 2); }});
+  forgeries.push_back({"k of 1025", "offset 72", [](ImageHeader& h) { h.kind_params[1] = packed(1025, 2); }});
+  // Behind it the 32 bits of a position end.
+  forgeries.push_back({"2^31 counters a probe", "offset 64", [](ImageHeader& h) {
+                         h.kind_params[0] = std::uint64_t{1} << 31;
+                         h.kind_params[1] = packed(1, 2);
+                       }});
   return forgeries;
 }
 

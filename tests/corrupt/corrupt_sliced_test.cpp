@@ -310,6 +310,8 @@ std::vector<Forgery> forged_outers() {
       {"a tag", "offset 120", [](ImageHeader& h) { h.slice_tag = 1; }},
       {"growth of 0", "growth", [](ImageHeader& h) { h.kind_params[1] &= ~std::uint64_t{0xffffffff}; }},
       {"growth too large", "growth", [](ImageHeader& h) { h.kind_params[1] |= 0xffffffff; }},
+      {"a later layout", "offset 76", [](ImageHeader& h) { h.kind_params[1] |= std::uint64_t{3} << 48; },
+       ErrorCode::unsupported_version},
       {"a later bound", "offset 76", [](ImageHeader& h) { h.kind_params[1] |= std::uint64_t{2} << 32; },
        ErrorCode::unsupported_version},
       {"no capacity", "offset 40", [](ImageHeader& h) { h.capacity_keys = 0; }},
@@ -411,7 +413,11 @@ std::vector<Forgery> forged_slices_of(const ScalableCountingBloom* /*kind*/) {
          h.slice_tag = ~std::uint64_t{0};
          h.kind_state[1] = ~std::uint64_t{0};
        }},
-      {"the other counters", "offset", [](ImageHeader& h) { h.kind_params[1] ^= std::uint64_t{1} << 32; }},
+      {"other counters", "offset",
+       [](ImageHeader& h) {
+         const bool is_blocked = h.kind_params[1] >> 32 == 0;
+         h.kind_params[1] = (h.kind_params[1] & 0xffffffffU) | static_cast<std::uint64_t>(is_blocked) << 32;
+       }},
       {"more stuck counters than there are", "offset 96", [](ImageHeader& h) { h.kind_state[0] = 1U << 20; }},
   };
 }

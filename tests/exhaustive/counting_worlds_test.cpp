@@ -1,6 +1,6 @@
 // All small worlds of counters: every sequence of up to six operations over a handful of digests, in blocked filters of
-// 1 and 2 blocks and in partitioned ones of up to 9 counters, beside a model of plain integers. The model computes
-// positions on its own, from the drawings at the top of the filter's header.
+// 1 and 2 blocks and in partitioned and dablooms ones of up to 9 counters, beside a model of plain integers. The model
+// computes positions on its own, from the drawings at the top of the filter's header.
 
 #include <gtest/gtest.h>
 
@@ -41,6 +41,16 @@ Positions partitioned_positions(std::uint64_t digest, std::uint64_t size, unsign
   for (unsigned probe = 0; probe < k; ++probe) {
     positions.push_back(probe * size + scaled(state, size));
     state *= 0xf1357aea2e62a9c5U;
+  }
+  return positions;
+}
+
+// The sum is exact in 64 bits; it is cut to 32 at the end.
+Positions dablooms_positions(std::uint64_t digest, std::uint64_t size, unsigned k) {
+  Positions positions;
+  for (std::uint64_t probe = 0; probe < k; ++probe) {
+    const std::uint64_t sum = digest % 0x100000000U + probe * (digest / 0x100000000U);
+    positions.push_back(probe * size + sum % 0x100000000U % size);
   }
   return positions;
 }
@@ -185,13 +195,11 @@ CountingBloom with_blocks(std::uint64_t blocks) {
 }
 
 // An image of any shape within one line: the creator makes only those that a rate asks for.
-CountingBloom with_partitions(std::uint64_t size, std::uint32_t k) {
+CountingBloom with_partitions(CountingLayout layout, std::uint64_t size, std::uint32_t k) {
   std::vector<std::byte> bytes =
-      CountingBloom::create({.keys = 1, .fpr = 0.9, .layout = CountingLayout::partitioned, .hash = kXxh3})
-          .value()
-          .to_bytes();
+      CountingBloom::create({.keys = 1, .fpr = 0.9, .layout = layout, .hash = kXxh3}).value().to_bytes();
   ImageHeader header = header_of(bytes);
-  header.kind_params = {size, k | std::uint64_t{1} << 32};
+  header.kind_params = {size, k | static_cast<std::uint64_t>(layout) << 32};
   set_header(bytes, header);
   fix_header_checksum(bytes);
   fix_trailer(bytes);
@@ -215,13 +223,13 @@ TEST(SmallCountingWorlds, blocked_filters_of_1_and_2_blocks_follow_the_model) {
   }
 }
 
-TEST(SmallCountingWorlds, partitioned_filters_of_up_to_9_counters_follow_the_model) {
+void expect_model_of_partitions(CountingLayout layout, Positions (*positions)(std::uint64_t, std::uint64_t, unsigned)) {
   for (std::uint64_t size = 1; size <= 3; ++size) {
     for (unsigned k = 1; k <= 3; ++k) {
-      auto filter = with_partitions(size, k);
+      auto filter = with_partitions(layout, size, k);
       std::vector<Key> keys;
       for (const std::uint64_t digest : kDigests) {
-        keys.push_back({.digest = {digest}, .positions = partitioned_positions(digest, size, k)});
+        keys.push_back({.digest = {digest}, .positions = positions(digest, size, k)});
       }
       expect_model(filter, keys, 2);
       expect_model(filter, {keys[1], keys[3]}, 3);
@@ -229,6 +237,14 @@ TEST(SmallCountingWorlds, partitioned_filters_of_up_to_9_counters_follow_the_mod
       expect_model(filter, keys, size == 2 && k == 2 ? 6 : 4);
     }
   }
+}
+
+TEST(SmallCountingWorlds, partitioned_filters_of_up_to_9_counters_follow_the_model) {
+  expect_model_of_partitions(CountingLayout::partitioned, partitioned_positions);
+}
+
+TEST(SmallCountingWorlds, dablooms_filters_of_up_to_9_counters_follow_the_model) {
+  expect_model_of_partitions(CountingLayout::dablooms, dablooms_positions);
 }
 
 }  // namespace

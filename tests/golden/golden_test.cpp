@@ -117,7 +117,7 @@ auto with_kind(const Golden& golden, const Use& use) {
   return use.template operator()<Bloom>();
 }
 
-const std::array<Golden, 10> kGolden = {{
+const std::array<Golden, 11> kGolden = {{
     {"blocked_bloom_xxh3", [] { return filled(BlockedBloom::create({.keys = 100, .fpr = 0.01, .hash = kXxh3})); },
      "4d414e4b41491a0a01000200010000008000000000000000d308a385886a3f24"
      "000000000000000064000000000000007b14ae47e17a843f6400000000000000"
@@ -192,6 +192,16 @@ const std::array<Golden, 10> kGolden = {{
      "8a00000000000000070000000100000000000000000000000000000000000000"
      "0700000000000000000000000000000000000000000000001d87e32b847219d1",
      0xc5950dcae2884bbeU, 0x12a34142029a943fU},
+    {"counting_dablooms_murmur3",
+     [] {
+       return with_repeats(
+           CountingBloom::create({.keys = 100, .fpr = 0.01, .layout = CountingLayout::dablooms, .hash = kMurmur3}));
+     },
+     "4d414e4b41491a0a010003000300000000020000000000003a9bc29700000000"
+     "000000000000000064000000000000007b14ae47e17a843f8c00000000000000"
+     "8900000000000000070000000200000000000000000000000000000000000000"
+     "07000000000000000000000000000000000000000000000008d092325ef0252e",
+     0xc3e465e37ac4080U, 0xffc1f7ff9bfe4597U},
 }};
 
 TEST(Golden, todays_code_writes_the_pinned_bytes) {

@@ -90,7 +90,7 @@ void expect_answers(const Bytes& bytes, const Golden& golden) {
 
 bool is_counting(const Golden& golden) { return std::string_view(golden.name).starts_with("scalable_counting"); }
 
-const std::array<Golden, 4> kGolden = {{
+const std::array<Golden, 5> kGolden = {{
     {"scalable_bloom_xxh3",
      [] { return filled<ScalableBloom>({.keys = 20, .fpr = 0.01, .growth = {.tightening = 0.5}, .hash = kXxh3}); },
      "4d414e4b41491a0a01000400010100008003000000000000d308a385886a3f24"
@@ -133,6 +133,19 @@ const std::array<Golden, 4> kGolden = {{
      "000000000000e03f010000000000010000000000000000000000000000000000"
      "03000000000000002b54445bcd45758d000000000000000009997c341d61449d",
      0xa998fb3bbc3a0116U, 0xf5e06878783f37a9U},
+    {"scalable_counting_bloom_dablooms_murmur3",
+     [] {
+       return filled<ScalableCountingBloom>({.keys = 40,
+                                             .fpr = 0.05,
+                                             .growth = {.factor = 1, .tightening = 0.5},
+                                             .layout = CountingLayout::dablooms,
+                                             .hash = kMurmur3});
+     },
+     "4d414e4b41491a0a0100050003010000c0040000000000003a9bc29700000000"
+     "000000000000000028000000000000009a9999999999a93f6300000000000000"
+     "000000000000e03f010000000000020000000000000000000000000000000000"
+     "0300000000000000d16f85c44602a11100000000000000008c7f7c6fed6116bf",
+     0x1a91797c7855f483U, 0xcf604d4d32e815e4U},
 }};
 
 TEST(GrowingGolden, todays_code_writes_the_pinned_bytes) {

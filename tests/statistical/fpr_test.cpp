@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "mankai/filter/keyed_batch.hpp"
@@ -45,12 +46,25 @@ ClassicSpread spread_of(const Bloom& filter, double keys) {
   return classic_spread(keys, static_cast<double>(filter.cell_count()), filter.phase());
 }
 
+// By how much a rate may be above what its cells say, where a key's positions are not independent of each other. Those
+// of dablooms follow from two numbers: of the size^2 there are in a partition a stranger has a key's, and with them all
+// of its cells, with a probability of keys / size^2; less often than that, since the steps wrap at 2^32 in different
+// places.
+template <class F>
+double dependence(const F& filter, double keys) {
+  if constexpr (std::is_same_v<F, CountingBloom>) {
+    const auto size = static_cast<double>(filter.params().size);
+    return filter.layout() == CountingLayout::dablooms ? keys / (size * size) : 0;
+  }
+  return 0;
+}
+
 ClassicSpread spread_of(const CountingBloom& filter, double keys) {
   const auto size = static_cast<double>(filter.params().size);
   return {.variance = filter.layout() == CountingLayout::blocked
                           ? blocked_variance(keys, size, probes::kLaneCounters)
                           : partitioned_variance(keys, size, filter.probes_per_key()),
-          .bias = 0};
+          .bias = dependence(filter, keys)};
 }
 
 ClassicSpread spread_of(const TimeDecayingCounts& filter, double keys) {
@@ -67,7 +81,7 @@ constexpr std::size_t kStrangers = kBatch * 64;
 template <class F>
 void expect_formula(F filter, Random random) {
   const std::uint64_t capacity = filter.capacity_keys();
-  EXPECT_LE(filter.fpr_expected(capacity), filter.fpr_target());
+  EXPECT_LE(filter.fpr_expected(capacity), filter.fpr_target() * sizing_slack(filter));
   std::uint64_t inserted = 0;
   for (const std::uint64_t stage : {capacity / 2, capacity, 2 * capacity}) {
     const auto digests = random.digests(stage - inserted);
@@ -108,7 +122,8 @@ TYPED_TEST(RateFromCells, fpr_estimate_predicts_the_measured_rate) {
         const auto digests = random.digests(keys / 2);
         filter.insert(std::span(digests));
         const double estimate = filter.fpr_estimate();
-        EXPECT_NEAR(measured_rate(filter, random, kStrangers), estimate, allowed(estimate, kStrangers, 0))
+        const double beyond = dependence(filter, filter.keys_estimate());
+        EXPECT_NEAR(measured_rate(filter, random, kStrangers), estimate, allowed(estimate, kStrangers, 0) + beyond)
             << stage << ": a filter for " << keys << " at " << target;
       }
     }

@@ -39,8 +39,9 @@ struct ScalableBloomKind {
 template <std::uint32_t factor, CountingLayout layout>
 struct ScalableCountingKind {
   using Filter = ScalableCountingBloom;
-  static constexpr std::string_view kName =
-      layout == CountingLayout::blocked ? "scalable_counting_blocked_doubling" : "scalable_counting_faithful";
+  static constexpr std::string_view kName = layout == CountingLayout::blocked ? "scalable_counting_blocked_doubling"
+                                            : layout == CountingLayout::partitioned ? "scalable_counting_faithful"
+                                                                                    : "scalable_counting_dablooms";
   static Result<Filter> create(const GrowingRequest& request) {
     return Filter::create({.keys = request.keys,
                            .fpr = request.fpr,
@@ -56,10 +57,12 @@ using ScalableConstantKind = ScalableBloomKind<1>;
 using CountingDoublingKind = ScalableCountingKind<2, CountingLayout::blocked>;
 /// Equal slices of partitioned counters, as dablooms has them.
 using CountingFaithfulKind = ScalableCountingKind<1, CountingLayout::partitioned>;
+/// Those of its files.
+using CountingDabloomsGrowingKind = ScalableCountingKind<1, CountingLayout::dablooms>;
 
-using GrowingKinds =
-    testing::Types<ScalableDoublingKind, ScalableConstantKind, CountingDoublingKind, CountingFaithfulKind>;
-using CountingGrowingKinds = testing::Types<CountingDoublingKind, CountingFaithfulKind>;
+using GrowingKinds = testing::Types<ScalableDoublingKind, ScalableConstantKind, CountingDoublingKind,
+                                    CountingFaithfulKind, CountingDabloomsGrowingKind>;
+using CountingGrowingKinds = testing::Types<CountingDoublingKind, CountingFaithfulKind, CountingDabloomsGrowingKind>;
 
 /// Names typed tests after the kind instead of a number.
 struct GrowingKindNames {

@@ -10,9 +10,9 @@ namespace mankai::test {
 
 /// Every kind and mode there is, for typed suites.
 using FilterKinds = testing::Types<BlockedBloomKind, BloomRangeKind, BloomFieldsKind, CountingBlockedKind,
-                                   CountingPartitionedKind, TimeDecayingKind>;
+                                   CountingPartitionedKind, CountingDabloomsKind, TimeDecayingKind>;
 /// Those from which keys can be taken out, and that say how often one is in.
-using CountingKinds = testing::Types<CountingBlockedKind, CountingPartitionedKind>;
+using CountingKinds = testing::Types<CountingBlockedKind, CountingPartitionedKind, CountingDabloomsKind>;
 
 /// Names typed tests after the kind instead of a number.
 struct KindNames {

@@ -66,12 +66,12 @@ Result<void> read_levels(FilterSpec& spec, std::string_view text) {
 }
 
 constexpr std::array kAddressings = {BloomAddressing::range, BloomAddressing::fields};
-constexpr std::array kLayouts = {CountingLayout::blocked, CountingLayout::partitioned};
+constexpr std::array kLayouts = {CountingLayout::blocked, CountingLayout::partitioned, CountingLayout::dablooms};
 constexpr std::array kBounds = {FprBound::total, FprBound::first};
 constexpr std::array kLayerings = {UrlLayering::repaired, UrlLayering::faithful};
 constexpr std::array<std::string_view, 2> kLayeringNames = {"repaired", "faithful"};
 constexpr std::array<std::string_view, 2> kAddressingNames = {"range", "fields"};
-constexpr std::array<std::string_view, 2> kLayoutNames = {"blocked", "partitioned"};
+constexpr std::array<std::string_view, 3> kLayoutNames = {"blocked", "partitioned", "dablooms"};
 constexpr std::array<std::string_view, 2> kBoundNames = {"total", "first"};
 
 constexpr std::array kOptions = {
@@ -98,8 +98,9 @@ constexpr std::array kOptions = {
     SpecOption{.name = "layout",
                .value = "LAYOUT",
                .choices = kLayoutNames,
-               .help = "Where a key's counters are: blocked, all in one cache line, or partitioned, the classic shape, "
-                       "which takes fewer bits and many times as long. blocked unless given.",
+               .help = "Where a key's counters are: blocked, all in one cache line; partitioned, the classic shape, "
+                       "which takes fewer bits and many times as long; or dablooms, what `mankai import dablooms` "
+                       "makes, for nothing new. blocked unless given.",
                .applies_to = is_counting,
                .read = [](FilterSpec& spec,
                           std::string_view text) { return read_choice("layout", kLayouts, text, spec.layout); },

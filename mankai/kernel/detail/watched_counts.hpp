@@ -9,7 +9,8 @@
 
 namespace mankai::kernel {
 
-/// The scalar meaning of a layout of counters as a table: for ThreadSanitizer builds, and what tests compare with.
+/// The scalar meaning of a layout of counters as a table: for ThreadSanitizer builds, what tests compare with, and the
+/// stepped layout.
 template <class Layout>
 struct WatchedCounts {
   static bool may_contain_one(const std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
