@@ -13,6 +13,7 @@
 #include "mankai/catalog/changes.hpp"
 #include "mankai/catalog/keys.hpp"
 #include "mankai/catalog/plan.hpp"
+#include "mankai/durable/dablooms_import.hpp"
 #include "mankai/durable/filter_file.hpp"
 #include "mankai/durable/filter_pool.hpp"
 #include "mankai/durable/store.hpp"

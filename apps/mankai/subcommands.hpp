@@ -15,6 +15,7 @@ namespace mankai::command {
 [[nodiscard]] Subcommand info_subcommand();
 [[nodiscard]] Subcommand plan_subcommand();
 [[nodiscard]] Subcommand merge_subcommand();
+[[nodiscard]] Subcommand import_subcommand();
 [[nodiscard]] Subcommand clear_subcommand();
 [[nodiscard]] Subcommand verify_subcommand();
 [[nodiscard]] Subcommand recover_subcommand();

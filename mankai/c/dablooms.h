@@ -117,7 +117,7 @@ typedef struct {
 
 typedef struct {
   scaling_bloom_header_t* header;
-  unsigned int capacity; /* of the first part; each further one is twice as large */
+  unsigned int capacity; /* of the first part; each further one is twice as large, or of an imported file as large */
   unsigned int num_blooms;
   size_t num_bytes; /* of the image */
   double error_rate;

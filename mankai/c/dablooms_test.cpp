@@ -15,6 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "mankai/durable/dablooms_import.hpp"
+#include "tests/support/dablooms_file.hpp"
+
 namespace mankai::c {
 namespace {
 
@@ -502,6 +505,70 @@ TEST_F(DabloomsBitmap, that_of_a_bloom_is_shown_and_not_changed) {
   free_bitmap(bloom->bitmap);
   free_bitmap(nullptr);
   EXPECT_EQ(missing(bloom, 0, 10), 0U);
+}
+
+// Files of the original, taken over.
+
+template <class Bloom, class File>
+std::uint64_t different(const Bloom& bloom, const File& file, std::uint64_t keys) {
+  std::uint64_t differences = 0;
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    differences += check(bloom, key_of(i)) != file.may_contain(key_of(i)) ? 1U : 0U;
+    differences += check(bloom, stranger_of(i)) != file.may_contain(stranger_of(i)) ? 1U : 0U;
+  }
+  return differences;
+}
+
+TEST_F(Dablooms, an_imported_scaling_bloom_goes_on_where_the_original_stopped) {
+  constexpr std::uint64_t kKeys = 2500;
+  auto file = test::DabloomsFile::scaling(kCapacity, kRate);
+  for (std::uint64_t i = 0; i < kKeys; ++i) {
+    file.add(key_of(i), i);
+  }
+  file.remove(key_of(7), 7);
+  auto imported = import_dablooms(file.bytes(), {.capacity_keys = kCapacity, .fpr = kRate}).value();
+  ASSERT_TRUE(save_import(path_, imported, Existing::refuse).has_value());
+  Scaling bloom = open();
+  ASSERT_NE(bloom, nullptr);
+  const std::uint64_t number = file.get<std::uint64_t>(test::DabloomsFile::kMemorySequence);
+  EXPECT_EQ(scaling_bloom_mem_seqnum(bloom.get()), number);
+  EXPECT_EQ(scaling_bloom_disk_seqnum(bloom.get()), number);
+  EXPECT_EQ(bloom->header->max_id, kKeys - 1);
+  ASSERT_EQ(bloom->num_blooms, file.filters().size());
+  for (std::size_t i = 0; i < file.filters().size(); ++i) {
+    EXPECT_EQ(bloom->blooms[i]->header->count, file.count(i));
+    EXPECT_EQ(bloom->blooms[i]->header->id, file.get<std::uint64_t>(file.filters()[i].offset));
+    EXPECT_EQ(bloom->blooms[i]->nfuncs, file.filters()[i].k);
+    EXPECT_EQ(bloom->blooms[i]->counts_per_func, file.filters()[i].cells);
+  }
+  EXPECT_EQ(different(bloom, file, kKeys), 0U);
+  EXPECT_EQ(remove(bloom, key_of(8), 8), 1);
+  file.remove(key_of(8), 8);
+  EXPECT_EQ(add(bloom, key_of(kKeys), kKeys), 1);
+  file.add(key_of(kKeys), kKeys);
+  EXPECT_EQ(scaling_bloom_mem_seqnum(bloom.get()), number + 2);
+  bloom.reset();
+  bloom = open();
+  ASSERT_NE(bloom, nullptr);
+  EXPECT_EQ(scaling_bloom_mem_seqnum(bloom.get()), number + 2);
+  EXPECT_EQ(different(bloom, file, kKeys + 1), 0U);
+}
+
+TEST_F(Dablooms, an_imported_counting_bloom_goes_on) {
+  auto file = test::DabloomsFile::counting(kCapacity, kRate);
+  for (std::uint64_t i = 0; i < kCapacity; ++i) {
+    file.add(key_of(i));
+  }
+  auto imported = import_dablooms(file.bytes(), {.capacity_keys = kCapacity, .fpr = kRate}).value();
+  ASSERT_TRUE(save_import(path_, imported, Existing::refuse).has_value());
+  const Counting bloom(new_counting_bloom_from_file(kCapacity, kRate, path_.c_str()));
+  ASSERT_NE(bloom, nullptr);
+  EXPECT_EQ(bloom->header->count, file.count(0));
+  for (std::uint64_t i = 0; i < kCapacity; i += 2) {
+    EXPECT_EQ(remove(bloom, key_of(i)), 0);
+    file.remove(key_of(i));
+  }
+  EXPECT_EQ(different(bloom, file, kCapacity), 0U);
 }
 
 }  // namespace

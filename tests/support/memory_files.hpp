@@ -19,7 +19,7 @@
 namespace mankai::test {
 
 /// Files in memory that are only read: for tests that open very many. Threads: one.
-class MemoryFiles final : public FileCalls {
+class MemoryFiles : public FileCalls {
  public:
   using Bytes = std::vector<std::byte>;
 

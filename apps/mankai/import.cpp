@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "apps/mankai/errors.hpp"
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/durable/dablooms_import.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string format;
+  std::string file;
+  std::string output;
+  std::optional<std::uint64_t> capacity;
+  std::optional<double> fpr;
+  bool damaged = false;
+  bool force = false;
+  bool json = false;
+};
+
+std::string text_of(const DabloomsFinding& finding) {
+  return fmt::format("{} (offset {})", finding.what, finding.offset);
+}
+
+std::vector<Report> reports_on(const std::vector<DabloomsFinding>& findings) {
+  std::vector<Report> reports;
+  for (const DabloomsFinding& finding : findings) {
+    Report& report = reports.emplace_back();
+    report.add("offset", finding.offset);
+    report.add("what", finding.what);
+  }
+  return reports;
+}
+
+std::vector<Report> reports_on(const std::vector<DabloomsFilter>& filters) {
+  std::vector<Report> reports;
+  for (const DabloomsFilter& filter : filters) {
+    Report& report = reports.emplace_back();
+    report.add("offset", filter.offset);
+    report.add("first_id", filter.first_id);
+    report.add("keys", filter.keys);
+    report.add("fpr", filter.fpr);
+    report.add("probes_per_key", std::uint64_t{filter.k});
+    report.add("cells_per_probe", filter.cells_per_probe);
+    report.add("least_sum", filter.least_sum);
+    report.add("greatest_sum", filter.greatest_sum);
+    report.add("full_counters", filter.full_counters);
+  }
+  return reports;
+}
+
+std::string sequence_text(const DabloomsImport& imported) {
+  if (imported.memory_sequence == 0) {
+    return "0, a change was cut off";
+  }
+  return fmt::format("{}, {}", human_count(imported.memory_sequence),
+                     imported.disk_sequence == 0 ? "not flushed" : "flushed");
+}
+
+Report report_on(const Request& request, const DabloomsImport& imported) {
+  const std::uint64_t keys = keys_inserted(imported.filter);
+  Report report;
+  report.add("file", request.file, "file", request.file);
+  report.add("output", request.output, "output", request.output);
+  report.add("form", std::string(name(imported.form)), "form", std::string(name(imported.form)));
+  report.add("keys", keys, "keys", human_count(keys));
+  if (imported.form == DabloomsForm::scaling) {
+    report.add("max_id", imported.max_id, "greatest id", human_count(imported.max_id));
+    report.add("mem_seqnum", imported.memory_sequence, "sequence number", sequence_text(imported));
+    report.add("disk_seqnum", imported.disk_sequence);
+    report.add("removals", imported.removals, "keys taken out", human_count(imported.removals));
+  }
+  report.add("ok", imported.damage.empty(), "adds up",
+             imported.damage.empty() ? "yes, every counter is accounted for" : "no");
+  report.add("filter_count", std::uint64_t{imported.filters.size()}, "filters", human_count(imported.filters.size()));
+  report.add_list("filters", reports_on(imported.filters));
+  report.add_list("warnings", reports_on(imported.warnings));
+  report.add_list("damage", reports_on(imported.damage));
+  return report;
+}
+
+Result<void> complete(Request& request) {
+  if (request.format != "dablooms") {
+    return fail(ErrorCode::invalid_argument, "cannot import '" + request.format + "'; there is: dablooms");
+  }
+  if (!request.capacity || !request.fpr) {
+    return fail(ErrorCode::invalid_argument, std::string(request.capacity ? "--fpr" : "--capacity") +
+                                                 " is missing: the file does not say it; give what its program gives "
+                                                 "to new_scaling_bloom or new_counting_bloom");
+  }
+  if (request.output.empty()) {
+    request.output = request.file + ".mk";
+  }
+  return {};
+}
+
+std::unexpected<Error> refused(const Request& request, const std::vector<DabloomsFinding>& damage) {
+  const std::string others = damage.size() == 1 ? "" : fmt::format(", and {} more", damage.size() - 1);
+  return fail(ErrorCode::corrupt,
+              fmt::format("{}: {}{}: the file is damaged, or its program gives another capacity or rate; nothing was "
+                          "written; --damaged takes over what there is",
+                          request.file, text_of(damage.front()), others));
+}
+
+Result<DabloomsImport> read(const Request& request) {
+  auto imported = import_dablooms_file(request.file,
+                                       {.capacity_keys = *request.capacity, .fpr = *request.fpr, .take_damaged = true});
+  if (imported && !imported->damage.empty() && !request.damaged) {
+    return refused(request, imported->damage);
+  }
+  return imported;
+}
+
+void say_all(const Request& request, std::string_view what, const std::vector<DabloomsFinding>& findings) {
+  for (const DabloomsFinding& finding : findings) {
+    say(fmt::format("{}: {}: {}", what, request.file, text_of(finding)));
+  }
+}
+
+Result<void> save(const Request& request, DabloomsImport& imported) {
+  auto saved = save_import(request.output, imported, request.force ? Existing::replace : Existing::refuse);
+  if (!saved && saved.error().code == ErrorCode::invalid_argument && !request.force) {
+    return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");
+  }
+  return saved;
+}
+
+Result<int> run(Request& request) {
+  catch_stop_signals();
+  if (auto valid = complete(request); !valid) {
+    return std::unexpected(valid.error());
+  }
+  auto imported = read(request);
+  if (!imported) {
+    return std::unexpected(imported.error());
+  }
+  if (auto saved = save(request, *imported); !saved) {
+    return std::unexpected(saved.error());
+  }
+  // Not before: an error is one line.
+  say_all(request, "warning", imported->warnings);
+  say_all(request, "damage", imported->damage);
+  const Report report = report_on(request, *imported);
+  Output output;
+  output.append(request.json ? report.json() : report.text());
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  return exit_code_after_stop(0);
+}
+
+}  // namespace
+
+Subcommand import_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "import",
+      .summary = "take over a filter that another program made",
+      .description =
+          "Makes a filter of a file of another program. It answers for every key as the original does, and goes on "
+          "from there: keys are added, and taken out with the ids that they were added with. FILE is only read; end "
+          "the program that writes it first.\n\n"
+          "dablooms: bitly's library, version 0.9.1. Its files say neither what they are nor for how many keys or at "
+          "what rate, so --capacity and --fpr must be what its program gives; whether it is a scaling or a counting "
+          "file is seen by its size. What can be checked is: sizes, ids, sequence numbers, and that the counters of "
+          "each probe add up to the keys. A file that does not add up is refused, or taken over with --damaged.",
+      .examples = {{"mankai import dablooms spam.bloom --capacity 100k --fpr 0.05", "writes spam.bloom.mk"},
+                   {"mankai import dablooms spam.bloom --capacity 100k --fpr 0.05 -o spam.mk --json",
+                    "with a report for programs"}},
+  };
+  Option format = positional("FORMAT", "Whose file it is: dablooms.", ValueKind::choice, request->format);
+  format.choices = {"dablooms"};
+  Option output =
+      text_option("--output", "OUT", "The file to write. FILE.mk unless given.", ValueKind::file, request->output);
+  output.letter = 'o';
+  command.options = {
+      std::move(format),
+      positional("FILE", "The other program's file.", ValueKind::file, request->file),
+      parsed_option("--capacity", "N", "The capacity that its program gives: how many keys each of its filters is for.",
+                    parse_count, request->capacity),
+      parsed_option("--fpr", "RATE", "The error rate that its program gives.", parse_rate, request->fpr),
+      std::move(output),
+      flag("--damaged", "Takes over what there is of a file that does not add up; members may be missing.",
+           request->damaged),
+      flag("--force", "Replaces OUT if it exists.", request->force),
+      flag("--json", "Prints the report as a JSON object.", request->json)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command
