@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "mankai/durable/detail/store_file.hpp"
@@ -59,7 +60,8 @@ Result<JournalFile> read_at_one_moment(const OpenFile& file) {
       return journal;
     }
     const auto again = read_front(file);
-    if (again && again->bytes == front->bytes) {
+    // Not with ==, which compares one byte after the other.
+    if (again && std::memcmp(again->bytes.data(), front->bytes.data(), front->bytes.size()) == 0) {
       return journal;
     }
   }

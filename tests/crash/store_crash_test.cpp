@@ -104,6 +104,10 @@ TEST(StoreCrash, each_sync_is_needed) {
   EXPECT_EQ(none_ignored.text(), "");
   EXPECT_GE(purposes.size(), 6U);
   say_tried(none_ignored, "each thing that can be done");
+  if (kMomentStep != 1) {
+    return;  // what a missing sync loses, it may lose at one moment only, and a sanitizer has seen the same calls by
+             // now
+  }
   // Some are needed only by what goes on after a process that ended in the middle of something.
   const StoreEnds::Sampling once{.seeds = 1, .again = 0, .to_first_wrong = true};
   const StoreEnds::Sampling twice{

@@ -70,7 +70,7 @@ std::optional<std::size_t> recover(SimulatedDisk& found, const StoreHistory& his
 
 void StoreEnds::try_all(SimulatedDisk& disk, const StoreWorkload& workload, std::size_t first) {
   for (DiskWalk walk(disk);; walk.step()) {
-    if (walk.moment() >= first) {
+    if (walk.moment() >= first && ((walk.moment() - first) % sampling_.step == 0 || walk.is_at_end())) {
       try_moment(walk, workload);
     }
     if (walk.is_at_end() || is_done()) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/crash/store_workload.hpp"
+#include "tests/support/crash_rounds.hpp"
 
 namespace mankai::test {
 
@@ -35,12 +36,13 @@ class StoreEnds {
  public:
   /// Which disks are looked at, of all that may be left.
   struct Sampling {
-    std::uint64_t seeds = 2;        ///< disks of which what is lost is drawn, at each moment
-    bool machine_ends = true;       ///< or only processes
-    std::uint64_t again = 97;       ///< one disk in so many is worked on, and ended again at every moment; 0: none
-    std::uint64_t seeds_again = 1;  ///< of those
-    std::size_t steps_again = 4;    ///< what is done on it
-    bool to_first_wrong = false;    ///< stops there
+    std::size_t step = kMomentStep;  ///< one moment in so many, and the last one
+    std::uint64_t seeds = 2;         ///< disks of which what is lost is drawn, at each moment
+    bool machine_ends = true;        ///< or only processes
+    std::uint64_t again = 97;        ///< one disk in so many is worked on, and ended again at every moment; 0: none
+    std::uint64_t seeds_again = 1;   ///< of those
+    std::size_t steps_again = 4;     ///< what is done on it
+    bool to_first_wrong = false;     ///< stops there
   };
 
   StoreEnds(const WorkloadOptions& options, const Sampling& sampling) : options_(options), sampling_(sampling) {}

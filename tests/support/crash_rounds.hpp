@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -12,5 +13,13 @@ inline std::uint64_t crash_rounds(std::uint64_t few) {
   const char* times = std::getenv("MANKAI_CRASH_ROUNDS");
   return times == nullptr ? few : few * std::stoull(times);
 }
+
+/// Of the moments of a trace, one in so many is looked at: under a sanitizer each disk takes ten times as long, and
+/// what it looks for is at other moments as well.
+#ifdef MANKAI_SAMPLED
+inline constexpr std::size_t kMomentStep = 4;
+#else
+inline constexpr std::size_t kMomentStep = 1;
+#endif
 
 }  // namespace mankai::test
