@@ -502,7 +502,6 @@ TEST_F(StoreTest, a_position_by_itself_is_in_order_with_the_image) {
 }
 
 TEST_F(StoreTest, a_journal_of_a_file_that_was_replaced_is_over) {
-  std::string kept;
   {
     Store store = make();
     ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 10))));
