@@ -35,7 +35,23 @@ Result<Front> read_front(const OpenFile& file) {
   return front;
 }
 
+// Room for records is taken from the disk before it is written, so only a little of a journal can be holes behind its
+// start, or as much more as a file system has squeezed out of it.
+Result<void> check_not_hollow(const OpenFile& file, std::uint64_t start) {
+  constexpr std::uint64_t kMostHoles = std::uint64_t{256} << 20;
+  constexpr std::uint64_t kMostSqueezed = 16;
+  if ((file.size() - start) / kMostSqueezed <= file.bytes_on_disk() + kMostHoles / kMostSqueezed) {
+    return {};
+  }
+  return fail(ErrorCode::corrupt, "has " + std::to_string(file.size()) + " bytes, of which the disk holds " +
+                                      std::to_string(file.bytes_on_disk()) +
+                                      ": no writer leaves such holes; restore both files from a copy");
+}
+
 Result<JournalFile> read_once(const OpenFile& file, const Front& front) {
+  if (auto dense = check_not_hollow(file, front.superblock.start); !dense) {
+    return std::unexpected(dense.error());
+  }
   auto records = Region::allocate(system_memory(), file.size() - front.superblock.start);
   if (!records) {
     return std::unexpected(records.error());

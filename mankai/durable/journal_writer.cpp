@@ -107,6 +107,12 @@ Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
   return {};
 }
 
+void JournalWriter::take_back(const Place& place) noexcept {
+  std::memset(file_.bytes().data() + place.end, 0, sizeof(RecordHeader));
+  end_ = place.end;
+  next_sequence_ = place.next_sequence;
+}
+
 Result<void> JournalWriter::append_commit(std::uint32_t changes, const Mark& mark) {
   // There is room unless commits followed each other.
   if (auto room = reserve(record_bytes(mark.position.size(), 0)); !room && room_until_ - end_ < kCommitRoom) {
@@ -139,6 +145,8 @@ void JournalWriter::forget(std::uint64_t before, std::uint64_t first_sequence) n
   ++superblock_.number;
   superblock_.first_sequence = first_sequence;
   superblock_.start = before;
+  // What is in the file may have come by another way than the journal.
+  next_sequence_ = before == end_ ? first_sequence : next_sequence_;
   write_superblock();
 }
 

@@ -36,6 +36,14 @@ class JournalWriter {
   /// Appends a record. Cost: a copy of the payload and its checksum; now and then the file is made longer. Errors:
   /// out_of_space, io: nothing was appended.
   [[nodiscard]] Result<void> append(const Change& change, const Mark& mark);
+  /// Where a record begins.
+  struct Place {
+    std::uint64_t end;
+    std::uint64_t next_sequence;
+  };
+  [[nodiscard]] Place place() const noexcept { return {.end = end_, .next_sequence = next_sequence_}; }
+  /// Makes the last record none: what it says cannot be done. Pre: the place is that before it.
+  void take_back(const Place& place) noexcept;
   /// Appends a record without an operation: a commit, which takes so many numbers, 0 or 1. Never fails for lack of
   /// room, which each record leaves for one.
   [[nodiscard]] Result<void> append_commit(std::uint32_t changes, const Mark& mark);

@@ -117,8 +117,8 @@ class Store {
   [[nodiscard]] Result<void> put(Keys keys, std::span<const std::uint32_t> values, double strength);
   [[nodiscard]] Result<void> advance(Time time);
   /// A change that is encoded already (catalog/changes.hpp), such as that of one digest: the way for callers whose keys
-  /// come one by one. Pre: for this filter, as a ChangeEncoder makes it; else the store takes no more changes. Errors:
-  /// io, out_of_space where the journal cannot be written: then it is not in.
+  /// come one by one. Pre: for this filter, as a ChangeEncoder makes it. Errors: corrupt where it is not; io,
+  /// out_of_space where the journal cannot be written: then nothing is in.
   [[nodiscard]] Result<void> change(const Change& change, const Outcomes& outcomes = {});
   /// These are checkpoints, too, but within a batch in memory, which is one when it is committed. Errors: as
   /// merge_filters'; invalid_argument within a batch that is journaled; io and out_of_space, after which the store

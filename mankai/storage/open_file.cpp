@@ -16,6 +16,8 @@ using detail::Descriptor;
 using detail::system_error;
 
 constexpr std::uint64_t kHugePageBytes = std::uint64_t{2} << 20;
+/// In which stat counts, whatever the disk's blocks are.
+constexpr std::uint64_t kStatBlockBytes = 512;
 /// Of memory that rewriting takes.
 constexpr std::uint64_t kRewriteBytes = std::uint64_t{1} << 20;
 
@@ -41,6 +43,7 @@ OpenFile::OpenFile(std::string path, Descriptor file, const struct stat& status)
     : path_(std::move(path)),
       file_(std::move(file)),
       size_(static_cast<std::uint64_t>(status.st_size)),
+      bytes_on_disk_(static_cast<std::uint64_t>(status.st_blocks) * kStatBlockBytes),
       identity_(identity_of(status)),
       links_(status.st_nlink) {}
 

@@ -36,6 +36,8 @@ class OpenFile {
 
   /// In bytes, when it was opened.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// Of which the disk holds so many, as far as the file system tells; the others are holes, which read as zeros.
+  [[nodiscard]] std::uint64_t bytes_on_disk() const noexcept { return bytes_on_disk_; }
   [[nodiscard]] FileIdentity identity() const noexcept { return identity_; }
   /// How many names it had when it was opened.
   [[nodiscard]] std::uint64_t links() const noexcept { return links_; }
@@ -63,6 +65,7 @@ class OpenFile {
   std::string path_;
   detail::Descriptor file_;
   std::uint64_t size_;
+  std::uint64_t bytes_on_disk_;
   FileIdentity identity_;
   std::uint64_t links_;
 };

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "mankai/durable/journal_format.hpp"
 #include "tests/crash/store_ends.hpp"
 #include "tests/support/crash_rounds.hpp"
 #include "tests/support/failing_calls.hpp"
@@ -57,6 +58,26 @@ class Trial {
   [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
   /// When the store was there; nothing when it never was.
   [[nodiscard]] std::optional<std::size_t> made() const noexcept { return made_; }
+
+  /// The journal never begins anew in front, but goes on behind what the file has.
+  void run_without_room_in_front() {
+    calls_.refuse_room_at(static_cast<off_t>(kFirstRecord));
+    create();
+    change(inserting(5));
+    give_batch_up();
+    open();
+    change(inserting(600));
+    checked([](Store& store) { return store.checkpoint(); });
+    change(inserting(600));
+    change(clearing());
+    change(inserting(5));
+    batch(BatchMode::in_memory);
+    change(inserting(600));
+    give_batch_up();
+    open();
+    change(inserting(5));
+    close();
+  }
 
   void run() {
     create();
@@ -293,8 +314,8 @@ struct Trials {
 // Nothing that was acknowledged is lost, neither now nor at moments since it began to fail.
 // With what was survived, only at the end: that a write within a sector is cut short and the machine ends before the
 // rest is written is more than what systems do.
-void look_at(Trial& trial, bool at_end_only, Tally& tally) {
-  const std::size_t every = 211 / std::min<std::size_t>(crash_rounds(1), 30);
+void look_at(Trial& trial, bool at_end_only, Tally& tally,
+             std::size_t every = 211 / std::min<std::size_t>(crash_rounds(1), 30)) {
   const std::size_t end = trial.disk().moment();
   const std::size_t first = trial.made().value_or(end + 1);
   for (DiskWalk walk(trial.disk());; walk.step()) {
@@ -374,6 +395,20 @@ TEST(StoreFailure, a_call_that_fails_once_loses_nothing) {
       EXPECT_TRUE(trials.failed.contains(call)) << call;
     }
     say(trials, "calls that fail once");
+  }
+}
+
+// Goal: where the room in front of a journal was given back and cannot be had again, what comes after a checkpoint is
+// there as ever, at every moment.
+TEST(StoreFailure, a_journal_that_cannot_begin_anew_goes_on) {
+  for (const Durability durability : kDurabilities) {
+    Trial trial(durability);
+    trial.run_without_room_in_front();
+    EXPECT_EQ(trial.errors(), 0U);
+    Tally tally;
+    look_at(trial, false, tally, 1);
+    EXPECT_EQ(tally.text(), "");
+    std::cout << "[  crash   ] no room in front: " << tally.disks << " disks\n";
   }
 }
 

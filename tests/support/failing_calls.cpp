@@ -82,6 +82,10 @@ int FailingCalls::ftruncate(int file, off_t bytes) {
 }
 
 int FailingCalls::fallocate(int file, off_t offset, off_t bytes) {
+  if (offset == refused_room_) {
+    errno = ENOSPC;
+    return -1;
+  }
   return fails("fallocate", {.fill = true, .be_interrupted = true}) ? -1 : inner_->fallocate(file, offset, bytes);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,7 +20,7 @@ enum class Failure : std::uint8_t {
 };
 
 /// Passes all calls on, but for one, which fails. Threads: one at a time.
-class FailingCalls final : public FileCalls {
+class FailingCalls : public FileCalls {
  public:
   explicit FailingCalls(FileCalls& inner) : inner_(&inner) {}
 
@@ -31,6 +32,8 @@ class FailingCalls final : public FileCalls {
   [[nodiscard]] bool has_failed() const noexcept { return !failed_.empty(); }
   /// The name of the first call that failed.
   [[nodiscard]] std::string_view failed() const noexcept { return failed_; }
+  /// From now on there is no room for what lies at this offset of a file.
+  void refuse_room_at(off_t offset) { refused_room_ = offset; }
   /// Told of each sync of a file that failed here.
   void when_sync_fails(std::function<void(int)> told) { sync_failed_ = std::move(told); }
 
@@ -82,8 +85,9 @@ class FailingCalls final : public FileCalls {
   std::size_t failing_ = std::numeric_limits<std::size_t>::max();
   bool breaks_disk_ = false;
   std::string_view only_;
-  std::size_t count_ = 0;
+  std::atomic<std::size_t> count_ = 0;
   std::string_view failed_;
+  off_t refused_room_ = -1;
   std::function<void(int)> sync_failed_;
   std::function<void()> syncing_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <new>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ constexpr std::uint64_t kMostReadBytes = std::uint64_t{256} << 20;
 
 /// How often a reader looks again when a writer was faster: a writer cannot make checkpoints so quickly for long.
 constexpr int kMaxLooks = 1000;
+constexpr std::chrono::milliseconds kBetweenLooks{1};
 
 // A file that is no image, however large, is refused before anything is allocated for it.
 Result<void> check_start(const OpenFile& file, std::uint64_t image_bytes) {
@@ -142,12 +144,21 @@ class Survey {
   Batch batch_;
 };
 
+bool is_empty(const JournalFile& file) {
+  JournalReader journal(file.superblock, file.records.bytes());
+  if (journal.next()) {
+    return false;
+  }
+  const auto end = journal.end();
+  return end && end->bytes_dropped == 0;
+}
+
 // Whether a journal is another file's, or one that is over: of a file that this one took the place of, or without
 // records, as it is made before the file knows of it.
 bool is_over(const StoreFooter& footer, const JournalFile& file) {
   const std::uint64_t id = file.superblock.store_id;
   const bool is_another = footer.is_open == 0 && id != footer.store_id;
-  return is_another && (id == footer.replaced_id || !JournalReader(file.superblock, file.records.bytes()).next());
+  return is_another && (id == footer.replaced_id || is_empty(file));
 }
 
 Result<void> check_belongs(const std::optional<StoreFooter>& footer, const JournalReader& journal) {
@@ -312,8 +323,7 @@ Result<LoadedStore> load_store(const std::string& given, const LoadRequest& requ
   }
   const std::string& path = *real;
   // A record that was read while it was written is no damage: then the next look differs.
-  constexpr int kLooksAtDamage = 3;
-  int damaged_looks = 0;
+  std::string damage;
   for (int looks = 0; looks < kMaxLooks; ++looks) {
     const auto file = OpenFile::open(path, OpenFile::Mode::read, *request.calls);
     if (!file) {
@@ -325,10 +335,11 @@ Result<LoadedStore> load_store(const std::string& given, const LoadRequest& requ
     if (is_still && found) {
       return load(path, *file, std::move(*found), request);
     }
-    if (is_still && (request.is_writer || ++damaged_looks == kLooksAtDamage)) {
+    if (is_still && (request.is_writer || found.error().detail == damage)) {
       return std::unexpected(found.error());
     }
-    std::this_thread::yield();
+    damage = is_still ? found.error().detail : std::string();
+    std::this_thread::sleep_for(kBetweenLooks);
   }
   return fail(ErrorCode::io, path + ": a writer replaces it faster than it can be read; try again");
 }

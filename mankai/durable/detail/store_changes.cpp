@@ -134,21 +134,30 @@ Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes)
 }
 
 Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
+  const auto before = journal_ ? journal_->place() : JournalWriter::Place{};
+  const bool had_uncommitted = std::exchange(has_uncommitted_, true);
   if (is_in_memory()) {
     changes_in_memory_ += change.keys;
   } else if (auto appended =
                  journal_->append(change, {.durable = durable(), .position = {}, .more_follows = more_follows});
              !appended) {
+    has_uncommitted_ = had_uncommitted;
     return appended;
   }
-  has_uncommitted_ = true;
   std::unique_lock<std::shared_mutex> lock(reading_, std::defer_lock);
   if (readers_need_lock_) {
     lock.lock();
   }
   try {
     if (auto applied = apply_change(filter_, change, outcomes); !applied) {
-      return give_up(applied.error().within(path_));
+      // It is none of this filter's, and the filter is as it was: so be the journal, which could not be replayed.
+      has_uncommitted_ = had_uncommitted;
+      if (is_in_memory()) {
+        changes_in_memory_ -= change.keys;
+      } else {
+        journal_->take_back(before);
+      }
+      return std::unexpected(applied.error().within(path_));
     }
   } catch (const std::bad_alloc&) {
     return give_up({.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for the filter to grow"});
@@ -194,31 +203,36 @@ void Store::Impl::begin(BatchMode mode) {
 }
 
 Result<void> Store::Impl::commit(std::string_view position) {
-  bool must_sync = false;
   if (auto valid = SourcePosition::of(position); !valid) {
     return std::unexpected(valid.error());
   }
-  {
-    std::unique_lock<std::mutex> lock(changing_);
-    if (!has_uncommitted_ && position.empty()) {
-      is_in_batch_ = false;
-      return check_usable();
+  std::unique_lock<std::mutex> lock(changing_);
+  if (is_in_memory()) {
+    // Again, in the order of locks; meanwhile another thread may have committed it.
+    lock.unlock();
+    const std::scoped_lock one(checkpointing_);
+    lock.lock();
+    if (is_in_memory() && (has_uncommitted_ || !position.empty())) {
+      return commit_in_memory(position);
     }
-    if (is_in_memory()) {
-      lock.unlock();
-      const std::scoped_lock locks(checkpointing_, changing_);
-      return is_in_memory() ? commit_in_memory(position) : Result<void>{};
-    }
-    if (auto ready = start_writing(); !ready) {
-      return ready;
-    }
-    if (auto committed = append_commit(position); !committed) {
-      return committed;
-    }
-    is_in_batch_ = false;
-    must_sync = options_.durability == Durability::always;
   }
-  return must_sync ? sync() : Result<void>{};
+  return commit_journaled(position, lock);
+}
+
+Result<void> Store::Impl::commit_journaled(std::string_view position, std::unique_lock<std::mutex>& lock) {
+  if (!has_uncommitted_ && position.empty()) {
+    is_in_batch_ = false;
+    return check_usable();
+  }
+  if (auto ready = start_writing(); !ready) {
+    return ready;
+  }
+  if (auto committed = append_commit(position); !committed) {
+    return committed;
+  }
+  is_in_batch_ = false;
+  lock.unlock();
+  return options_.durability == Durability::always ? sync() : Result<void>{};
 }
 
 // What is in memory becomes the file at once; where there is no journal, none is made.

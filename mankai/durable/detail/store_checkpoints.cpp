@@ -55,7 +55,10 @@ using detail::random_word;
 using detail::seal;
 
 Store::Impl::Snapshot Store::Impl::snapshot() const {
-  return {.sequence = sequence(), .position = position_, .journal_end = journal_ ? journal_->end() : 0};
+  return {.sequence = sequence(),
+          .position = position_,
+          .journal_end = journal_ ? journal_->end() : 0,
+          .commits = commits_.load(std::memory_order_relaxed)};
 }
 
 // Looked at after each commit, so the image is only asked for its size when the answer depends on it.
@@ -100,19 +103,26 @@ Result<void> Store::Impl::checkpoint_in_place(Next next) {
 
 // The image has what was in the journal then; if that is all, the journal begins anew in front.
 void Store::Impl::forget_journal(const Snapshot& base) {
-  raise_durable(base.sequence);
   checkpoint_delay_ = 0;
   checkpoint_failure_.reset();
-  // Where the room in front cannot be had again, the records go on where they are.
-  const bool is_all = journal_ && journal_->end() == base.journal_end && !has_uncommitted_;
-  const bool is_anew = is_all && journal_->restart(random_word(), base.sequence + 1).has_value();
-  if (journal_ && !is_anew) {
+  const bool is_all = !journal_ || (journal_->end() == base.journal_end && !has_uncommitted_);
+  if (journal_ && !(is_all && restart_journal(base))) {
+    // The records go on where they are, and later ones say that what is in the image is on the disk. Until the disk
+    // knows that the earlier ones are forgotten, they must be there as well.
+    if (auto synced = base.is_synced ? Result<void>{} : sync_commits(base.commits); !synced) {
+      return;
+    }
     journal_->forget(base.journal_end, base.sequence + 1);
   }
-  if (journal_ && !is_all) {
-    return;
+  raise_durable(base.sequence);
+  if (is_all) {
+    durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
-  durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+// Fails where the room in front cannot be had again.
+bool Store::Impl::restart_journal(const Snapshot& base) {
+  return journal_->restart(random_word(), base.sequence + 1).has_value();
 }
 
 Result<void> Store::Impl::checkpoint() {
@@ -126,15 +136,23 @@ Result<void> Store::Impl::checkpoint() {
   return journal_ ? checkpoint_in_place(Next::open) : Result<void>{};
 }
 
+// After a failure memory has more than the disk may ever have.
+bool Store::Impl::may_checkpoint(bool is_time) const noexcept {
+  if (!journal_ || is_in_batch_ || has_uncommitted_ || is_closed_ || has_failed_.load(std::memory_order_acquire)) {
+    return false;
+  }
+  const std::uint64_t bytes = journal_->record_bytes_held();
+  return bytes != 0 && (is_time || is_over_limit(bytes));
+}
+
 // Changes wait only while the image is copied, and when they come faster than the disk takes it.
 Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   const std::scoped_lock one(checkpointing_);
   std::unique_lock<std::mutex> lock(changing_);
-  if (!journal_ || is_in_batch_ || has_uncommitted_ || is_closed_ || journal_->record_bytes_held() == 0 ||
-      !(is_time || is_over_limit(journal_->record_bytes_held()))) {
+  if (!may_checkpoint(is_time)) {
     return {};
   }
-  const Snapshot base = snapshot();
+  Snapshot base = snapshot();
   const Parts parts = seal(filter_);
   const auto copy =
       image_bytes(filter_) > kMaxCopyBytes ? fail(ErrorCode::out_of_space, "") : copy_of(parts, options_.memory);
@@ -145,10 +163,11 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   if (auto written = write_base({copy->bytes()}, base, Next::open); !written) {
     return written;
   }
-  // Later records say that what is in the image is on the disk, so the earlier ones, which stay, must be there as well.
-  if (auto synced = sync_commits(commits_.load(std::memory_order_acquire)); !synced) {
+  // Here, beside changes, since forgetting needs it while they wait.
+  if (auto synced = sync_commits(base.commits); !synced) {
     return synced;
   }
+  base.is_synced = true;
   lock.lock();
   forget_journal(base);
   const bool is_far = journal_->end() > kMaxJournalEnd;
@@ -157,7 +176,7 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
     return {};
   }
   lock.lock();
-  const bool must_wait = is_over_limit(journal_->end() / kPatience) && !is_in_batch_ && !has_uncommitted_;
+  const bool must_wait = may_checkpoint(true) && is_over_limit(journal_->end() / kPatience);
   return must_wait ? checkpoint_in_place(Next::open) : Result<void>{};
 }
 
@@ -165,6 +184,9 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
 // superblock that forgets it is on the disk.
 bool Store::Impl::release_journal() {
   const std::scoped_lock lock(syncing_);
+  if (has_failed_.load(std::memory_order_acquire)) {
+    return true;
+  }
   if (auto synced = journal_->sync(); !synced) {
     static_cast<void>(give_up(synced.error()));
     return true;
@@ -192,6 +214,7 @@ Result<void> Store::Impl::replace(const std::function<Result<void>(AnyFilter&)>&
 }
 
 Result<void> Store::Impl::close() {
+  const std::scoped_lock one(closing_);
   {
     const std::scoped_lock lock(changing_);
     if (std::exchange(is_closed_, true)) {

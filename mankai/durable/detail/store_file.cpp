@@ -77,6 +77,16 @@ Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreF
   return write_new(path, filter, Existing::refuse, nullptr, footer, calls);
 }
 
+// Beside a closed file any journal is an old one's; who has the lock knows that nobody is about to open it.
+void remove_old_journal(const std::string& path, FileCalls& calls) {
+  const auto lock = FileLock::acquire(path, calls);
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  const auto footer = file ? read_footer(*file) : Result<std::optional<StoreFooter>>(std::nullopt);
+  if (lock && footer && *footer && (*footer)->is_open == 0) {
+    static_cast<void>(calls.unlink(journal_path(path).c_str()));
+  }
+}
+
 // Whatever is there. A file may come or go between two steps; then they begin anew.
 Result<void> replace_any(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls) {
   for (;;) {
@@ -87,9 +97,14 @@ Result<void> replace_any(const std::string& path, AnyFilter& filter, const Store
     if (lock.error().code != ErrorCode::not_found) {
       return std::unexpected(lock.error());
     }
-    // A journal whose file is gone: nobody has it open, as there is no file to lock.
-    static_cast<void>(calls.unlink(journal_path(path).c_str()));
-    auto written = write_new(path, filter, Existing::refuse, nullptr, footer, calls);
+    // A journal whose file is gone is over with the new one. Without a lock it is not ours to remove: the file may come
+    // back any time, with a writer.
+    StoreFooter first = footer;
+    first.replaced_id = journal_id(path, calls).value_or(0);
+    auto written = write_new(path, filter, Existing::refuse, nullptr, first, calls);
+    if (written) {
+      remove_old_journal(path, calls);
+    }
     if (written || written.error().code != ErrorCode::invalid_argument) {
       return written;
     }

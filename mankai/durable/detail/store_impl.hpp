@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -38,7 +39,7 @@ inline constexpr std::chrono::hours kLongWait{24};
 
 }  // namespace detail
 
-/// Lock order: checkpointing_, changing_, then syncing_ or reading_.
+/// Lock order: closing_, checkpointing_, changing_, then syncing_ or reading_.
 class Store::Impl {
  public:
   Impl(std::string path, const StoreOptions& options, FileLock lock, detail::LoadedStore loaded)
@@ -96,10 +97,13 @@ class Store::Impl {
     std::uint64_t sequence;
     SourcePosition position;
     std::uint64_t journal_end;  ///< 0: there was none
+    std::uint64_t commits;      ///< of those in the journal
+    bool is_synced = false;     ///< whether the journal up to there is known to be on the disk
   };
 
   // With changing_ held:
   [[nodiscard]] Result<void> check_usable() const;
+  [[nodiscard]] Result<void> check_sound() const;
   [[nodiscard]] bool is_in_memory() const noexcept { return is_in_batch_ && mode_ == BatchMode::in_memory; }
   /// Before each change: nearly always there is a journal and nothing to do.
   [[nodiscard]] Result<void> make_ready() {
@@ -113,15 +117,21 @@ class Store::Impl {
   Result<void> set_open_mark(bool is_open);
   Result<void> close_files();
   template <class Encode>
+  Result<Change> encoded(const Encode& encode, std::size_t begin, std::size_t count) const;
+  template <class Encode>
   Result<void> change_windows(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
   Result<void> change_window(const Change& change, const Outcomes& outcomes, bool more_follows);
   Result<void> append_commit(std::string_view position);
   void note_commit();
   void note_position(std::string_view position);
   Result<void> commit_in_memory(std::string_view position);
+  /// Gives the lock back before it waits for the disk.
+  Result<void> commit_journaled(std::string_view position, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Snapshot snapshot() const;
   Result<void> checkpoint_in_place(Next next);
+  [[nodiscard]] bool restart_journal(const Snapshot& base);
   void forget_journal(const Snapshot& base);
+  [[nodiscard]] bool may_checkpoint(bool is_time) const noexcept;
   [[nodiscard]] bool is_over_limit(std::uint64_t journal_bytes) const noexcept;
   Result<void> start_workers();
   Result<void> start_worker(std::thread& worker, void (Impl::*work)());
@@ -152,6 +162,7 @@ class Store::Impl {
   std::optional<StoreFooter> footer_;  ///< as it is on the disk; with a journal, guarded by checkpointing_
   RecoveryReport report_;
 
+  std::mutex closing_;
   mutable std::mutex checkpointing_;
   mutable std::mutex changing_;
   mutable std::mutex syncing_;
@@ -202,17 +213,27 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
 }
 
 template <class Encode>
+Result<Change> Store::Impl::encoded(const Encode& encode, std::size_t begin, std::size_t count) const {
+  try {
+    return encode(begin, count);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::out_of_space, path_ + ": no memory to encode a change");
+  }
+}
+
+template <class Encode>
 Result<void> Store::Impl::change_windows(std::size_t keys, const Outcomes& outcomes, const Encode& encode) {
   for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(keys - begin, ChangeEncoder::kMaxKeys);
-    const auto change = encode(begin, count);
+    const auto change = encoded(encode, begin, count);
     const auto part = [&](auto all) { return all.empty() ? all : all.subspan(begin, count); };
     const Outcomes answers{.seen = part(outcomes.seen), .erased = part(outcomes.erased)};
     auto changed = change ? change_window(*change, answers, is_in_batch_ || begin + count < keys)
                           : Result<void>(std::unexpected(change.error()));
     if (!changed) {
-      // What is in memory by now must stay, so it is committed, for which there is always room.
-      if (has_uncommitted_ && !is_in_batch_) {
+      // What is in memory by now must stay, so it is committed, for which there is always room. Where the store gave up
+      // it is the disk that counts, and there the batch is none.
+      if (has_uncommitted_ && !is_in_batch_ && !has_failed_.load(std::memory_order_acquire)) {
         static_cast<void>(append_commit({}));
       }
       return changed;

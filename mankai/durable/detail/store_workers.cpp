@@ -26,11 +26,15 @@ Result<void> Store::Impl::check_usable() const {
   if (is_closed_) {
     return fail(ErrorCode::invalid_argument, path_ + ": the store is closed; open it again to change it");
   }
-  if (has_failed_.load(std::memory_order_acquire)) {
-    const std::scoped_lock lock(failing_);
-    return std::unexpected(failure_.value_or(Error{.code = ErrorCode::out_of_space, .detail = path_}));
+  return check_sound();
+}
+
+Result<void> Store::Impl::check_sound() const {
+  if (!has_failed_.load(std::memory_order_acquire)) {
+    return {};
   }
-  return {};
+  const std::scoped_lock lock(failing_);
+  return std::unexpected(failure_.value_or(Error{.code = ErrorCode::out_of_space, .detail = path_}));
 }
 
 // One sync serves all who wait: whoever comes first takes everything that has been committed by then.
@@ -41,6 +45,10 @@ Result<void> Store::Impl::sync_commits(std::uint64_t commits) {
   }
   if (!journal_) {
     return {};  // closed: everything is in the file
+  }
+  // The system tells a sync's failure once; the next one would succeed, and nothing that was lost be there.
+  if (auto sound = check_sound(); !sound) {
+    return sound;
   }
   const std::uint64_t reached = commits_.load(std::memory_order_acquire);
   const std::uint64_t sequence = committed_.load(std::memory_order_acquire);
@@ -59,9 +67,8 @@ void Store::Impl::raise_durable(std::uint64_t sequence) noexcept {
 }
 
 Result<void> Store::Impl::sync() {
-  if (has_failed_.load(std::memory_order_acquire)) {
-    const std::scoped_lock lock(failing_);
-    return std::unexpected(failure_.value_or(Error{.code = ErrorCode::out_of_space, .detail = path_}));
+  if (auto sound = check_sound(); !sound) {
+    return sound;
   }
   return sync_commits(commits_.load(std::memory_order_acquire));
 }
@@ -74,6 +81,8 @@ Result<void> Store::Impl::start_worker(std::thread& worker, void (Impl::*work)()
     return {};
   } catch (const std::system_error& error) {
     return fail(ErrorCode::out_of_space, path_ + ": no thread can be made", error.code().value());
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::out_of_space, path_ + ": no memory for a thread");
   }
 }
 
@@ -90,6 +99,7 @@ Result<void> Store::Impl::start_workers() {
 // Where no thread can be made for it, it is tried again when there is as much journal again.
 void Store::Impl::call_for_checkpoint() {
   if (auto started = start_worker(checkpointer_, &Impl::make_checkpoints); !started) {
+    checkpoint_failure_ = std::move(started.error());
     checkpoint_delay_ = journal_->record_bytes_held();
     return;
   }
@@ -123,8 +133,11 @@ void Store::Impl::sync_at_intervals() {
 }
 
 void Store::Impl::make_checkpoints() {
-  const Duration period =
-      options_.checkpoint_interval > Duration::zero() ? options_.checkpoint_interval : Duration(kLongWait);
+  // So far that no clock overflows.
+  constexpr std::chrono::hours kNever{24 * 365 * 100};
+  const Duration period = options_.checkpoint_interval > Duration::zero()
+                              ? std::min(options_.checkpoint_interval, Duration(kNever))
+                              : Duration(kLongWait);
   auto next = std::chrono::steady_clock::now() + period;
   std::unique_lock<std::mutex> lock(working_);
   while (!is_stopping_) {
