@@ -337,6 +337,30 @@ TEST_F(StoreTest, a_file_that_cannot_be_closed_says_so_each_time) {
   EXPECT_EQ(Store::open(path()).value().sequence(), 100U);
 }
 
+// Who moves a file over one that is open is not asked; but what is moved there is not ours to write.
+TEST_F(StoreTest, another_file_in_its_place_is_left_as_it_is) {
+  const std::string text(10'000, 'x');
+  for (const bool has_journal : {false, true}) {
+    Store store = make();
+    if (has_journal) {
+      ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 100))));
+      keep_as_killed("killed.mk");
+    }
+    ASSERT_TRUE(write_file(path("other"), std::as_bytes(std::span(text)), Existing::refuse));
+    std::filesystem::rename(path("other"), path());
+    if (has_journal) {
+      EXPECT_EQ(store.checkpoint().error().code, ErrorCode::io);
+      EXPECT_EQ(store.close().error().code, ErrorCode::io);
+    } else {
+      EXPECT_EQ(store.insert(views_of(numbered_keys(0, 100))).error().code, ErrorCode::io);
+    }
+    const auto bytes = read_file(path()).value();
+    EXPECT_TRUE(std::ranges::equal(bytes.bytes(), std::as_bytes(std::span(text))));
+    std::filesystem::remove(path());
+    std::filesystem::remove(journal());
+  }
+}
+
 // Whatever else a later version changes, these fields stay: the magic and the version behind it.
 TEST_F(StoreTest, files_of_a_later_version_are_told_from_damage) {
   Store store = make();

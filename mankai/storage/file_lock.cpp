@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "mankai/storage/open_file.hpp"
+
 namespace mankai {
 namespace {
 
@@ -140,6 +142,23 @@ Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls) {
     }
   }
   return fail(ErrorCode::io, path + ": cannot lock: it is another file at every look");
+}
+
+Result<void> FileLock::check_at(const std::string& path) const {
+  const auto now = identify(path, file_.calls());
+  if (!now) {
+    return now.error().code == ErrorCode::not_found ? Result<void>{} : std::unexpected(now.error());
+  }
+  struct stat locked{};
+  if (file_.calls().fstat(file_.get(), &locked) != 0) {
+    return system_error(path + ": cannot inspect");
+  }
+  if (*now == FileIdentity{.device = locked.st_dev, .inode = locked.st_ino}) {
+    return {};
+  }
+  return fail(ErrorCode::io, path +
+                                 ": another file took its place while it was open, and was left as it is; move that "
+                                 "one away, and open it again");
 }
 
 int lock_owner(const std::string& path, bool is_surely_locked, FileCalls& calls) {

@@ -15,6 +15,10 @@ class FileLock {
   /// Errors: locked when somebody else has it, with the process's number where the system tells it; not_found; io.
   [[nodiscard]] static Result<FileLock> acquire(const std::string& path, FileCalls& calls = system_calls());
 
+  /// Fails when the path names another file by now, which is somebody else's: it was moved there without asking for a
+  /// lock. That it names none is no failure. Errors: io.
+  [[nodiscard]] Result<void> check_at(const std::string& path) const;
+
  private:
   friend class NewFile;
   explicit FileLock(detail::Descriptor file) noexcept : file_(std::move(file)) {}

@@ -99,6 +99,9 @@ Result<void> Store::Impl::set_open_mark(bool is_open) {
   marked.is_open = is_open ? 1 : 0;
   marked.replaced_id = 0;
   marked = sealed(marked);
+  if (auto ours = lock_->check_at(path_); !ours) {
+    return ours;
+  }
   const auto file = OpenFile::open(path_, OpenFile::Mode::write, calls_);
   if (!file) {
     return std::unexpected(file.error());

@@ -71,6 +71,9 @@ bool Store::Impl::is_over_limit(std::uint64_t journal_bytes) const noexcept {
 }
 
 Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, Next next) {
+  if (auto ours = lock_->check_at(path_); !ours) {
+    return ours;
+  }
   auto file = NewFile::create(path_, Existing::replace, &*lock_, calls_);
   if (!file) {
     return std::unexpected(file.error());
