@@ -1,5 +1,5 @@
 # The front door. Underneath: CMake presets (CMakePresets.json) and the scripts in tools/.
-#   BUILD_TYPE=Debug  PREFIX=/usr/local  DESTDIR=  V=1  -jN  FUZZ_SECONDS=60  KILL_ROUNDS=300  CRASH_ROUNDS=20  MANKAI_BASE=commit  BENCH_STRICT=1
+#   BUILD_TYPE=Debug  PREFIX=/usr/local  DESTDIR=  V=1  -jN  FUZZ_SECONDS=60  KILL_ROUNDS=300  CRASH_ROUNDS=20  REDIS_ROUNDS=1  MANKAI_BASE=commit  BENCH_STRICT=1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
@@ -9,6 +9,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 KILL_ROUNDS ?= 300
 CRASH_ROUNDS ?= 20
+REDIS_ROUNDS ?= 1
 CRASH_TESTS = filter_pool_crash_test store_crash_test store_start_crash_test store_failure_test
 # `make -jN` gives N; evaluated in recipes, where MAKEFLAGS holds the -j of the command line.
 JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
@@ -49,6 +50,14 @@ test-crash: ## stores whose processes are killed, KILL_ROUNDS of them for each k
 	@cmake --build build --target store_kill_test $(CRASH_TESTS) --parallel $(JOBS) $(VERBOSE)
 	@MANKAI_KILL_ROUNDS=$(KILL_ROUNDS) build/tests/store_kill_test --gtest_brief=1
 	@for test in $(CRASH_TESTS); do MANKAI_CRASH_ROUNDS=$(CRASH_ROUNDS) build/tests/$$test --gtest_brief=1 || exit 1; done
+
+.PHONY: test-redis
+test-redis: ## the Redis module in real servers on the loopback interface; the random parts REDIS_ROUNDS times as long
+	$(call SAY,test-redis: the module in real servers)
+	$(call NEED,build test)
+	@cmake --preset release -DMANKAI_BUILD_TESTS=ON $(QUIETLY)
+	@cmake --build build --target redis_suites --parallel $(JOBS) $(VERBOSE)
+	@MANKAI_REDIS_ROUNDS=$(REDIS_ROUNDS) ctest --preset release --label-regex '^redis$$' $(VERBOSE)
 
 .PHONY: mutants
 mutants: ## plant each bug of tests/mutants/ in a copy of the tree: the crash tests must find it

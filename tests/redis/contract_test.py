@@ -1,0 +1,585 @@
+"""The published contract of BF.*: commands and their exact replies, in both versions of the protocol.
+
+A table is a script of lines `COMMAND => reply` or `COMMAND => reply of RESP2 | reply of RESP3`; client.py says how a
+reply is written. `<n>` stands for any number. Each script starts on an empty server and runs once in each version.
+
+The tables say what RedisBloom 8 answers, and were checked against it, except those in DIFFERENT: there it is plainly
+broken, and each names the reason to differ.
+"""
+import re
+import shlex
+import unittest
+
+from client import Error, render
+from harness import OneServerTest, main, needs_module
+
+WRONG_TYPE = "-WRONGTYPE Operation against a key holding the wrong kind of value"
+
+CONTRACT = {
+    "reserve": """
+        BF.RESERVE f 0.01 100 => +OK
+        BF.RESERVE f 0.01 100 => -ERR item exists
+        BF.RESERVE g 0.001 5000 EXPANSION 4 => +OK
+        BF.RESERVE h 0.001 5000 NONSCALING => +OK
+        BF.RESERVE i 1e-3 5000 expansion 1 => +OK
+        BF.RESERVE j 0.5 1 nonscaling => +OK
+        BF.RESERVE k 0.01 100 EXPANSION 0 => +OK
+        BF.RESERVE l 0.01 100 NONSCALING EXPANSION 0 => +OK
+        BF.RESERVE m 0.999 100 EXPANSION 32768 => +OK
+        BF.INFO f EXPANSION => *[:2] | %{+Expansion rate: :2}
+        BF.INFO g EXPANSION => *[:4] | %{+Expansion rate: :4}
+        BF.INFO h EXPANSION => *[$-1] | %{+Expansion rate: _}
+        BF.INFO i EXPANSION => *[:1] | %{+Expansion rate: :1}
+        BF.INFO k EXPANSION => *[$-1] | %{+Expansion rate: _}
+        BF.INFO l EXPANSION => *[$-1] | %{+Expansion rate: _}
+        BF.INFO m EXPANSION => *[:32768] | %{+Expansion rate: :32768}
+        TYPE f => +MBbloom--
+        """,
+    "reserve with a bad rate": """
+        BF.RESERVE f x 100 => -ERR bad error rate
+        BF.RESERVE f '' 100 => -ERR bad error rate
+        BF.RESERVE f nan 100 => -ERR bad error rate
+        BF.RESERVE f 0.01x 100 => -ERR bad error rate
+        BF.RESERVE f ' 0.01' 100 => -ERR bad error rate
+        BF.RESERVE f 0 100 => -ERR error rate must be in the range (0.000000, 1.000000)
+        BF.RESERVE f 1 100 => -ERR error rate must be in the range (0.000000, 1.000000)
+        BF.RESERVE f -0.1 100 => -ERR error rate must be in the range (0.000000, 1.000000)
+        BF.RESERVE f 1.5 100 => -ERR error rate must be in the range (0.000000, 1.000000)
+        BF.RESERVE f inf 100 => -ERR error rate must be in the range (0.000000, 1.000000)
+        EXISTS f => :0
+        """,
+    "reserve with a bad capacity": """
+        BF.RESERVE f 0.01 x => -ERR bad capacity
+        BF.RESERVE f 0.01 1.5 => -ERR bad capacity
+        BF.RESERVE f 0.01 '' => -ERR bad capacity
+        BF.RESERVE f 0.01 99999999999999999999 => -ERR bad capacity
+        BF.RESERVE f 0.01 0 => -ERR capacity must be in the range [1, 1073741824]
+        BF.RESERVE f 0.01 -1 => -ERR capacity must be in the range [1, 1073741824]
+        BF.RESERVE f 0.01 1073741825 => -ERR capacity must be in the range [1, 1073741824]
+        EXISTS f => :0
+        BF.RESERVE f 0.01 1 => +OK
+        """,
+    "reserve with a bad expansion": """
+        BF.RESERVE f 0.01 100 EXPANSION => -ERR no expansion
+        BF.RESERVE f 0.01 100 NONSCALING EXPANSION => -ERR no expansion
+        BF.RESERVE f 0.01 100 EXPANSION x => -ERR bad expansion
+        BF.RESERVE f 0.01 100 EXPANSION 1.5 => -ERR bad expansion
+        BF.RESERVE f 0.01 100 EXPANSION -1 => -ERR expansion must be in the range [0, 32768]
+        BF.RESERVE f 0.01 100 EXPANSION 32769 => -ERR expansion must be in the range [0, 32768]
+        BF.RESERVE f 0.01 100 NONSCALING EXPANSION 2 => -Nonscaling filters cannot expand
+        BF.RESERVE f 0.01 100 EXPANSION 2 NONSCALING => -Nonscaling filters cannot expand
+        EXISTS f => :0
+        """,
+    "what is checked first": """
+        BF.RESERVE f x x EXPANSION x => -ERR bad error rate
+        BF.RESERVE f 2 x EXPANSION x => -ERR error rate must be in the range (0.000000, 1.000000)
+        BF.RESERVE f 0.1 x EXPANSION x => -ERR bad capacity
+        BF.ADD f a => :1 | #t
+        BF.RESERVE f x x => -ERR bad error rate
+        BF.RESERVE f 0.1 1 EXPANSION x => -ERR bad expansion
+        BF.RESERVE f 0.1 1 => -ERR item exists
+        SET s x => +OK
+        BF.RESERVE s x 1 => -ERR bad error rate
+        BF.INSERT s CAPACITY 0 ITEMS a => -Bad capacity
+        """,
+    "add": """
+        BF.ADD f a => :1 | #t
+        BF.ADD f a => :0 | #f
+        BF.ADD f '' => :1 | #t
+        BF.ADD f '' => :0 | #f
+        BF.MADD f a b c => *[:0 :1 :1] | *[#f #t #t]
+        BF.MADD f d d d => *[:1 :0 :0] | *[#t #f #f]
+        BF.MADD f a => *[:0] | *[#f]
+        BF.MADD g x y => *[:1 :1] | *[#t #t]
+        bf.add F a => :1 | #t
+        Bf.MaDd F a A => *[:0 :1] | *[#f #t]
+        BF.CARD f => :5
+        BF.CARD g => :2
+        BF.CARD F => :2
+        BF.INFO f => *[+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :5 +Expansion rate :2] | %{+Capacity: :100 +Size: :<n> +Number of filters: :1 +Number of items inserted: :5 +Expansion rate: :2}
+        """,
+    "exists": """
+        BF.EXISTS f a => :0 | #f
+        BF.MEXISTS f a b => *[:0 :0] | *[#f #f]
+        BF.MADD f a b => *[:1 :1] | *[#t #t]
+        BF.EXISTS f a => :1 | #t
+        BF.MEXISTS f a b zzzzzz => *[:1 :1 :0] | *[#t #t #f]
+        BF.MEXISTS f a a a => *[:1 :1 :1] | *[#t #t #t]
+        BF.MEXISTS f zzzzzz => *[:0] | *[#f]
+        BF.RESERVE e 0.01 100 => +OK
+        BF.EXISTS e a => :0 | #f
+        BF.MEXISTS e a '' => *[:0 :0] | *[#f #f]
+        EXISTS g => :0
+        """,
+    "insert": """
+        BF.INSERT f ITEMS a b a => *[:1 :1 :0] | *[#t #t #f]
+        BF.INSERT f NOCREATE ITEMS b c => *[:0 :1] | *[#f #t]
+        BF.INSERT g NOCREATE ITEMS a => -ERR not found
+        BF.INSERT g CAPACITY 300 ERROR 0.001 EXPANSION 3 ITEMS a => *[:1] | *[#t]
+        BF.INFO g CAPACITY => *[:300] | %{+Capacity: :300}
+        BF.INFO g EXPANSION => *[:3] | %{+Expansion rate: :3}
+        BF.INSERT g CAPACITY 900 EXPANSION 9 ITEMS b => *[:1] | *[#t]
+        BF.INFO g CAPACITY => *[:300] | %{+Capacity: :300}
+        BF.INSERT h NONSCALING ITEMS a => *[:1] | *[#t]
+        BF.INFO h EXPANSION => *[$-1] | %{+Expansion rate: _}
+        BF.INSERT i EXPANSION 0 ITEMS a => *[:1] | *[#t]
+        BF.INFO i EXPANSION => *[$-1] | %{+Expansion rate: _}
+        BF.INSERT j EXPANSION 4 NONSCALING ITEMS a => *[:1] | *[#t]
+        BF.INFO j EXPANSION => *[$-1] | %{+Expansion rate: _}
+        bf.insert k expansion 4 capacity 7 error 0.5 items ITEMS items => *[:1 :1] | *[#t #t]
+        BF.INFO k CAPACITY => *[:7] | %{+Capacity: :7}
+        BF.INSERT l CAPACITY 5 CAPACITY 6 ITEMS a => *[:1] | *[#t]
+        BF.INFO l CAPACITY => *[:6] | %{+Capacity: :6}
+        BF.INSERT m ITEMS NOCREATE CAPACITY 0 => *[:1 :1 :1] | *[#t #t #t]
+        BF.MEXISTS m NOCREATE CAPACITY 0 => *[:1 :1 :1] | *[#t #t #t]
+        """,
+    "insert with bad options": """
+        BF.INSERT f CAPACITY x ITEMS a => -Bad capacity
+        BF.INSERT f CAPACITY 0 ITEMS a => -Bad capacity
+        BF.INSERT f CAPACITY -5 ITEMS a => -Bad capacity
+        BF.INSERT f CAPACITY 1073741825 ITEMS a => -Bad capacity
+        BF.INSERT f ERROR x ITEMS a => -Bad error rate
+        BF.INSERT f ERROR 0 ITEMS a => -Bad error rate
+        BF.INSERT f ERROR 1 ITEMS a => -Bad error rate
+        BF.INSERT f ERROR nan ITEMS a => -Bad error rate
+        BF.INSERT f EXPANSION x ITEMS a => -Bad expansion
+        BF.INSERT f EXPANSION -1 ITEMS a => -Bad expansion
+        BF.INSERT f EXPANSION 32769 ITEMS a => -Bad expansion
+        BF.INSERT f foo ITEMS a => -Unknown argument received
+        BF.INSERT f a b => -Unknown argument received
+        BF.INSERT f CAPACITY 100 a b => -Unknown argument received
+        BF.INSERT f NOCREATE CAPACITY x ITEMS a => -Bad capacity
+        EXISTS f => :0
+        """,
+    "arity": """
+        BF.RESERVE => -ERR wrong number of arguments for 'bf.reserve' command
+        BF.RESERVE f 0.1 => -ERR wrong number of arguments for 'bf.reserve' command
+        BF.RESERVE f 0.01 100 NONSCALING EXPANSION 0 x => -ERR wrong number of arguments for 'bf.reserve' command
+        BF.ADD f => -ERR wrong number of arguments for 'bf.add' command
+        BF.ADD f a b => -ERR wrong number of arguments for 'bf.add' command
+        BF.MADD f => -ERR wrong number of arguments for 'bf.madd' command
+        BF.EXISTS f => -ERR wrong number of arguments for 'bf.exists' command
+        BF.EXISTS f a b c => -ERR wrong number of arguments for 'bf.exists' command
+        BF.MEXISTS f => -ERR wrong number of arguments for 'bf.mexists' command
+        BF.INSERT f ITEMS => -ERR wrong number of arguments for 'bf.insert' command
+        BF.INSERT f NOCREATE ITEMS => -ERR wrong number of arguments for 'bf.insert' command
+        BF.INSERT f CAPACITY 100 => -ERR wrong number of arguments for 'bf.insert' command
+        BF.INSERT f NOCREATE CAPACITY => -ERR wrong number of arguments for 'bf.insert' command
+        BF.INSERT f NOCREATE ERROR => -ERR wrong number of arguments for 'bf.insert' command
+        BF.INSERT f NOCREATE EXPANSION => -ERR wrong number of arguments for 'bf.insert' command
+        BF.INSERT f NOCREATE NONSCALING => -ERR wrong number of arguments for 'bf.insert' command
+        BF.CARD => -ERR wrong number of arguments for 'bf.card' command
+        BF.CARD f a => -ERR wrong number of arguments for 'bf.card' command
+        BF.INFO => -ERR wrong number of arguments for 'bf.info' command
+        BF.INFO f a b => -ERR wrong number of arguments for 'bf.info' command
+        BF.SCANDUMP f => -ERR wrong number of arguments for 'bf.scandump' command
+        BF.SCANDUMP f 0 a => -ERR wrong number of arguments for 'bf.scandump' command
+        BF.LOADCHUNK f 1 => -ERR wrong number of arguments for 'bf.loadchunk' command
+        BF.LOADCHUNK f 1 a b => -ERR wrong number of arguments for 'bf.loadchunk' command
+        BF.DEBUG => -ERR wrong number of arguments for 'bf.debug' command
+        BF.DEBUG f a => -ERR wrong number of arguments for 'bf.debug' command
+        EXISTS f => :0
+        """,
+    "a key that is absent": """
+        BF.CARD f => :0
+        BF.INFO f => -ERR not found
+        BF.INFO f CAPACITY => -ERR not found
+        BF.INFO f nonsense => -ERR not found
+        BF.SCANDUMP f 0 => -ERR not found
+        BF.SCANDUMP f x => -ERR not found
+        BF.LOADCHUNK f 2 x => -ERR not found
+        BF.LOADCHUNK f 0 x => -ERR not found
+        BF.LOADCHUNK f -1 x => -ERR not found
+        BF.DEBUG f => -ERR not found
+        BF.INSERT f NOCREATE ITEMS a => -ERR not found
+        EXISTS f => :0
+        """,
+    "a key of another type": f"""
+        SET s value => +OK
+        BF.RESERVE s 0.01 100 => {WRONG_TYPE}
+        BF.ADD s a => {WRONG_TYPE}
+        BF.MADD s a b => {WRONG_TYPE}
+        BF.INSERT s ITEMS a => {WRONG_TYPE}
+        BF.INSERT s NOCREATE ITEMS a => {WRONG_TYPE}
+        BF.CARD s => {WRONG_TYPE}
+        BF.INFO s => {WRONG_TYPE}
+        BF.INFO s CAPACITY => {WRONG_TYPE}
+        BF.SCANDUMP s 0 => {WRONG_TYPE}
+        BF.LOADCHUNK s 1 x => {WRONG_TYPE}
+        BF.DEBUG s => {WRONG_TYPE}
+        BF.ADD f a => :1 | #t
+        GET f => {WRONG_TYPE}
+        SADD f a => {WRONG_TYPE}
+        GET s => "value"
+        """,
+    "info": """
+        BF.RESERVE f 0.01 10 EXPANSION 3 => +OK
+        BF.MADD f a b => *[:1 :1] | *[#t #t]
+        BF.INFO f CAPACITY => *[:10] | %{+Capacity: :10}
+        BF.INFO f SIZE => *[:<n>] | %{+Size: :<n>}
+        BF.INFO f FILTERS => *[:1] | %{+Number of filters: :1}
+        BF.INFO f ITEMS => *[:2] | %{+Number of items inserted: :2}
+        BF.INFO f EXPANSION => *[:3] | %{+Expansion rate: :3}
+        bf.info f Items => *[:2] | %{+Number of items inserted: :2}
+        BF.INFO f nonsense => -Invalid information value
+        BF.INFO f '' => -Invalid information value
+        BF.INFO f ITEM => -Invalid information value
+        BF.RESERVE h 0.01 10 NONSCALING => +OK
+        BF.INFO h => *[+Capacity :10 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate $-1] | %{+Capacity: :10 +Size: :<n> +Number of filters: :1 +Number of items inserted: :0 +Expansion rate: _}
+        """,
+    "growing": """
+        BF.RESERVE f 0.000001 4 EXPANSION 3 => +OK
+        BF.MADD f a b c d => *[:1 :1 :1 :1] | *[#t #t #t #t]
+        BF.INFO f FILTERS => *[:1] | %{+Number of filters: :1}
+        BF.ADD f a => :0 | #f
+        BF.INFO f FILTERS => *[:1] | %{+Number of filters: :1}
+        BF.ADD f e => :1 | #t
+        BF.INFO f FILTERS => *[:2] | %{+Number of filters: :2}
+        BF.INFO f CAPACITY => *[:16] | %{+Capacity: :16}
+        BF.MADD f f g h i j k l m n o p => *[:1 :1 :1 :1 :1 :1 :1 :1 :1 :1 :1] | *[#t #t #t #t #t #t #t #t #t #t #t]
+        BF.INFO f FILTERS => *[:2] | %{+Number of filters: :2}
+        BF.ADD f q => :1 | #t
+        BF.INFO f => *[+Capacity :52 +Size :<n> +Number of filters :3 +Number of items inserted :17 +Expansion rate :3] | %{+Capacity: :52 +Size: :<n> +Number of filters: :3 +Number of items inserted: :17 +Expansion rate: :3}
+        BF.MEXISTS f a e p q => *[:1 :1 :1 :1] | *[#t #t #t #t]
+        BF.MADD f a e p q => *[:0 :0 :0 :0] | *[#f #f #f #f]
+        BF.CARD f => :17
+        BF.RESERVE g 0.000001 2 EXPANSION 1 => +OK
+        BF.MADD g a b c d e => *[:1 :1 :1 :1 :1] | *[#t #t #t #t #t]
+        BF.INFO g CAPACITY => *[:6] | %{+Capacity: :6}
+        BF.INFO g FILTERS => *[:3] | %{+Number of filters: :3}
+        """,
+    "a full filter that does not grow": """
+        BF.RESERVE f 0.000001 3 NONSCALING => +OK
+        BF.MADD f a b => *[:1 :1] | *[#t #t]
+        BF.MADD f a c d e => *[:0 :1 -ERR non scaling filter is full] | *[#f #t -ERR non scaling filter is full]
+        BF.MADD f a b c => *[:0 :0 :0] | *[#f #f #f]
+        BF.ADD f c => :0 | #f
+        BF.ADD f d => -ERR non scaling filter is full
+        BF.MADD f d => *[-ERR non scaling filter is full]
+        BF.INSERT f ITEMS a d b => *[:0 -ERR non scaling filter is full] | *[#f -ERR non scaling filter is full]
+        BF.INSERT f NOCREATE ITEMS d => *[-ERR non scaling filter is full]
+        BF.MEXISTS f a b c d e => *[:1 :1 :1 :0 :0] | *[#t #t #t #f #f]
+        BF.CARD f => :3
+        BF.INFO f FILTERS => *[:1] | %{+Number of filters: :1}
+        BF.INSERT g CAPACITY 1 ERROR 0.000001 NONSCALING ITEMS a b c => *[:1 -ERR non scaling filter is full] | *[#t -ERR non scaling filter is full]
+        BF.CARD g => :1
+        """,
+    "dump": """
+        BF.ADD f a => :1 | #t
+        BF.SCANDUMP f x => -Second argument must be numeric
+        BF.SCANDUMP f '' => -Second argument must be numeric
+        BF.SCANDUMP f 1.5 => -Second argument must be numeric
+        BF.SCANDUMP f -1 => *[:0 ""]
+        BF.SCANDUMP f 9223372036854775807 => *[:0 ""]
+        BF.LOADCHUNK f x a => -ERR Second argument must be numeric
+        BF.LOADCHUNK g x a => -ERR Second argument must be numeric
+        BF.LOADCHUNK g 1 x => -ERR received bad data
+        BF.LOADCHUNK g 1 '' => -ERR received bad data
+        EXISTS g => :0
+        BF.LOADCHUNK f 0 x => -ERR received bad data
+        BF.LOADCHUNK f -1 x => -ERR received bad data
+        BF.LOADCHUNK f 9223372036854775807 x => -ERR invalid offset - no link found
+        BF.EXISTS f a => :1 | #t
+        BF.CARD f => :1
+        """,
+    "keys and items of any bytes": """
+        BF.ADD '' a => :1 | #t
+        BF.EXISTS '' a => :1 | #t
+        BF.CARD '' => :1
+        BF.ADD 'two words' 'an item' => :1 | #t
+        BF.MEXISTS 'two words' 'an item' an item => *[:1 :0 :0] | *[#t #f #f]
+        BF.INFO 'two words' ITEMS => *[:1] | %{+Number of items inserted: :1}
+        """,
+    "as other keys": """
+        BF.ADD f a => :1 | #t
+        TYPE f => +MBbloom--
+        EXPIRE f 100 => :1
+        BF.ADD f b => :1 | #t
+        TTL f => :100
+        RENAME f g => +OK
+        BF.MEXISTS g a b => *[:1 :1] | *[#t #t]
+        BF.EXISTS f a => :0 | #f
+        DEL g => :1
+        BF.CARD g => :0
+        BF.ADD f a => :1 | #t
+        UNLINK f => :1
+        BF.ADD f a => :1 | #t
+        SET f x => +OK
+        GET f => "x"
+        """,
+}
+
+DIFFERENT = {
+    "a key may have the name of an option": """
+        BF.RESERVE NONSCALING 0.01 100 => +OK
+        BF.INFO NONSCALING EXPANSION => *[:2] | %{+Expansion rate: :2}
+        BF.RESERVE EXPANSION 0.01 100 => +OK
+        BF.INFO EXPANSION EXPANSION => *[:2] | %{+Expansion rate: :2}
+        """,
+    "a word that is no option is an error, not ignored": """
+        BF.RESERVE f 0.01 100 foo => -Unknown argument received
+        BF.RESERVE f 0.01 100 EXPANSION 2 foo => -Unknown argument received
+        BF.RESERVE f 0.01 100 NONSCALIN => -Unknown argument received
+        EXISTS f => :0
+        """,
+    "an option is the whole word, not its first letter": """
+        BF.INSERT f itemsfoo a => -Unknown argument received
+        BF.INSERT f i a => -Unknown argument received
+        BF.INSERT f capacityx 5 ITEMS a => -Unknown argument received
+        BF.INSERT f errors 0.1 ITEMS a => -Unknown argument received
+        BF.INSERT f nocreat ITEMS a => -Unknown argument received
+        BF.INSERT f nonsense ITEMS a => -Unknown argument received
+        BF.INSERT f '' ITEMS a => -Unknown argument received
+        EXISTS f => :0
+        """,
+    "another type is an error for every command, not an absent item": f"""
+        SET s value => +OK
+        BF.EXISTS s a => {WRONG_TYPE}
+        BF.MEXISTS s a b => {WRONG_TYPE}
+        """,
+    "a filter can be copied": """
+        BF.ADD f a => :1 | #t
+        COPY f g => :1
+        BF.EXISTS g a => :1 | #t
+        BF.ADD g b => :1 | #t
+        BF.CARD f => :1
+        BF.CARD g => :2
+        """,
+}
+
+
+def lines_of(script):
+    """Yields (words, expected in RESP2, expected in RESP3) of a table."""
+    for line in script.strip().split("\n"):
+        words, _, replies = line.strip().partition(" => ")
+        old, _, new = replies.partition(" | ")
+        yield shlex.split(words), old, new or old
+
+
+def matches(expected, reply):
+    return re.fullmatch(re.escape(expected).replace("<n>", r"\d+"), reply) is not None
+
+
+@needs_module
+class ContractTest(OneServerTest):
+    def check(self, scripts):
+        for name, script in scripts.items():
+            for client in self.both():
+                for words, *expected in lines_of(script):
+                    reply = render(client.call(*words))
+                    with self.subTest(table=name, command=" ".join(words)):
+                        self.assertTrue(matches(expected[client.protocol - 2], reply),
+                                        f"\nexpected {expected[client.protocol - 2]}\n     got {reply}")
+
+    def test_replies_are_those_of_the_contract(self):
+        self.check(CONTRACT)
+
+    def test_where_redisbloom_is_broken_we_are_right(self):
+        self.check(DIFFERENT)
+
+    def test_items_and_keys_are_binary_safe(self):
+        items = [bytes([byte]) for byte in range(256)] + [b"\r\n", b"\x00" * 100, bytes(range(256)) * 4096]
+        for client in self.both():
+            for key in (b"\x00\xff", b"a\r\nb", b"\xff" * 1000):
+                new = client.call("BF.MADD", key, *items)
+                self.assertTrue(all(client.call("BF.MEXISTS", key, *items)))
+                self.assertEqual(client.call("BF.CARD", key), sum(new))
+                self.assertGreater(sum(new), len(items) - 20, "a hundredth of the items may be taken for another")
+
+    def test_the_largest_filter_is_a_matter_of_memory_not_of_luck(self):
+        """The largest capacity at the smallest rate: an error or a filter, and the server lives."""
+        for client in self.both():
+            self.server.client().config("maxmemory", "100mb")
+            try:
+                reply = client.call("BF.RESERVE", "f", "1e-9", 1 << 30)
+                again = client.call("BF.ADD", "g", "a")
+            finally:
+                self.server.client().config("maxmemory", "0")
+            self.assertTrue(reply == b"OK" or isinstance(reply, Error) and reply.startswith(("ERR", "OOM")), reply)
+            self.assertTrue(again in (1, True) or again.startswith("OOM"), again)
+
+    def test_memory_usage_is_at_least_what_info_says(self):
+        for client in self.both():
+            client.must("BF.RESERVE", "f", "0.01", 100000)
+            size = client.call("BF.INFO", "f", "SIZE")
+            size = size[0][1] if client.protocol == 3 else size[0]
+            usage = client.call("MEMORY", "USAGE", "f")
+            self.assertGreater(size, 100000)  # 9.6 bits a key and more
+            self.assertLess(size, 300000)
+            self.assertGreaterEqual(usage, size)
+            self.assertLess(usage, size + 1000)
+
+    def test_debug_says_a_line_for_the_whole_and_one_for_each_filter(self):
+        for client in self.both():
+            client.must("BF.RESERVE", "f", "0.000001", 4)
+            client.must("BF.MADD", "f", *range(5))
+            whole, *filters = client.must("BF.DEBUG", "f")
+            self.assertEqual(whole, b"size:5")
+            self.assertEqual(len(filters), 2)
+            for line, capacity, size in zip(filters, (4, 8), (4, 1), strict=True):
+                self.assertRegex(line, rb"\Abytes:\d+ bits:\d+ hashes:\d+ hashwidth:64 "
+                                       rb"capacity:%d size:%d ratio:\S+\Z" % (capacity, size))
+
+
+def chunks_of(client, key):
+    """Returns what SCANDUMP gives, [(iterator, bytes)], as LOADCHUNK wants it."""
+    found, iterator = [], 0
+    while True:
+        iterator, data = client.must("BF.SCANDUMP", key, iterator)
+        if iterator == 0:
+            return found
+        found.append((iterator, data))
+
+
+@needs_module
+class DumpTest(OneServerTest):
+    """SCANDUMP and LOADCHUNK, round and round."""
+
+    FILTERS = {
+        "empty": (("BF.RESERVE", "empty", "0.01", 100), 0),
+        "default": (("BF.ADD", "default", "0"), 50),
+        "grown": (("BF.RESERVE", "grown", "0.001", 10), 700),
+        "constant": (("BF.RESERVE", "constant", "0.001", 50, "EXPANSION", 1), 300),
+        "nonscaling": (("BF.RESERVE", "nonscaling", "0.01", 500, "NONSCALING"), 500),
+        "full": (("BF.RESERVE", "full", "0.01", 20, "NONSCALING"), 60),
+        "rough": (("BF.RESERVE", "rough", "0.5", 1000), 1000),
+        "fine": (("BF.RESERVE", "fine", "1e-9", 200), 150),
+    }
+
+    def fill(self, client):
+        for name, (first, count) in self.FILTERS.items():
+            client.must(*first)
+            if count:
+                client.must("BF.MADD", name, *range(count))
+
+    @staticmethod
+    def answers(client, key):
+        return [render(client.call("BF.MEXISTS", key, *range(2000))), render(client.call("BF.CARD", key)),
+                render(client.call("BF.INFO", key))]
+
+    def test_a_copy_answers_as_the_original(self):
+        for client in self.both():
+            self.fill(client)
+            for name in self.FILTERS:
+                with self.subTest(filter=name):
+                    for iterator, data in chunks_of(client, name):
+                        self.assertEqual(client.call("BF.LOADCHUNK", "copy", iterator, data), b"OK")
+                    self.assertEqual(self.answers(client, "copy"), self.answers(client, name))
+                    self.assertEqual(chunks_of(client, "copy"), chunks_of(client, name))
+                    more = [f"more{number}" for number in range(300)]
+                    self.assertEqual(render(client.call("BF.MADD", "copy", *more)),
+                                     render(client.call("BF.MADD", name, *more)))
+                    self.assertEqual(self.answers(client, "copy"), self.answers(client, name))
+                    client.must("DEL", "copy")
+
+    def test_the_first_chunk_is_the_header_and_the_end_is_zero(self):
+        for client in self.both():
+            client.must("BF.ADD", "f", "a")
+            first, header = client.must("BF.SCANDUMP", "f", 0)
+            self.assertEqual(first, 1)
+            self.assertGreater(len(header), 0)
+            chunks = chunks_of(client, "f")
+            self.assertEqual(len(chunks), 2)
+            self.assertEqual(render(client.call("BF.SCANDUMP", "f", chunks[-1][0])), '*[:0 ""]')
+
+    def test_large_filters_come_in_chunks_of_sixteen_megabytes(self):
+        client = self.client
+        client.must("BF.RESERVE", "f", "0.001", 12_000_000, "NONSCALING")
+        client.must("BF.MADD", "f", *range(1000))
+        sizes = []
+        for iterator, data in chunks_of(client, "f"):
+            sizes.append(len(data))
+            client.must("BF.LOADCHUNK", "copy", iterator, data)
+        self.assertEqual(sizes[1], 16 << 20)
+        self.assertTrue(all(size <= 16 << 20 for size in sizes), sizes)
+        self.assertGreater(sum(sizes), 20 << 20)
+        self.assertEqual(self.answers(client, "copy"), self.answers(client, "f"))
+
+    def test_a_header_on_a_filter_that_is_there_is_refused(self):
+        for client in self.both():
+            client.must("BF.ADD", "f", "a")
+            client.must("BF.ADD", "g", "b")
+            _, header = client.must("BF.SCANDUMP", "f", 0)
+            self.assertEqual(client.call("BF.LOADCHUNK", "g", 1, header), "ERR received bad data")
+            self.assertEqual(client.call("BF.EXISTS", "g", "b"), 1)
+
+    def test_a_chunk_that_does_not_fit_is_refused(self):
+        for client in self.both():
+            client.must("BF.ADD", "f", "a")
+            (_, header), (end, data) = chunks_of(client, "f")
+            client.must("BF.LOADCHUNK", "g", 1, header)
+            self.assertEqual(client.call("BF.LOADCHUNK", "g", end + 8, data + bytes(8)),
+                             "ERR invalid chunk - Too big for current filter")
+            self.assertEqual(client.call("BF.LOADCHUNK", "g", end, data), b"OK")
+            self.assertEqual(client.call("BF.EXISTS", "g", "a"), 1)
+
+
+@needs_module
+class ConfigTest(OneServerTest):
+    """The defaults are configuration, changed while the server runs. 7.0 puts the module's name and a dot in front."""
+
+    def name(self, short):
+        names = [bytes(name).decode() for name in self.client.must("CONFIG", "GET", f"*{short}")[::2]]
+        self.assertEqual(len(names), 1, names)
+        self.assertRegex(names[0], rf"\A(\w+\.)?{short}\Z")
+        return names[0]
+
+    def get(self, short):
+        return bytes(self.client.must("CONFIG", "GET", self.name(short))[1])
+
+    def set(self, short, value):
+        return self.client.call("CONFIG", "SET", self.name(short), value)
+
+    def test_the_defaults(self):
+        self.assertEqual(self.get("bf-error-rate"), b"0.01")
+        self.assertEqual(self.get("bf-initial-size"), b"100")
+        self.assertEqual(self.get("bf-expansion-factor"), b"2")
+
+    def test_new_filters_follow_the_configuration(self):
+        before = {short: self.get(short) for short in ("bf-error-rate", "bf-initial-size", "bf-expansion-factor")}
+        try:
+            self.client.must("BF.ADD", "old", "a")
+            for short, value in (("bf-error-rate", "0.001"), ("bf-initial-size", "5000"), ("bf-expansion-factor", "4")):
+                self.assertEqual(self.set(short, value), b"OK")
+                self.assertEqual(self.get(short), value.encode())
+            self.client.must("BF.ADD", "new", "a")
+            self.client.must("BF.INSERT", "inserted", "ITEMS", "a")
+            for key in ("new", "inserted"):
+                self.assertEqual(self.client.must("BF.INFO", key, "CAPACITY"), [5000])
+                self.assertEqual(self.client.must("BF.INFO", key, "EXPANSION"), [4])
+            self.assertEqual(self.client.must("BF.INFO", "old", "CAPACITY"), [100])
+            self.set("bf-expansion-factor", "0")
+            self.client.must("BF.ADD", "fixed", "a")
+            self.assertEqual(render(self.client.must("BF.INFO", "fixed", "EXPANSION")), "*[$-1]")
+            self.client.must("BF.RESERVE", "reserved", "0.01", 10)
+            self.assertEqual(render(self.client.must("BF.INFO", "reserved", "EXPANSION")), "*[$-1]")
+        finally:
+            for short, value in before.items():
+                self.set(short, value)
+
+    def test_values_outside_their_range_are_refused(self):
+        for short, values in (("bf-error-rate", ("0", "1", "-1", "x", "nan", "")),
+                              ("bf-initial-size", ("0", "1073741825", "x", "1.5")),
+                              ("bf-expansion-factor", ("-1", "32769", "x"))):
+            before = self.get(short)
+            for value in values:
+                with self.subTest(config=short, value=value):
+                    self.assertIsInstance(self.set(short, value), Error)
+                    self.assertEqual(self.get(short), before)
+
+
+class TableTest(unittest.TestCase):
+    """The tables can fail."""
+
+    def test_a_line_is_a_command_and_its_replies(self):
+        self.assertEqual(list(lines_of("BF.ADD 'a b' '' => :1 | #t\nPING => +PONG")),
+                         [(["BF.ADD", "a b", ""], ":1", "#t"), (["PING"], "+PONG", "+PONG")])
+
+    def test_a_reply_matches_as_a_whole(self):
+        self.assertTrue(matches("*[:<n> +a]", "*[:17 +a]"))
+        for reply in ("*[:x +a]", "*[:17 +a] ", "*[:17 +ab]", ":17"):
+            self.assertFalse(matches("*[:<n> +a]", reply))
+
+
+if __name__ == "__main__":
+    main()

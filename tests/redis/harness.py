@@ -1,0 +1,103 @@
+"""What the suites beside this file share: the command line, servers that are ended, logs of those that failed a test.
+
+Usage: SUITE_test.py MODULE [unittest arguments...]
+
+MODULE is the module's shared library, or `-`: then the suites that can do so run against the engine's own sets (SADD
+for BF.ADD, and so on), which checks the suites themselves. MANKAI_REDIS_ROUNDS=N makes the random parts N times longer.
+"""
+import os
+import pathlib
+import sys
+import unittest
+
+from client import wait_for
+from server import SERVER, Server
+
+SKIPPED = 77  # what ctest takes for "skipped"
+MODULE = None if sys.argv[1:2] in ([], ["-"]) else pathlib.Path(sys.argv[1]).resolve()
+ROUNDS = int(os.environ.get("MANKAI_REDIS_ROUNDS", "1"))
+SEED = int(os.environ.get("MANKAI_REDIS_SEED", "1"))
+
+# The few commands that a set has too.
+if MODULE:
+    ADD, MADD, EXISTS, MEXISTS, CARD = "BF.ADD", "BF.MADD", "BF.EXISTS", "BF.MEXISTS", "BF.CARD"
+else:
+    ADD, MADD, EXISTS, MEXISTS, CARD = "SADD", "SADD", "SISMEMBER", "SMISMEMBER", "SCARD"
+
+needs_module = unittest.skipUnless(MODULE, "only the module has these commands")
+
+
+class RedisTest(unittest.TestCase):
+    """Starts servers, ends them, and prints the end of their logs when the test fails."""
+
+    def run(self, result=None):
+        self.servers = []
+        result = result or self.defaultTestResult()
+        bad = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > bad:
+            for server in [*self.servers, *getattr(self, "shared", [])]:
+                print(f"---- log of {server.folder.name}, test {self.id()}\n{server.log()}", file=sys.stderr)
+        return result
+
+    def start(self, **options):
+        server = Server(MODULE, **options)
+        self.servers.append(server)
+        self.addCleanup(server.close)
+        return server
+
+
+class OneServerTest(RedisTest):
+    """One server for all tests of a class, emptied before each; it must never end or start anew by itself."""
+
+    options = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(MODULE, **cls.options)
+        cls.addClassCleanup(cls.server.close)
+        cls.shared = [cls.server]
+
+    def setUp(self):
+        self.addCleanup(self.assert_alive)
+        self.client = self.server.client()
+        self.addCleanup(self.client.close)
+        self.client.must("FLUSHALL")
+
+    def assert_alive(self):
+        if not self.server.is_running():
+            log = self.server.log()
+            self.server.start()  # the other tests go on
+            self.fail(f"redis-server ended by itself:\n{log}")
+
+    def both(self):
+        """Yields a client of each version of the protocol, on an empty server."""
+        for protocol in (2, 3):
+            self.client.must("FLUSHALL")
+            with self.subTest(protocol=protocol):
+                client = self.server.client(protocol)
+                try:
+                    yield client
+                finally:
+                    client.close()
+
+
+def saved(client, *words):
+    """Starts a child that saves (BGSAVE, BGREWRITEAOF) and waits until it has ended well."""
+    client.must(*words)
+
+    def done():
+        info = client.info("persistence")
+        return all(info[name] == "0" for name in ("rdb_bgsave_in_progress", "aof_rewrite_in_progress",
+                                                  "aof_rewrite_scheduled")) and info
+
+    info = wait_for(f"{words[0]} ends", done)
+    if "ok" not in (info["rdb_last_bgsave_status"], info["aof_last_bgrewrite_status"]):
+        raise AssertionError(f"{words[0]} failed: {info}")
+
+
+def main():
+    if SERVER is None:
+        print("SKIPPED: there is no redis-server. tools/install_dependencies.sh test installs it.", file=sys.stderr)
+        sys.exit(SKIPPED)
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
