@@ -7,6 +7,7 @@ for BF.ADD, and so on), which checks the suites themselves. MANKAI_REDIS_ROUNDS=
 """
 import os
 import pathlib
+import signal
 import sys
 import unittest
 
@@ -100,4 +101,5 @@ def main():
     if SERVER is None:
         print("SKIPPED: there is no redis-server. tools/install_dependencies.sh test installs it.", file=sys.stderr)
         sys.exit(SKIPPED)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # servers and folders are cleaned up
     unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

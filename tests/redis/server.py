@@ -30,7 +30,7 @@ def _die_with_the_parent():
 @atexit.register
 def _end_all():
     for server in list(_running):
-        server.stop()
+        server.close()
 
 
 def free_port():
