@@ -65,7 +65,10 @@ class Adder {
       added = add_all();
     }
     if (!added) {
-      return run_.give_up(added.error());
+      auto error = run_.give_up(added.error());
+      // What came before is in the file.
+      print_acks();
+      return error;
     }
     if (auto finished = run_.finish(); !finished) {
       return std::unexpected(finished.error());

@@ -5,6 +5,7 @@
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "apps/mankai/times.hpp"
 #include "mankai/catalog/keys.hpp"
@@ -47,11 +48,13 @@ Result<void> print_faded_counts(const AnyFilter& filter, Keys keys, Output& outp
 
 Result<int> run(const Request& request) {
   // What is let go of is changed in memory only.
+  RecoveryReport recovery;
   auto filter = open_filter(request.file, request.at ? Access::change : Access::query,
-                            request.fast ? Trust::fast : Trust::checked);
+                            request.fast ? Trust::fast : Trust::checked, system_memory(), &recovery);
   if (!filter) {
     return std::unexpected(filter.error());
   }
+  warn_of_loss(request.file, recovery);
   if (auto advanced = advance_to(*filter, request.at); !advanced) {
     return std::unexpected(advanced.error().within(request.file));
   }

@@ -11,6 +11,7 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
+#include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/service/seen.hpp"
 
@@ -266,6 +267,9 @@ Result<int> run(const Request& request) {
   auto seen = open_seen(request);
   if (!seen) {
     return std::unexpected(seen.error());
+  }
+  if (seen->store() != nullptr) {
+    warn_of_loss(request.state, seen->store()->recovery());
   }
   return Dedup(request, std::move(*seen)).run();
 }

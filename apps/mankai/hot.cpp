@@ -7,6 +7,7 @@
 #include "apps/mankai/hot_run.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
+#include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/stream/time_text.hpp"
@@ -132,6 +133,9 @@ Result<int> run(Request& request) {
   auto hot = request.state.empty() ? Hot::create(wanted) : Hot::open(request.state, wanted, request.store.options());
   if (!hot) {
     return std::unexpected(hot.error());
+  }
+  if (hot->store() != nullptr) {
+    warn_of_loss(request.state, hot->store()->recovery());
   }
   return run_hot(request.run, std::move(*hot), request.state);
 }

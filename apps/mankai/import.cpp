@@ -9,6 +9,7 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/durable/dablooms_import.hpp"
+#include "mankai/storage/open_file.hpp"
 
 namespace mankai::command {
 namespace {
@@ -108,6 +109,17 @@ std::unexpected<Error> refused(const Request& request, const std::vector<Dabloom
                           request.file, text_of(damage.front()), others));
 }
 
+// By whatever names and links.
+Result<void> check_not_the_source(const Request& request) {
+  const auto source = identify(request.file);
+  const auto output = identify(request.output);
+  if (source && output && *source == *output) {
+    return fail(ErrorCode::invalid_argument,
+                request.output + ": is the file to import, which is only read; name another one with --output");
+  }
+  return {};
+}
+
 Result<DabloomsImport> read(const Request& request) {
   auto imported = import_dablooms_file(request.file,
                                        {.capacity_keys = *request.capacity, .fpr = *request.fpr, .take_damaged = true});
@@ -134,6 +146,9 @@ Result<void> save(const Request& request, DabloomsImport& imported) {
 Result<int> run(Request& request) {
   catch_stop_signals();
   if (auto valid = complete(request); !valid) {
+    return std::unexpected(valid.error());
+  }
+  if (auto valid = check_not_the_source(request); !valid) {
     return std::unexpected(valid.error());
   }
   auto imported = read(request);

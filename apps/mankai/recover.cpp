@@ -18,7 +18,7 @@ struct Request {
 };
 
 std::string outcome_of(const RecoveryReport& report) {
-  if (report.was_closed && report.records_replayed == 0 && report.bytes_dropped == 0) {
+  if (report.was_closed && report.records_replayed == 0 && report.reason.empty()) {
     return "nothing to do: it was closed";
   }
   return report.changes_replayed == 0

@@ -4,6 +4,7 @@
 
 #include "apps/mankai/escape.hpp"
 #include "apps/mankai/format.hpp"
+#include "apps/mankai/output.hpp"
 
 namespace mankai::command {
 namespace {
@@ -23,17 +24,23 @@ std::string open_words(const StoreInfo& info) {
 }  // namespace
 
 std::string dropped_words(const RecoveryReport& recovery) {
-  return recovery.bytes_dropped == 0 ? ""
-                                     : fmt::format("{} bytes at offset {} of the journal: {}", recovery.bytes_dropped,
-                                                   recovery.dropped_at, recovery.reason);
+  return recovery.reason.empty() ? ""
+                                 : fmt::format("{} bytes at offset {} of the journal: {}", recovery.bytes_dropped,
+                                               recovery.dropped_at, recovery.reason);
+}
+
+void warn_of_loss(const std::string& file, const RecoveryReport& recovery) {
+  if (!recovery.reason.empty()) {
+    say(fmt::format("warning: {}: dropped {}", file, dropped_words(recovery)));
+  }
 }
 
 void add_recovery(const RecoveryReport& recovery, Report& report) {
   report.add("records_replayed", recovery.records_replayed);
   report.add("changes_replayed", recovery.changes_replayed);
-  report.add("bytes_dropped", recovery.bytes_dropped, recovery.bytes_dropped == 0 ? "" : "dropped",
+  report.add("bytes_dropped", recovery.bytes_dropped, recovery.reason.empty() ? "" : "dropped",
              dropped_words(recovery));
-  if (recovery.bytes_dropped != 0) {
+  if (!recovery.reason.empty()) {
     report.add("dropped_at", recovery.dropped_at);
     report.add("reason", recovery.reason);
   }

@@ -15,4 +15,7 @@ void add_store(const StoreInfo& info, Report& report);
 /// What a journal's end has lost, in a few words; empty where nothing was dropped.
 [[nodiscard]] std::string dropped_words(const RecoveryReport& recovery);
 
+/// Says on stderr what opening a file dropped, if anything: whoever goes on without it should know.
+void warn_of_loss(const std::string& file, const RecoveryReport& recovery);
+
 }  // namespace mankai::command

@@ -6,6 +6,7 @@
 
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_report.hpp"
 
 namespace mankai::command {
 
@@ -21,6 +22,7 @@ Result<StoreRun> StoreRun::open(const std::string& file, const StoreRequest& req
   if (!store) {
     return std::unexpected(store.error());
   }
+  warn_of_loss(file, store->recovery());
   return StoreRun(std::move(*store), file, request.position, request.position.empty() ? mode : Mode::whole);
 }
 

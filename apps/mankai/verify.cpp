@@ -36,7 +36,7 @@ std::string checked_words(const InspectedStore& found) {
 // What is no damage that anybody can tell from a crash.
 std::vector<std::string> remarks_on(const StoreInfo& info) {
   std::vector<std::string> remarks;
-  if (info.recovery.bytes_dropped != 0) {
+  if (!info.recovery.reason.empty()) {
     remarks.push_back("whoever opens it drops " + dropped_words(info.recovery));
   }
   if (info.damaged_superblocks != 0) {

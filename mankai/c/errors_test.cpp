@@ -106,6 +106,7 @@ TEST(CErrors, pointers_that_are_missing_are_named) {
   refused(mankai_may_contain(filter.get(), &key, 1, nullptr), "outcomes");
   refused(mankai_may_contain_one(nullptr, "a", 1, &outcome), "filter");
   refused(mankai_counts(filter.get(), &key, 1, nullptr), "outcomes");
+  refused(mankai_insert_one(filter.get(), "a", SIZE_MAX), "bytes");
   refused(mankai_recall(filter.get(), "a", 1, 1, nullptr, 1, &bytes), "values");
   refused(mankai_recall(filter.get(), "a", 1, 1, nullptr, 0, nullptr), "count");
   refused(mankai_top(filter.get(), 1, nullptr, &bytes), "entries");

@@ -233,7 +233,7 @@ typedef struct mankai_value {
 } mankai_value;
 
 /* Writes the values that were put beside a key lately, those with most matches first, at most `room` of them, and how
- * many there are. Those with fewer than `min_matches` are left out: 2 leaves out what strangers wrote. */
+ * many it wrote. Those with fewer than `min_matches` are left out: 2 leaves out what strangers wrote. */
 MANKAI_API int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, uint32_t min_matches,
                              mankai_value* values, size_t room, size_t* count);
 

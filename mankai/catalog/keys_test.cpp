@@ -17,8 +17,10 @@ namespace {
 
 using Views = std::vector<std::string_view>;
 
+constexpr std::array<std::uint64_t, 2> kSeed{1, 0};
+
 AnyFilter made(Kind kind, std::uint64_t keys = 2000) {
-  return create_filter({.kind = kind, .keys = keys, .fpr = 1e-6, .seed = std::array<std::uint64_t, 2>{1, 0}}).value();
+  return create_filter({.kind = kind, .keys = keys, .fpr = 1e-6, .seed = kSeed}).value();
 }
 
 std::vector<bool> asked(const AnyFilter& filter, const Views& keys) {
@@ -181,9 +183,13 @@ TEST_F(KeysTest, counts_fade_and_hot_keys_keep_their_names) {
     if (!info.counts_lately) {
       continue;
     }
-    AnyFilter filter =
-        create_filter({.kind = info.kind, .keys = 4000, .fpr = 1e-6, .lambda = 0.5, .epoch = std::chrono::hours(1)})
-            .value();
+    AnyFilter filter = create_filter({.kind = info.kind,
+                                      .keys = 4000,
+                                      .fpr = 1e-6,
+                                      .seed = kSeed,
+                                      .lambda = 0.5,
+                                      .epoch = std::chrono::hours(1)})
+                           .value();
     ASSERT_TRUE(advance_filter(filter, noon));
     for (int i = 0; i < 4; ++i) {
       insert_keys(filter, keys());
@@ -198,7 +204,7 @@ TEST_F(KeysTest, counts_fade_and_hot_keys_keep_their_names) {
     ASSERT_TRUE(count_keys_lately(filter, keys(), counts));
     EXPECT_EQ(counts[0].raw, 2) << info.name;
   }
-  AnyFilter top = create_filter({.kind = Kind::decayed_top, .bytes = 65536}).value();
+  AnyFilter top = create_filter({.kind = Kind::decayed_top, .seed = kSeed, .bytes = 65536}).value();
   ASSERT_TRUE(advance_filter(top, noon));
   insert_keys(top, Views{"a", "b", "b"});
   const auto entries = std::get<DecayedTop>(top).top(2);

@@ -5,9 +5,16 @@
 
 namespace mankai {
 
-Result<AnyFilter> open_filter(const std::string& path, Access access, Trust trust, const Memory& memory) {
+Result<AnyFilter> open_filter(const std::string& path, Access access, Trust trust, const Memory& memory,
+                              RecoveryReport* report) {
   auto loaded = detail::load_store(path, {.access = access, .trust = trust, .memory = memory});
-  return loaded ? Result<AnyFilter>(std::move(loaded->filter)) : std::unexpected(loaded.error());
+  if (!loaded) {
+    return std::unexpected(loaded.error());
+  }
+  if (report != nullptr) {
+    *report = std::move(loaded->report);
+  }
+  return std::move(loaded->filter);
 }
 
 Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing) {

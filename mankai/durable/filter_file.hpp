@@ -3,6 +3,7 @@
 #include <string>
 
 #include "mankai/catalog/catalog.hpp"
+#include "mankai/durable/recovery_report.hpp"
 #include "mankai/storage/file.hpp"
 
 namespace mankai {
@@ -13,9 +14,10 @@ enum class Access : std::uint8_t {
   change,  ///< read into memory of its own, in huge pages where granted
 };
 
-/// Opens a filter's file. Errors: not_found, io, corrupt, unsupported_version, out_of_space; all name the file.
+/// Opens a filter's file; `report`, where it is given, is told what was found in its journal. Errors: not_found, io,
+/// corrupt, unsupported_version, out_of_space; all name the file.
 [[nodiscard]] Result<AnyFilter> open_filter(const std::string& path, Access access, Trust trust = Trust::checked,
-                                            const Memory& memory = system_memory());
+                                            const Memory& memory = system_memory(), RecoveryReport* report = nullptr);
 
 /// Writes a filter to a file, whole or not at all: a new store, closed, without changes. The journal of one that it
 /// replaces goes with it. Errors: invalid_argument when the file exists, or a journal of its name does, and must not;

@@ -37,6 +37,11 @@ std::unexpected<Error> exists_already(const std::string& path) {
   return fail(ErrorCode::invalid_argument, path + ": exists already, and was left as it is");
 }
 
+std::unexpected<Error> leads_nowhere(const std::string& path) {
+  return fail(ErrorCode::io,
+              path + ": is a symbolic link to a file that is not there; make that one, or remove the link");
+}
+
 }  // namespace
 
 NewFile::NewFile(FileCalls& calls, std::string path, std::string target, Existing existing, FileLock* held) noexcept
@@ -180,7 +185,8 @@ Result<void> NewFile::rename_temporary() {
     return {};
   }
   if (errno == EEXIST) {
-    return exists_already(path_);
+    struct stat status{};
+    return calls.stat(target_.c_str(), &status) != 0 && errno == ENOENT ? leads_nowhere(path_) : exists_already(path_);
   }
   return system_error(path_ + ": cannot put the new file in place");
 }

@@ -56,6 +56,13 @@ class Create(CommandTest):
         self.assertEqual(stdout, b"")
         self.assertRegex(stderr, rb"\Amankai: f.mk: .*10,000 keys")
 
+    def test_a_link_that_leads_nowhere_is_no_file(self):
+        (self.dir / "link.mk").symlink_to("nowhere.mk")
+        for force in ((), ("--force",)):
+            self.error("create", "link.mk", "--keys", "10", *force, code=4, says="symbolic link")
+        self.error("dedup", "--state", "link.mk", code=4, says="symbolic link")
+        self.assertEqual([path.name for path in self.dir.iterdir()], ["link.mk"])
+
     def test_refuses_to_overwrite_without_force(self):
         path = self.new_filter()
         before = path.read_bytes()

@@ -354,6 +354,19 @@ class Stores(CommandTest):
         self.assertGreater(report["bytes_dropped"], 0)
         self.assertEqual(self.out("check", "f.mk", "a", "b", "c"), b"yes\ta\nyes\tb\nno\tc\n")
 
+    def test_a_journal_that_was_cut_short_is_told_to_everybody(self):
+        self.killed([b"a", b"b"], [b"c"])
+        second = self.records()[1]["offset"]
+        image, whole = self.read("f.mk"), self.read("f.mk-journal")
+        for size in (PAGES, second, second + 8):
+            for command in (("check", "f.mk", "c"), ("add", "f.mk", "d"), ("dedup", "--state", "f.mk", "/dev/null"),
+                            ("verify", "f.mk"), ("info", "f.mk"), ("recover", "f.mk"), ("recover", "--json", "f.mk")):
+                self.write("f.mk", image)
+                self.write("f.mk-journal", whole[:size])
+                out, said = self.run_mankai(*command)
+                self.assertIn(b"cut short", out + said, (size, command))
+        self.assertEqual(self.run_mankai("check", "f.mk", "a", "b", "c"), (b"yes\ta\nyes\tb\nno\tc\n", b""))
+
     def test_a_hole_is_damage_and_stays(self):
         self.killed([b"a", b"b"], [b"c"], [b"d"])
         hole = self.records()[0]

@@ -56,6 +56,15 @@ class ImportDablooms(CommandTest):
         info = json.loads(self.out("info", "--json", "spam.mk"))
         self.assertEqual((info["slices"], info["keys_inserted"]), (5, 400))
 
+    def test_the_source_is_never_replaced(self):
+        bloom = filled()
+        self.write("spam.bloom", bytes(bloom))
+        (self.dir / "link.bloom").symlink_to("spam.bloom")
+        (self.dir / "hard.bloom").hardlink_to(self.dir / "spam.bloom")
+        for output in ("spam.bloom", "./spam.bloom", "link.bloom", "hard.bloom"):
+            self.error("import", "dablooms", "spam.bloom", *SHAPE, "-o", output, "--force", code=2, says="--output")
+        self.assertEqual(self.read("spam.bloom"), bytes(bloom))
+
     def test_the_report_for_programs(self):
         self.write("spam.bloom", bytes(filled()))
         stdout, stderr = self.run_mankai("import", "dablooms", "spam.bloom", *SHAPE, "--output", "spam.mk", "--json")

@@ -8,13 +8,20 @@ Result<void> check_keys(const mankai_key* keys, std::size_t count) {
   if (auto valid = check_array(keys, count, "keys"); !valid) {
     return valid;
   }
-  if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(mankai_key)) {
+  constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  if (count > kMost / sizeof(mankai_key)) {
     return fail(ErrorCode::invalid_argument, std::to_string(count) + " keys are more than any array has");
   }
   const mankai_key* wrong =
       std::find_if(keys, keys + count, [](const mankai_key& key) { return key.data == nullptr && key.bytes != 0; });
   if (wrong != keys + count) {
     return fail(ErrorCode::invalid_argument, "key " + std::to_string(wrong - keys) + " is NULL and has bytes");
+  }
+  const mankai_key* long_one =
+      std::find_if(keys, keys + count, [](const mankai_key& key) { return key.bytes > kMost; });
+  if (long_one != keys + count) {
+    return fail(ErrorCode::invalid_argument, "key " + std::to_string(long_one - keys) + " has " +
+                                                 std::to_string(long_one->bytes) + " bytes, more than memory has");
   }
   return {};
 }
