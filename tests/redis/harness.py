@@ -5,6 +5,7 @@ Usage: SUITE_test.py MODULE [unittest arguments...]
 MODULE is the module's shared library, or `-`: then the suites that can do so run against the engine's own sets (SADD
 for BF.ADD, and so on), which checks the suites themselves. MANKAI_REDIS_ROUNDS=N makes the random parts N times longer.
 """
+import functools
 import os
 import pathlib
 import signal
@@ -71,16 +72,18 @@ class OneServerTest(RedisTest):
             self.server.start()  # the other tests go on
             self.fail(f"redis-server ended by itself:\n{log}")
 
-    def both(self):
-        """Yields a client of each version of the protocol, on an empty server."""
+
+def in_both_protocols(test):
+    """Makes a test of OneServerTest run twice, on an empty server, with a client of each version of the protocol."""
+    @functools.wraps(test)
+    def run(self):
         for protocol in (2, 3):
-            self.client.must("FLUSHALL")
             with self.subTest(protocol=protocol):
-                client = self.server.client(protocol)
-                try:
-                    yield client
-                finally:
-                    client.close()
+                self.client.must("FLUSHALL")
+                with self.server.client(protocol) as client:
+                    test(self, client)
+
+    return run
 
 
 def saved(client, *words):

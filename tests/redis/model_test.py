@@ -1,8 +1,8 @@
 """Random commands beside an exact model: what a filter promises holds for every command, alone and in batches.
 
 The model knows every item that was ever offered. The server may differ from it only as false positives explain: it may
-take a new item for an old one (and then adds nothing), never an old one for a new one. All else, the count of items, the
-number of sub-filters, their capacity, and when a filter is full, follows exactly from the server's own answers.
+take a new item for an old one (and then adds nothing), never an old one for a new one. All else, the count of items,
+the number of sub-filters, their capacity, and when a filter is full, follows exactly from the server's own answers.
 
 MANKAI_REDIS_SEED chooses another run, MANKAI_REDIS_ROUNDS a longer one. A failure prints the commands of its key.
 """
@@ -11,7 +11,7 @@ import random
 import unittest
 
 from client import Error, render
-from harness import OneServerTest, ROUNDS, SEED, main, needs_module
+from harness import OneServerTest, ROUNDS, SEED, in_both_protocols, main, needs_module
 
 FULL = "ERR non scaling filter is full"
 
@@ -229,43 +229,43 @@ class World:
 
 @needs_module
 class ModelTest(OneServerTest):
-    def test_random_commands_are_answered_as_by_the_model(self):
-        for client in self.both():
-            for number in range(8 * ROUNDS):
-                seed = f"{SEED}.{number}.{client.protocol}"
-                with self.subTest(seed=seed):
-                    client.must("FLUSHALL")
-                    world = World(self, client, seed)
-                    for _ in range(400):
-                        world.step()
-                    world.finish()
-                    self.assertGreater(world.checks, 200)
+    @in_both_protocols
+    def test_random_commands_are_answered_as_by_the_model(self, client):
+        for number in range(8 * ROUNDS):
+            seed = f"{SEED}.{number}.{client.protocol}"
+            with self.subTest(seed=seed):
+                client.must("FLUSHALL")
+                world = World(self, client, seed)
+                for _ in range(400):
+                    world.step()
+                world.finish()
+                self.assertGreater(world.checks, 200)
 
-    def test_a_batch_is_the_same_as_its_commands_one_by_one(self):
+    @in_both_protocols
+    def test_a_batch_is_the_same_as_its_commands_one_by_one(self, client):
         """Two filters get the same items, one by one and in batches: every answer is the same, dumps included."""
         dice = random.Random(SEED)
-        for client in self.both():
-            for options in ((), ("EXPANSION", 1), ("NONSCALING",)):
-                with self.subTest(options=options):
-                    client.must("FLUSHALL")
-                    client.must("BF.RESERVE", "single", "0.01", 500, *options)
-                    # A copy shares the seed, should there be one.
-                    client.must("RESTORE", "batch", 0, client.must("DUMP", "single"))
-                    for _ in range(20):
-                        items = [b"%x" % dice.getrandbits(14) for _ in range(dice.randrange(1, 300))]
-                        ones = client.pipeline([("BF.ADD", "single", item) for item in items])
-                        errors = [place for place, answer in enumerate(ones) if isinstance(answer, Error)]
-                        if errors:  # a batch ends at the first error
-                            self.assertEqual(options, ("NONSCALING",))
-                            del ones[errors[0] + 1:]
-                        self.assertEqual(render(client.call("BF.MADD", "batch", *items)), render(ones))
-                        if errors:
-                            break
-                    questions = [b"%x" % number for number in range(1 << 14)]
-                    ones = client.pipeline([("BF.EXISTS", "single", item) for item in questions])
-                    self.assertEqual(render(client.call("BF.MEXISTS", "single", *questions)), render(ones))
-                    self.assertEqual(render(client.call("BF.MEXISTS", "batch", *questions)), render(ones))
-                    self.assertEqual(client.must("DUMP", "single"), client.must("DUMP", "batch"))
+        for options in ((), ("EXPANSION", 1), ("NONSCALING",)):
+            with self.subTest(options=options):
+                client.must("FLUSHALL")
+                client.must("BF.RESERVE", "single", "0.01", 500, *options)
+                # A copy shares the seed, should there be one.
+                client.must("RESTORE", "batch", 0, client.must("DUMP", "single"))
+                for _ in range(20):
+                    items = [b"%x" % dice.getrandbits(14) for _ in range(dice.randrange(1, 300))]
+                    ones = client.pipeline([("BF.ADD", "single", item) for item in items])
+                    errors = [place for place, answer in enumerate(ones) if isinstance(answer, Error)]
+                    if errors:  # a batch ends at the first error
+                        self.assertEqual(options, ("NONSCALING",))
+                        del ones[errors[0] + 1:]
+                    self.assertEqual(render(client.call("BF.MADD", "batch", *items)), render(ones))
+                    if errors:
+                        break
+                questions = [b"%x" % number for number in range(1 << 14)]
+                ones = client.pipeline([("BF.EXISTS", "single", item) for item in questions])
+                self.assertEqual(render(client.call("BF.MEXISTS", "single", *questions)), render(ones))
+                self.assertEqual(render(client.call("BF.MEXISTS", "batch", *questions)), render(ones))
+                self.assertEqual(client.must("DUMP", "single"), client.must("DUMP", "batch"))
 
 
 @needs_module
@@ -275,7 +275,8 @@ class RateTest(OneServerTest):
     def rate(self, key, asked):
         found = 0
         for start in range(0, asked, 5000):
-            found += sum(self.client.must("BF.MEXISTS", key, *(f"absent{number}" for number in range(start, start + 5000))))
+            items = (f"absent{number}" for number in range(start, start + 5000))
+            found += sum(self.client.must("BF.MEXISTS", key, *items))
         return found
 
     def fill(self, key, keys):

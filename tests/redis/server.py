@@ -1,7 +1,7 @@
 """Debian's redis-server on the loopback interface, for the suites beside this file: alone, with replicas, as a cluster.
 
-Every server has a temporary folder, is ended by its own process id, and dies with the test even when that is killed: the
-kernel is asked to end it with its parent.
+Every server has a temporary folder, is ended by its own process id, and dies with the test even when that is killed:
+the kernel is asked to end it with its parent.
 """
 import atexit
 import ctypes

@@ -1,0 +1,240 @@
+"""Filters as keys among others: what the engine promises for any key holds for them too.
+
+Permissions, memory limits, transactions, notifications, client-side caching, scripts, many keys, large commands.
+"""
+import unittest
+
+from client import Error, NULL_ARRAY, render, wait_for
+from harness import OneServerTest, RedisTest, in_both_protocols, main, needs_module
+
+READS = ("bf.exists", "bf.mexists", "bf.card", "bf.info", "bf.scandump", "bf.debug")
+WRITES = ("bf.reserve", "bf.add", "bf.madd", "bf.insert", "bf.loadchunk")
+
+
+@needs_module
+class CommandTableTest(OneServerTest):
+    """What clients and the cluster ask about commands."""
+
+    def test_every_command_says_what_it_does_to_its_key(self):
+        for name, info in zip(READS + WRITES, self.client.must("COMMAND", "INFO", *READS, *WRITES), strict=True):
+            with self.subTest(command=name):
+                flags = {bytes(flag) for flag in info[2]}
+                self.assertIn(b"readonly" if name in READS else b"write", flags)
+                self.assertEqual(b"denyoom" in flags, name in WRITES)
+                self.assertNotIn(b"movablekeys", flags)
+                self.assertEqual(info[3:6], [1, 1, 1], "first key, last key, step")
+
+    def test_keys_are_found(self):
+        for words in (("BF.RESERVE", "f", "0.01", 100), ("BF.ADD", "f", "a"), ("BF.MADD", "f", "a", "b"),
+                      ("BF.INSERT", "f", "NOCREATE", "ITEMS", "a"), ("BF.EXISTS", "f", "a"), ("BF.CARD", "f"),
+                      ("BF.MEXISTS", "f", "a", "b"), ("BF.INFO", "f", "SIZE"), ("BF.SCANDUMP", "f", 0),
+                      ("BF.LOADCHUNK", "f", 1, "x")):
+            self.assertEqual(self.client.must("COMMAND", "GETKEYS", *words), [b"f"], words)
+
+    def test_every_command_of_the_module_has_a_description(self):
+        names = [name for name in self.client.must("COMMAND", "LIST") if name.startswith(b"bf.")]
+        self.assertGreaterEqual(len(names), len(READS + WRITES))
+        docs = self.client.must("COMMAND", "DOCS", *names)
+        for name, entry in zip(docs[::2], docs[1::2], strict=True):
+            fields = dict(zip(map(bytes, entry[::2]), entry[1::2]))
+            self.assertTrue(fields.get(b"summary"), name)
+
+    def test_a_module_with_keys_stays(self):
+        (name,) = [dict(zip(map(bytes, module[::2]), module[1::2]))[b"name"]
+                   for module in self.client.must("MODULE", "LIST")]
+        self.assertIsInstance(self.client.call("MODULE", "UNLOAD", name), Error)
+        self.assertEqual(self.client.must("BF.ADD", "f", "a"), 1)
+
+
+@needs_module
+class PermissionTest(OneServerTest):
+    def as_user(self, *rules):
+        self.client.must("ACL", "SETUSER", "someone", "reset", "on", "nopass", *rules)
+        user = self.server.client()
+        self.addCleanup(user.close)
+        user.must("AUTH", "someone", "x")
+        return user
+
+    def test_commands_and_keys_are_guarded(self):
+        self.client.must("BF.ADD", "mine", "a")
+        self.client.must("BF.ADD", "yours", "a")
+        user = self.as_user("+bf.exists", "+bf.info", "~mine")
+        self.assertEqual(user.call("BF.EXISTS", "mine", "a"), 1)
+        for words in (("BF.ADD", "mine", "b"), ("BF.EXISTS", "yours", "a"), ("BF.INFO", "yours"), ("BF.CARD", "mine")):
+            self.assertRegex(user.call(*words), r"\ANOPERM ", words)
+
+    def test_who_may_only_read_a_key_cannot_change_it(self):
+        self.client.must("BF.ADD", "f", "a")
+        reader = self.as_user("+@all", "%R~f")
+        self.assertEqual(reader.call("BF.MEXISTS", "f", "a"), [1])
+        self.assertEqual(reader.call("BF.CARD", "f"), 1)
+        for words in (("BF.ADD", "f", "b"), ("BF.MADD", "f", "b"), ("BF.INSERT", "f", "ITEMS", "b"),
+                      ("BF.LOADCHUNK", "f", 2, "x"), ("BF.RESERVE", "f", "0.01", 10)):
+            self.assertRegex(reader.call(*words), r"\ANOPERM ", words)
+
+
+@needs_module
+class MemoryTest(OneServerTest):
+    def used(self):
+        return int(self.client.info("memory")["used_memory"])
+
+    def limit(self, more):
+        limit = self.used() + more
+        self.client.config("maxmemory", limit)
+        self.addCleanup(self.client.config, "maxmemory", 0)
+        return limit
+
+    def test_filters_are_part_of_the_memory_that_is_counted(self):
+        before = self.used()
+        self.client.must("BF.RESERVE", "f", "0.01", 10_000_000)
+        self.assertGreater(self.used() - before, 11 << 20)
+        self.client.must("DEL", "f")
+        self.assertLess(self.used() - before, 1 << 20)
+        self.client.must("BF.RESERVE", "f", "0.01", 10_000_000)
+        self.client.must("UNLINK", "f")
+        wait_for("memory is freed", lambda: self.used() - before < 1 << 20)
+
+    def test_above_the_limit_nothing_is_added_and_everything_is_answered(self):
+        self.client.must("BF.RESERVE", "f", "0.001", 1000)
+        self.limit(4 << 20)
+        for number in range(100_000):
+            items = [f"{number}.{part}" for part in range(1000)]
+            reply = self.client.call("BF.MADD", "f", *items)
+            if isinstance(reply, Error) or any(isinstance(answer, Error) for answer in reply):
+                break
+            last = items
+        self.assertRegex(render(reply), "OOM command not allowed|ERR problem inserting into filter")
+        self.assertEqual(self.client.must("BF.MEXISTS", "f", *last), [1] * 1000)
+        self.assertRegex(self.client.call("BF.RESERVE", "g", "0.001", 100_000_000), "OOM|Insufficient memory")
+        self.client.must("DEL", "f")
+        self.assertEqual(self.client.must("BF.ADD", "f", "a"), 1)
+
+    def test_filters_are_evicted_as_other_keys(self):
+        self.client.config("maxmemory-policy", "allkeys-lru")
+        self.addCleanup(self.client.config, "maxmemory-policy", "noeviction")
+        limit = self.limit(2 << 20)
+        for number in range(200):
+            self.client.must("BF.RESERVE", f"f{number}", "0.01", 20000)  # 24 kB and more
+        self.assertLess(self.client.must("DBSIZE"), 120)
+        self.assertLess(self.used(), limit + (256 << 10))
+
+    def test_flushing_in_the_background_frees_everything(self):
+        before = self.used()
+        for number in range(50):
+            self.client.must("BF.RESERVE", f"f{number}", "0.01", 100_000)
+            self.client.must("BF.MADD", f"f{number}", "a", "b")
+        self.assertGreater(self.used() - before, 5 << 20)
+        self.client.must("FLUSHALL", "ASYNC")
+        wait_for("memory is freed", lambda: self.used() - before < 1 << 20)
+
+
+@needs_module
+class ChangeTest(OneServerTest):
+    """Who is told of a change, and of nothing else."""
+
+    def test_a_transaction_sees_a_change_of_what_it_watches(self):
+        other = self.server.client()
+        self.client.must("BF.ADD", "f", "a")
+        for words, changes in ((("BF.ADD", "f", "b"), True), (("BF.ADD", "f", "a"), False), (("DEL", "f"), True),
+                               (("BF.INSERT", "f", "ITEMS", "a"), True), (("BF.EXISTS", "f", "a"), False)):
+            self.client.must("WATCH", "f")
+            other.must(*words)
+            self.client.must("MULTI")
+            self.client.must("PING")
+            self.assertEqual(self.client.must("EXEC") is NULL_ARRAY, changes, words)
+
+    @in_both_protocols
+    def test_a_transaction_and_a_script_answer_as_the_commands(self, client):
+        truth = (lambda value: bool(value)) if client.protocol == 3 else int
+        client.pipeline([("MULTI",), ("BF.ADD", "f", "a"), ("BF.MEXISTS", "f", "a", "zzz"), ("BF.CARD", "f")])
+        self.assertEqual(render(client.must("EXEC")),
+                         render([truth(1), [truth(1), truth(0)], 1]))
+        script = "return {redis.call('BF.ADD', KEYS[1], 'b'), redis.call('BF.MADD', KEYS[1], 'b', 'c')[2]}"
+        self.assertEqual(client.must("EVAL", script, 1, "f"), [1, 1])
+        self.assertEqual(client.must("EVAL", "return redis.pcall('BF.RESERVE', KEYS[1], '2', '1').err", 1, "f")[:3],
+                         b"ERR")
+
+    def test_events_are_published(self):
+        self.client.config("notify-keyspace-events", "KEA")
+        self.addCleanup(self.client.config, "notify-keyspace-events", "")
+        listener = self.server.client()
+        listener.must("PSUBSCRIBE", "__keyspace@0__:f")
+        for words, told in ((("BF.RESERVE", "f", "0.01", 100), [b"bf.reserve"]), (("BF.ADD", "f", "a"), [b"bf.add"]),
+                            (("BF.ADD", "f", "a"), []), (("BF.MADD", "f", "a", "b"), [b"bf.add"]),
+                            (("BF.EXISTS", "f", "a"), []), (("DEL", "f"), [b"del"])):
+            self.client.must(*words)
+            self.client.must("PUBLISH", "__keyspace@0__:f", "that is all")
+            heard = []
+            while (message := listener.receive())[3] != b"that is all":
+                heard.append(bytes(message[3]))
+            self.assertEqual(heard, told, words)
+
+    def test_caches_of_clients_are_told(self):
+        reader = self.server.client(3)
+        reader.must("CLIENT", "TRACKING", "ON")
+        self.client.must("BF.ADD", "f", "a")
+        reader.must("BF.MEXISTS", "f", "a", "b")
+        self.client.must("BF.ADD", "f", "a")
+        reader.must("PING")
+        self.assertEqual(reader.pushes, [], "nothing changed")
+        self.client.must("BF.ADD", "f", "b")
+        reader.must("PING")
+        self.assertEqual(reader.pushes, [[b"invalidate", [b"f"]]])
+
+
+@needs_module
+class SizeTest(OneServerTest):
+    """Many keys, and large commands."""
+
+    def test_a_hundred_thousand_small_filters(self):
+        count, step = 100_000, 10_000
+        before = int(self.client.info("memory")["used_memory"])
+        for start in range(0, count, step):
+            keys = range(start, start + step)
+            self.assertEqual(self.client.pipeline([("BF.ADD", f"f{key}", key) for key in keys]), [1] * step)
+        each = (int(self.client.info("memory")["used_memory"]) - before) / count
+        self.assertLess(each, 1000, "bytes for a filter of 100 items, its key included")
+        self.client.must("DEBUG", "RELOAD")
+        self.assertEqual(self.client.must("DBSIZE"), count)
+        for start in range(0, count, step):
+            keys = range(start, start + step, 10)
+            replies = self.client.pipeline([("BF.EXISTS", f"f{key}", key) for key in keys])
+            self.assertEqual(replies, [1] * len(keys))
+
+    @in_both_protocols
+    def test_a_batch_of_a_hundred_thousand_items(self, client):
+        items = [f"item{number}" for number in range(100_000)]
+        client.must("BF.RESERVE", "f", "0.001", 200_000)
+        new = client.must("BF.MADD", "f", *items)
+        self.assertEqual(len(new), len(items))
+        self.assertEqual(client.must("BF.CARD", "f"), sum(new))
+        self.assertGreater(sum(new), 99_500)
+        self.assertTrue(all(client.must("BF.MEXISTS", "f", *items)))
+        self.assertFalse(any(client.must("BF.MADD", "f", *items)))
+
+    def test_commands_in_a_pipeline_are_answered_in_order(self):
+        replies = self.client.pipeline([(command, "f", number % 7) for number in range(2000)
+                                        for command in ("BF.EXISTS", "BF.ADD", "BF.EXISTS")])
+        self.assertEqual(replies[:21], [0, 1, 1] * 7)
+        self.assertEqual(replies[21:], [1, 0, 1] * 1993)
+
+
+@needs_module
+class LoadTest(RedisTest):
+    """The arguments behind the module's name, as RedisBloom 2 had them."""
+
+    def test_arguments_set_the_defaults(self):
+        server = self.start(module_arguments=("INITIAL_SIZE", 5000, "ERROR_RATE", "0.001"))
+        client = server.client()
+        client.must("BF.ADD", "f", "a")
+        self.assertEqual(client.must("BF.INFO", "f", "CAPACITY"), [5000])
+        self.assertRegex(bytes(client.must("BF.DEBUG", "f")[1]), rb" ratio:0.0005\Z")
+
+    def test_wrong_arguments_stop_the_server_and_say_why(self):
+        for arguments in (("INITIAL_SIZE", 0), ("ERROR_RATE", 2), ("ERROR_RATE", "x"), ("NONSENSE", 1)):
+            with self.subTest(arguments=arguments), self.assertRaisesRegex(AssertionError, "redis-server ended"):
+                self.start(module_arguments=arguments)
+
+
+if __name__ == "__main__":
+    main()
