@@ -357,6 +357,60 @@ DIFFERENT = {
         """,
 }
 
+# What RedisBloom lacks and its users have asked for.
+OURS = {
+    "an absent filter is told from an absent item": """
+        BF.EXISTS f a STRICT => -ERR not found
+        BF.ADD f a => :1 | #t
+        BF.EXISTS f a STRICT => :1 | #t
+        BF.EXISTS f zzzzzz strict => :0 | #f
+        BF.EXISTS f a STRICTER => -Unknown argument received
+        SET s value => +OK
+        BF.EXISTS s a STRICT => -WRONGTYPE Operation against a key holding the wrong kind of value
+        """,
+    "a filter is emptied in its place": """
+        BF.CLEAR f => -ERR not found
+        BF.RESERVE f 0.000001 2 EXPANSION 3 => +OK
+        BF.MADD f a b c d e => *[:1 :1 :1 :1 :1] | *[#t #t #t #t #t]
+        EXPIRE f 100 => :1
+        BF.CLEAR f => +OK
+        BF.CARD f => :0
+        BF.MEXISTS f a b c d e => *[:0 :0 :0 :0 :0] | *[#f #f #f #f #f]
+        BF.INFO f CAPACITY => *[:2] | %{+Capacity: :2}
+        BF.INFO f EXPANSION => *[:3] | %{+Expansion rate: :3}
+        TTL f => :100
+        BF.CLEAR f => +OK
+        BF.ADD f a => :1 | #t
+        BF.CLEAR => -ERR wrong number of arguments for 'bf.clear' command
+        BF.CLEAR f f => -ERR wrong number of arguments for 'bf.clear' command
+        SET s value => +OK
+        BF.CLEAR s => -WRONGTYPE Operation against a key holding the wrong kind of value
+        """,
+    "filters of one seed and size are merged": """
+        BF.RESERVE f 0.000001 100 => +OK
+        COPY f g => :1
+        BF.MADD f a b => *[:1 :1] | *[#t #t]
+        BF.MADD g b c => *[:1 :1] | *[#t #t]
+        BF.MERGE f g => +OK
+        BF.MEXISTS f a b c d => *[:1 :1 :1 :0] | *[#t #t #t #f]
+        BF.MEXISTS g a b c d => *[:0 :1 :1 :0] | *[#f #t #t #f]
+        BF.MERGE new f g => +OK
+        BF.MEXISTS new a b c d => *[:1 :1 :1 :0] | *[#t #t #t #f]
+        BF.MERGE other nothing => -ERR not found
+        BF.MERGE f nothing => -ERR not found
+        EXISTS other => :0
+        SET s value => +OK
+        BF.MERGE s f => -WRONGTYPE Operation against a key holding the wrong kind of value
+        BF.MERGE f s => -WRONGTYPE Operation against a key holding the wrong kind of value
+        BF.MERGE f => -ERR wrong number of arguments for 'bf.merge' command
+        """,
+    "the rate of now": """
+        BF.RESERVE f 0.01 100 => +OK
+        BF.INFO f FPR => *["0"] | %{+False positive rate: ,0.0}
+        BF.INFO g FPR => -ERR not found
+        """,
+}
+
 
 def lines_of(script):
     """Yields (words, expected in RESP2, expected in RESP3) of a table."""
@@ -391,6 +445,23 @@ class ContractTest(OneServerTest):
     @in_both_protocols
     def test_where_redisbloom_is_broken_we_are_right(self, client):
         self.check(client, DIFFERENT)
+
+    @in_both_protocols
+    def test_what_redisbloom_lacks(self, client):
+        self.check(client, OURS)
+
+    @in_both_protocols
+    def test_the_rate_of_now_grows_to_the_one_that_was_asked_for(self, client):
+        client.must("BF.RESERVE", "f", "0.02", 5000, "NONSCALING")
+        last = 0.0
+        for start in range(0, 5000, 1000):
+            client.must("BF.MADD", "f", *range(start, start + 1000))
+            (rate,) = client.must("BF.INFO", "f", "FPR")
+            rate = rate[1] if client.protocol == 3 else float(rate)
+            self.assertGreater(rate, last)
+            last = rate
+        self.assertLess(last, 0.03)
+        self.assertGreater(last, 0.005)
 
     @in_both_protocols
     def test_items_and_keys_are_binary_safe(self, client):

@@ -2,7 +2,6 @@
 
 Permissions, memory limits, transactions, notifications, client-side caching, scripts, many keys, large commands.
 """
-import unittest
 
 from client import Error, NULL_ARRAY, render, wait_for
 from harness import OneServerTest, RedisTest, in_both_protocols, main, needs_module

@@ -268,6 +268,24 @@ class ModelTest(OneServerTest):
                 self.assertEqual(client.must("DUMP", "single"), client.must("DUMP", "batch"))
 
 
+    @in_both_protocols
+    def test_a_merged_filter_knows_what_its_parts_knew(self, client):
+        dice = random.Random(SEED)
+        for options in ((), ("EXPANSION", 1), ("NONSCALING",)):
+            client.must("FLUSHALL")
+            client.must("BF.RESERVE", "a", "0.01", 3000, *options)
+            client.must("COPY", "a", "b")
+            client.must("COPY", "a", "c")
+            parts = {key: {b"%x" % dice.getrandbits(40) for _ in range(dice.randrange(200, 900))} for key in "abc"}
+            for key, items in parts.items():
+                client.must("BF.MADD", key, *sorted(items))
+            client.must("BF.MERGE", "union", "a", "b", "c")
+            together = sorted(set().union(*parts.values()))
+            self.assertTrue(all(client.must("BF.MEXISTS", "union", *together)))
+            strangers = [f"stranger{number}" for number in range(20000)]
+            self.assertLessEqual(sum(client.must("BF.MEXISTS", "union", *strangers)), more_than_chance(20000 * 0.01))
+
+
 @needs_module
 class RateTest(OneServerTest):
     """False positives of filters that hold what they were made for: no more than promised."""

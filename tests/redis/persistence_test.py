@@ -7,7 +7,7 @@ import random
 import struct
 import unittest
 
-from client import Client, Error, render, wait_for
+from client import Error, render, wait_for
 from harness import (ADD, CARD, EXISTS, MADD, MEXISTS, MODULE, OneServerTest, ROUNDS, RedisTest, SEED, main,
                      needs_module, saved)
 
@@ -142,6 +142,31 @@ class PersistenceTest(RedisTest):
                 self.assert_same(server.client(), before)
                 server.close()
 
+    @needs_module
+    def test_a_filter_that_is_half_loaded(self):
+        """Between two chunks of BF.LOADCHUNK the server may save, end, and go on."""
+        server = self.start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble="no")
+        client = server.client()
+        client.must("BF.RESERVE", "f", "0.001", 20_000_000)
+        client.must("BF.MADD", "f", *ITEMS)
+        chunks, iterator = [], 0
+        while (reply := client.must("BF.SCANDUMP", "f", iterator))[0] != 0:
+            iterator = reply[0]
+            chunks.append(reply)
+        self.assertGreater(len(chunks), 3)
+        ways_out = (lambda: client.must("DEBUG", "RELOAD"), lambda: saved(client, "BGREWRITEAOF"),
+                    lambda: client.must("DEBUG", "LOADAOF"), lambda: client.must("COPY", "half", "other"),
+                    lambda: client.must("RENAME", "half", "elsewhere") and client.must("RENAME", "elsewhere", "half"))
+        for number, chunk in enumerate(chunks):
+            self.assertEqual(client.must("BF.LOADCHUNK", "half", *chunk), b"OK")
+            ways_out[number % len(ways_out)]()
+        answered = [render(client.must(MEXISTS, key, *QUESTIONS)) for key in ("half", "f")]
+        self.assertEqual(*answered)
+        self.assertEqual(*client.must("DEBUG", "DIGEST-VALUE", "f", "half"))
+        server.restart(kill=True)
+        client = server.client()
+        self.assertEqual(*client.must("DEBUG", "DIGEST-VALUE", "f", "half"))
+
     def test_transactions_and_scripts_are_appended_as_a_whole(self):
         server = self.start(appendonly="yes", appendfsync="always")
         client = server.client()
@@ -239,6 +264,14 @@ class ReplicationTest(RedisTest):
             client.call(ADD, dice.choice(KEYS), items[0])
         client.must("DEL", "nonscaling")
         client.must(MADD, "nonscaling", *ITEMS)
+        if MODULE:
+            client.must("BF.INSERT", "inserted", "CAPACITY", 30, "ERROR", "0.001", "EXPANSION", 3, "ITEMS", *ITEMS)
+            client.must("BF.CLEAR", "large")
+            client.must("BF.ADD", "large", "after")
+            client.must("COPY", "grown", "merged")
+            client.must("BF.ADD", "merged", "more")
+            client.must("BF.MERGE", "merged", "grown")
+            client.must("BF.MERGE", "another", "merged", "grown")
         self.assert_same(primary, replica)
 
     def test_partial_synchronisation(self):

@@ -5,7 +5,6 @@ the kernel is asked to end it with its parent.
 """
 import atexit
 import ctypes
-import os
 import pathlib
 import shutil
 import signal
