@@ -231,7 +231,7 @@ class World:
 class ModelTest(OneServerTest):
     @in_both_protocols
     def test_random_commands_are_answered_as_by_the_model(self, client):
-        for number in range(8 * ROUNDS):
+        for number in range(6 * ROUNDS):
             seed = f"{SEED}.{number}.{client.protocol}"
             with self.subTest(seed=seed):
                 client.must("FLUSHALL")

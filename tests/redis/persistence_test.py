@@ -219,6 +219,16 @@ class KeyspaceTest(OneServerTest):
         self.client.must("DEL", first)
         self.assertEqual(self.client.must(MEXISTS, second, *ITEMS[:50]), [1] * 50)
 
+    def test_filters_that_differ_in_an_item_alone_have_different_digests(self):
+        fill(self.client)
+        for name in ("one", "other", "same"):
+            self.client.must("COPY", "large", name)
+        for name, item in (("one", "x"), ("other", "y"), ("same", "x")):
+            self.client.must(ADD, name, item)
+        one, other, same = self.client.must("DEBUG", "DIGEST-VALUE", "one", "other", "same")
+        self.assertNotEqual(one, other)
+        self.assertEqual(one, same)
+
     def test_another_database(self):
         fill(self.client)
         asked = render(self.client.must(MEXISTS, "grown", *QUESTIONS))
