@@ -311,17 +311,22 @@ struct Trials {
   std::map<std::string, std::size_t> failed = {};
 };
 
+constexpr std::uint64_t kSeedStep = 1'000'003;
+
 // Nothing that was acknowledged is lost, neither now nor at moments since it began to fail.
 // With what was survived, only at the end: that a write within a sector is cut short and the machine ends before the
 // rest is written is more than what systems do.
 void look_at(Trial& trial, bool at_end_only, Tally& tally,
-             std::size_t every = 211 / std::min<std::size_t>(crash_rounds(1), 30)) {
+             std::size_t every = 211 / std::min<std::size_t>(crash_rounds(1), 30), std::uint64_t seeds = 1) {
   const std::size_t end = trial.disk().moment();
   const std::size_t first = trial.made().value_or(end + 1);
   for (DiskWalk walk(trial.disk());; walk.step()) {
     if (walk.moment() >= first && (walk.moment() == end || (!at_end_only && walk.moment() % every == 0))) {
       for (const Loss loss : kLosses) {
-        recover(*walk.machine_ends(loss, walk.moment()), trial.history(), End::machine, walk.moment(), tally);
+        for (std::uint64_t seed = 0; seed < (loss == Loss::some ? seeds : 1); ++seed) {
+          recover(*walk.machine_ends(loss, walk.moment() + seed * kSeedStep), trial.history(), End::machine,
+                  walk.moment(), tally);
+        }
       }
       recover(*walk.process_ends(walk.moment()), trial.history(), End::process, walk.moment(), tally);
     }
@@ -406,7 +411,7 @@ TEST(StoreFailure, a_journal_that_cannot_begin_anew_goes_on) {
     trial.run_without_room_in_front();
     EXPECT_EQ(trial.errors(), 0U);
     Tally tally;
-    look_at(trial, false, tally, 1);
+    look_at(trial, false, tally, 1, 48);
     EXPECT_EQ(tally.text(), "");
     std::cout << "[  crash   ] no room in front: " << tally.disks << " disks\n";
   }

@@ -323,7 +323,9 @@ Result<LoadedStore> load_store(const std::string& given, const LoadRequest& requ
   }
   const std::string& path = *real;
   // A record that was read while it was written is no damage: then the next look differs.
+  constexpr int kEqualLooks = 3;
   std::string damage;
+  int damaged_looks = 0;
   for (int looks = 0; looks < kMaxLooks; ++looks) {
     const auto file = OpenFile::open(path, OpenFile::Mode::read, *request.calls);
     if (!file) {
@@ -335,10 +337,13 @@ Result<LoadedStore> load_store(const std::string& given, const LoadRequest& requ
     if (is_still && found) {
       return load(path, *file, std::move(*found), request);
     }
-    if (is_still && (request.is_writer || found.error().detail == damage)) {
+    if (is_still) {
+      damaged_looks = found.error().detail == damage ? damaged_looks + 1 : 1;
+      damage = found.error().detail;
+    }
+    if (is_still && (request.is_writer || damaged_looks == kEqualLooks)) {
       return std::unexpected(found.error());
     }
-    damage = is_still ? found.error().detail : std::string();
     std::this_thread::sleep_for(kBetweenLooks);
   }
   return fail(ErrorCode::io, path + ": a writer replaces it faster than it can be read; try again");

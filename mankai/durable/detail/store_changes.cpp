@@ -38,7 +38,7 @@ Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
   // Its records are all in the image, and others that follow them are lost: the next ones would not continue them.
   if (!is_current) {
     if (auto restarted = journal->restart(random_word(), sequence() + 1); !restarted) {
-      return restarted;
+      journal->forget(journal->end(), sequence() + 1);
     }
   }
   if (auto synced = journal->sync(); !synced) {
@@ -62,9 +62,12 @@ Result<void> Store::Impl::start_writing() {
   if (auto started = start_workers(); !started) {
     return started;
   }
+  // Beside another file than ours there may be a journal of its own.
+  if (auto ours = lock_->check_at(path_); !ours) {
+    return ours;
+  }
   store_id_ = random_word();
   if (auto made = make_journal(); !made) {
-    static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
     return made;
   }
   // From here on the journal stays, as nobody can tell whether a mark that failed is on the disk.
@@ -72,19 +75,24 @@ Result<void> Store::Impl::start_writing() {
   return marked ? marked : give_up(marked.error());
 }
 
+Result<void> Store::Impl::settle_journal(JournalWriter& journal) const {
+  if (auto copied = journal.copy_permissions(path_); !copied) {
+    return copied;
+  }
+  if (auto synced = journal.sync(); !synced) {
+    return synced;
+  }
+  return sync_folder_of(path_, calls_);
+}
+
 Result<void> Store::Impl::make_journal() {
   auto journal = JournalWriter::create(journal_path(path_), store_id_, sequence() + 1, calls_);
   if (!journal) {
     return std::unexpected(journal.error());
   }
-  if (auto copied = journal->copy_permissions(path_); !copied) {
-    return copied;
-  }
-  if (auto synced = journal->sync(); !synced) {
-    return synced;
-  }
-  if (auto synced = sync_folder_of(path_, calls_); !synced) {
-    return synced;
+  if (auto settled = settle_journal(*journal); !settled) {
+    static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
+    return settled;
   }
   const std::scoped_lock lock(syncing_);
   journal_.emplace(std::move(*journal));

@@ -87,6 +87,10 @@ Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, N
   if (!footer) {
     return std::unexpected(footer.error());
   }
+  // Once more: writing it took a while.
+  if (auto ours = lock_->check_at(path_); !ours) {
+    return ours;
+  }
   auto placed = file->put_in_place();
   if (file->is_in_place()) {
     footer_ = *footer;
@@ -115,12 +119,27 @@ void Store::Impl::forget_journal(const Snapshot& base) {
     if (auto synced = base.is_synced ? Result<void>{} : sync_commits(base.commits); !synced) {
       return;
     }
-    journal_->forget(base.journal_end, base.sequence + 1);
+    if (auto forgotten = forget_records(base); !forgotten) {
+      return;
+    }
   }
   raise_durable(base.sequence);
   if (is_all) {
     durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
+}
+
+// Where the file's changes came by another way than the journal, records that follow the old ones are none until the
+// disk knows that those are forgotten.
+Result<void> Store::Impl::forget_records(const Snapshot& base) {
+  const bool leaps = journal_->end() == base.journal_end && journal_->next_sequence() != base.sequence + 1;
+  journal_->forget(base.journal_end, base.sequence + 1);
+  if (!leaps) {
+    return {};
+  }
+  const std::scoped_lock lock(syncing_);
+  auto synced = journal_->sync();
+  return synced ? synced : give_up(synced.error());
 }
 
 // Fails where the room in front cannot be had again.

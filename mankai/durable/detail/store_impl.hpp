@@ -114,6 +114,7 @@ class Store::Impl {
   }
   Result<void> start_writing();
   Result<void> make_journal();
+  Result<void> settle_journal(JournalWriter& journal) const;
   Result<void> set_open_mark(bool is_open);
   Result<void> close_files();
   template <class Encode>
@@ -130,6 +131,7 @@ class Store::Impl {
   [[nodiscard]] Snapshot snapshot() const;
   Result<void> checkpoint_in_place(Next next);
   [[nodiscard]] bool restart_journal(const Snapshot& base);
+  [[nodiscard]] Result<void> forget_records(const Snapshot& base);
   void forget_journal(const Snapshot& base);
   [[nodiscard]] bool may_checkpoint(bool is_time) const noexcept;
   [[nodiscard]] bool is_over_limit(std::uint64_t journal_bytes) const noexcept;
