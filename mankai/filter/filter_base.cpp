@@ -28,6 +28,13 @@ bool is_made_alike(const ImageHeader& mine, const ImageHeader& theirs) noexcept 
 
 bool FilterBase::is_made_like(const ImageHeader& other) const noexcept { return is_made_alike(image_.header(), other); }
 
+ImageHeader FilterBase::sealed_header() const noexcept {
+  ImageHeader header = image_.header();
+  header.keys_inserted = image_.keys_inserted();
+  seal_header(header);
+  return header;
+}
+
 Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
   const ImageHeader& mine = image_.header();
   const ImageHeader& theirs = other.image_.header();

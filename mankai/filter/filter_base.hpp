@@ -42,6 +42,10 @@ class FilterBase {
   [[nodiscard]] std::span<const std::byte> seal() noexcept { return image_.seal(); }
   /// The same as the one piece that it is, as growing kinds have several.
   [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() { return {seal()}; }
+  /// The parts that an image is put together from (seal_image), for who copies a large one piece by piece: the header
+  /// with its checksum up to date, and the cells as they stand. Threads: not beside inserts.
+  [[nodiscard]] ImageHeader sealed_header() const noexcept;
+  [[nodiscard]] std::span<const std::byte> cells() const noexcept { return std::as_bytes(image_.words()); }
   /// A copy of the image; `out` is image_bytes() long.
   void to_bytes(std::span<std::byte> out) const noexcept { image_.to_bytes(out); }
   [[nodiscard]] std::vector<std::byte> to_bytes() const { return image_.to_bytes(); }

@@ -139,6 +139,17 @@ class GrowingFilter {
     mutable_header().keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
     return sliced_parts(mutable_header(), sealed);
   }
+  /// The outer header as it stands, for who copies the slices piece by piece (seal_outer, sealed_header of a slice):
+  /// its checksum, sizes and count of slices are right, which slices they are is not told. Threads: not beside inserts.
+  [[nodiscard]] ImageHeader sealed_header() const noexcept {
+    ImageHeader outer = header();
+    outer.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
+    outer.cells_bytes = image_bytes() - sizeof(ImageHeader);
+    outer.kind_state[kSliceCount] = slice_count();
+    outer.kind_state[kSliceOrder] = 0;
+    seal_header(outer);
+    return outer;
+  }
   /// A copy of the image. Threads: as a reader's calls; it has every key that was in before, and of those that come
   /// meanwhile some, or some cells of them.
   [[nodiscard]] std::vector<std::byte> to_bytes() const {

@@ -45,21 +45,6 @@ std::uint64_t trailer_checksum(const ImageHeader& header, std::span<const std::b
   return checksum(trailer.first(trailer.size() - kChecksumBytes), identity(header));
 }
 
-void seal_bytes(std::span<std::byte> image) noexcept {
-  // A copy is written to wherever its owner has room, aligned or not.
-  ImageHeader header;
-  std::memcpy(&header, image.data(), sizeof(header));
-  seal_header(header);
-  std::memcpy(image.data(), &header, sizeof(header));
-  const std::span<const std::byte> cells = cells_of(image, header);
-  std::byte* trailer = image.data() + sizeof(ImageHeader) + cells.size();
-  const std::size_t chunks = chunk_count(cells.size());
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    store(trailer + chunk * kChecksumBytes, chunk_checksum(cells, chunk));
-  }
-  store(trailer + chunks * kChecksumBytes, trailer_checksum(header, {trailer, (chunks + 1) * kChecksumBytes}));
-}
-
 Result<void> check_trailer(std::span<const std::byte> image, const ImageHeader& header) {
   const std::size_t trailer_start = sizeof(ImageHeader) + static_cast<std::size_t>(header.cells_bytes);
   const std::span<const std::byte> trailer = image.subspan(trailer_start);
@@ -166,6 +151,21 @@ Result<void> check(std::span<const std::byte> image, Trust trust) {
 
 }  // namespace
 
+void seal_image(std::span<std::byte> image) noexcept {
+  // A copy is written to wherever its owner has room, aligned or not.
+  ImageHeader header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  seal_header(header);
+  std::memcpy(image.data(), &header, sizeof(header));
+  const std::span<const std::byte> cells = cells_of(image, header);
+  std::byte* trailer = image.data() + sizeof(ImageHeader) + cells.size();
+  const std::size_t chunks = chunk_count(cells.size());
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    store(trailer + chunk * kChecksumBytes, chunk_checksum(cells, chunk));
+  }
+  store(trailer + chunks * kChecksumBytes, trailer_checksum(header, {trailer, (chunks + 1) * kChecksumBytes}));
+}
+
 std::uint64_t image_bytes_for(std::uint64_t cells_bytes) noexcept {
   return sizeof(ImageHeader) + cells_bytes + (chunk_count(cells_bytes) + 1) * kChecksumBytes;
 }
@@ -267,14 +267,14 @@ bool Image::unused_words_are_zero(std::size_t param_words, std::size_t state_wor
 }
 
 std::span<const std::byte> Image::seal() noexcept {
-  seal_bytes(region_.bytes());
+  seal_image(region_.bytes());
   return region_.bytes();
 }
 
 void Image::to_bytes(std::span<std::byte> out) const noexcept {
   MANKAI_ASSERT(out.size() == image_bytes());
   std::memcpy(out.data(), region_.bytes().data(), out.size());
-  seal_bytes(out);
+  seal_image(out);
 }
 
 std::vector<std::byte> Image::to_bytes() const {

@@ -119,6 +119,10 @@ class Image {
 /// Brings the header's checksum up to date.
 void seal_header(ImageHeader& header) noexcept;
 
+/// Brings all checksums up to date of an image that was put together from a header and cells. The header has been found
+/// right (read_header). Cost: a pass over the cells.
+void seal_image(std::span<std::byte> image) noexcept;
+
 /// Returns what tells a filter from others and never changes in its life: the checksum of its header's bytes before the
 /// kind's own counts, flags and count of keys taken as zero.
 [[nodiscard]] std::uint64_t identity(const ImageHeader& header) noexcept;

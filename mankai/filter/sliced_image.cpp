@@ -12,9 +12,6 @@ namespace mankai {
 namespace {
 
 constexpr std::array<std::byte, kCacheLineBytes> kZeros{};
-// The words of an outer header's kind_state.
-constexpr std::size_t kSliceCount = 0;
-constexpr std::size_t kSliceOrder = 1;
 
 std::string place_of(std::size_t slice, std::uint64_t offset) {
   return "slice " + std::to_string(slice) + " at offset " + std::to_string(offset);

@@ -15,6 +15,10 @@ namespace mankai {
 /// The slices of one filter at most. With a growth of 2 a filter never gets near.
 inline constexpr std::size_t kMaxSlices = 4096;
 
+/// The words of an outer header's kind_state: how many slices there are, and a checksum over which ones in which order.
+inline constexpr std::size_t kSliceCount = 0;
+inline constexpr std::size_t kSliceOrder = 1;
+
 /// Returns what a slice of so many bytes takes in a sliced image: filled up to a cache line, so that the next one can
 /// be used in place.
 [[nodiscard]] std::uint64_t slice_bytes(std::uint64_t image_bytes) noexcept;
