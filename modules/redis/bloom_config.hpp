@@ -1,0 +1,34 @@
+#pragma once
+
+/// What a BF.* filter is made with when the command does not say: configs of the engine, and arguments of the module.
+
+#include <span>
+
+#include "modules/redis/call.hpp"
+#include "modules/redis/redis_abi.hpp"
+
+namespace mankai::redis {
+
+// Limits of RedisBloom's contract.
+inline constexpr long long kMaxCapacity = 1LL << 30;
+inline constexpr long long kMaxExpansion = 32768;
+/// A higher rate is taken as this one.
+inline constexpr double kMaxFpr = 0.25;
+
+struct BloomDefaults {
+  double fpr = 0.01;
+  long long capacity_keys = 100;
+  long long expansion = 2;
+};
+
+/// Threads: the engine's main thread.
+[[nodiscard]] const BloomDefaults& bloom_defaults() noexcept;
+
+/// Registers bf-error-rate, bf-initial-size and bf-expansion-factor. Returns kOk or kError.
+[[nodiscard]] int register_bloom_configs(Context* context) noexcept;
+
+/// Reads the arguments that RedisBloom 2 took when it was loaded: ERROR_RATE and INITIAL_SIZE, each with a value.
+/// Returns kOk, or kError after it has been logged what is wrong.
+[[nodiscard]] int read_bloom_arguments(const Call& arguments) noexcept;
+
+}  // namespace mankai::redis

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <span>
+
+#include "modules/redis/commands.hpp"
+
+namespace mankai::redis {
+
+/// The BF.* commands with all that the engine tells about them.
+[[nodiscard]] std::span<const Command> bloom_commands() noexcept;
+
+}  // namespace mankai::redis

@@ -1,0 +1,85 @@
+#include "modules/redis/bloom_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "modules/redis/bloom_config.hpp"
+
+namespace mankai::redis {
+namespace {
+
+// Keys come from strangers, so a filter hashes with a secret key.
+constexpr HashKind kHash = HashKind::siphash;
+constexpr std::size_t kWordDigits = 16;
+constexpr int kHexadecimal = 16;
+
+}  // namespace
+
+BloomRequest::BloomRequest() noexcept
+    : fpr_(bloom_defaults().fpr),
+      capacity_keys_(bloom_defaults().capacity_keys),
+      expansion_(bloom_defaults().expansion) {}
+
+bool BloomRequest::read_fpr(const Call& call, std::size_t index) noexcept {
+  const auto value = call.real(index);
+  fpr_ = value.value_or(0);
+  return fpr_ > 0 && fpr_ < 1;
+}
+
+bool BloomRequest::read_capacity(const Call& call, std::size_t index) noexcept {
+  const auto value = call.integer(index);
+  capacity_keys_ = value.value_or(0);
+  return capacity_keys_ >= 1 && capacity_keys_ <= kMaxCapacity;
+}
+
+bool BloomRequest::read_expansion(const Call& call, std::size_t index) noexcept {
+  const auto value = call.integer(index);
+  expansion_ = value.value_or(-1);
+  return expansion_ >= 0 && expansion_ <= kMaxExpansion;
+}
+
+bool BloomRequest::read_seed(const Call& call, std::size_t index) noexcept {
+  const std::string_view text = call.text(index);
+  HashSpec hash{.kind = kHash, .seed = {}};
+  if (text.size() != hash.seed.size() * kWordDigits) {
+    return false;
+  }
+  for (std::size_t word = 0; word < hash.seed.size(); ++word) {
+    const char* first = text.data() + word * kWordDigits;
+    const auto [end, problem] = std::from_chars(first, first + kWordDigits, hash.seed[word], kHexadecimal);
+    if (problem != std::errc() || end != first + kWordDigits) {
+      return false;
+    }
+  }
+  hash_ = hash;
+  return true;
+}
+
+BloomSettings BloomRequest::settings() const {
+  return {.capacity_keys = static_cast<std::uint64_t>(capacity_keys_),
+          .fpr = std::min(fpr_, kMaxFpr),
+          .expansion = static_cast<std::uint32_t>(expansion_),
+          .is_nonscaling = is_nonscaling_ || expansion_ == 0,
+          .hash = hash_ ? *hash_ : HashSpec::random(kHash)};
+}
+
+void replicate_creation(const Call& call, String* key, const BloomSettings& settings) noexcept {
+  constexpr std::size_t kTextBytes = 64;
+  std::array<char, kTextBytes> fpr;
+  std::array<char, kTextBytes> seed;
+  std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  std::snprintf(seed.data(), seed.size(), "%016llx%016llx", static_cast<unsigned long long>(settings.hash.seed[0]),
+                static_cast<unsigned long long>(settings.hash.seed[1]));
+  const auto capacity = static_cast<long long>(settings.capacity_keys);
+  if (settings.is_nonscaling) {
+    engine.replicate(call.context(), "BF.RESERVE", "sclccc", key, fpr.data(), capacity, "NONSCALING", "SEED",
+                     seed.data());
+  } else {
+    engine.replicate(call.context(), "BF.RESERVE", "sclclcc", key, fpr.data(), capacity, "EXPANSION",
+                     static_cast<long long>(settings.expansion), "SEED", seed.data());
+  }
+}
+
+}  // namespace mankai::redis

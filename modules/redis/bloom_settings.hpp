@@ -1,0 +1,39 @@
+#pragma once
+
+/// The arguments that filters are made with, and how a filter that was made is told to replicas.
+
+#include <cstddef>
+#include <optional>
+
+#include "modules/redis/bloom_value.hpp"
+#include "modules/redis/call.hpp"
+
+namespace mankai::redis {
+
+/// What BF.RESERVE and BF.INSERT say about a filter.
+class BloomRequest {
+ public:
+  BloomRequest() noexcept;
+
+  // Each reads a value and returns whether it is one and in range.
+  bool read_fpr(const Call& call, std::size_t index) noexcept;
+  bool read_capacity(const Call& call, std::size_t index) noexcept;
+  bool read_expansion(const Call& call, std::size_t index) noexcept;
+  bool read_seed(const Call& call, std::size_t index) noexcept;
+  void set_nonscaling() noexcept { is_nonscaling_ = true; }
+
+  /// Draws a seed unless one was given.
+  [[nodiscard]] BloomSettings settings() const;
+
+ private:
+  double fpr_;
+  long long capacity_keys_;
+  long long expansion_;
+  bool is_nonscaling_ = false;
+  std::optional<HashSpec> hash_;
+};
+
+/// Tells replicas and the AOF to make the same filter, its seed included.
+void replicate_creation(const Call& call, String* key, const BloomSettings& settings) noexcept;
+
+}  // namespace mankai::redis

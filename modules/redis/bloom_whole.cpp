@@ -1,0 +1,120 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "modules/redis/bloom_commands.hpp"
+#include "modules/redis/bloom_lookup.hpp"
+#include "modules/redis/guard.hpp"
+
+namespace mankai::redis {
+namespace {
+
+/// The filters that BF.MERGE adds to another.
+class Sources {
+ public:
+  /// Returns the error to reply, or null. Errors: std::bad_alloc.
+  const char* open(const Call& call) {
+    constexpr std::size_t kFirst = 2;
+    for (std::size_t i = kFirst; i < call.size(); ++i) {
+      lookups_.push_back(std::make_unique<BloomLookup>(call, call.arguments()[i], kRead));
+      if (lookups_.back()->value() == nullptr) {
+        return lookups_.back()->error();
+      }
+    }
+    return nullptr;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return lookups_.size(); }
+  [[nodiscard]] const BloomValue& operator[](std::size_t index) const noexcept { return *lookups_[index]->value(); }
+
+ private:
+  std::vector<std::unique_ptr<BloomLookup>> lookups_;
+};
+
+// Whether all of them fit. Errors: as BloomValue::merge's.
+Result<void> check_all(const BloomValue& destination, const Sources& sources) {
+  std::uint64_t keys = destination.filter().keys_inserted();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (&sources[i] == &destination) {
+      continue;
+    }
+    if (auto possible = destination.check_merge(sources[i], keys); !possible) {
+      return possible;
+    }
+    keys += sources[i].filter().keys_inserted();
+  }
+  return {};
+}
+
+// Returns how many were merged: all, or those before one that there was no memory for.
+std::size_t merge_all(BloomValue& destination, const Sources& sources) noexcept {
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const bool is_merged =
+        guarded([&] { return &sources[i] == &destination || destination.merge(sources[i]); }, [] { return false; });
+    if (!is_merged) {
+      return i;
+    }
+  }
+  return sources.size();
+}
+
+}  // namespace
+
+int bloom_merge(Call& call) {
+  if (call.size() < 3) {
+    return call.wrong_arity();
+  }
+  String* name = call.arguments()[1];
+  BloomLookup lookup(call, name, kRead | kWrite);
+  if (lookup.value() == nullptr && !lookup.is_absent()) {
+    return call.error(lookup.error());
+  }
+  Sources sources;
+  if (const char* error = sources.open(call); error != nullptr) {
+    return call.error(error);
+  }
+  std::unique_ptr<BloomKey> created;
+  if (lookup.is_absent()) {
+    auto like = sources[0].create_like();
+    if (!like) {
+      return call.error(kNoMemory);
+    }
+    created = std::make_unique<BloomKey>(std::move(*like));
+  }
+  BloomValue& destination = created != nullptr ? *created->value() : *lookup.value();
+  if (auto possible = check_all(destination, sources); !possible) {
+    return call.error(("ERR " + possible.error().detail).c_str());
+  }
+  const std::size_t merged = merge_all(destination, sources);
+  if (merged > 0) {
+    engine.replicate(call.context(), "BF.MERGE", "sv", name, call.arguments().data() + 2, merged);
+    if (created != nullptr) {
+      lookup.key().set_value(bloom_type(), created.release());
+    }
+    call.key_changed(name, "bf.merge");
+  }
+  return merged == sources.size() ? call.ok() : call.error(kNoMemory);
+}
+
+int bloom_clear(Call& call) {
+  if (call.size() != 2) {
+    return call.wrong_arity();
+  }
+  String* name = call.arguments()[1];
+  BloomLookup lookup(call, name, kRead | kWrite);
+  if (lookup.value() == nullptr) {
+    return call.error(lookup.error());
+  }
+  if (!lookup.value()->is_empty()) {
+    // Made anew rather than cleared, so that the memory of what it grew to goes back.
+    auto like = lookup.value()->create_like();
+    if (!like) {
+      return call.error(kNoMemory);
+    }
+    lookup.found()->set_value(std::move(*like));
+    engine.replicate_verbatim(call.context());
+    call.key_changed(name, "bf.clear");
+  }
+  return call.ok();
+}
+
+}  // namespace mankai::redis

@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "modules/redis/bloom_commands.hpp"
+#include "modules/redis/bloom_lookup.hpp"
+#include "modules/redis/bloom_settings.hpp"
+
+namespace mankai::redis {
+namespace {
+
+constexpr const char* kFull = "ERR non scaling filter is full";
+constexpr const char* kAddFailed = "ERR problem inserting into filter";
+constexpr const char* kCreateFailed = "ERR could not create filter";
+constexpr const char* kCreateNoMemory = "ERR Insufficient memory to create filter";
+constexpr const char* kAddEvent = "bf.add";
+constexpr const char* kReserveEvent = "bf.reserve";
+
+const char* creation_error(const Error& error) noexcept {
+  return error.code == ErrorCode::out_of_space ? kCreateNoMemory : kCreateFailed;
+}
+
+const char* stop_error(AddStop stop) noexcept { return stop == AddStop::full ? kFull : kAddFailed; }
+
+/// Keys to be added.
+struct AddRequest {
+  const BloomRequest& filter;  ///< what to make when there is none
+  bool may_create;
+  bool has_single_reply;
+  std::size_t first;  ///< argument
+};
+
+// Replicas get what was done: the whole command, or as many of its keys as found room.
+void replicate_add(const Call& call, const AddRequest& request, const AddReport& report) noexcept {
+  if (report.stop == AddStop::none) {
+    engine.replicate_verbatim(call.context());
+    return;
+  }
+  const auto keys = call.arguments().subspan(request.first, report.done);
+  engine.replicate(call.context(), "BF.MADD", "sv", call.arguments()[1], keys.data(), keys.size());
+}
+
+int reply_add(const Call& call, const AddRequest& request, const AddReport& report,
+              std::span<const bool> fresh) noexcept {
+  if (request.has_single_reply) {
+    return report.stop == AddStop::none ? engine.reply_with_bool(call.context(), static_cast<int>(fresh[0]))
+                                        : call.error(stop_error(report.stop));
+  }
+  const bool is_cut = report.stop != AddStop::none;
+  engine.reply_with_array(call.context(), static_cast<long>(report.done + (is_cut ? 1 : 0)));
+  for (const bool is_new : fresh.first(report.done)) {
+    engine.reply_with_bool(call.context(), static_cast<int>(is_new));
+  }
+  return is_cut ? call.error(stop_error(report.stop)) : kOk;
+}
+
+int add_keys(const Call& call, const AddRequest& request) {
+  String* name = call.arguments()[1];
+  BloomLookup lookup(call, name, kRead | kWrite);
+  if (lookup.value() == nullptr && !(lookup.is_absent() && request.may_create)) {
+    return call.error(lookup.error());
+  }
+  const std::vector<std::string_view> keys = call.texts_from(request.first);
+  const auto fresh_bits = std::make_unique<bool[]>(keys.size());
+  const std::span<bool> fresh(fresh_bits.get(), keys.size());
+
+  std::unique_ptr<BloomKey> created;
+  if (lookup.is_absent()) {
+    auto made = BloomValue::create(request.filter.settings());
+    if (!made) {
+      return call.error(creation_error(made.error()));
+    }
+    created = std::make_unique<BloomKey>(std::move(*made));
+  }
+  BloomValue& value = created != nullptr ? *created->value() : *lookup.value();
+  const AddReport report = value.add(keys, fresh);
+
+  const bool has_changed = std::ranges::find(fresh.first(report.done), true) != fresh.first(report.done).end();
+  if (created != nullptr) {
+    replicate_creation(call, name, value.settings());
+    lookup.key().set_value(bloom_type(), created.release());
+    call.key_changed(name, kReserveEvent);
+  }
+  if (has_changed) {
+    replicate_add(call, request, report);
+    call.key_changed(name, kAddEvent);
+  }
+  return reply_add(call, request, report, fresh);
+}
+
+/// Reads the options of BF.RESERVE behind its capacity.
+class ReserveOptions {
+ public:
+  /// Returns the error to reply, or null.
+  const char* read(const Call& call, BloomRequest& request) noexcept {
+    constexpr std::size_t kFirstOption = 4;
+    std::size_t i = kFirstOption;
+    while (i < call.size()) {
+      if (const char* error = read_one(call, i, request); error != nullptr) {
+        return error;
+      }
+    }
+    return has_growth_ && is_nonscaling_ ? "Nonscaling filters cannot expand" : nullptr;
+  }
+
+ private:
+  const char* read_one(const Call& call, std::size_t& i, BloomRequest& request) noexcept {
+    if (call.is(i, "NONSCALING")) {
+      request.set_nonscaling();
+      is_nonscaling_ = true;
+      ++i;
+      return nullptr;
+    }
+    const bool is_expansion = call.is(i, "EXPANSION");
+    if (!is_expansion && !call.is(i, "SEED")) {
+      return kUnknownArgument;
+    }
+    i += 2;
+    return is_expansion ? read_expansion(call, i - 1, request) : read_seed(call, i - 1, request);
+  }
+  const char* read_expansion(const Call& call, std::size_t index, BloomRequest& request) noexcept {
+    if (index == call.size()) {
+      return "ERR no expansion";
+    }
+    if (request.read_expansion(call, index)) {
+      has_growth_ = call.integer(index) != 0;
+      return nullptr;
+    }
+    return call.integer(index) ? "ERR expansion must be in the range [0, 32768]" : "ERR bad expansion";
+  }
+  static const char* read_seed(const Call& call, std::size_t index, BloomRequest& request) noexcept {
+    return index < call.size() && request.read_seed(call, index) ? nullptr : "ERR bad seed: give 32 hexadecimal digits";
+  }
+
+  bool has_growth_ = false;
+  bool is_nonscaling_ = false;
+};
+
+// Returns the error to reply, or null.
+const char* read_reserve(const Call& call, BloomRequest& request) noexcept {
+  if (!request.read_fpr(call, 2)) {
+    return call.real(2) ? "ERR error rate must be in the range (0.000000, 1.000000)" : "ERR bad error rate";
+  }
+  if (!request.read_capacity(call, 3)) {
+    return call.integer(3) ? "ERR capacity must be in the range [1, 1073741824]" : "ERR bad capacity";
+  }
+  return ReserveOptions().read(call, request);
+}
+
+/// Reads BF.INSERT's options up to ITEMS.
+class InsertOptions {
+ public:
+  /// Returns the error to reply, or null; `first_key()` is 0 when there are no keys.
+  const char* read(const Call& call, BloomRequest& request) noexcept {
+    for (std::size_t i = 2; i < call.size(); ++i) {
+      if (call.is(i, "ITEMS")) {
+        first_key_ = i + 1 < call.size() ? i + 1 : 0;
+        return nullptr;
+      }
+      if (call.is(i, "NOCREATE")) {
+        may_create_ = false;
+      } else if (call.is(i, "NONSCALING")) {
+        request.set_nonscaling();
+      } else if (const char* error = read_value(call, i, request); error != nullptr) {
+        return error;
+      } else {
+        ++i;
+      }
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] bool may_create() const noexcept { return may_create_; }
+  [[nodiscard]] std::size_t first_key() const noexcept { return first_key_; }
+
+ private:
+  static const char* read_value(const Call& call, std::size_t i, BloomRequest& request) noexcept {
+    const bool has_value = i + 1 < call.size();
+    if (call.is(i, "ERROR")) {
+      return !has_value || request.read_fpr(call, i + 1) ? nullptr : "Bad error rate";
+    }
+    if (call.is(i, "CAPACITY")) {
+      return !has_value || request.read_capacity(call, i + 1) ? nullptr : "Bad capacity";
+    }
+    if (call.is(i, "EXPANSION")) {
+      return !has_value || request.read_expansion(call, i + 1) ? nullptr : "Bad expansion";
+    }
+    return kUnknownArgument;
+  }
+
+  bool may_create_ = true;
+  std::size_t first_key_ = 0;
+};
+
+}  // namespace
+
+int bloom_reserve(Call& call) {
+  constexpr std::size_t kLeast = 4;
+  constexpr std::size_t kMost = 7;
+  const bool has_both = call.size() == kMost + 1 && call.is(kMost - 1, "SEED");  // EXPANSION beside our SEED
+  if (call.size() < kLeast || (call.size() > kMost && !has_both)) {
+    return call.wrong_arity();
+  }
+  BloomRequest request;
+  if (const char* error = read_reserve(call, request); error != nullptr) {
+    return call.error(error);
+  }
+  String* name = call.arguments()[1];
+  BloomLookup lookup(call, name, kRead | kWrite);
+  if (!lookup.is_absent()) {
+    return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
+  }
+  auto made = BloomValue::create(request.settings());
+  if (!made) {
+    return call.error(creation_error(made.error()));
+  }
+  auto created = std::make_unique<BloomKey>(std::move(*made));
+  replicate_creation(call, name, created->value()->settings());
+  lookup.key().set_value(bloom_type(), created.release());
+  call.key_changed(name, kReserveEvent);
+  return call.ok();
+}
+
+int bloom_add(Call& call) {
+  if (call.size() != 3) {
+    return call.wrong_arity();
+  }
+  return add_keys(call, {.filter = BloomRequest(), .may_create = true, .has_single_reply = true, .first = 2});
+}
+
+int bloom_madd(Call& call) {
+  if (call.size() < 3) {
+    return call.wrong_arity();
+  }
+  return add_keys(call, {.filter = BloomRequest(), .may_create = true, .has_single_reply = false, .first = 2});
+}
+
+int bloom_insert(Call& call) {
+  constexpr std::size_t kLeast = 4;
+  if (call.size() < kLeast) {
+    return call.wrong_arity();
+  }
+  BloomRequest request;
+  InsertOptions options;
+  if (const char* error = options.read(call, request); error != nullptr) {
+    return call.error(error);
+  }
+  if (options.first_key() == 0) {
+    return call.wrong_arity();
+  }
+  return add_keys(
+      call,
+      {.filter = request, .may_create = options.may_create(), .has_single_reply = false, .first = options.first_key()});
+}
+
+}  // namespace mankai::redis

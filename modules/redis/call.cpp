@@ -1,0 +1,59 @@
+#include "modules/redis/call.hpp"
+
+#include <algorithm>
+
+namespace mankai::redis {
+namespace {
+
+// Of ASCII only, whatever the locale.
+char upper(char letter) noexcept {
+  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+}
+
+}  // namespace
+
+bool equal_words(std::string_view a, std::string_view b) noexcept {
+  return std::ranges::equal(a, b, [](char x, char y) { return upper(x) == upper(y); });
+}
+
+std::string_view Call::text(std::size_t index) const noexcept {
+  std::size_t bytes = 0;
+  const char* data = engine.string_ptr_len(arguments_[index], &bytes);
+  return {data, bytes};
+}
+
+bool Call::is(std::size_t index, std::string_view word) const noexcept { return equal_words(text(index), word); }
+
+std::optional<long long> Call::integer(std::size_t index) const noexcept {
+  long long value = 0;
+  return engine.string_to_long_long(arguments_[index], &value) == kOk ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> Call::real(std::size_t index) const noexcept {
+  double value = 0;
+  return engine.string_to_double(arguments_[index], &value) == kOk ? std::optional(value) : std::nullopt;
+}
+
+std::vector<std::string_view> Call::texts_from(std::size_t first) const {
+  std::vector<std::string_view> texts;
+  texts.reserve(size() - first);
+  for (std::size_t i = first; i < size(); ++i) {
+    texts.push_back(text(i));
+  }
+  return texts;
+}
+
+bool Call::is_resp3() const noexcept {
+  return (static_cast<unsigned>(engine.get_context_flags(context_)) & kContextResp3) != 0;
+}
+
+int Call::error(const char* text) const noexcept { return engine.reply_with_error(context_, text); }
+int Call::ok() const noexcept { return engine.reply_with_simple_string(context_, "OK"); }
+int Call::wrong_arity() const noexcept { return engine.wrong_arity(context_); }
+
+void Call::key_changed(String* key, const char* event) const noexcept {
+  engine.signal_modified_key(context_, key);
+  engine.notify_keyspace_event(context_, kNotifyModule, event, key);
+}
+
+}  // namespace mankai::redis

@@ -1,0 +1,84 @@
+#pragma once
+
+/// One call of a command: its arguments, and the answers that all families give alike.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "modules/redis/redis_abi.hpp"
+
+namespace mankai::redis {
+
+inline constexpr const char* kWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value";
+inline constexpr const char* kNotFound = "ERR not found";
+inline constexpr const char* kItemExists = "ERR item exists";
+inline constexpr const char* kNoMemory = "ERR Insufficient memory";
+inline constexpr const char* kUnknownArgument = "Unknown argument received";
+
+class Call {
+ public:
+  Call(Context* context, String** arguments, int count) noexcept
+      : context_(context), arguments_(arguments, static_cast<std::size_t>(count)) {}
+
+  [[nodiscard]] Context* context() const noexcept { return context_; }
+  /// All arguments, the command's name first.
+  [[nodiscard]] std::span<String*> arguments() const noexcept { return arguments_; }
+  [[nodiscard]] std::size_t size() const noexcept { return arguments_.size(); }
+  [[nodiscard]] std::string_view text(std::size_t index) const noexcept;
+  /// Whether the argument is this word, given in capitals, in any letters.
+  [[nodiscard]] bool is(std::size_t index, std::string_view word) const noexcept;
+  [[nodiscard]] std::optional<long long> integer(std::size_t index) const noexcept;
+  [[nodiscard]] std::optional<double> real(std::size_t index) const noexcept;
+  /// The bytes of the arguments from `first` on. Errors: std::bad_alloc.
+  [[nodiscard]] std::vector<std::string_view> texts_from(std::size_t first) const;
+
+  /// Whether the client speaks the third version of the protocol.
+  [[nodiscard]] bool is_resp3() const noexcept;
+
+  // Replies; each returns what the command returns.
+  int error(const char* text) const noexcept;
+  int ok() const noexcept;
+  int wrong_arity() const noexcept;
+
+  /// Tells watchers and subscribers that the key has changed.
+  void key_changed(String* key, const char* event) const noexcept;
+
+ private:
+  Context* context_;
+  std::span<String*> arguments_;
+};
+
+/// Whether two words differ in nothing but the case of their letters.
+[[nodiscard]] bool equal_words(std::string_view a, std::string_view b) noexcept;
+
+/// A key that is open while this lives.
+class OpenedKey {
+ public:
+  OpenedKey(Context* context, String* name, int mode) noexcept : key_(engine.open_key(context, name, mode)) {}
+  OpenedKey(const OpenedKey&) = delete;
+  OpenedKey& operator=(const OpenedKey&) = delete;
+  ~OpenedKey() {
+    if (key_ != nullptr) {
+      engine.close_key(key_);
+    }
+  }
+
+  [[nodiscard]] bool is_absent() const noexcept { return key_ == nullptr || engine.key_type(key_) == kKeyTypeEmpty; }
+  /// The value, if it is of the type; else nullptr.
+  [[nodiscard]] void* value(const Type* type) const noexcept {
+    const bool is_ours =
+        key_ != nullptr && engine.key_type(key_) == kKeyTypeModule && engine.module_type_get_type(key_) == type;
+    return is_ours ? engine.module_type_get_value(key_) : nullptr;
+  }
+  /// Gives the key a value, which the engine owns from then on, instead of what it had.
+  void set_value(Type* type, void* value) noexcept { engine.module_type_set_value(key_, type, value); }
+  void remove() noexcept { engine.delete_key(key_); }
+
+ private:
+  Key* key_;
+};
+
+}  // namespace mankai::redis

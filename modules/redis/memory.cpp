@@ -1,0 +1,98 @@
+#include "modules/redis/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "mankai/base/bits.hpp"
+#include "modules/redis/redis_abi.hpp"
+
+namespace mankai::redis {
+namespace {
+
+// Behind the bytes stands how far they are from the start of the engine's block. jemalloc, the usual allocator, aligns
+// blocks of a multiple of 64 bytes by itself, so most often that is 0 and nothing but these 8 bytes is lost.
+using Shift = std::uint64_t;
+
+// Above this, zeros come from the system, page by page as they are touched.
+constexpr std::size_t kLargeBytes = std::size_t{1} << 20;
+constexpr std::uintptr_t kPageBytes = 4096;
+
+std::atomic<std::uint64_t> bytes_in_use = 0;
+
+bool is_aligned(const void* data) noexcept { return reinterpret_cast<std::uintptr_t>(data) % kCacheLineBytes == 0; }
+
+// A private mapping reads as zeros again once its pages were given back.
+void zero(std::byte* data, std::size_t bytes) noexcept {
+  if (bytes >= kLargeBytes) {
+    const auto start = reinterpret_cast<std::uintptr_t>(data);
+    const std::uintptr_t first_page = align_up(start, kPageBytes);
+    const std::uintptr_t end_page = (start + bytes) / kPageBytes * kPageBytes;
+    if (::madvise(reinterpret_cast<void*>(first_page), end_page - first_page, MADV_DONTNEED) == 0) {
+      std::memset(data, 0, first_page - start);
+      std::memset(reinterpret_cast<void*>(end_page), 0, start + bytes - end_page);
+      return;
+    }
+  }
+  std::memset(data, 0, bytes);
+}
+
+void* allocate(void* /*context*/, std::size_t bytes) noexcept {
+  if (bytes > std::numeric_limits<std::size_t>::max() / 2) {
+    return nullptr;
+  }
+  const std::size_t wanted = engine_bytes(bytes);
+  void* block = engine.try_alloc(wanted);
+  if (block != nullptr && !is_aligned(block)) {
+    engine.free(block);
+    block = engine.try_alloc(wanted + kCacheLineBytes);
+  }
+  if (block == nullptr) {
+    return nullptr;
+  }
+  const auto start = reinterpret_cast<std::uintptr_t>(block);
+  const Shift shift = align_up<std::uintptr_t>(start, kCacheLineBytes) - start;
+  std::byte* data = static_cast<std::byte*>(block) + shift;
+  zero(data, bytes);
+  std::memcpy(data + bytes, &shift, sizeof(shift));
+  bytes_in_use.fetch_add(bytes, std::memory_order_relaxed);
+  return data;
+}
+
+void release(void* /*context*/, void* data, std::size_t bytes) noexcept {
+  Shift shift = 0;
+  std::memcpy(&shift, static_cast<std::byte*>(data) + bytes, sizeof(shift));
+  bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
+  engine.free(static_cast<std::byte*>(data) - shift);
+}
+
+}  // namespace
+
+Memory engine_memory() noexcept { return {.allocate = allocate, .release = release, .context = nullptr}; }
+
+std::size_t engine_bytes(std::size_t bytes) noexcept { return align_up(bytes + sizeof(Shift), kCacheLineBytes); }
+
+std::uint64_t engine_bytes_in_use() noexcept { return bytes_in_use.load(std::memory_order_relaxed); }
+
+}  // namespace mankai::redis
+
+// The module's own operator new; the linker's version script keeps it in the module. Before the engine is bound there
+// is no memory: nothing that runs when the module is mapped allocates.
+void* operator new(std::size_t bytes) {
+  void* data = mankai::redis::engine.try_alloc != nullptr ? mankai::redis::engine.try_alloc(bytes) : nullptr;
+  if (data == nullptr) {
+    throw std::bad_alloc();
+  }
+  return data;
+}
+
+void operator delete(void* data) noexcept {
+  if (data != nullptr) {
+    mankai::redis::engine.free(data);
+  }
+}
+
+void operator delete(void* data, std::size_t /*bytes*/) noexcept { operator delete(data); }

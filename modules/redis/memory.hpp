@@ -1,0 +1,23 @@
+#pragma once
+
+/// Memory that the engine counts: cells through `engine_memory()`, and everything that C++ allocates in this module
+/// through our own operator new. So used_memory, maxmemory and eviction see all of it.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mankai/base/region.hpp"
+
+namespace mankai::redis {
+
+/// Allocates zeroed bytes aligned to 64 from the engine; nullptr when it has none. Large blocks take no physical memory
+/// before they are touched. Threads: safe.
+[[nodiscard]] Memory engine_memory() noexcept;
+
+/// Returns what a block of `engine_memory()` of so many bytes takes from the engine.
+[[nodiscard]] std::size_t engine_bytes(std::size_t bytes) noexcept;
+
+/// The bytes of cells that are allocated now, of all filters. Threads: safe.
+[[nodiscard]] std::uint64_t engine_bytes_in_use() noexcept;
+
+}  // namespace mankai::redis

@@ -1,0 +1,53 @@
+#include "modules/redis/bloom_config.hpp"
+#include "modules/redis/bloom_docs.hpp"
+#include "modules/redis/bloom_type.hpp"
+#include "modules/redis/memory.hpp"
+
+namespace mankai::redis {
+namespace {
+
+constexpr const char* kModuleName = "mankai";
+
+// Called for INFO, and when the server reports a crash: nothing is allocated here.
+void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
+  add_bloom_info(info);
+  engine.info_add_section(info, "memory");
+  engine.info_add_field_u_long_long(info, "cells_bytes", engine_bytes_in_use());
+}
+
+int register_bloom(Context* context) noexcept {
+  if (engine.add_acl_category != nullptr) {
+    // Fails where the engine has it already.
+    static_cast<void>(engine.add_acl_category(context, "bloom"));
+  }
+  const bool is_done = register_bloom_type(context) == kOk && register_bloom_configs(context) == kOk &&
+                       register_commands(context, bloom_commands()) == kOk;
+  return is_done ? kOk : kError;
+}
+
+int load(Context* context, const Call& arguments) noexcept {
+  engine.set_module_options(context, kHandleIoErrors | kNoImplicitSignalModified | kHandleReplAsyncLoad);
+  const bool is_ready = register_bloom(context) == kOk && engine.load_configs(context) == kOk &&
+                        read_bloom_arguments(arguments) == kOk && engine.register_info_func(context, add_info) == kOk;
+  return is_ready ? kOk : kError;
+}
+
+}  // namespace
+}  // namespace mankai::redis
+
+// What the engine calls when it loads the module; the arguments are those behind the path of the file.
+// NOLINTNEXTLINE(readability-identifier-naming): the engine looks for this name
+extern "C" [[gnu::visibility("default")]] int RedisModule_OnLoad(mankai::redis::Context* context,
+                                                                 mankai::redis::String** arguments, int count) {
+  using namespace mankai::redis;
+  const char* missing = bind_engine(context);
+  if (engine.set_module_attribs == nullptr || engine.log == nullptr) {
+    return kError;
+  }
+  engine.set_module_attribs(context, kModuleName, MANKAI_MODULE_VERSION, kApiVersion);
+  if (missing != nullptr) {
+    engine.log(context, "warning", "mankai needs Redis 7.0 or later: %s is missing", missing);
+    return kError;
+  }
+  return load(context, Call(context, arguments, count));
+}

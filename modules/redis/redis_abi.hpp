@@ -1,0 +1,252 @@
+#pragma once
+
+/// What we use of the engine's module interface, declared by us: no package of Debian has the engine's own header.
+///
+/// The engine calls `RedisModule_OnLoad(context, arguments, count)`. The first pointer of the context is a function
+/// that gives the address of any other by name ("RedisModule_" and the name below in capitals), so nothing is linked.
+/// The structures here are part of the engine's binary interface: their layout must never change, only grow at the end
+/// where a version or a size tells the engine how far we know it.
+///
+/// Redis 7.0 is the oldest engine; Valkey answers to the same names. What is newer is marked and null where the engine
+/// lacks it.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mankai::redis {
+
+// Opaque: only the engine knows what is in them.
+struct Context;
+struct String;
+struct Key;
+struct Type;
+struct Io;
+struct DigestState;
+struct InfoState;
+struct CommandHandle;
+struct DefragState;
+
+inline constexpr int kOk = 0;
+inline constexpr int kError = 1;
+inline constexpr int kApiVersion = 1;
+
+// OpenKey's modes and KeyType's answers.
+inline constexpr int kRead = 1;
+inline constexpr int kWrite = 2;
+inline constexpr int kKeyTypeEmpty = 0;
+inline constexpr int kKeyTypeModule = 6;
+
+// SetModuleOptions: we check for errors of input and output ourselves; a key is touched only when we say so; the type
+// loads beside the live data of a replica.
+inline constexpr int kHandleIoErrors = 1 << 0;
+inline constexpr int kNoImplicitSignalModified = 1 << 1;
+inline constexpr int kHandleReplAsyncLoad = 1 << 2;
+
+/// The class of keyspace events that belong to modules ("d" in notify-keyspace-events).
+inline constexpr int kNotifyModule = 1 << 13;
+
+/// Among the flags of GetContextFlags: the client speaks RESP3.
+inline constexpr unsigned kContextResp3 = 1U << 22U;
+
+/// A config that goes without the module's name in front; Redis 8 and later, not Valkey.
+inline constexpr unsigned kConfigDefault = 0;
+inline constexpr unsigned kConfigUnprefixed = 1U << 9U;
+
+using CommandFunction = int (*)(Context*, String**, int);
+
+/// The callbacks of a type. The engine reads as far as `version` promises: 4 is up to copy2, of Redis 7.0.
+struct TypeMethods {
+  std::uint64_t version;
+  void* (*rdb_load)(Io*, int encoding_version);
+  void (*rdb_save)(Io*, void* value);
+  void (*aof_rewrite)(Io*, String* key, void* value);
+  std::size_t (*mem_usage)(const void* value);
+  void (*digest)(DigestState*, void* value);
+  void (*free)(void* value);
+  int (*aux_load)(Io*, int encoding_version, int when);
+  void (*aux_save)(Io*, int when);
+  int aux_save_triggers;
+  std::size_t (*free_effort)(String* key, const void* value);
+  void (*unlink)(String* key, const void* value);
+  void* (*copy)(String* from, String* to, const void* value);
+  int (*defrag)(DefragState*, String* key, void** value);
+  // The same four with an object that also knows the database; unused.
+  void* mem_usage2;
+  void* free_effort2;
+  void* unlink2;
+  void* copy2;
+};
+inline constexpr std::uint64_t kTypeMethodsVersion = 4;
+
+/// Where a command's keys are among its arguments, and what it does with them.
+struct KeySpec {
+  const char* notes;
+  std::uint64_t flags;
+  int begin_kind;  ///< 0 ends a list
+  union {
+    struct {
+      int position;
+    } index;
+    struct {
+      const char* keyword;
+      int start_from;
+    } keyword;
+  } begin;
+  int find_kind;
+  union {
+    struct {
+      int last_key;  ///< relative to the first; -1: to the end
+      int key_step;
+      int limit;
+    } range;
+    struct {
+      int count_index;
+      int first_key;
+      int key_step;
+    } key_count;
+  } find;
+};
+inline constexpr int kBeginAtIndex = 2;
+inline constexpr int kFindRange = 2;
+inline constexpr std::uint64_t kKeyReadOnly = 1U << 0U;
+inline constexpr std::uint64_t kKeyReadWrite = 1U << 1U;
+inline constexpr std::uint64_t kKeyOverwrite = 1U << 2U;
+inline constexpr std::uint64_t kKeyAccess = 1U << 4U;
+inline constexpr std::uint64_t kKeyUpdate = 1U << 5U;
+inline constexpr std::uint64_t kKeyInsert = 1U << 6U;
+inline constexpr std::uint64_t kKeyDelete = 1U << 7U;
+
+enum class ArgumentKind : int { string, integer, real, key, pattern, unix_time, pure_token, one_of, block };
+inline constexpr int kArgumentOptional = 1 << 0;
+inline constexpr int kArgumentMultiple = 1 << 1;
+
+/// One argument of COMMAND DOCS; one without a name ends a list.
+struct CommandArgument {
+  const char* name = nullptr;
+  ArgumentKind kind{};
+  int key_spec_index = 0;
+  const char* token = nullptr;
+  const char* summary = nullptr;
+  const char* since = nullptr;
+  int flags = 0;
+  const char* deprecated_since = nullptr;
+  const CommandArgument* parts = nullptr;
+  const char* display_text = nullptr;
+};
+
+struct CommandHistory {
+  const char* since;
+  const char* changes;
+};
+
+/// Tells the engine how large our structures are.
+struct CommandInfoVersion {
+  int version;
+  std::size_t history_bytes;
+  std::size_t key_spec_bytes;
+  std::size_t argument_bytes;
+};
+
+struct CommandInfo {
+  const CommandInfoVersion* version;
+  const char* summary;
+  const char* complexity;
+  const char* since;
+  const CommandHistory* history;
+  const char* tips;
+  int arity;
+  const KeySpec* key_specs;
+  const CommandArgument* arguments;
+};
+
+/// The engine's functions, bound by name when the module is loaded.
+struct Engine {
+  // Memory. These count towards used_memory; all others of the process do not.
+  void* (*try_alloc)(std::size_t bytes);
+  void (*free)(void* data);
+  std::size_t (*malloc_size)(void* data);
+
+  // The module and its commands.
+  void (*set_module_attribs)(Context*, const char* name, int version, int api_version);
+  int (*get_server_version)();  ///< 0x00MMmmpp
+  void (*set_module_options)(Context*, int options);
+  void (*log)(Context*, const char* level, const char* format, ...);
+  int (*create_command)(Context*, const char* name, CommandFunction, const char* flags, int first, int last, int step);
+  CommandHandle* (*get_command)(Context*, const char* name);
+  int (*set_command_info)(CommandHandle*, const CommandInfo*);
+  int (*add_acl_category)(Context*, const char* name);                   ///< newer than 7.0
+  int (*set_command_acl_categories)(CommandHandle*, const char* names);  ///< newer than 7.0
+  int (*wrong_arity)(Context*);
+  int (*get_context_flags)(Context*);
+
+  // Arguments.
+  const char* (*string_ptr_len)(const String*, std::size_t* bytes);
+  int (*string_to_long_long)(const String*, long long* value);
+  int (*string_to_double)(const String*, double* value);
+  String* (*create_string)(Context*, const char* data, std::size_t bytes);
+  void (*free_string)(Context*, String*);
+
+  // Replies.
+  int (*reply_with_long_long)(Context*, long long);
+  int (*reply_with_bool)(Context*, int);
+  int (*reply_with_double)(Context*, double);
+  int (*reply_with_null)(Context*);
+  int (*reply_with_string_buffer)(Context*, const char*, std::size_t);
+  int (*reply_with_simple_string)(Context*, const char*);
+  int (*reply_with_error)(Context*, const char*);
+  int (*reply_with_array)(Context*, long);
+  int (*reply_with_map)(Context*, long);
+
+  // Keys.
+  Key* (*open_key)(Context*, String* name, int mode);
+  void (*close_key)(Key*);
+  int (*key_type)(Key*);
+  Type* (*module_type_get_type)(Key*);
+  void* (*module_type_get_value)(Key*);
+  int (*module_type_set_value)(Key*, Type*, void*);
+  int (*delete_key)(Key*);
+  int (*signal_modified_key)(Context*, String*);
+  int (*notify_keyspace_event)(Context*, int kind, const char* event, String* key);
+
+  // Replication.
+  int (*replicate)(Context*, const char* command, const char* format, ...);
+  int (*replicate_verbatim)(Context*);
+
+  // Types.
+  Type* (*create_data_type)(Context*, const char* name, int encoding_version, TypeMethods*);
+  void (*save_unsigned)(Io*, std::uint64_t);
+  std::uint64_t (*load_unsigned)(Io*);
+  void (*save_string_buffer)(Io*, const char*, std::size_t);
+  char* (*load_string_buffer)(Io*, std::size_t* bytes);
+  int (*is_io_error)(Io*);
+  void (*log_io_error)(Io*, const char* level, const char* format, ...);
+  void (*emit_aof)(Io*, const char* command, const char* format, ...);
+  void (*digest_add_string_buffer)(DigestState*, const char*, std::size_t);
+  void (*digest_add_long_long)(DigestState*, long long);
+  void (*digest_end_sequence)(DigestState*);
+  void* (*defrag_alloc)(DefragState*, void* data);
+
+  // INFO and CONFIG.
+  int (*register_info_func)(Context*, void (*)(InfoState*, int for_crash_report));
+  int (*info_add_section)(InfoState*, const char* name);
+  int (*info_add_field_u_long_long)(InfoState*, const char* name, unsigned long long value);
+  int (*register_numeric_config)(Context*, const char* name, long long initial, unsigned flags, long long least,
+                                 long long most, long long (*get)(const char*, void*),
+                                 int (*set)(const char*, long long, void*, String** error),
+                                 int (*apply)(Context*, void*, String** error), void* data);
+  int (*register_string_config)(Context*, const char* name, const char* initial, unsigned flags,
+                                String* (*get)(const char*, void*),
+                                int (*set)(const char*, String*, void*, String** error),
+                                int (*apply)(Context*, void*, String** error), void* data);
+  int (*load_configs)(Context*);
+
+  bool is_valkey;
+};
+
+/// Null until `bind_engine`; never changed after it. Threads: read by any.
+extern Engine engine;
+
+/// Binds the functions. Returns the name of one that the engine lacks and we need, or null.
+[[nodiscard]] const char* bind_engine(Context* context) noexcept;
+
+}  // namespace mankai::redis
