@@ -3,7 +3,10 @@
 Usage: SUITE_test.py MODULE [unittest arguments...]
 
 MODULE is the module's shared library, or `-`: then the suites that can do so run against the engine's own sets (SADD
-for BF.ADD, and so on), which checks the suites themselves. MANKAI_REDIS_ROUNDS=N makes the random parts N times longer.
+for BF.ADD, and so on), which checks the suites themselves. In the environment:
+    MANKAI_REDIS_ROUNDS=N   makes the random parts N times longer, MANKAI_REDIS_SEED=N chooses others
+    MANKAI_REDIS_SERVER=P   another server than redis-server, such as one of Valkey
+    MANKAI_REDIS_PRELOAD=P  a library that the server loads first: libasan.so, for a module built with AddressSanitizer
 """
 import functools
 import os

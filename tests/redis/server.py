@@ -5,6 +5,7 @@ the kernel is asked to end it with its parent.
 """
 import atexit
 import ctypes
+import os
 import pathlib
 import shutil
 import signal
@@ -14,12 +15,18 @@ import tempfile
 
 from client import Client, Error, wait_for
 
-SERVER = shutil.which("redis-server")
+SERVER = shutil.which(os.environ.get("MANKAI_REDIS_SERVER", "redis-server"))
 COMMAND_LINE = shutil.which("redis-cli")
 SLOTS = 16384
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 _running = set()
+
+
+def _environment():
+    """For a module that is built with a sanitizer: the server must load the sanitizer's library first."""
+    preloaded = os.environ.get("MANKAI_REDIS_PRELOAD")
+    return {**os.environ, **({"LD_PRELOAD": preloaded} if preloaded else {})}
 
 
 def _die_with_the_parent():
@@ -92,7 +99,7 @@ class Server:
             configuration.write_text("".join(f"{name} {value}\n" for name, value in self._options.items()))
         self.process = subprocess.Popen([SERVER, configuration], cwd=self.folder, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                        preexec_fn=_die_with_the_parent)
+                                        env=_environment(), preexec_fn=_die_with_the_parent)
         _running.add(self)
         self._wait_until_ready()
 
