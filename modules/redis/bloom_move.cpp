@@ -4,6 +4,7 @@
 
 #include "modules/redis/bloom_commands.hpp"
 #include "modules/redis/bloom_lookup.hpp"
+#include "modules/redis/memory.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -22,6 +23,7 @@ std::span<const std::byte> bytes_of(std::string_view text) noexcept { return std
 // Each returns the error to reply, or null.
 
 const char* load_header(const Call& call, BloomLookup& lookup) {
+  const MemoryLimit limit(call.context());
   if (!lookup.is_absent()) {
     return lookup.found() != nullptr ? kBadData : kWrongType;
   }

@@ -1,6 +1,5 @@
 #include <array>
 #include <cstdio>
-#include <memory>
 #include <string_view>
 
 #include "modules/redis/bloom_commands.hpp"
@@ -128,11 +127,10 @@ int bloom_mexists(Call& call) {
   if (lookup.value() == nullptr && !lookup.is_absent()) {
     return call.error(lookup.error());
   }
-  const std::vector<std::string_view> keys = call.texts_from(2);
-  const auto bits = std::make_unique<bool[]>(keys.size());  // all false, as for an absent filter
-  const std::span<bool> outcomes(bits.get(), keys.size());
+  const KeyBatch batch(call, 2);
+  const std::span<bool> outcomes = batch.answers();
   if (lookup.value() != nullptr) {
-    lookup.value()->ask(keys, outcomes);
+    lookup.value()->ask(batch.keys(), outcomes);
   }
   engine.reply_with_array(call.context(), static_cast<long>(outcomes.size()));
   for (const bool outcome : outcomes) {

@@ -5,6 +5,7 @@
 #include "modules/redis/bloom_commands.hpp"
 #include "modules/redis/bloom_lookup.hpp"
 #include "modules/redis/guard.hpp"
+#include "modules/redis/memory.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -60,6 +61,7 @@ std::size_t merge_all(BloomValue& destination, const Sources& sources) noexcept 
 }  // namespace
 
 int bloom_merge(Call& call) {
+  const MemoryLimit limit(call.context());
   if (call.size() < 3) {
     return call.wrong_arity();
   }

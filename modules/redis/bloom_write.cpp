@@ -5,6 +5,7 @@
 #include "modules/redis/bloom_commands.hpp"
 #include "modules/redis/bloom_lookup.hpp"
 #include "modules/redis/bloom_settings.hpp"
+#include "modules/redis/memory.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -55,14 +56,14 @@ int reply_add(const Call& call, const AddRequest& request, const AddReport& repo
 }
 
 int add_keys(const Call& call, const AddRequest& request) {
+  const MemoryLimit limit(call.context());
   String* name = call.arguments()[1];
   BloomLookup lookup(call, name, kRead | kWrite);
   if (lookup.value() == nullptr && !(lookup.is_absent() && request.may_create)) {
     return call.error(lookup.error());
   }
-  const std::vector<std::string_view> keys = call.texts_from(request.first);
-  const auto fresh_bits = std::make_unique<bool[]>(keys.size());
-  const std::span<bool> fresh(fresh_bits.get(), keys.size());
+  const KeyBatch batch(call, request.first);
+  const std::span<bool> fresh = batch.answers();
 
   std::unique_ptr<BloomKey> created;
   if (lookup.is_absent()) {
@@ -73,7 +74,7 @@ int add_keys(const Call& call, const AddRequest& request) {
     created = std::make_unique<BloomKey>(std::move(*made));
   }
   BloomValue& value = created != nullptr ? *created->value() : *lookup.value();
-  const AddReport report = value.add(keys, fresh);
+  const AddReport report = value.add(batch.keys(), fresh);
 
   const bool has_changed = std::ranges::find(fresh.first(report.done), true) != fresh.first(report.done).end();
   if (created != nullptr) {
@@ -195,6 +196,7 @@ class InsertOptions {
 }  // namespace
 
 int bloom_reserve(Call& call) {
+  const MemoryLimit limit(call.context());
   constexpr std::size_t kLeast = 4;
   constexpr std::size_t kMost = 7;
   const bool has_both = call.size() == kMost + 1 && call.is(kMost - 1, "SEED");  // EXPANSION beside our SEED

@@ -34,13 +34,16 @@ std::optional<double> Call::real(std::size_t index) const noexcept {
   return engine.string_to_double(arguments_[index], &value) == kOk ? std::optional(value) : std::nullopt;
 }
 
-std::vector<std::string_view> Call::texts_from(std::size_t first) const {
-  std::vector<std::string_view> texts;
-  texts.reserve(size() - first);
-  for (std::size_t i = first; i < size(); ++i) {
-    texts.push_back(text(i));
+KeyBatch::KeyBatch(const Call& call, std::size_t first) {
+  if (const std::size_t count = call.size() - first; count > 1) {
+    many_keys_.resize(count);
+    many_answers_ = std::make_unique<bool[]>(count);
+    keys_ = many_keys_;
+    answers_ = {many_answers_.get(), count};
   }
-  return texts;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    keys_[i] = call.text(first + i);
+  }
 }
 
 bool Call::is_resp3() const noexcept {

@@ -3,6 +3,7 @@
 /// One call of a command: its arguments, and the answers that all families give alike.
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -32,9 +33,6 @@ class Call {
   [[nodiscard]] bool is(std::size_t index, std::string_view word) const noexcept;
   [[nodiscard]] std::optional<long long> integer(std::size_t index) const noexcept;
   [[nodiscard]] std::optional<double> real(std::size_t index) const noexcept;
-  /// The bytes of the arguments from `first` on. Errors: std::bad_alloc.
-  [[nodiscard]] std::vector<std::string_view> texts_from(std::size_t first) const;
-
   /// Whether the client speaks the third version of the protocol.
   [[nodiscard]] bool is_resp3() const noexcept;
 
@@ -49,6 +47,27 @@ class Call {
  private:
   Context* context_;
   std::span<String*> arguments_;
+};
+
+/// The keys of a command, and an answer for each, false at first; one key takes no memory.
+class KeyBatch {
+ public:
+  /// All arguments from `first` on. Errors: std::bad_alloc.
+  KeyBatch(const Call& call, std::size_t first);
+  KeyBatch(const KeyBatch&) = delete;
+  KeyBatch& operator=(const KeyBatch&) = delete;
+  ~KeyBatch() = default;
+
+  [[nodiscard]] std::span<const std::string_view> keys() const noexcept { return keys_; }
+  [[nodiscard]] std::span<bool> answers() const noexcept { return answers_; }
+
+ private:
+  std::string_view one_key_;
+  bool one_answer_ = false;
+  std::vector<std::string_view> many_keys_;
+  std::unique_ptr<bool[]> many_answers_;
+  std::span<std::string_view> keys_{&one_key_, 1};
+  std::span<bool> answers_{&one_answer_, 1};
 };
 
 /// Whether two words differ in nothing but the case of their letters.

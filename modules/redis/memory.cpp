@@ -23,6 +23,28 @@ constexpr std::uintptr_t kPageBytes = 4096;
 
 std::atomic<std::uint64_t> bytes_in_use = 0;
 
+enum class Limit : std::uint8_t { none, used, evictable };
+Limit limit = Limit::none;
+
+/// Gets a block and looks at what the engine says about its memory with it.
+void* allocate_in_limit(std::size_t bytes) noexcept {
+  if (limit == Limit::none || bytes < kLargeBytes) {
+    return engine.try_alloc(bytes);
+  }
+  const float before = engine.get_used_memory_ratio();
+  void* block = engine.try_alloc(bytes);
+  if (block == nullptr) {
+    return nullptr;
+  }
+  // Others' keys may make room, unless the block is larger than all that there may be.
+  const float after = engine.get_used_memory_ratio();
+  if ((limit == Limit::used ? after : after - before) > 1) {
+    engine.free(block);
+    return nullptr;
+  }
+  return block;
+}
+
 bool is_aligned(const void* data) noexcept { return reinterpret_cast<std::uintptr_t>(data) % kCacheLineBytes == 0; }
 
 // A private mapping reads as zeros again once its pages were given back.
@@ -45,10 +67,10 @@ void* allocate(void* /*context*/, std::size_t bytes) noexcept {
     return nullptr;
   }
   const std::size_t wanted = engine_bytes(bytes);
-  void* block = engine.try_alloc(wanted);
+  void* block = allocate_in_limit(wanted);
   if (block != nullptr && !is_aligned(block)) {
     engine.free(block);
-    block = engine.try_alloc(wanted + kCacheLineBytes);
+    block = allocate_in_limit(wanted + kCacheLineBytes);
   }
   if (block == nullptr) {
     return nullptr;
@@ -72,6 +94,15 @@ void release(void* /*context*/, void* data, std::size_t bytes) noexcept {
 }  // namespace
 
 Memory engine_memory() noexcept { return {.allocate = allocate, .release = release, .context = nullptr}; }
+
+MemoryLimit::MemoryLimit(Context* context) noexcept {
+  const auto flags = static_cast<unsigned>(engine.get_context_flags(context));
+  if ((flags & kContextMaxmemory) != 0 && (flags & (kContextReplicated | kContextLoading)) == 0) {
+    limit = (flags & kContextEvict) != 0 ? Limit::evictable : Limit::used;
+  }
+}
+
+MemoryLimit::~MemoryLimit() { limit = Limit::none; }
 
 std::size_t engine_bytes(std::size_t bytes) noexcept { return align_up(bytes + sizeof(Shift), kCacheLineBytes); }
 

@@ -7,12 +7,24 @@
 #include <cstdint>
 
 #include "mankai/base/region.hpp"
+#include "modules/redis/redis_abi.hpp"
 
 namespace mankai::redis {
 
 /// Allocates zeroed bytes aligned to 64 from the engine; nullptr when it has none. Large blocks take no physical memory
 /// before they are touched. Threads: safe.
 [[nodiscard]] Memory engine_memory() noexcept;
+
+/// While it lives, a block of a mebibyte or more is refused when it takes the engine over its maxmemory: the engine
+/// itself looks only before a command, and one command may ask for gigabytes. Replicas, and what is loaded, go without:
+/// they must have what the primary has. Threads: the engine's main thread.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(Context* context) noexcept;
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+  ~MemoryLimit();
+};
 
 /// Returns what a block of `engine_memory()` of so many bytes takes from the engine.
 [[nodiscard]] std::size_t engine_bytes(std::size_t bytes) noexcept;

@@ -44,7 +44,7 @@ class Binder {
 void bind_module(Binder& binder) noexcept {
   binder.required("RedisModule_TryAlloc", engine.try_alloc)
       .required("RedisModule_Free", engine.free)
-      .required("RedisModule_MallocSize", engine.malloc_size)
+      .required("RedisModule_GetUsedMemoryRatio", engine.get_used_memory_ratio)
       .required("RedisModule_SetModuleAttribs", engine.set_module_attribs)
       .required("RedisModule_GetServerVersion", engine.get_server_version)
       .required("RedisModule_SetModuleOptions", engine.set_module_options)

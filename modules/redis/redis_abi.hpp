@@ -45,7 +45,12 @@ inline constexpr int kHandleReplAsyncLoad = 1 << 2;
 /// The class of keyspace events that belong to modules ("d" in notify-keyspace-events).
 inline constexpr int kNotifyModule = 1 << 13;
 
-/// Among the flags of GetContextFlags: the client speaks RESP3.
+// Flags of GetContextFlags: maxmemory is set; keys are evicted for it; the command comes from the primary or an AOF; a
+// file is being loaded; the client speaks RESP3.
+inline constexpr unsigned kContextMaxmemory = 1U << 8U;
+inline constexpr unsigned kContextEvict = 1U << 9U;
+inline constexpr unsigned kContextReplicated = 1U << 12U;
+inline constexpr unsigned kContextLoading = 1U << 13U;
 inline constexpr unsigned kContextResp3 = 1U << 22U;
 
 /// A config that goes without the module's name in front; Redis 8 and later, not Valkey.
@@ -164,7 +169,7 @@ struct Engine {
   // Memory. These count towards used_memory; all others of the process do not.
   void* (*try_alloc)(std::size_t bytes);
   void (*free)(void* data);
-  std::size_t (*malloc_size)(void* data);
+  float (*get_used_memory_ratio)();  ///< above 1: more than maxmemory; 0: no limit
 
   // The module and its commands.
   void (*set_module_attribs)(Context*, const char* name, int version, int api_version);

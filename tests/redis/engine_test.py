@@ -117,6 +117,25 @@ class MemoryTest(OneServerTest):
         self.assertLess(self.client.must("DBSIZE"), 120)
         self.assertLess(self.used(), limit + (256 << 10))
 
+    def test_one_command_cannot_take_more_than_the_limit(self):
+        """The engine looks at its memory before a command, and one command may ask for gigabytes."""
+        before = self.limit(50 << 20) - (50 << 20)
+        self.client.must("BF.RESERVE", "fits", "0.01", 10_000_000)
+        self.assertEqual(self.client.call("BF.RESERVE", "large", "0.01", 100_000_000),
+                         "ERR Insufficient memory to create filter")
+        self.assertEqual(self.client.must("EXISTS", "large"), 0)
+        self.client.must("BF.RESERVE", "grows", "0.01", 10_000, "EXPANSION", 32768)
+        reply = self.client.call("BF.MADD", "grows", *range(20_000))
+        self.assertEqual(reply[-1], "ERR problem inserting into filter")
+        self.assertEqual(self.client.must("BF.CARD", "grows"), 10_000)
+        self.assertTrue(all(self.client.must("BF.MEXISTS", "grows", *range(len(reply) - 1))))
+        self.client.config("maxmemory-policy", "allkeys-lru")
+        self.addCleanup(self.client.config, "maxmemory-policy", "noeviction")
+        self.assertEqual(self.client.call("BF.RESERVE", "large", "0.01", 100_000_000),
+                         "ERR Insufficient memory to create filter")
+        self.client.must("BF.RESERVE", "in place of another", "0.01", 30_000_000)
+        self.assertLess(self.used() - before, 80 << 20)
+
     def test_flushing_in_the_background_frees_everything(self):
         before = self.used()
         for number in range(50):
