@@ -66,7 +66,8 @@ TEST(ForeignCounters, of_another_number_are_refused) {
   Bytes counters = counters_of(original, true);
   counters.push_back({});
   EXPECT_EQ(CountingBloom::from_counters(options, {.bytes = counters}).error().code, ErrorCode::invalid_argument);
-  counters.resize(counters.size() - 2);
+  counters.pop_back();
+  counters.pop_back();
   const auto fewer = CountingBloom::from_counters(options, {.bytes = counters});
   ASSERT_FALSE(fewer.has_value());
   EXPECT_NE(fewer.error().detail.find(std::to_string(counters.size()) + " bytes"), std::string::npos);
