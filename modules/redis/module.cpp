@@ -1,7 +1,7 @@
-#include "modules/redis/bloom_config.hpp"
-#include "modules/redis/bloom_docs.hpp"
-#include "modules/redis/bloom_type.hpp"
-#include "modules/redis/memory.hpp"
+#include "modules/redis/bloom/config.hpp"
+#include "modules/redis/bloom/docs.hpp"
+#include "modules/redis/bloom/type.hpp"
+#include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
 namespace {

@@ -1,4 +1,4 @@
-#include "modules/redis/commands.hpp"
+#include "modules/redis/engine/commands.hpp"
 
 namespace mankai::redis {
 

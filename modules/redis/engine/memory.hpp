@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "mankai/base/region.hpp"
-#include "modules/redis/redis_abi.hpp"
+#include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
 

@@ -1,4 +1,4 @@
-#include "modules/redis/redis_abi.hpp"
+#include "modules/redis/engine/redis_abi.hpp"
 
 #include <array>
 #include <cstring>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "modules/redis/bloom_type.hpp"
-#include "modules/redis/call.hpp"
+#include "modules/redis/bloom/type.hpp"
+#include "modules/redis/engine/call.hpp"
 
 namespace mankai::redis {
 

@@ -1,4 +1,4 @@
-#include "modules/redis/call.hpp"
+#include "modules/redis/engine/call.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "modules/redis/bloom_docs.hpp"
+#include "modules/redis/bloom/docs.hpp"
 
 #include <array>
 
-#include "modules/redis/bloom_commands.hpp"
+#include "modules/redis/bloom/commands.hpp"
 
 namespace mankai::redis {
 namespace {

@@ -2,8 +2,8 @@
 
 /// The BF.* commands: RedisBloom's contract, and BF.MERGE, BF.CLEAR, BF.EXISTS … STRICT and BF.INFO … FPR of our own.
 
-#include "modules/redis/call.hpp"
-#include "modules/redis/redis_abi.hpp"
+#include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
 

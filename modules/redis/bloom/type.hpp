@@ -6,9 +6,9 @@
 #include <utility>
 #include <variant>
 
-#include "modules/redis/bloom_dump.hpp"
-#include "modules/redis/bloom_value.hpp"
-#include "modules/redis/redis_abi.hpp"
+#include "modules/redis/bloom/dump.hpp"
+#include "modules/redis/bloom/value.hpp"
+#include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
 

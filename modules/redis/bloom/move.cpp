@@ -2,9 +2,9 @@
 #include <memory>
 #include <vector>
 
-#include "modules/redis/bloom_commands.hpp"
-#include "modules/redis/bloom_lookup.hpp"
-#include "modules/redis/memory.hpp"
+#include "modules/redis/bloom/commands.hpp"
+#include "modules/redis/bloom/lookup.hpp"
+#include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
 namespace {

@@ -1,11 +1,11 @@
-#include "modules/redis/bloom_settings.hpp"
+#include "modules/redis/bloom/settings.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 
-#include "modules/redis/bloom_config.hpp"
+#include "modules/redis/bloom/config.hpp"
 
 namespace mankai::redis {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "modules/redis/call.hpp"
-#include "modules/redis/redis_abi.hpp"
+#include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
 

@@ -1,4 +1,4 @@
-#include "modules/redis/bloom_dump.hpp"
+#include "modules/redis/bloom/dump.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "mankai/filter/image.hpp"
 #include "mankai/filter/sliced_image.hpp"
 #include "mankai/hash/checksum.hpp"
-#include "modules/redis/memory.hpp"
+#include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "modules/redis/commands.hpp"
+#include "modules/redis/engine/commands.hpp"
 
 namespace mankai::redis {
 

@@ -1,4 +1,4 @@
-#include "modules/redis/bloom_value.hpp"
+#include "modules/redis/bloom/value.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "mankai/filter/hash_windows.hpp"
-#include "modules/redis/memory.hpp"
+#include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
 namespace {

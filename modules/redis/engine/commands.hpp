@@ -4,9 +4,9 @@
 
 #include <span>
 
-#include "modules/redis/call.hpp"
-#include "modules/redis/guard.hpp"
-#include "modules/redis/redis_abi.hpp"
+#include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/guard.hpp"
+#include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
 

@@ -1,4 +1,4 @@
-#include "modules/redis/bloom_type.hpp"
+#include "modules/redis/bloom/type.hpp"
 
 #include <atomic>
 #include <memory>
@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
-#include "modules/redis/guard.hpp"
-#include "modules/redis/memory.hpp"
+#include "modules/redis/engine/guard.hpp"
+#include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
 namespace {

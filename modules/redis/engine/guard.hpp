@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "modules/redis/redis_abi.hpp"
+#include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "modules/redis/bloom_value.hpp"
-#include "modules/redis/call.hpp"
+#include "modules/redis/bloom/value.hpp"
+#include "modules/redis/engine/call.hpp"
 
 namespace mankai::redis {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "modules/redis/redis_abi.hpp"
+#include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
 

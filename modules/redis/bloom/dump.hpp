@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "mankai/base/region.hpp"
-#include "modules/redis/bloom_value.hpp"
+#include "modules/redis/bloom/value.hpp"
 
 namespace mankai::redis {
 

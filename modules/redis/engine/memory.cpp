@@ -1,4 +1,4 @@
-#include "modules/redis/memory.hpp"
+#include "modules/redis/engine/memory.hpp"
 
 #include <sys/mman.h>
 
@@ -8,7 +8,7 @@
 #include <new>
 
 #include "mankai/base/bits.hpp"
-#include "modules/redis/redis_abi.hpp"
+#include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "modules/redis/bloom_commands.hpp"
-#include "modules/redis/bloom_lookup.hpp"
+#include "modules/redis/bloom/commands.hpp"
+#include "modules/redis/bloom/lookup.hpp"
 
 namespace mankai::redis {
 namespace {

@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "modules/redis/bloom_commands.hpp"
-#include "modules/redis/bloom_lookup.hpp"
-#include "modules/redis/guard.hpp"
-#include "modules/redis/memory.hpp"
+#include "modules/redis/bloom/commands.hpp"
+#include "modules/redis/bloom/lookup.hpp"
+#include "modules/redis/engine/guard.hpp"
+#include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
 namespace {

@@ -1,4 +1,4 @@
-#include "modules/redis/bloom_config.hpp"
+#include "modules/redis/bloom/config.hpp"
 
 #include <string_view>
 
