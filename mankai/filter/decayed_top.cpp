@@ -76,6 +76,8 @@ constexpr std::uint32_t kScoreBits = 28;
 constexpr std::uint64_t kOneScore = std::uint64_t{1} << kScoreBits;
 /// Scores end here, so that two of them can be added.
 constexpr std::uint64_t kMostScore = std::uint64_t{1} << 62;
+/// What never fades of a cell is no more: 1/64 (fraction_bits_for).
+constexpr std::uint64_t kMostStuck = kOneScore / 64;
 /// More fraction bits would leave cells that end below 2^12.
 constexpr std::uint32_t kMostFractionBits = 20;
 /// Slots, arena units and buckets are numbered with 32 bits.
@@ -347,19 +349,20 @@ std::uint64_t DecayedTop::units_of(std::uint64_t score) const noexcept {
   return (score + (std::uint64_t{1} << finer) - 1) >> finer;
 }
 
-// Moves on to the event's epoch if it is later. Returns the score that it counts for.
-std::uint64_t DecayedTop::score_at(std::int64_t at) noexcept {
+// Moves on to the events' epoch if it is later. Returns the score that all of them count for: at most 2^60, so that it
+// can be added to any other, and to what a cell can hold without passing kMostScore.
+std::uint64_t DecayedTop::score_at(std::int64_t at, std::uint32_t count) noexcept {
   if (static_cast<std::uint64_t>(at) > image().state(kNewest)) {
     image().set_state(kNewest, static_cast<std::uint64_t>(at));
   }
   if (at > epoch_last_) {
     advance(tick_of(Time(Duration(at)), epoch_));
   } else if (at < epoch_begin_) [[unlikely]] {
-    ledger_->late_records = add_counts(ledger_->late_records, 1);
+    ledger_->late_records = add_counts(ledger_->late_records, count);
     const std::uint64_t age = tick().value - tick_of(Time(Duration(at)), epoch_).value;
-    return late_count(sketch_.shape().lambda_q32, age, kScoreBits);
+    return late_count(sketch_.shape().lambda_q32, age, kScoreBits) * count;
   }
-  return kOneScore;
+  return kOneScore * count;
 }
 
 std::uint32_t DecayedTop::bucket_index(Digest digest) const noexcept {
@@ -405,10 +408,11 @@ bool DecayedTop::add_to_candidate(Digest digest, std::uint64_t score, std::int64
   return true;
 }
 
-void DecayedTop::insert(Digest digest, std::string_view key, Time at) noexcept {
+void DecayedTop::insert(Digest digest, std::string_view key, Time at, std::uint32_t count) noexcept {
+  MANKAI_ASSERT(count != 0);
   const std::int64_t when = microseconds(at);
-  const std::uint64_t score = score_at(when);
-  image().add_keys(1);
+  const std::uint64_t score = score_at(when, count);
+  image().set_keys_inserted(add_counts(keys_inserted(), count));
   if (!add_to_candidate(digest, score, when)) {
     add_stranger(digest, key, score, when);
   }
@@ -465,7 +469,7 @@ bool DecayedTop::observe(Digest digest) noexcept {
   const bool seen = may_contain(digest);
   image().add_keys(1);
   const std::int64_t at = now();
-  if (!add_to_candidate(digest, score_at(at), at)) {
+  if (!add_to_candidate(digest, score_at(at, 1), at)) {
     add_to_sketch(digest, sketch_.one());
   }
   return seen;
@@ -498,9 +502,11 @@ std::uint64_t DecayedTop::bound_of(Digest digest) const noexcept {
 
 DecayedCount DecayedTop::count_of(std::uint64_t score) const noexcept {
   const double raw = static_cast<double>(score) / static_cast<double>(kOneScore);
+  // The mark fades as a cell does, rounded up to its units; what came into the table from a cut cell fades in finer
+  // ones, and is below the mark by what never fades of a cell at the most.
   return {.raw = raw,
           .rate = (1 - decay().lambda()) * raw,
-          .is_saturated = ledger_->cut.may_concern(units_of(score)) || score == kMostScore};
+          .is_saturated = ledger_->cut.may_concern(units_of(score + kMostStuck)) || score == kMostScore};
 }
 
 DecayedCount DecayedTop::estimate(Digest digest) const noexcept { return count_of(bound_of(digest)); }

@@ -67,6 +67,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
 
   /// No more of a key's bytes is kept, and less where the arena is small; two keys with one beginning stay two.
   static constexpr std::size_t kMostKeyBytes = 1024;
+  /// The most events of a key that are counted at once.
+  static constexpr std::uint32_t kMostAtOnce = ~std::uint32_t{0};
 
   /// Stored in the image.
   struct Params {
@@ -108,10 +110,11 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   /// Takes over an image of this kind. Errors: corrupt.
   [[nodiscard]] static Result<DecayedTop> from_image(Image source);
 
-  /// Counts a key once, at a time: later than the filter's epoch advances it, earlier counts for what is left of it.
+  /// Counts a key `count` times, at a time: later than the filter's epoch advances it, earlier counts for what is left
+  /// of it. As many single events, at the cost of one: in a sketch full of others it says no more, and may say less.
   /// Pre: `digest` is hasher()(key), checked when the key enters the table; of a key of more than kMostKeyBytes one
-  /// byte more than that will do.
-  void insert(Digest digest, std::string_view key, Time at) noexcept;
+  /// byte more than that will do. count >= 1.
+  void insert(Digest digest, std::string_view key, Time at, std::uint32_t count = 1) noexcept;
   /// Batch, in order. Shape: digests[c], keys[c], times[c].
   void insert(std::span<const Digest> digests, std::span<const std::string_view> keys,
               std::span<const Time> times) noexcept;
@@ -197,7 +200,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   [[nodiscard]] std::int64_t now() const noexcept;
 
   // Events: what one counts for, and where it goes.
-  [[nodiscard]] std::uint64_t score_at(std::int64_t at) noexcept;
+  [[nodiscard]] std::uint64_t score_at(std::int64_t at, std::uint32_t count) noexcept;
   void take_tick(Tick tick) noexcept;
   void add_to_score(std::uint64_t& score, std::uint64_t more) noexcept;
   bool add_to_candidate(Digest digest, std::uint64_t score, std::int64_t at) noexcept;

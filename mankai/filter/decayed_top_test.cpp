@@ -37,7 +37,9 @@ DecayedTop make_top(DecayedTop::Options options) {
   return DecayedTop::create(options).value();
 }
 
-void insert(DecayedTop& filter, std::string_view key, Time when) { filter.insert(filter.hasher()(key), key, when); }
+void insert(DecayedTop& filter, std::string_view key, Time when, std::uint32_t count = 1) {
+  filter.insert(filter.hasher()(key), key, when, count);
+}
 
 double estimate(const DecayedTop& filter, std::string_view key) { return filter.estimate(filter.hasher()(key)).raw; }
 
@@ -142,6 +144,84 @@ TEST(DecayedTop, never_undercounts) {
       expect_no_undercount_of_a_stream(bytes, lambda);
     }
   }
+}
+
+// Where nothing is rounded away between them, to the last byte: the table has room, and late events count in whole
+// units of a score.
+TEST(DecayedTop, a_count_at_once_is_as_many_events) {
+  auto at_once = make_top({.bytes = 64 * kKiB, .decay = kTenth});
+  auto single = at_once.create_like().value();
+  Random random(5);
+  for (int i = 0; i < 3000; ++i) {
+    const std::string key = key_of(random.below(100));
+    const Time when = at(static_cast<std::int64_t>(100000 + 10 * i - (random.below(4) == 0 ? 300 : 0)));
+    const auto count = static_cast<std::uint32_t>(1 + random.below(40));
+    insert(at_once, key, when, count);
+    for (std::uint32_t j = 0; j < count; ++j) {
+      insert(single, key, when);
+    }
+  }
+  EXPECT_GT(at_once.late_records(), 1000U);
+  EXPECT_EQ(at_once.to_bytes(), single.to_bytes());
+}
+
+// Goal: the promise, in filters so small that everything collides and the table changes hands all the time.
+TEST(DecayedTop, counts_at_once_are_never_too_low) {
+  for (const std::uint64_t bytes : {std::uint64_t{3} * kKiB, 16 * kKiB}) {
+    for (const double lambda : {0.5, 0.99, 1.0}) {
+      Pair pair(make_top({.bytes = bytes, .decay = Decay::of(lambda, seconds(10)).value()}));
+      Zipf zipf(bytes, 2000);
+      Random random(bytes + 7);
+      std::int64_t now = 1000000;
+      for (int i = 1; i <= 6000; ++i) {
+        now += static_cast<std::int64_t>(random.below(3));
+        const std::string key = key_of(zipf.next());
+        const auto count = static_cast<std::uint32_t>(1 + random.below(random.below(50) == 0 ? 200 : 4));
+        const Time when = at(now - (random.below(10) == 0 ? 100 : 0));
+        insert(pair.filter, key, when, count);
+        for (std::uint32_t j = 0; j < count; ++j) {
+          pair.exact.insert(key, tick_of(when, pair.filter.epoch()));
+        }
+      }
+      pair.expect_no_undercount();
+      EXPECT_EQ(pair.filter.saturations(), 0U);
+    }
+  }
+}
+
+// Goal: whatever is added at once, what is said is right, or says that it may be too low, for as long as it is.
+// Method: few places and many keys of the largest counts, so that cells and scores both end; then time passes.
+TEST(DecayedTop, the_largest_counts_at_once_end_and_say_so) {
+  constexpr std::int64_t kBusy = 20;
+  constexpr std::int64_t kEpochs = 600;
+  auto filter = make_top({.bytes = 3 * kKiB, .decay = Decay::of(0.9, seconds(1)).value()});
+  std::vector<double> truth(200);
+  Random random(9);
+  std::uint64_t low = 0;
+  std::uint64_t said = 0;
+  for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) {
+    filter.advance(Tick{static_cast<std::uint64_t>(epoch)});
+    for (double& count : truth) {
+      count *= filter.decay().lambda();
+    }
+    for (int i = 0; epoch < kBusy && i < 100; ++i) {
+      const std::uint64_t number = random.below(4) == 0 ? 0 : random.below(truth.size());
+      insert(filter, key_of(number), at(epoch), DecayedTop::kMostAtOnce);
+      truth[number] += static_cast<double>(DecayedTop::kMostAtOnce);
+    }
+    said = 0;
+    for (std::uint64_t number = 0; number < truth.size(); ++number) {
+      const DecayedCount count = filter.estimate(filter.hasher()(key_of(number)));
+      const bool is_low = count.raw + kMostExcess < truth[number] * (1 - 1e-9);
+      low += static_cast<std::uint64_t>(is_low);
+      said += static_cast<std::uint64_t>(count.is_saturated);
+      EXPECT_TRUE(count.is_saturated || !is_low)
+          << number << " in epoch " << epoch << ": " << count.raw << " of " << truth[number];
+    }
+    ASSERT_TRUE(epoch % 100 != 0 || DecayedTop::from_bytes(filter.to_bytes()).has_value());
+  }
+  EXPECT_GT(low, 0U);
+  EXPECT_EQ(said, 0U) << "in the end nothing is missing";
 }
 
 TEST(DecayedTop, late_events_count_for_what_is_left_of_them) {
