@@ -234,6 +234,15 @@ EraseResult CountingBloom::erase(Digest digest) noexcept {
   return EraseResult::erased;
 }
 
+EraseResult CountingBloom::erase_distinct(Digest digest) noexcept {
+  const std::uint64_t before = keys_inserted();
+  const EraseResult result = erase(digest);
+  if (result == EraseResult::erased && may_contain(digest)) {
+    image().set_keys_inserted(before);
+  }
+  return result;
+}
+
 void CountingBloom::insert(std::span<const Digest> digests) noexcept {
   count_inserted(digests.size(), ops_->insert(words_, shape_, digests.data(), digests.size()));
 }
@@ -249,6 +258,12 @@ void CountingBloom::insert(std::span<const std::uint64_t> keys) noexcept {
 void CountingBloom::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
   MANKAI_ASSERT(digests.size() == seen.size());
   count_inserted(digests.size(), ops_->observe(words_, shape_, digests.data(), digests.size(), seen.data()));
+}
+
+void CountingBloom::observe_distinct(std::span<const Digest> digests, std::span<bool> seen) noexcept {
+  MANKAI_ASSERT(digests.size() == seen.size());
+  const std::uint64_t stuck = ops_->observe(words_, shape_, digests.data(), digests.size(), seen.data());
+  count_inserted(static_cast<std::uint64_t>(std::ranges::count(seen, false)), stuck);
 }
 
 void CountingBloom::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {

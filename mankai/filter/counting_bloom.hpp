@@ -105,6 +105,9 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   /// Takes a key out once, or refuses and changes nothing if it is certainly not in. Erase only what was inserted: see
   /// the top of this file. A key whose counters are all stuck remains, and is said to be stuck.
   EraseResult erase(Digest digest) noexcept;
+  /// As `erase`, but `keys_inserted` goes down only when the key seems to be in no more: for who counts distinct keys,
+  /// with `observe_distinct`.
+  EraseResult erase_distinct(Digest digest) noexcept;
 
   /// Asks for a key's line ahead of a change to it, where it is one: what is done until then is done while it comes.
   void prefetch(Digest digest) const noexcept;
@@ -114,6 +117,8 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   void insert(std::span<const Digest> digests) noexcept;
   void insert(std::span<const std::uint64_t> keys) noexcept;
   void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
+  /// As `observe`, but `keys_inserted` goes up only for keys that were not seen before.
+  void observe_distinct(std::span<const Digest> digests, std::span<bool> seen) noexcept;
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
   void estimate(std::span<const Digest> digests, std::span<KeyCount> counts) const noexcept;
@@ -123,8 +128,8 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   /// differ.
   [[nodiscard]] Result<void> merge(const CountingBloom& other);
 
-  /// Insertions less erasures: keys, each as often as it is in. After erasures of strangers it may be too small, but
-  /// not below 0.
+  /// Insertions less erasures: keys, each as often as it is in, or distinct ones where they were counted so. After
+  /// erasures of strangers it may be too small, but not below 0.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
   /// How many counters are stuck at 15. Each answers yes for ever; where it matters, make the filter anew.
   [[nodiscard]] std::uint64_t saturated_cells() const noexcept { return image().state(kSaturatedCells); }

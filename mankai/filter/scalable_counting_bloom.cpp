@@ -77,6 +77,14 @@ class Holders {
       }
     }
   }
+  /// As `note`, but of several the first that was noted stands.
+  void note_first(std::size_t slice, std::span<const bool> answers) noexcept {
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i] && holders_[i] == kNone) {
+        holders_[i] = static_cast<std::uint16_t>(slice);
+      }
+    }
+  }
   [[nodiscard]] std::size_t operator[](std::size_t place) const noexcept { return holders_[place]; }
 
  private:
@@ -395,6 +403,79 @@ void ScalableCountingBloom::observe(std::span<const Digest> digests, std::span<b
       std::transform(any, any + count, older.begin(), any, [](bool a, bool b) { return a | b; });
     }
     start += count;
+  }
+}
+
+EraseResult ScalableCountingBloom::erase_from_oldest(Digest digest) noexcept {
+  for (std::size_t i = 0; i < slice_count(); ++i) {
+    if (slices()[i].may_contain(digest)) {
+      return slices()[i].erase_distinct(digest);
+    }
+  }
+  return EraseResult::absent;
+}
+
+// Counts the keys in the newest slice up to one that it has no room for; returns how many.
+std::size_t ScalableCountingBloom::observe_newest(std::span<const Digest> digests, std::span<bool> seen) {
+  CountingBloom& newest = slices().back();
+  std::size_t count = 0;
+  while (count < digests.size()) {
+    // What the slice says yes to takes no room.
+    const std::size_t room = room_in(newest, 1);
+    if (room == 0 && !newest.may_contain(digests[count])) {
+      break;
+    }
+    const std::size_t taken = std::min(digests.size() - count, std::max<std::size_t>(room, 1));
+    newest.observe_distinct(digests.subspan(count, taken), seen.subspan(count, taken));
+    count += taken;
+  }
+  if (count != 0) {
+    const std::uint64_t id = next_id_;
+    note_ids(slice_count() - 1, last_of(id, count));
+  }
+  return count;
+}
+
+// Counts the keys of a window that slices before the newest may hold, and those between them in the newest, up to one
+// that it has no room for. Returns how many.
+std::size_t ScalableCountingBloom::observe_older(std::span<const Digest> digests, std::span<bool> seen) {
+  std::array<bool, kSliceWindow> answers;
+  const auto asked = std::span(answers).first(digests.size());
+  Holders oldest;
+  for (std::size_t i = 0; i + 1 < slice_count(); ++i) {
+    slices()[i].may_contain(digests, asked);
+    oldest.note_first(i, asked);
+  }
+  for (std::size_t start = 0; start < digests.size();) {
+    std::size_t end = start;
+    if (oldest[start] != Holders::kNone) {
+      slices()[oldest[start]].observe_distinct(digests.subspan(start, 1), seen.subspan(start, 1));
+      ++start;
+      continue;
+    }
+    while (end < digests.size() && oldest[end] == Holders::kNone) {
+      ++end;
+    }
+    start += observe_newest(digests.subspan(start, end - start), seen.subspan(start, end - start));
+    if (start != end) {
+      return start;
+    }
+  }
+  return digests.size();
+}
+
+void ScalableCountingBloom::observe_in_oldest(std::span<const Digest> digests, std::span<bool> seen) {
+  MANKAI_ASSERT(digests.size() == seen.size());
+  for (std::size_t start = 0; start < digests.size();) {
+    const std::size_t count = std::min(digests.size() - start, kSliceWindow);
+    const auto window = digests.subspan(start, count);
+    const std::size_t done = observe_older(window, seen.subspan(start, count));
+    start += done;
+    // Where there can be no further slice, the newest takes what it has no room for.
+    if (done < count && !open_slice(next_id_)) {
+      slices().back().observe_distinct(digests.subspan(start, 1), seen.subspan(start, 1));
+      ++start;
+    }
   }
 }
 

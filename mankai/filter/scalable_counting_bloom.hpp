@@ -23,6 +23,12 @@
 ///          to hold the key. Only a key that is in twice under one id, with a boundary in between, is in both for sure:
 ///          it is ambiguous for ever. Of keys that come again under their id d inserts later, d a boundary stay.
 /// Count:   every insert counts, also of a key that is in (counting-bloom): a key in twice is taken out twice.
+/// Oldest:  who has no ids to give back uses `observe_in_oldest` and `erase_from_oldest` instead, and nothing else to
+///          change the filter: a key is counted in the oldest slice that may hold it, and in the newest if none does.
+///          Counting a key in a slice that says yes to it already makes that slice say yes to no other; so what slices
+///          before the newest say only ever turns from yes to no, and the oldest one that may hold a key is where all
+///          of it is for as long as it is in. No answer is ambiguous, and repeats take no room: slices count distinct
+///          keys then.
 /// Source:  [Dablooms2012], grown after [Almeida2007]. The faithful mode is the partitioned layout with growth 1.
 ///          Differs: there
 ///   - a new filter opens only for an id above the greatest so far, so equal ids never scale: 20 000 keys of one
@@ -110,6 +116,10 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   /// Takes a key out of the one slice that may hold it, whatever its id was; refuses where several may.
   EraseResult erase(Digest digest) noexcept;
 
+  /// Takes a key out once, of the oldest slice that may hold it (see the top of this file). A key that is not in harms
+  /// that slice at its false positive rate.
+  EraseResult erase_from_oldest(Digest digest) noexcept;
+
   /// Asks for a key's line in the slice that takes its id, ahead of a change to it.
   void prefetch(Digest digest, std::uint64_t id) const noexcept;
 
@@ -120,6 +130,9 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   /// Returns how many keys were refused for their ids; the others are in. Pays off where neighbours share a slice.
   [[nodiscard]] std::size_t insert(std::span<const Digest> digests, std::span<const std::uint64_t> ids);
   void observe(std::span<const Digest> digests, std::span<bool> seen);
+  /// Counts keys in the oldest slice that may hold them, or in the newest (see the top of this file), and reports which
+  /// were in before, a key's earlier twin in the same batch included.
+  void observe_in_oldest(std::span<const Digest> digests, std::span<bool> seen);
   void estimate(std::span<const Digest> digests, std::span<KeyCount> counts) const noexcept;
   void erase(std::span<const Digest> digests, std::span<EraseResult> results) noexcept;
   void erase(std::span<const Digest> digests, std::span<const std::uint64_t> ids,
@@ -175,6 +188,8 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   bool open_slice(std::uint64_t first_id);
   Place place_for(std::uint64_t id);
   void note_ids(std::size_t slice, std::uint64_t greatest) noexcept;
+  std::size_t observe_older(std::span<const Digest> digests, std::span<bool> seen);
+  std::size_t observe_newest(std::span<const Digest> digests, std::span<bool> seen);
 
   std::uint64_t next_id_ = next_id();  // so that an insert need not ask every slice
 };

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -111,6 +114,89 @@ TYPED_TEST(GrowingIds, ids_stop_at_the_greatest) {
   EXPECT_EQ(filter.next_id(), kMaxId);
   EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(20, true));
   EXPECT_TRUE(TypeParam::Filter::from_bytes(filter.to_bytes()).has_value());
+}
+
+// Keys without ids, counted in the oldest slice that may hold them: whatever comes and goes, what is in is found, and
+// when everything was taken out nothing is left.
+TYPED_TEST(GrowingIds, keys_in_the_oldest_slice_come_and_go) {
+  constexpr int kSteps = 6000;
+  auto filter = make_growing<TypeParam>({.keys = 20, .fpr = 0.2});
+  const auto pool = Random(41).digests(400);
+  Random dice(42);
+  std::map<std::size_t, int> in;
+  for (int step = 0; step < kSteps; ++step) {
+    const std::size_t key = dice.below(pool.size());
+    // Fewer than 15 of a key: a counter that is stuck stays.
+    if (in[key] < 2 && dice.below(3) != 0) {
+      std::array<bool, 1> seen;
+      const bool known = filter.may_contain(pool[key]);
+      filter.observe_in_oldest({&pool[key], 1}, seen);
+      EXPECT_EQ(seen[0], known);
+      ++in[key];
+    } else if (in[key] > 0) {
+      ASSERT_EQ(filter.erase_from_oldest(pool[key]), EraseResult::erased);
+      --in[key];
+    }
+    const std::size_t other = dice.below(pool.size());
+    ASSERT_TRUE(in[other] == 0 || filter.may_contain(pool[other])) << step;
+  }
+  ASSERT_GT(filter.slice_count(), 2U);
+  for (const auto& [key, count] : in) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_EQ(filter.erase_from_oldest(pool[key]), EraseResult::erased);
+    }
+  }
+  ASSERT_EQ(filter.saturated_cells(), 0U);
+  EXPECT_EQ(filter.fill_ratio(), 0);
+  EXPECT_EQ(filter.erase_from_oldest(pool[0]), EraseResult::absent);
+}
+
+TYPED_TEST(GrowingIds, a_batch_in_the_oldest_slice_is_its_keys_one_by_one) {
+  auto singles = make_growing<TypeParam>({.keys = 50, .fpr = 0.05});
+  auto batches = make_growing<TypeParam>({.keys = 50, .fpr = 0.05});
+  Random dice(43);
+  for (int round = 0; round < 40; ++round) {
+    std::vector<Digest> digests;
+    for (std::size_t i = dice.below(90); i > 0; --i) {
+      digests.push_back(Digest{0x9e3779b97f4a7c15U * (1 + dice.below(700))});
+    }
+    std::array<bool, 90> one_by_one{};
+    std::array<bool, 90> together{};
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      singles.observe_in_oldest({&digests[i], 1}, std::span(one_by_one).subspan(i, 1));
+    }
+    batches.observe_in_oldest(digests, std::span(together).first(digests.size()));
+    EXPECT_EQ(together, one_by_one);
+  }
+  EXPECT_GT(singles.slice_count(), 2U);
+  EXPECT_TRUE(singles.to_bytes() == batches.to_bytes());
+}
+
+// Repeats take no room, and neither does what has gone.
+TYPED_TEST(GrowingIds, slices_have_room_for_distinct_keys_in_the_oldest) {
+  auto filter = make_growing<TypeParam>({.keys = 100, .fpr = 1e-6});
+  std::array<bool, 100> seen;
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    const auto digests = Random(50 + round).digests(100);
+    filter.observe_in_oldest(digests, seen);
+    EXPECT_EQ(std::ranges::count(seen, true), 0);
+    filter.observe_in_oldest(digests, seen);
+    EXPECT_EQ(std::ranges::count(seen, true), 100);
+    EXPECT_EQ(filter.keys_inserted(), 100U);
+    for (const Digest digest : digests) {
+      EXPECT_EQ(filter.erase_from_oldest(digest), EraseResult::erased);
+      EXPECT_TRUE(filter.may_contain(digest));
+    }
+    EXPECT_EQ(filter.keys_inserted(), 100U);
+    for (const Digest digest : digests) {
+      EXPECT_EQ(filter.erase_from_oldest(digest), EraseResult::erased);
+    }
+    EXPECT_EQ(filter.keys_inserted(), 0U);
+  }
+  EXPECT_EQ(filter.slice_count(), 1U);
+  std::array<bool, 101> more;
+  filter.observe_in_oldest(Random(99).digests(more.size()), more);
+  EXPECT_EQ(filter.slice_count(), 2U);
 }
 
 // dablooms opens a filter for an id above the greatest only: 20 000 keys of one timestamp in room for 1000 answer yes
