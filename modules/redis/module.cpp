@@ -1,6 +1,7 @@
 #include "modules/redis/bloom/config.hpp"
 #include "modules/redis/bloom/docs.hpp"
 #include "modules/redis/bloom/type.hpp"
+#include "modules/redis/counting/counting.hpp"
 #include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
@@ -11,15 +12,13 @@ constexpr const char* kModuleName = "mankai";
 // Called for INFO, and when the server reports a crash: nothing is allocated here.
 void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
   add_bloom_info(info);
+  add_counting_info(info);
   engine.info_add_section(info, "memory");
   engine.info_add_field_u_long_long(info, "cells_bytes", engine_bytes_in_use());
 }
 
 int register_bloom(Context* context) noexcept {
-  if (engine.add_acl_category != nullptr) {
-    // Fails where the engine has it already.
-    static_cast<void>(engine.add_acl_category(context, "bloom"));
-  }
+  add_category(context, "bloom");
   const bool is_done = register_bloom_type(context) == kOk && register_bloom_configs(context) == kOk &&
                        register_commands(context, bloom_commands()) == kOk;
   return is_done ? kOk : kError;
@@ -27,8 +26,9 @@ int register_bloom(Context* context) noexcept {
 
 int load(Context* context, const Call& arguments) noexcept {
   engine.set_module_options(context, kHandleIoErrors | kNoImplicitSignalModified | kHandleReplAsyncLoad);
-  const bool is_ready = register_bloom(context) == kOk && engine.load_configs(context) == kOk &&
-                        read_bloom_arguments(arguments) == kOk && engine.register_info_func(context, add_info) == kOk;
+  const bool is_ready = register_bloom(context) == kOk && register_counting(context) == kOk &&
+                        engine.load_configs(context) == kOk && read_bloom_arguments(arguments) == kOk &&
+                        engine.register_info_func(context, add_info) == kOk;
   return is_ready ? kOk : kError;
 }
 

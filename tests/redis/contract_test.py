@@ -614,8 +614,8 @@ class ConfigTest(OneServerTest):
 
     def name(self, short):
         names = [bytes(name).decode() for name in self.client.must("CONFIG", "GET", f"*{short}")[::2]]
+        names = [name for name in names if re.search(rf"\A(\w+\.)?{short}\Z", name)]  # not cbf-error-rate
         self.assertEqual(len(names), 1, names)
-        self.assertRegex(names[0], rf"\A(\w+\.)?{short}\Z")
         return names[0]
 
     def get(self, short):

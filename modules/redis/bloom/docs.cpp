@@ -3,52 +3,21 @@
 #include <array>
 
 #include "modules/redis/bloom/commands.hpp"
+#include "modules/redis/engine/docs.hpp"
 
 namespace mankai::redis {
 namespace {
 
-constexpr CommandInfoVersion kInfoVersion = {.version = 1,
-                                             .history_bytes = sizeof(CommandHistory),
-                                             .key_spec_bytes = sizeof(KeySpec),
-                                             .argument_bytes = sizeof(CommandArgument)};
-// Of this module, not of RedisBloom.
-constexpr const char* kSince = "0.1.0";
-
-constexpr KeySpec keys_at(int first, int last, std::uint64_t flags) {
-  return {.notes = nullptr,
-          .flags = flags,
-          .begin_kind = kBeginAtIndex,
-          .begin = {.index = {.position = first}},
-          .find_kind = kFindRange,
-          .find = {.range = {.last_key = last, .key_step = 1, .limit = 0}}};
-}
-
-constexpr std::array kReads = {keys_at(1, 0, kKeyReadOnly | kKeyAccess), KeySpec{}};
-constexpr std::array kInserts = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyInsert), KeySpec{}};
-constexpr std::array kCreates = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), KeySpec{}};
 constexpr std::array kClears = {keys_at(1, 0, kKeyReadWrite | kKeyDelete), KeySpec{}};
 constexpr std::array kMerges = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), keys_at(2, -1, kKeyReadOnly | kKeyAccess),
                                 KeySpec{}};
 
-constexpr CommandArgument argument(const char* name, ArgumentKind kind, int flags = 0, const char* token = nullptr) {
-  return {.name = name, .kind = kind, .key_spec_index = -1, .token = token, .flags = flags};
-}
-constexpr CommandArgument key_argument(const char* name, int spec = 0, int flags = 0) {
-  return {.name = name, .kind = ArgumentKind::key, .key_spec_index = spec, .flags = flags};
-}
-constexpr CommandArgument option(const char* name, const char* token) {
-  return argument(name, ArgumentKind::pure_token, kArgumentOptional, token);
-}
-
-constexpr CommandArgument kKeyArgument = key_argument("key");
 constexpr CommandArgument kItem = argument("item", ArgumentKind::string);
 constexpr CommandArgument kItems = argument("item", ArgumentKind::string, kArgumentMultiple);
-constexpr CommandArgument kEnd = {};
 
 constexpr CommandArgument kExpansion = argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION");
 constexpr CommandArgument kNonscaling = option("nonscaling", "NONSCALING");
 
-constexpr std::array kKeyOnly = {kKeyArgument, kEnd};
 constexpr std::array kKeyItem = {kKeyArgument, kItem, kEnd};
 constexpr std::array kKeyItems = {kKeyArgument, kItems, kEnd};
 constexpr std::array kExistsArguments = {kKeyArgument, kItem, option("strict", "STRICT"), kEnd};
@@ -80,24 +49,8 @@ constexpr CommandArgument kFact = {.name = "single_value",
                                    .flags = kArgumentOptional,
                                    .parts = kFacts.data()};
 constexpr std::array kInfoArguments = {kKeyArgument, kFact, kEnd};
-constexpr std::array kDumpArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer), kEnd};
-constexpr std::array kLoadArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer),
-                                       argument("data", ArgumentKind::string), kEnd};
 constexpr std::array kMergeArguments = {key_argument("destination"), key_argument("source", 1, kArgumentMultiple),
                                         kEnd};
-
-constexpr CommandInfo info(const char* summary, const char* complexity, int arity, const KeySpec* keys,
-                           const CommandArgument* arguments) {
-  return {.version = &kInfoVersion,
-          .summary = summary,
-          .complexity = complexity,
-          .since = kSince,
-          .history = nullptr,
-          .tips = nullptr,
-          .arity = arity,
-          .key_specs = keys,
-          .arguments = arguments};
-}
 
 constexpr const char* kOne = "O(1)";
 constexpr const char* kSlices = "O(F), F the number of sub-filters";

@@ -18,14 +18,9 @@
 
 #include "mankai/base/region.hpp"
 #include "modules/redis/bloom/value.hpp"
+#include "modules/redis/image/pieces.hpp"
 
 namespace mankai::redis {
-
-/// The most bytes of a piece, its checksum included.
-inline constexpr std::size_t kMaxPieceBytes = std::size_t{16} << 20;
-inline constexpr std::size_t kPieceChecksumBytes = sizeof(std::uint64_t);
-/// The most cells of a piece.
-inline constexpr std::size_t kMaxPieceCells = kMaxPieceBytes - kPieceChecksumBytes;
 
 /// A filter that is being put together.
 ///

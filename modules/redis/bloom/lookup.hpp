@@ -5,8 +5,6 @@
 
 namespace mankai::redis {
 
-inline constexpr const char* kIncomplete = "ERR the filter is not complete: chunks of it are still to be loaded";
-
 /// A key that should hold a filter.
 class BloomLookup {
  public:

@@ -53,6 +53,19 @@ bool Call::is_resp3() const noexcept {
 int Call::error(const char* text) const noexcept { return engine.reply_with_error(context_, text); }
 int Call::ok() const noexcept { return engine.reply_with_simple_string(context_, "OK"); }
 int Call::wrong_arity() const noexcept { return engine.wrong_arity(context_); }
+int Call::number(std::uint64_t number) const noexcept {
+  return engine.reply_with_long_long(context_, static_cast<long long>(number));
+}
+int Call::real_number(double number) const noexcept { return engine.reply_with_double(context_, number); }
+int Call::truth(bool value) const noexcept { return engine.reply_with_bool(context_, static_cast<int>(value)); }
+int Call::array(std::size_t size) const noexcept { return engine.reply_with_array(context_, static_cast<long>(size)); }
+int Call::truths(std::span<const bool> values) const noexcept {
+  array(values.size());
+  for (const bool value : values) {
+    truth(value);
+  }
+  return kOk;
+}
 
 void Call::key_changed(String* key, const char* event) const noexcept {
   engine.signal_modified_key(context_, key);

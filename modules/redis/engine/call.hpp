@@ -3,6 +3,7 @@
 /// One call of a command: its arguments, and the answers that all families give alike.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@ inline constexpr const char* kWrongType = "WRONGTYPE Operation against a key hol
 inline constexpr const char* kNotFound = "ERR not found";
 inline constexpr const char* kItemExists = "ERR item exists";
 inline constexpr const char* kNoMemory = "ERR Insufficient memory";
+inline constexpr const char* kIncomplete = "ERR the filter is not complete: chunks of it are still to be loaded";
 inline constexpr const char* kUnknownArgument = "Unknown argument received";
 
 class Call {
@@ -40,6 +42,14 @@ class Call {
   int error(const char* text) const noexcept;
   int ok() const noexcept;
   int wrong_arity() const noexcept;
+  int number(std::uint64_t number) const noexcept;
+  int real_number(double number) const noexcept;
+  /// 1 or 0, or a boolean where the protocol has them.
+  int truth(bool value) const noexcept;
+  /// Begins an array of so many replies.
+  int array(std::size_t size) const noexcept;
+  /// An array of truths.
+  int truths(std::span<const bool> values) const noexcept;
 
   /// Tells watchers and subscribers that the key has changed.
   void key_changed(String* key, const char* event) const noexcept;

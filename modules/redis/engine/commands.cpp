@@ -2,6 +2,13 @@
 
 namespace mankai::redis {
 
+void add_category(Context* context, const char* name) noexcept {
+  if (engine.add_acl_category != nullptr) {
+    // Fails where the engine has it already.
+    static_cast<void>(engine.add_acl_category(context, name));
+  }
+}
+
 int register_commands(Context* context, std::span<const Command> commands) noexcept {
   for (const Command& command : commands) {
     if (engine.create_command(context, command.name, command.function, command.flags, 1, command.last_key, 1) != kOk) {

@@ -27,6 +27,9 @@ int run(Context* context, String** arguments, int count) noexcept {
   return guarded([&] { return Work(call); }, [&] { return call.error(kNoMemory); });
 }
 
+/// Makes a category of ACLs, where the engine can and has not one of that name.
+void add_category(Context* context, const char* name) noexcept;
+
 /// Returns kOk, or kError after it has been logged which command there is already.
 [[nodiscard]] int register_commands(Context* context, std::span<const Command> commands) noexcept;
 

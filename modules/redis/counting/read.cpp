@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <array>
+
+#include "mankai/filter/hash_windows.hpp"
+#include "modules/redis/counting/commands.hpp"
+#include "modules/redis/counting/value.hpp"
+
+namespace mankai::redis {
+namespace {
+
+constexpr std::size_t kFirstItem = 2;
+
+/// A fact that CBF.INFO tells.
+struct Field {
+  const char* name;
+  int (*reply)(const Call&, const CountingKey&, const ScalableCountingBloom&);
+};
+
+constexpr std::array kFields = {
+    Field{"Capacity", [](const Call& call, const CountingKey&,
+                         const ScalableCountingBloom& filter) { return call.number(filter.capacity_keys()); }},
+    Field{"Size", [](const Call& call, const CountingKey& key,
+                     const ScalableCountingBloom&) { return call.number(key.memory_bytes()); }},
+    Field{"Number of filters", [](const Call& call, const CountingKey&,
+                                  const ScalableCountingBloom& filter) { return call.number(filter.slice_count()); }},
+    Field{"Number of items", [](const Call& call, const CountingKey&,
+                                const ScalableCountingBloom& filter) { return call.number(filter.keys_inserted()); }},
+    Field{"Expansion rate", [](const Call& call, const CountingKey&,
+                               const ScalableCountingBloom& filter) { return call.number(filter.growth().factor); }},
+    Field{"Error rate", [](const Call& call, const CountingKey&,
+                           const ScalableCountingBloom& filter) { return call.real_number(filter.fpr_target()); }},
+    Field{"Greatest id", [](const Call& call, const CountingKey&,
+                            const ScalableCountingBloom& filter) { return call.number(filter.max_id()); }},
+    Field{"Overfull filters",
+          [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
+            return call.number(filter.overfilled_slices());
+          }},
+    Field{"Stuck counters", [](const Call& call, const CountingKey&,
+                               const ScalableCountingBloom& filter) { return call.number(filter.saturated_cells()); }},
+};
+
+}  // namespace
+
+int counting_count(Call& call) {
+  if (call.size() <= kFirstItem) {
+    return call.wrong_arity();
+  }
+  const CountingLookup lookup(call, call.arguments()[1], kRead);
+  if (lookup.value() == nullptr && !lookup.is_absent()) {
+    return call.error(lookup.error());
+  }
+  const KeyBatch batch(call, kFirstItem);
+  call.array(batch.keys().size());
+  if (lookup.value() == nullptr) {
+    std::ranges::for_each(batch.keys(), [&](std::string_view) { call.number(0); });
+    return kOk;
+  }
+  const ScalableCountingBloom& filter = lookup.value()->filter();
+  std::array<KeyCount, kHashWindow> counts;
+  for_each_hashed_window(filter.hasher(), batch.keys(), [&](std::size_t, std::span<const Digest> digests) {
+    const auto window = std::span(counts).first(digests.size());
+    filter.estimate(digests, window);
+    std::ranges::for_each(window, [&](const KeyCount& count) { call.number(count.value); });
+  });
+  return kOk;
+}
+
+int counting_exists(Call& call) {
+  if (call.size() <= kFirstItem) {
+    return call.wrong_arity();
+  }
+  const CountingLookup lookup(call, call.arguments()[1], kRead);
+  if (lookup.value() == nullptr && !lookup.is_absent()) {
+    return call.error(lookup.error());
+  }
+  const KeyBatch batch(call, kFirstItem);
+  if (lookup.value() != nullptr) {
+    const ScalableCountingBloom& filter = lookup.value()->filter();
+    for_each_hashed_window(filter.hasher(), batch.keys(), [&](std::size_t start, std::span<const Digest> digests) {
+      filter.may_contain(digests, batch.answers().subspan(start, digests.size()));
+    });
+  }
+  return call.truths(batch.answers());
+}
+
+int counting_info(Call& call) {
+  if (call.size() != 2) {
+    return call.wrong_arity();
+  }
+  const CountingLookup lookup(call, call.arguments()[1], kRead);
+  if (lookup.value() == nullptr) {
+    return call.error(lookup.error());
+  }
+  engine.reply_with_map(call.context(), static_cast<long>(kFields.size()));
+  for (const Field& field : kFields) {
+    engine.reply_with_simple_string(call.context(), field.name);
+    field.reply(call, *lookup.found(), lookup.value()->filter());
+  }
+  return kOk;
+}
+
+}  // namespace mankai::redis

@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "mankai/filter/hash_windows.hpp"
+#include "modules/redis/counting/commands.hpp"
+#include "modules/redis/counting/value.hpp"
+#include "modules/redis/engine/memory.hpp"
+
+namespace mankai::redis {
+namespace {
+
+constexpr std::size_t kFirstItem = 2;
+constexpr std::size_t kPair = 2;
+// How far ahead lines are asked for: about as many as a core waits for at a time.
+constexpr std::size_t kAhead = 12;
+
+/// What became of an item and its id.
+enum class Outcome : std::uint8_t { known, fresh, absent, removed, stays, refused, out_of_memory };
+
+bool is_change(Outcome outcome) noexcept {
+  return outcome == Outcome::known || outcome == Outcome::fresh || outcome == Outcome::removed;
+}
+
+/// Items with their ids, and an outcome for each.
+class NumberedItems {
+ public:
+  /// Reads `item id [item id ...]`. Returns the error to reply, or null. Errors: std::bad_alloc.
+  const char* read(const Call& call) {
+    const std::size_t count = (call.size() - kFirstItem) / kPair;
+    items_.reserve(count);
+    ids_.reserve(count);
+    outcomes_.assign(count, Outcome::out_of_memory);
+    for (std::size_t i = kFirstItem; i < call.size(); i += kPair) {
+      const auto id = call.integer(i + 1);
+      if (!id || *id < 0) {
+        return "ERR bad id: give a number from 0 to 9223372036854775807";
+      }
+      items_.push_back(call.text(i));
+      ids_.push_back(static_cast<std::uint64_t>(*id));
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] std::span<const std::string_view> items() const noexcept { return items_; }
+  [[nodiscard]] std::span<const std::uint64_t> ids() const noexcept { return ids_; }
+  [[nodiscard]] std::span<Outcome> outcomes() noexcept { return outcomes_; }
+  [[nodiscard]] std::span<const Outcome> outcomes() const noexcept { return outcomes_; }
+
+ private:
+  std::vector<std::string_view> items_;
+  std::vector<std::uint64_t> ids_;
+  std::vector<Outcome> outcomes_;
+};
+
+bool has_arguments(const Call& call) noexcept {
+  return call.size() >= kFirstItem + kPair && (call.size() - kFirstItem) % kPair == 0;
+}
+
+void add_window(ScalableCountingBloom& filter, std::span<const Digest> digests, std::span<const std::uint64_t> ids,
+                std::span<Outcome> outcomes) {
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    if (i + kAhead < digests.size()) {
+      filter.prefetch(digests[i + kAhead], ids[i + kAhead]);
+    }
+    const bool is_known = filter.may_contain(digests[i]);
+    if (!filter.insert(digests[i], ids[i])) {
+      outcomes[i] = Outcome::refused;
+      continue;
+    }
+    outcomes[i] = is_known ? Outcome::known : Outcome::fresh;
+  }
+}
+
+// In order. Where there is no memory left for a slice, that item and all behind it keep their first outcome.
+void add_items(ScalableCountingBloom& filter, NumberedItems& items) noexcept {
+  try {
+    for_each_hashed_window(filter.hasher(), items.items(), [&](std::size_t start, std::span<const Digest> digests) {
+      add_window(filter, digests, items.ids().subspan(start, digests.size()),
+                 items.outcomes().subspan(start, digests.size()));
+    });
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+Outcome outcome_of(EraseResult result) noexcept {
+  switch (result) {
+    case EraseResult::erased: return Outcome::removed;
+    case EraseResult::absent:
+    case EraseResult::below_ids: return Outcome::absent;
+    case EraseResult::ambiguous:
+    case EraseResult::stuck: return Outcome::stays;
+  }
+  return Outcome::stays;
+}
+
+void remove_items(ScalableCountingBloom& filter, NumberedItems& items) noexcept {
+  std::array<EraseResult, kHashWindow> results;
+  for_each_hashed_window(filter.hasher(), items.items(), [&](std::size_t start, std::span<const Digest> digests) {
+    const auto window = std::span(results).first(digests.size());
+    filter.erase(digests, items.ids().subspan(start, digests.size()), window);
+    std::ranges::transform(window, items.outcomes().begin() + static_cast<std::ptrdiff_t>(start), outcome_of);
+  });
+}
+
+// Replicas get what was done: the whole command, or the items that changed something. Errors: std::bad_alloc.
+void replicate_changes(const Call& call, const char* command, std::span<const Outcome> outcomes,
+                       std::vector<String*>& changed) {
+  if (changed.size() == outcomes.size() * kPair) {
+    engine.replicate_verbatim(call.context());
+    return;
+  }
+  engine.replicate(call.context(), command, "sv", call.arguments()[1], changed.data(), changed.size());
+}
+
+int reply_outcome(const Call& call, Outcome outcome) noexcept {
+  constexpr long long kStays = -1;
+  switch (outcome) {
+    case Outcome::known: return call.truth(false);
+    case Outcome::fresh: return call.truth(true);
+    case Outcome::absent: return call.number(0);
+    case Outcome::removed: return call.number(1);
+    case Outcome::stays: return engine.reply_with_long_long(call.context(), kStays);
+    case Outcome::refused: return call.error("ERR the id is below the first one of the filter");
+    case Outcome::out_of_memory: break;
+  }
+  return call.error(kNoMemory);
+}
+
+int reply_outcomes(const Call& call, std::span<const Outcome> outcomes) noexcept {
+  call.array(outcomes.size());
+  for (const Outcome outcome : outcomes) {
+    reply_outcome(call, outcome);
+  }
+  return kOk;
+}
+
+// The arguments of the items that changed something. Room for them is made before anything changes.
+void note_changed(const Call& call, std::span<const Outcome> outcomes, std::vector<String*>& changed) noexcept {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (is_change(outcomes[i])) {
+      changed.push_back(call.arguments()[kFirstItem + i * kPair]);
+      changed.push_back(call.arguments()[kFirstItem + i * kPair + 1]);
+    }
+  }
+}
+
+// Tells everybody what was done.
+int finish(const Call& call, const char* command, const char* event, std::span<const Outcome> outcomes,
+           std::vector<String*>& changed) {
+  note_changed(call, outcomes, changed);
+  if (!changed.empty()) {
+    replicate_changes(call, command, outcomes, changed);
+    call.key_changed(call.arguments()[1], event);
+  }
+  return reply_outcomes(call, outcomes);
+}
+
+// Makes an empty filter under a key that is absent. Errors: as CountingValue::create's.
+Result<void> reserve(const Call& call, CountingLookup& lookup, const GrowingSettings& settings) {
+  auto made = CountingValue::create(settings);
+  if (!made) {
+    return std::unexpected(made.error());
+  }
+  lookup.set(std::make_unique<CountingKey>(std::move(*made)));
+  String* name = call.arguments()[1];
+  replicate_reserve(call, "CBF.RESERVE", name, settings);
+  call.key_changed(name, "cbf.reserve");
+  return {};
+}
+
+}  // namespace
+
+GrowingDefaults& counting_defaults() noexcept {
+  constexpr long long kInitialKeys = 1000;
+  static constinit GrowingDefaults defaults{.prefix = "cbf", .capacity_keys = kInitialKeys};
+  return defaults;
+}
+
+int counting_reserve(Call& call) {
+  constexpr std::size_t kLeast = 4;
+  if (call.size() < kLeast) {
+    return call.wrong_arity();
+  }
+  GrowingSettings settings;
+  if (const char* error = read_reserve(call, counting_defaults(), settings); error != nullptr) {
+    return call.error(error);
+  }
+  const MemoryLimit limit(call.context());
+  CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  if (!lookup.is_absent()) {
+    return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
+  }
+  const auto reserved = reserve(call, lookup, settings);
+  return reserved ? call.ok() : reply_not_made(call, reserved.error());
+}
+
+int counting_add(Call& call) {
+  if (!has_arguments(call)) {
+    return call.wrong_arity();
+  }
+  NumberedItems items;
+  if (const char* error = items.read(call); error != nullptr) {
+    return call.error(error);
+  }
+  std::vector<String*> changed;
+  changed.reserve(call.size());
+  const MemoryLimit limit(call.context());
+  CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  if (lookup.is_absent()) {
+    if (const auto reserved = reserve(call, lookup, counting_defaults().settings()); !reserved) {
+      return reply_not_made(call, reserved.error());
+    }
+  }
+  if (lookup.value() == nullptr) {
+    return call.error(lookup.error());
+  }
+  add_items(lookup.value()->filter(), items);
+  return finish(call, "CBF.ADD", "cbf.add", items.outcomes(), changed);
+}
+
+int counting_rem(Call& call) {
+  if (!has_arguments(call)) {
+    return call.wrong_arity();
+  }
+  NumberedItems items;
+  if (const char* error = items.read(call); error != nullptr) {
+    return call.error(error);
+  }
+  std::vector<String*> changed;
+  changed.reserve(call.size());
+  const CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  if (lookup.value() == nullptr && !lookup.is_absent()) {
+    return call.error(lookup.error());
+  }
+  if (lookup.value() != nullptr) {
+    remove_items(lookup.value()->filter(), items);
+  } else {
+    std::ranges::fill(items.outcomes(), Outcome::absent);
+  }
+  return finish(call, "CBF.REM", "cbf.rem", items.outcomes(), changed);
+}
+
+}  // namespace mankai::redis

@@ -1,0 +1,70 @@
+#pragma once
+
+/// The pieces that a family describes its commands with, for COMMAND DOCS, COMMAND GETKEYS and cluster routing. All of
+/// it is constant: the engine copies what it needs.
+
+#include <array>
+#include <cstdint>
+
+#include "modules/redis/engine/redis_abi.hpp"
+
+namespace mankai::redis {
+
+inline constexpr CommandInfoVersion kInfoVersion = {.version = 1,
+                                                    .history_bytes = sizeof(CommandHistory),
+                                                    .key_spec_bytes = sizeof(KeySpec),
+                                                    .argument_bytes = sizeof(CommandArgument)};
+/// Of this module.
+inline constexpr const char* kSince = "0.1.0";
+
+/// The keys from one argument to another, counted from the first; -1: to the end.
+constexpr KeySpec keys_at(int first, int last, std::uint64_t flags) {
+  return {.notes = nullptr,
+          .flags = flags,
+          .begin_kind = kBeginAtIndex,
+          .begin = {.index = {.position = first}},
+          .find_kind = kFindRange,
+          .find = {.range = {.last_key = last, .key_step = 1, .limit = 0}}};
+}
+
+// What a command does with its key; a list of specs ends with an empty one.
+inline constexpr std::array kReads = {keys_at(1, 0, kKeyReadOnly | kKeyAccess), KeySpec{}};
+inline constexpr std::array kInserts = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyInsert), KeySpec{}};
+inline constexpr std::array kCreates = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), KeySpec{}};
+inline constexpr std::array kDeletes = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyDelete), KeySpec{}};
+
+constexpr CommandArgument argument(const char* name, ArgumentKind kind, int flags = 0, const char* token = nullptr) {
+  return {.name = name, .kind = kind, .key_spec_index = -1, .token = token, .flags = flags};
+}
+constexpr CommandArgument key_argument(const char* name, int spec = 0, int flags = 0) {
+  return {.name = name, .kind = ArgumentKind::key, .key_spec_index = spec, .flags = flags};
+}
+/// A word that may be given, and no more.
+constexpr CommandArgument option(const char* name, const char* token) {
+  return argument(name, ArgumentKind::pure_token, kArgumentOptional, token);
+}
+
+inline constexpr CommandArgument kKeyArgument = key_argument("key");
+/// Ends a list of arguments.
+inline constexpr CommandArgument kEnd = {};
+
+inline constexpr std::array kKeyOnly = {kKeyArgument, kEnd};
+// Of the commands that move a filter in pieces.
+inline constexpr std::array kDumpArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer), kEnd};
+inline constexpr std::array kLoadArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer),
+                                              argument("data", ArgumentKind::string), kEnd};
+
+constexpr CommandInfo info(const char* summary, const char* complexity, int arity, const KeySpec* keys,
+                           const CommandArgument* arguments) {
+  return {.version = &kInfoVersion,
+          .summary = summary,
+          .complexity = complexity,
+          .since = kSince,
+          .history = nullptr,
+          .tips = nullptr,
+          .arity = arity,
+          .key_specs = keys,
+          .arguments = arguments};
+}
+
+}  // namespace mankai::redis

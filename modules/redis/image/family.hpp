@@ -1,0 +1,89 @@
+#pragma once
+
+/// What a family of commands says of itself when the values of its keys are images: filters of one kind, flat or in
+/// slices. All else that the engine wants of a native type follows from it (type.hpp), and so do SCANDUMP and LOADCHUNK
+/// (move.hpp).
+///
+/// A new family is: a class that satisfies `ImageValue` below, the commands, and a table of them (engine/docs.hpp).
+///
+///     class CountingValue {                                   // modules/redis/counting/value.hpp
+///       static constexpr ImageFamily kFamily{...};
+///       static Result<CountingValue> from_image(AssembledImage image);
+///       ImageParts parts() const;                             // parts_of(filter_) does it
+///       std::size_t memory_bytes() const noexcept;            // with filter_memory(filter_)
+///     };
+///     using CountingType = ImageType<CountingValue>;          // CountingType::register_type(context)
+///     using CountingKey = ImageKey<CountingValue>;            // what a key holds
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mankai/base/region.hpp"
+#include "mankai/filter/image.hpp"
+
+namespace mankai::redis {
+
+/// Names and numbers of a family; those that files hold are for ever.
+struct ImageFamily {
+  const char* type_name;      ///< of the native type, 9 characters; in RDB files
+  std::array<char, 8> magic;  ///< what its headers begin with; in RDB files
+  std::uint16_t kind;         ///< of its images
+  ImageLayout layout;         ///< of its images
+  std::uint8_t flags;         ///< all that it knows of
+  std::size_t state_bytes;    ///< what it keeps besides the image, behind the prefix of a header
+  const char* section;        ///< of INFO
+  const char* load_command;   ///< its LOADCHUNK, in capitals, as AOF files call it
+  const char* load_event;     ///< what is told to subscribers then
+};
+
+/// A value taken apart. The spans are the value's own: they stand until it changes.
+struct ImageParts {
+  std::uint8_t flags = 0;
+  std::vector<std::byte> state;
+  std::vector<ImageHeader> headers;               ///< sealed; of an image in slices the outer one comes first
+  std::vector<std::span<const std::byte>> cells;  ///< of each flat image, as far as they have come
+
+  [[nodiscard]] std::uint64_t cells_bytes() const noexcept;
+};
+
+/// The parts of a filter, without flags and state. Cost: 128 bytes a slice; no pass over the cells. Errors:
+/// std::bad_alloc.
+template <class Filter>
+[[nodiscard]] ImageParts parts_of(const Filter& filter) {
+  ImageParts parts;
+  parts.headers.push_back(filter.sealed_header());
+  if constexpr (requires { filter.slice_count(); }) {
+    for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+      parts.headers.push_back(filter.slice(i).sealed_header());
+      parts.cells.push_back(filter.slice(i).cells());
+    }
+  } else {
+    parts.cells.push_back(filter.cells());
+  }
+  return parts;
+}
+
+/// What was put together of parts: a sealed image, whose header has been checked and whose cells are as they came.
+struct AssembledImage {
+  Region image;
+  std::uint8_t flags = 0;
+  std::vector<std::byte> state;
+};
+
+/// The value of a key.
+template <class Value>
+concept ImageValue = std::movable<Value> && requires(const Value value, AssembledImage image) {
+  { Value::kFamily } -> std::same_as<const ImageFamily&>;
+  /// Everything in the image may be forged; nothing but the format of a header has been believed. Errors: corrupt,
+  /// unsupported_version, out_of_space.
+  { Value::from_image(std::move(image)) } -> std::same_as<Result<Value>>;
+  { value.parts() } -> std::same_as<ImageParts>;
+  /// What it takes from the engine, the object included.
+  { value.memory_bytes() } noexcept -> std::same_as<std::size_t>;
+};
+
+}  // namespace mankai::redis

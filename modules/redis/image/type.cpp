@@ -1,0 +1,146 @@
+#include "modules/redis/image/type.hpp"
+
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mankai::redis {
+namespace {
+
+constexpr std::size_t kMinPieceCells = 4096;
+// What the allocator gives back in about the time that another allocation takes.
+constexpr std::size_t kEffortBytes = std::size_t{64} << 10;
+
+const char* chars(std::span<const std::byte> bytes) noexcept { return reinterpret_cast<const char*>(bytes.data()); }
+
+/// A string of an RDB file, which the engine allocated.
+class LoadedString {
+ public:
+  explicit LoadedString(Io* io) noexcept : data_(engine.load_string_buffer(io, &bytes_)) {}
+  LoadedString(const LoadedString&) = delete;
+  LoadedString& operator=(const LoadedString&) = delete;
+  ~LoadedString() {
+    if (data_ != nullptr) {
+      engine.free(data_);
+    }
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return data_ != nullptr ? std::as_bytes(std::span(data_, bytes_)) : std::span<const std::byte>();
+  }
+
+ private:
+  std::size_t bytes_ = 0;
+  char* data_;
+};
+
+// Errors: corrupt, io.
+Result<void> load_pieces(Io* io, Assembly& assembly) {
+  const std::uint64_t received = engine.load_unsigned(io);
+  if (engine.is_io_error(io) != 0 || received > assembly.total_bytes()) {
+    return fail(ErrorCode::corrupt, "an impossible count of bytes");
+  }
+  while (assembly.received_bytes() < received) {
+    const LoadedString piece(io);
+    if (engine.is_io_error(io) != 0 || piece.bytes().size() <= kPieceChecksumBytes) {
+      return fail(ErrorCode::io, "truncated");
+    }
+    const std::uint64_t end = assembly.received_bytes() + piece.bytes().size() - kPieceChecksumBytes;
+    if (auto added = assembly.add(end, piece.bytes()); !added) {
+      return added;
+    }
+  }
+  return {};
+}
+
+// What is saved must be whole: where memory is short the pieces are small.
+std::vector<std::byte> piece_with_little_memory(const ImageParts& parts, std::uint64_t start) {
+  for (std::size_t most = kMaxPieceCells; most > kMinPieceCells; most /= 2) {
+    try {
+      return piece_of(parts, start, most);
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+  }
+  return piece_of(parts, start, kMinPieceCells);
+}
+
+// Calls `use(end, piece)` for each.
+template <class Use>
+void for_each_piece(const ImageParts& parts, const Use& use) {
+  const std::uint64_t bytes = parts.cells_bytes();
+  for (std::uint64_t start = 0; start < bytes;) {
+    const std::vector<std::byte> piece = piece_with_little_memory(parts, start);
+    start += piece.size() - kPieceChecksumBytes;
+    use(start, piece);
+  }
+}
+
+}  // namespace
+
+Result<Assembly> load_assembly(Io* io, const ImageFamily& family, int encoding_version) {
+  if (encoding_version != kImageEncodingVersion) {
+    return fail(ErrorCode::unsupported_version,
+                "version " + std::to_string(encoding_version) + " of a later module: use a newer one");
+  }
+  const LoadedString header(io);
+  if (engine.is_io_error(io) != 0) {
+    return fail(ErrorCode::io, "truncated");
+  }
+  auto assembly = Assembly::begin(family, header.bytes());
+  if (assembly) {
+    if (auto loaded = load_pieces(io, *assembly); !loaded) {
+      return std::unexpected(loaded.error());
+    }
+  }
+  return assembly;
+}
+
+void save_parts(Io* io, const ImageFamily& family, const ImageParts& parts) {
+  const std::vector<std::byte> header = header_of(family, parts);
+  engine.save_string_buffer(io, chars(header), header.size());
+  engine.save_unsigned(io, parts.cells_bytes());
+  for_each_piece(parts, [&](std::uint64_t, std::span<const std::byte> piece) {
+    engine.save_string_buffer(io, chars(piece), piece.size());
+  });
+}
+
+void rewrite_parts(Io* io, String* name, const ImageFamily& family, const ImageParts& parts) {
+  const std::vector<std::byte> header = header_of(family, parts);
+  engine.emit_aof(io, family.load_command, "slb", name, 1LL, chars(header), header.size());
+  for_each_piece(parts, [&](std::uint64_t end, std::span<const std::byte> piece) {
+    engine.emit_aof(io, family.load_command, "slb", name, static_cast<long long>(end) + 1, chars(piece), piece.size());
+  });
+}
+
+// Everything that replicas must agree about; the header has all but the cells.
+void digest_parts(DigestState* state, const ImageFamily& family, const ImageParts& parts) {
+  const std::vector<std::byte> header = header_of(family, parts);
+  engine.digest_add_string_buffer(state, chars(header), header.size());
+  for_each_piece(parts, [&](std::uint64_t, std::span<const std::byte> piece) {
+    engine.digest_add_string_buffer(state, chars(piece), piece.size());
+  });
+  engine.digest_end_sequence(state);
+}
+
+Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts) {
+  auto assembly = Assembly::begin(family, header_of(family, parts));
+  if (assembly) {
+    for_each_piece(parts, [&](std::uint64_t end, std::span<const std::byte> piece) {
+      static_cast<void>(assembly->add(end, piece));
+    });
+  }
+  return assembly;
+}
+
+std::size_t release_effort(std::size_t memory_bytes) noexcept { return 1 + memory_bytes / kEffortBytes; }
+
+void log_damaged(Io* io, const Error& error) {
+  engine.log_io_error(io, "warning", "a filter is damaged: %s", error.message().c_str());
+}
+
+void log_no_memory(Io* io) noexcept {
+  engine.log_io_error(io, "warning", "%s", "no memory for a filter; what is being saved of it is damaged");
+}
+
+}  // namespace mankai::redis
