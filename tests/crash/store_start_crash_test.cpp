@@ -46,19 +46,22 @@ Tally look_between(const SimulatedDisk& disk, const StoreHistory& history, std::
       tally.complain("is missing");
     }
   };
-  for (DiskWalk walk(disk);; walk.step()) {
-    if (walk.moment() >= first) {
-      for (const Loss loss : kLosses) {
-        for (std::uint64_t seed = 0; seed < (loss == Loss::some ? kSeeds : 1); ++seed) {
-          look(*walk.machine_ends(loss, seed), End::machine, walk.moment());
-        }
+  const auto look_at_moment = [&](DiskWalk& walk) {
+    for (const Loss loss : kLosses) {
+      for (std::uint64_t seed = 0; seed < (loss == Loss::some ? kSeeds : 1); ++seed) {
+        look(*walk.machine_ends(loss, seed), End::machine, walk.moment());
       }
-      look(*walk.process_ends(walk.moment()), End::process, walk.moment());
     }
-    if (walk.moment() == last) {
-      return tally;
-    }
+    look(*walk.process_ends(walk.moment()), End::process, walk.moment());
+  };
+  DiskWalk walk(disk);
+  while (walk.moment() < first) {
+    walk.step();
   }
+  for (look_at_moment(walk); walk.moment() < last; look_at_moment(walk)) {
+    walk.step();
+  }
+  return tally;
 }
 
 // Makes a store, where there may be one in the state of the history.
