@@ -11,12 +11,6 @@
 namespace mankai::redis {
 namespace {
 
-constexpr std::array kReserveArguments = {kKeyArgument,
-                                          argument("error_rate", ArgumentKind::real),
-                                          argument("capacity", ArgumentKind::integer),
-                                          argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION"),
-                                          argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"),
-                                          kEnd};
 constexpr std::array kPair = {argument("item", ArgumentKind::string), argument("id", ArgumentKind::integer), kEnd};
 constexpr CommandArgument kPairs = {.name = "numbered-item",
                                     .kind = ArgumentKind::block,
@@ -31,7 +25,7 @@ constexpr const char* kChunk = "O(N), N bytes of chunk";
 
 constexpr CommandInfo kReserve =
     info("Makes an empty counting filter for so many items at such a rate of false positives", "O(1)", -4,
-         kCreates.data(), kReserveArguments.data());
+         kCreates.data(), kGrowingArguments.data());
 constexpr CommandInfo kAdd = info("Counts items, each with an id, in a counting filter, which is made if there is none",
                                   kBatch, -4, kInserts.data(), kKeyPairs.data());
 constexpr CommandInfo kRem = info("Takes items out of a counting filter, each by the id that it was added with", kBatch,

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kFirstItem = 2;
 constexpr std::size_t kPair = 2;
-// How far ahead lines are asked for: about as many as a core waits for at a time.
-constexpr std::size_t kAhead = 12;
 
 /// What became of an item and its id.
 enum class Outcome : std::uint8_t { known, fresh, absent, removed, stays, refused, out_of_memory };
@@ -61,16 +59,17 @@ bool has_arguments(const Call& call) noexcept {
 
 void add_window(ScalableCountingBloom& filter, std::span<const Digest> digests, std::span<const std::uint64_t> ids,
                 std::span<Outcome> outcomes) {
+  std::array<bool, kHashWindow> window;
+  const auto known = std::span(window).first(digests.size());
+  filter.may_contain(digests, known);
   for (std::size_t i = 0; i < digests.size(); ++i) {
-    if (i + kAhead < digests.size()) {
-      filter.prefetch(digests[i + kAhead], ids[i + kAhead]);
-    }
-    const bool is_known = filter.may_contain(digests[i]);
-    if (!filter.insert(digests[i], ids[i])) {
+    const bool is_known = known[i] || filter.may_contain(digests[i]);  // it may have come in this window
+    const bool is_in = filter.insert(digests[i], ids[i]).has_value();
+    if (is_in) {
+      outcomes[i] = is_known ? Outcome::known : Outcome::fresh;
+    } else {
       outcomes[i] = Outcome::refused;
-      continue;
     }
-    outcomes[i] = is_known ? Outcome::known : Outcome::fresh;
   }
 }
 

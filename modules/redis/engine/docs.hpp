@@ -54,6 +54,14 @@ inline constexpr std::array kDumpArguments = {kKeyArgument, argument("iterator",
 inline constexpr std::array kLoadArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer),
                                               argument("data", ArgumentKind::string), kEnd};
 
+/// Of the RESERVE of our own families (reserve.hpp).
+inline constexpr std::array kGrowingArguments = {
+    kKeyArgument,
+    argument("error_rate", ArgumentKind::real),
+    argument("capacity", ArgumentKind::integer),
+    argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION"),
+    argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"),
+    kEnd};
 constexpr CommandInfo info(const char* summary, const char* complexity, int arity, const KeySpec* keys,
                            const CommandArgument* arguments) {
   return {.version = &kInfoVersion,

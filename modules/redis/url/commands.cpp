@@ -1,0 +1,264 @@
+#include "modules/redis/url/commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "mankai/filter/hash_windows.hpp"
+#include "mankai/url/canonical_url.hpp"
+#include "modules/redis/engine/memory.hpp"
+#include "modules/redis/url/value.hpp"
+
+namespace mankai::redis {
+namespace {
+
+constexpr std::size_t kFirstUrl = 2;
+// URLs brought into canonical form before any is looked up: what that takes stays in the near caches.
+constexpr std::size_t kUrlWindow = 512;
+static_assert(kUrlWindow <= kHashWindow);
+
+constexpr const char* kOtherRules =
+    "ERR the URLs of this filter were brought into canonical form by other rules than this module's";
+
+/// What became of an argument.
+enum class Outcome : std::uint8_t { fresh, seen, no_url, out_of_memory };
+
+/// Some arguments of a call in canonical form.
+class UrlWindow {
+ public:
+  /// Errors: std::bad_alloc, here and in `read`.
+  explicit UrlWindow(std::size_t urls) : forms_(std::min(urls, kUrlWindow)) {
+    texts_.reserve(forms_.size());
+    places_.reserve(forms_.size());
+  }
+
+  /// Reads the URLs from argument `first` on, as many as fit, and tells how many that were.
+  std::size_t read(const Call& call, std::size_t first) {
+    texts_.clear();
+    places_.clear();
+    const std::size_t count = std::min(call.size() - first, forms_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (url::canonicalize(call.text(first + i), forms_[i])) {
+        texts_.push_back(forms_[i].text());
+        places_.push_back(i);
+      }
+    }
+    return count;
+  }
+  /// Those that are URLs, and the place of each among those that were read.
+  [[nodiscard]] std::span<const std::string_view> texts() const noexcept { return texts_; }
+  [[nodiscard]] std::span<const std::size_t> places() const noexcept { return places_; }
+
+ private:
+  std::vector<url::CanonicalUrl> forms_;
+  std::vector<std::string_view> texts_;
+  std::vector<std::size_t> places_;
+};
+
+/// Adds the URLs of a call, in order. Where there is no memory left, that one and all behind it keep their outcome.
+void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) noexcept {
+  try {
+    UrlWindow window(outcomes.size());
+    std::array<bool, kUrlWindow> seen;
+    for (std::size_t start = 0; start < outcomes.size();) {
+      const std::size_t count = window.read(call, kFirstUrl + start);
+      const std::size_t urls = window.texts().size();
+      const std::size_t done = value.add(window.texts(), std::span(seen).first(urls));
+      const std::size_t end = done == urls ? count : window.places()[done];
+      std::ranges::fill(outcomes.subspan(start, end), Outcome::no_url);
+      for (std::size_t i = 0; i < done; ++i) {
+        outcomes[start + window.places()[i]] = seen[i] ? Outcome::seen : Outcome::fresh;
+      }
+      if (end != count) {
+        return;
+      }
+      start += count;
+    }
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+/// Asks about the URLs of a call; without a filter none has been seen. Errors: std::bad_alloc.
+void ask_urls(const Call& call, const UrlValue* value, std::span<Outcome> outcomes) {
+  UrlWindow window(outcomes.size());
+  std::array<bool, kUrlWindow> seen{};
+  for (std::size_t start = 0; start < outcomes.size();) {
+    const std::size_t count = window.read(call, kFirstUrl + start);
+    std::ranges::fill(outcomes.subspan(start, count), Outcome::no_url);
+    if (value != nullptr) {
+      value->ask(window.texts(), std::span(seen).first(window.texts().size()));
+    }
+    for (std::size_t i = 0; i < window.places().size(); ++i) {
+      outcomes[start + window.places()[i]] = seen[i] ? Outcome::seen : Outcome::fresh;
+    }
+    start += count;
+  }
+}
+
+bool has_url(const Call& call) {
+  url::CanonicalUrl form;
+  for (std::size_t i = kFirstUrl; i < call.size(); ++i) {
+    if (url::canonicalize(call.text(i), form)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// An array with an outcome for each argument: `yes` is 1.
+int reply_outcomes(const Call& call, std::span<const Outcome> outcomes, Outcome yes) noexcept {
+  call.array(outcomes.size());
+  for (const Outcome outcome : outcomes) {
+    if (outcome == Outcome::no_url) {
+      call.error("ERR not a URL: it has no host");
+    } else if (outcome == Outcome::out_of_memory) {
+      call.error(kNoMemory);
+    } else {
+      call.truth(outcome == yes);
+    }
+  }
+  return kOk;
+}
+
+// Replicas get the URLs that are new. `fresh` has room for all.
+void replicate_fresh(const Call& call, std::span<const Outcome> outcomes, std::vector<String*>& fresh) noexcept {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i] == Outcome::fresh) {
+      fresh.push_back(call.arguments()[kFirstUrl + i]);
+    }
+  }
+  if (fresh.empty()) {
+    return;
+  }
+  if (fresh.size() == outcomes.size()) {
+    engine.replicate_verbatim(call.context());
+  } else {
+    engine.replicate(call.context(), "URL.ADD", "sv", call.arguments()[1], fresh.data(), fresh.size());
+  }
+  call.key_changed(call.arguments()[1], "url.add");
+}
+
+// Makes an empty filter under a key that is absent. Errors: as UrlValue::create's.
+Result<void> reserve(const Call& call, UrlLookup& lookup, const GrowingSettings& settings) {
+  auto made = UrlValue::create(settings);
+  if (!made) {
+    return std::unexpected(made.error());
+  }
+  lookup.set(std::make_unique<UrlKey>(std::move(*made)));
+  String* name = call.arguments()[1];
+  replicate_reserve(call, "URL.RESERVE", name, settings);
+  call.key_changed(name, "url.reserve");
+  return {};
+}
+
+/// A fact that URL.INFO tells.
+struct Field {
+  const char* name;
+  int (*reply)(const Call&, const UrlKey&, const ScalableBloom&);
+};
+
+constexpr std::array kFields = {
+    Field{"Capacity", [](const Call& call, const UrlKey&,
+                         const ScalableBloom& filter) { return call.number(filter.capacity_keys()); }},
+    Field{"Size",
+          [](const Call& call, const UrlKey& key, const ScalableBloom&) { return call.number(key.memory_bytes()); }},
+    Field{"Number of filters", [](const Call& call, const UrlKey&,
+                                  const ScalableBloom& filter) { return call.number(filter.slice_count()); }},
+    Field{"Number of URLs", [](const Call& call, const UrlKey&,
+                               const ScalableBloom& filter) { return call.number(filter.keys_inserted()); }},
+    Field{"Expansion rate", [](const Call& call, const UrlKey&,
+                               const ScalableBloom& filter) { return call.number(filter.growth().factor); }},
+    Field{"Error rate", [](const Call& call, const UrlKey&,
+                           const ScalableBloom& filter) { return call.real_number(filter.fpr_target()); }},
+    Field{"URL rules", [](const Call& call, const UrlKey&,
+                          const ScalableBloom& filter) { return call.number(filter.canonical_version()); }},
+};
+
+}  // namespace
+
+GrowingDefaults& url_defaults() noexcept {
+  constexpr long long kInitialUrls = 1000;
+  static constinit GrowingDefaults defaults{.prefix = "url", .capacity_keys = kInitialUrls};
+  return defaults;
+}
+
+int url_reserve(Call& call) {
+  constexpr std::size_t kLeast = 4;
+  if (call.size() < kLeast) {
+    return call.wrong_arity();
+  }
+  GrowingSettings settings;
+  if (const char* error = read_reserve(call, url_defaults(), settings); error != nullptr) {
+    return call.error(error);
+  }
+  const MemoryLimit limit(call.context());
+  UrlLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  if (!lookup.is_absent()) {
+    return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
+  }
+  const auto reserved = reserve(call, lookup, settings);
+  return reserved ? call.ok() : reply_not_made(call, reserved.error());
+}
+
+int url_add(Call& call) {
+  if (call.size() <= kFirstUrl) {
+    return call.wrong_arity();
+  }
+  std::vector<Outcome> outcomes(call.size() - kFirstUrl, Outcome::out_of_memory);
+  std::vector<String*> fresh;
+  fresh.reserve(outcomes.size());
+  const MemoryLimit limit(call.context());
+  UrlLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  if (lookup.is_absent()) {
+    if (!has_url(call)) {
+      ask_urls(call, nullptr, outcomes);
+      return reply_outcomes(call, outcomes, Outcome::seen);
+    }
+    if (const auto reserved = reserve(call, lookup, url_defaults().settings()); !reserved) {
+      return reply_not_made(call, reserved.error());
+    }
+  }
+  if (lookup.value() == nullptr || !lookup.value()->has_our_rules()) {
+    return call.error(lookup.value() == nullptr ? lookup.error() : kOtherRules);
+  }
+  add_urls(call, *lookup.value(), outcomes);
+  replicate_fresh(call, outcomes, fresh);
+  return reply_outcomes(call, outcomes, Outcome::fresh);
+}
+
+int url_seen(Call& call) {
+  if (call.size() <= kFirstUrl) {
+    return call.wrong_arity();
+  }
+  const UrlLookup lookup(call, call.arguments()[1], kRead);
+  if (lookup.value() == nullptr && !lookup.is_absent()) {
+    return call.error(lookup.error());
+  }
+  if (lookup.value() != nullptr && !lookup.value()->has_our_rules()) {
+    return call.error(kOtherRules);
+  }
+  std::vector<Outcome> outcomes(call.size() - kFirstUrl, Outcome::out_of_memory);
+  ask_urls(call, lookup.value(), outcomes);
+  return reply_outcomes(call, outcomes, Outcome::seen);
+}
+
+int url_info(Call& call) {
+  if (call.size() != 2) {
+    return call.wrong_arity();
+  }
+  const UrlLookup lookup(call, call.arguments()[1], kRead);
+  if (lookup.value() == nullptr) {
+    return call.error(lookup.error());
+  }
+  engine.reply_with_map(call.context(), static_cast<long>(kFields.size()));
+  for (const Field& field : kFields) {
+    engine.reply_with_simple_string(call.context(), field.name);
+    field.reply(call, *lookup.found(), lookup.value()->filter());
+  }
+  return kOk;
+}
+
+}  // namespace mankai::redis

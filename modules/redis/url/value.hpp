@@ -1,0 +1,60 @@
+#pragma once
+
+/// The filter behind a URL.* key: a scalable blocked filter over URLs in canonical form.
+///
+/// Why this kind: a crawler asks about whole URLs, adds most of them once, and does not know how many there will be.
+/// This one takes about ten bits a URL at 1 %, touches one cache line a slice, and grows. An array a level of the path
+/// (layered-url-bloom) would answer about prefixes as well, which nobody asks here, for as many lines as the path is
+/// deep, and does not grow.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "mankai/filter/scalable_bloom.hpp"
+#include "modules/redis/engine/reserve.hpp"
+#include "modules/redis/image/lookup.hpp"
+
+namespace mankai::redis {
+
+class UrlValue {
+ public:
+  static constexpr ImageFamily kFamily = {.type_name = "mankai-ur",
+                                          .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'u', 'r'},
+                                          .kind = ScalableBloom::kKind,
+                                          .layout = ImageLayout::sliced,
+                                          .flags = 0,
+                                          .state_bytes = 0,
+                                          .section = "url",
+                                          .load_command = "URL.LOADCHUNK",
+                                          .load_event = "url.loadchunk"};
+
+  /// Errors: invalid_argument for an impossible request; out_of_space.
+  [[nodiscard]] static Result<UrlValue> create(const GrowingSettings& settings);
+  [[nodiscard]] static Result<UrlValue> from_image(AssembledImage image);
+
+  /// Adds URLs in canonical form in order, and tells which had been seen. Returns how many are in: all, or those before
+  /// one that there was no memory for. Shape: urls[c], seen[c], c at most kHashWindow.
+  [[nodiscard]] std::size_t add(std::span<const std::string_view> urls, std::span<bool> seen);
+  /// Shape: as add's.
+  void ask(std::span<const std::string_view> urls, std::span<bool> seen) const noexcept;
+
+  [[nodiscard]] const ScalableBloom& filter() const noexcept { return filter_; }
+  /// Whether its URLs were brought into canonical form by the rules that this module has.
+  [[nodiscard]] bool has_our_rules() const noexcept;
+
+  [[nodiscard]] ImageParts parts() const { return parts_of(filter_); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return filter_memory(filter_); }
+
+ private:
+  explicit UrlValue(ScalableBloom filter) noexcept : filter_(std::move(filter)) {}
+
+  ScalableBloom filter_;
+};
+
+using UrlType = ImageType<UrlValue>;
+using UrlKey = ImageKey<UrlValue>;
+using UrlLookup = ImageLookup<UrlValue>;
+
+}  // namespace mankai::redis
