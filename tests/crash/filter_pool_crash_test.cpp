@@ -55,7 +55,9 @@ struct Expected {
   std::vector<std::optional<Bytes>> any_of = {std::nullopt};
 
   [[nodiscard]] bool is_certain() const { return any_of.size() == 1; }
-  [[nodiscard]] bool may_be_gone() const { return std::ranges::find(any_of, std::optional<Bytes>()) != any_of.end(); }
+  [[nodiscard]] bool may_be_gone() const {
+    return std::ranges::any_of(any_of, [](const auto& bytes) { return !bytes.has_value(); });
+  }
 };
 
 class Workload {
