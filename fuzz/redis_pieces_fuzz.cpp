@@ -1,0 +1,219 @@
+// Any bytes as what LOADCHUNK and RESTORE give to the module for Redis: changes laid over a good header and good pieces
+// of cells. Byte 0 chooses the family, and what is made right afterwards: the checksums of pieces, those of the headers
+// in the image, both or none. Three bytes each are a place and a byte to put there; what is left over cuts a piece.
+//
+// A header that is refused has allocated nothing. What is taken in whole answers, takes more, and comes back from its
+// own pieces.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/filter/image.hpp"
+#include "mankai/hash/checksum.hpp"
+#include "modules/redis/counting/value.hpp"
+#include "modules/redis/engine/memory.hpp"
+#include "modules/redis/image/pieces.hpp"
+#include "modules/redis/url/value.hpp"
+
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kMostBytes = std::size_t{1} << 22;
+std::size_t allocations = 0;
+
+// As the engine's, of a server with little memory.
+void* allocate(void* /*context*/, std::size_t bytes) noexcept {
+  ++allocations;
+  if (bytes > kMostBytes) {
+    return nullptr;
+  }
+  const std::size_t rounded = (bytes + kLine - 1) / kLine * kLine;
+  void* data = std::aligned_alloc(kLine, rounded);
+  if (data != nullptr) {
+    std::memset(data, 0, rounded);
+  }
+  return data;
+}
+void release(void* /*context*/, void* data, std::size_t /*bytes*/) noexcept { std::free(data); }
+
+}  // namespace
+
+namespace mankai::redis {
+
+Memory engine_memory() noexcept { return {.allocate = allocate, .release = release, .context = nullptr}; }
+std::size_t engine_bytes(std::size_t bytes) noexcept { return bytes; }
+
+}  // namespace mankai::redis
+
+namespace {
+
+using namespace mankai;
+using namespace mankai::redis;
+using Bytes = std::vector<std::byte>;
+/// A header, and pieces behind it.
+using Pieces = std::vector<Bytes>;
+
+constexpr std::size_t kPrefixBytes = 16;
+constexpr std::size_t kCellsOfPiece = 200;
+
+constexpr unsigned kIsUrl = 1;
+constexpr unsigned kHasRightPieces = 2;
+constexpr unsigned kHasRightHeaders = 4;
+
+constexpr GrowingSettings kSettings = {
+    .fpr = 0.3, .capacity_keys = 8, .expansion = 2, .hash = {.kind = HashKind::siphash, .seed = {1, 2}}};
+
+constexpr std::array<std::string_view, 20> kKeys = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
+                                                    "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"};
+
+void insert(CountingValue& value) {
+  for (std::size_t i = 0; i < kKeys.size(); ++i) {
+    // Refused where an image's first id is above.
+    static_cast<void>(value.filter().insert(value.filter().hasher()(kKeys[i]), i));
+  }
+}
+void insert(UrlValue& value) {
+  std::array<bool, kKeys.size()> seen;
+  MANKAI_ASSERT(value.add(kKeys, seen) == kKeys.size());
+}
+
+void check_answers(const UrlValue& value) {
+  std::array<bool, kKeys.size()> seen{};
+  value.ask(kKeys, seen);
+  MANKAI_ASSERT(std::ranges::find(seen, false) == seen.end());
+}
+void check_answers(CountingValue& value) {
+  ScalableCountingBloom& filter = value.filter();
+  for (std::size_t i = 0; i < kKeys.size(); ++i) {
+    const Digest digest = filter.hasher()(kKeys[i]);
+    MANKAI_ASSERT(!filter.check_id(i) || filter.may_contain(digest));
+    filter.erase(digest, i);
+  }
+}
+
+template <class Value>
+Pieces taken_apart(const Value& value) {
+  const ImageParts parts = value.parts();
+  Pieces pieces = {header_of(Value::kFamily, parts)};
+  for (std::uint64_t start = 0; start < parts.cells_bytes();) {
+    pieces.push_back(piece_of(parts, start, kCellsOfPiece));
+    start += pieces.back().size() - kPieceChecksumBytes;
+  }
+  return pieces;
+}
+
+template <class Value>
+const Pieces& good_pieces() {
+  static const Pieces kPieces = [] {
+    auto value = Value::create(kSettings).value();
+    insert(value);
+    return taken_apart(value);
+  }();
+  return kPieces;
+}
+
+void set_checksum(std::span<std::byte> bytes, std::uint64_t place) noexcept {
+  const std::uint64_t sum = checksum(bytes.first(bytes.size() - sizeof(sum)), place);
+  std::memcpy(bytes.last(sizeof(sum)).data(), &sum, sizeof(sum));
+}
+
+Pieces changed(Pieces pieces, std::span<const std::byte> input) {
+  std::size_t i = 0;
+  for (; i + 3 <= input.size(); i += 3) {
+    Bytes& piece = pieces[std::to_integer<std::size_t>(input[i]) % pieces.size()];
+    // The header's bytes are more than one byte can name.
+    const std::size_t page = std::to_integer<std::size_t>(input[i]) / pieces.size();
+    piece[(page * 256 + std::to_integer<std::size_t>(input[i + 1])) % piece.size()] = input[i + 2];
+  }
+  if (i + 2 == input.size()) {
+    Bytes& piece = pieces[std::to_integer<std::size_t>(input[i]) % pieces.size()];
+    piece.resize(std::to_integer<std::size_t>(input[i + 1]));
+  }
+  return pieces;
+}
+
+void make_right(Pieces& pieces, unsigned mode) {
+  Bytes& header = pieces.front();
+  for (std::size_t at = kPrefixBytes;
+       (mode & kHasRightHeaders) != 0 && at + sizeof(ImageHeader) + kPieceChecksumBytes <= header.size();
+       at += sizeof(ImageHeader)) {
+    ImageHeader image;
+    std::memcpy(&image, header.data() + at, sizeof(image));
+    seal_header(image);
+    std::memcpy(header.data() + at, &image, sizeof(image));
+  }
+  std::uint64_t place = ~std::uint64_t{0};
+  for (Bytes& piece : pieces) {
+    if ((mode & kHasRightPieces) != 0 && piece.size() >= kPieceChecksumBytes) {
+      set_checksum(piece, place);
+    }
+    place = &piece == &header ? 0 : place + piece.size() - std::min(piece.size(), kPieceChecksumBytes);
+  }
+}
+
+// Errors: whatever a stranger's bytes may give.
+template <class Value>
+Result<Value> assembled(const Pieces& pieces) {
+  allocations = 0;
+  auto assembly = Assembly::begin(Value::kFamily, pieces.front());
+  if (!assembly) {
+    MANKAI_ASSERT(allocations == 0 || assembly.error().code == ErrorCode::out_of_space);
+    return std::unexpected(assembly.error());
+  }
+  for (const Bytes& piece : std::span(pieces).subspan(1)) {
+    const std::uint64_t end = assembly->received_bytes() + piece.size() - std::min(piece.size(), kPieceChecksumBytes);
+    if (auto added = assembly->add(end, piece); !added) {
+      return std::unexpected(added.error());
+    }
+    MANKAI_ASSERT(header_of(Value::kFamily, assembly->parts()) == pieces.front());
+    MANKAI_ASSERT(assembly->parts().cells_bytes() == end);
+  }
+  if (!assembly->is_complete()) {
+    return fail(ErrorCode::corrupt, "not complete");
+  }
+  return Value::from_image(assembly->finish());
+}
+
+template <class Value>
+void run(std::span<const std::byte> input, unsigned mode) {
+  Pieces pieces = changed(good_pieces<Value>(), input);
+  make_right(pieces, mode);
+  auto value = assembled<Value>(pieces);
+  if (!value) {
+    return;
+  }
+  const Pieces apart = taken_apart(*value);
+  auto again = assembled<Value>(apart);
+  MANKAI_ASSERT(again.has_value() && taken_apart(*again) == apart);
+  // A forged image may want slices of 2^48 keys next; what is made here must stay small.
+  constexpr std::uint64_t kKeysMax = 1U << 14U;
+  const auto& filter = value->filter();
+  if (filter.initial_keys() < kKeysMax && filter.growth().factor <= 4 && filter.slice_count() <= 4) {
+    insert(*value);
+    check_answers(*value);
+  }
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) {
+    return 0;
+  }
+  const auto input = std::as_bytes(std::span(data, size)).subspan(1);
+  if ((data[0] & kIsUrl) != 0) {
+    run<UrlValue>(input, data[0]);
+  } else {
+    run<CountingValue>(input, data[0]);
+  }
+  return 0;
+}
