@@ -7,12 +7,32 @@ A suite describes its family and mixes the tests in:
     class KeyTest(KeyMatrix, OneServerTest): family = Counting()
     class ForgeryTest(ForgeryMatrix, OneServerTest): family = Counting()
 """
+import ctypes
 import random
 import re
+import struct
 
 from client import Error, render, wait_for
 from harness import ROUNDS, SEED, saved
 from persistence_test import FOOTER, sealed
+
+
+try:
+    XXHASH = ctypes.CDLL("libxxhash.so.0").XXH3_64bits_withSeed
+    XXHASH.restype, XXHASH.argtypes = ctypes.c_uint64, (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64)
+except OSError:
+    XXHASH = None
+IMAGE_HEADER = 128  # bytes; docs/formats/image.md
+KIND_PARAMS = 64    # where the kind's own parameters begin in it
+
+
+def with_parameter(header, place):
+    """Forges a parameter of the last image that a header announces, and makes its checksums right."""
+    image = bytearray(header[-IMAGE_HEADER - 8:-8])
+    image[place] ^= 0x55
+    image[-8:] = struct.pack("<Q", XXHASH(bytes(image[:-8]), IMAGE_HEADER - 8, 0))
+    forged = header[:-IMAGE_HEADER - 8] + bytes(image)
+    return forged + struct.pack("<Q", XXHASH(forged, len(forged), (1 << 64) - 1))
 
 
 class Family:
@@ -177,6 +197,28 @@ class PersistenceMatrix:
         self.assert_state(client, before)
         self.family.add(client, self.family.keys[-1], ["something new"])
         self.assertNotEqual(client.info("replication")["master_repl_offset"], last[-1])
+
+    def test_what_is_no_filter_after_all_is_dropped_everywhere(self):
+        """A header whose checksums are right and whose fields make no sense together shows when the last cells come."""
+        if XXHASH is None:
+            self.skipTest("no libxxhash.so.0")
+        primary, replica = self.start(tcp=True), self.start(tcp=True)
+        client = primary.client()
+        self.family.fill(client)
+        replica.replicate(primary)
+        (first, header), *cells = self.family.chunks(client, self.family.keys[0])
+        dropped = 0
+        for place in range(KIND_PARAMS, KIND_PARAMS + 24, 4):
+            client.must(self.family.command("LOADCHUNK"), "f", first, with_parameter(header, place))
+            replies = [client.call(self.family.command("LOADCHUNK"), "f", *chunk) for chunk in cells]
+            if isinstance(replies[-1], Error):
+                self.assertEqual(replies[-1], "ERR received bad data")
+                dropped += 1
+            replica.wait_for_primary(primary)
+            for server in (primary, replica):
+                self.assertEqual(server.client().must("EXISTS", "f"), int(replies[-1] == b"OK"), f"parameter at {place}")
+            client.must("DEL", "f")
+        self.assertGreater(dropped, 0)
 
     def test_a_large_key_moves_in_chunks(self):
         """Between two chunks the server may save, end, and go on."""
