@@ -253,6 +253,14 @@ class ModelTest(OneServerTest):
 class PersistenceTest(PersistenceMatrix, RedisTest):
     family = Counting()
 
+    def test_of_many_removals_those_that_were_done_are_appended(self):
+        client = self.start(appendonly="yes", appendfsync="always").client()
+        client.must("CBF.RESERVE", "f", "0.000001", 1000)
+        client.must("CBF.ADD", "f", "a", 1, "b", 2)
+        before = int(client.info("persistence")["aof_current_size"])
+        client.must("CBF.REM", "f", *pairs(ITEMS), "a", 1, *pairs(ITEMS), "b", 2)
+        self.assertLess(int(client.info("persistence")["aof_current_size"]) - before, 200)
+
     def test_removals_are_replicated_and_appended(self):
         primary = self.start(tcp=True, appendonly="yes", appendfsync="always")
         replica = self.start(tcp=True)

@@ -195,6 +195,13 @@ class ModelTest(OneServerTest):
 class PersistenceTest(PersistenceMatrix, RedisTest):
     family = Urls()
 
+    def test_of_many_urls_the_new_ones_alone_are_appended(self):
+        client = self.start(appendonly="yes", appendfsync="always").client()
+        client.must("URL.ADD", "f", *URLS)
+        before = int(client.info("persistence")["aof_current_size"])
+        client.must("URL.ADD", "f", *URLS, "mailto:x", "http://new.example/1", *URLS, "http://new.example/2")
+        self.assertLess(int(client.info("persistence")["aof_current_size"]) - before, 200)
+
 
 @needs_module
 class KeyTest(KeyMatrix, OneServerTest):

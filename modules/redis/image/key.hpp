@@ -55,14 +55,14 @@ class ImageKey {
            (value() != nullptr ? value()->memory_bytes() - sizeof(Value) : assembly()->memory_bytes());
   }
   /// How many there are. Threads: safe.
-  [[nodiscard]] static std::uint64_t alive() noexcept { return alive_.load(std::memory_order_relaxed); }
+  [[nodiscard]] static std::uint64_t alive() noexcept { return keys_alive.load(std::memory_order_relaxed); }
 
  private:
   static void count(int change) noexcept {
-    alive_.fetch_add(static_cast<std::uint64_t>(change), std::memory_order_relaxed);
+    keys_alive.fetch_add(static_cast<std::uint64_t>(change), std::memory_order_relaxed);
   }
 
-  inline static std::atomic<std::uint64_t> alive_ = 0;
+  inline static std::atomic<std::uint64_t> keys_alive = 0;
   std::variant<Value, std::unique_ptr<Assembly>> content_;
 };
 

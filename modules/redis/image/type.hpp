@@ -39,11 +39,11 @@ class ImageType {
   /// Returns kOk or kError.
   [[nodiscard]] static int register_type(Context* context) noexcept {
     TypeMethods type_methods = methods();
-    type_ = engine.create_data_type(context, Value::kFamily.type_name, kImageEncodingVersion, &type_methods);
-    return type_ != nullptr ? kOk : kError;
+    registered = engine.create_data_type(context, Value::kFamily.type_name, kImageEncodingVersion, &type_methods);
+    return registered != nullptr ? kOk : kError;
   }
   /// Threads: none before the registration.
-  [[nodiscard]] static Type* type() noexcept { return type_; }
+  [[nodiscard]] static Type* type() noexcept { return registered; }
 
   /// The family's section of INFO.
   static void add_info(InfoState* info) noexcept {
@@ -126,7 +126,7 @@ class ImageType {
     return methods;
   }
 
-  inline static Type* type_ = nullptr;
+  inline static Type* registered = nullptr;
 };
 
 }  // namespace mankai::redis
