@@ -3,6 +3,8 @@
 #include "modules/redis/bloom/type.hpp"
 #include "modules/redis/counting/counting.hpp"
 #include "modules/redis/engine/memory.hpp"
+#include "modules/redis/fade/fade.hpp"
+#include "modules/redis/hot/hot.hpp"
 #include "modules/redis/url/url.hpp"
 
 namespace mankai::redis {
@@ -15,6 +17,8 @@ void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
   add_bloom_info(info);
   add_counting_info(info);
   add_url_info(info);
+  add_hot_info(info);
+  add_fade_info(info);
   engine.info_add_section(info, "memory");
   engine.info_add_field_u_long_long(info, "cells_bytes", engine_bytes_in_use());
 }
@@ -28,8 +32,8 @@ int register_bloom(Context* context) noexcept {
 
 int load(Context* context, const Call& arguments) noexcept {
   engine.set_module_options(context, kHandleIoErrors | kNoImplicitSignalModified | kHandleReplAsyncLoad);
-  const bool are_there =
-      register_bloom(context) == kOk && register_counting(context) == kOk && register_url(context) == kOk;
+  const bool are_there = register_bloom(context) == kOk && register_counting(context) == kOk &&
+                         register_url(context) == kOk && register_hot(context) == kOk && register_fade(context) == kOk;
   const bool is_ready = are_there && engine.load_configs(context) == kOk && read_bloom_arguments(arguments) == kOk &&
                         engine.register_info_func(context, add_info) == kOk;
   return is_ready ? kOk : kError;

@@ -20,6 +20,7 @@ class CountingValue {
                                           .layout = ImageLayout::sliced,
                                           .flags = 0,
                                           .state_bytes = 0,
+                                          .is_of_one_moment = false,
                                           .section = "cbf",
                                           .load_command = "CBF.LOADCHUNK",
                                           .load_event = "cbf.loadchunk"};

@@ -55,7 +55,8 @@ void bind_module(Binder& binder) noexcept {
       .optional("RedisModule_AddACLCategory", engine.add_acl_category)
       .optional("RedisModule_SetCommandACLCategories", engine.set_command_acl_categories)
       .required("RedisModule_WrongArity", engine.wrong_arity)
-      .required("RedisModule_GetContextFlags", engine.get_context_flags);
+      .required("RedisModule_GetContextFlags", engine.get_context_flags)
+      .required("RedisModule_Milliseconds", engine.milliseconds);
 }
 
 void bind_values(Binder& binder) noexcept {

@@ -183,6 +183,7 @@ struct Engine {
   int (*set_command_acl_categories)(CommandHandle*, const char* names);  ///< newer than 7.0
   int (*wrong_arity)(Context*);
   int (*get_context_flags)(Context*);
+  long long (*milliseconds)();  ///< the clock: since 1970, UTC
 
   // Arguments.
   const char* (*string_ptr_len)(const String*, std::size_t* bytes);

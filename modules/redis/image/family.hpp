@@ -35,6 +35,7 @@ struct ImageFamily {
   ImageLayout layout;         ///< of its images
   std::uint8_t flags;         ///< all that it knows of
   std::size_t state_bytes;    ///< what it keeps besides the image, behind the prefix of a header
+  bool is_of_one_moment;      ///< its pieces are of use with no other header than that of the same moment
   const char* section;        ///< of INFO
   const char* load_command;   ///< its LOADCHUNK, in capitals, as AOF files call it
   const char* load_event;     ///< what is told to subscribers then
@@ -46,6 +47,7 @@ struct ImageParts {
   std::vector<std::byte> state;
   std::vector<ImageHeader> headers;               ///< sealed; of an image in slices the outer one comes first
   std::vector<std::span<const std::byte>> cells;  ///< of each flat image, as far as they have come
+  std::uint64_t moment = 0;                       ///< see bind_to_moment
 
   [[nodiscard]] std::uint64_t cells_bytes() const noexcept;
 };
@@ -66,6 +68,10 @@ template <class Filter>
   }
   return parts;
 }
+
+/// Binds the pieces of a value to its header as it is now, so that they are refused behind one of another moment: for
+/// families that are of one moment. Errors: none.
+void bind_to_moment(ImageParts& parts) noexcept;
 
 /// What was put together of parts: a sealed image, whose header has been checked and whose cells are as they came.
 struct AssembledImage {

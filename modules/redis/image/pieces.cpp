@@ -105,6 +105,10 @@ std::uint64_t ImageParts::cells_bytes() const noexcept {
   return bytes;
 }
 
+void bind_to_moment(ImageParts& parts) noexcept {
+  parts.moment = checksum(std::as_bytes(std::span(parts.headers)), kHeaderPlace);
+}
+
 std::vector<std::byte> header_of(const ImageFamily& family, const ImageParts& parts) {
   MANKAI_ASSERT(parts.state.size() == family.state_bytes);
   const auto headers = std::as_bytes(std::span(parts.headers));
@@ -134,7 +138,7 @@ std::vector<std::byte> piece_of(const ImageParts& parts, std::uint64_t start, st
     }
     skip -= std::min<std::uint64_t>(skip, cells.size());
   }
-  append_value(out, checksum(out, start));
+  append_value(out, checksum(out, start ^ parts.moment));
   return out;
 }
 
@@ -158,6 +162,7 @@ Result<Assembly> Assembly::begin(const ImageFamily& family, std::span<const std:
   Assembly assembly;
   assembly.is_sliced_ = family.layout == ImageLayout::sliced;
   assembly.flags_ = prefix.flags;
+  assembly.moment_ = family.is_of_one_moment ? checksum(headers, kHeaderPlace) : 0;
   append(assembly.state_, content->subspan(sizeof(Prefix), family.state_bytes));
   if (auto fits = assembly.is_sliced_ ? assembly.place_slices(headers) : assembly.place_flat(headers); !fits) {
     return std::unexpected(fits.error());
@@ -240,7 +245,7 @@ Result<void> Assembly::add(std::uint64_t end, std::span<const std::byte> piece) 
   if (start > received_bytes_) {
     return fail(ErrorCode::invalid_argument, "a piece before the one in front of it");
   }
-  const auto content = checked(piece, start);
+  const auto content = checked(piece, start ^ moment_);
   if (!content) {
     return std::unexpected(content.error());
   }
@@ -279,7 +284,7 @@ AssembledImage Assembly::finish() {
 }
 
 ImageParts Assembly::parts() const {
-  ImageParts parts{.flags = flags_, .state = state_, .headers = {}, .cells = {}};
+  ImageParts parts{.flags = flags_, .state = state_, .headers = {}, .cells = {}, .moment = moment_};
   if (is_sliced_) {
     parts.headers.push_back(value_at<ImageHeader>(region_.bytes(), 0));
   }

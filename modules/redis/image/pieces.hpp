@@ -7,7 +7,9 @@
 /// all slices, one after the other. Every piece ends in a checksum that its place is part of.
 ///
 /// Cells that change between two pieces are taken as they are then. What was in when the header was taken, and still is
-/// when the last piece is, is in the copy. A filter that opened a slice meanwhile must be taken again.
+/// when the last piece is, is in the copy. A filter that opened a slice meanwhile must be taken again. Where cells mean
+/// nothing without the header of the same moment (counts that fade), the header is part of every checksum: pieces of a
+/// filter that changed meanwhile are refused.
 
 #include <cstddef>
 #include <cstdint>
@@ -76,6 +78,7 @@ class Assembly {
   std::uint64_t received_bytes_ = 0;
   std::uint64_t image_bytes_ = 0;
   std::vector<std::byte> state_;
+  std::uint64_t moment_ = 0;
   std::uint8_t flags_ = 0;
   bool is_sliced_ = false;
 };

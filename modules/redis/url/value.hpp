@@ -26,6 +26,7 @@ class UrlValue {
                                           .layout = ImageLayout::sliced,
                                           .flags = 0,
                                           .state_bytes = 0,
+                                          .is_of_one_moment = false,
                                           .section = "url",
                                           .load_command = "URL.LOADCHUNK",
                                           .load_event = "url.loadchunk"};

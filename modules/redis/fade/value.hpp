@@ -1,0 +1,64 @@
+#pragma once
+
+/// The filter behind a FADE.* key: it knows what came lately, and forgets as newer items overwrite older ones. There is
+/// no clock in it: an item's age is the number of items that came after it.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "mankai/filter/fading_fingerprints.hpp"
+#include "modules/redis/image/family.hpp"
+
+namespace mankai::redis {
+
+/// One would take an eighth fewer bytes, and forget a tenth of the items when a sixth of the capacity has come; with
+/// two that takes a third of it.
+inline constexpr std::uint32_t kUsualSlots = 2;
+
+/// What a filter is made with; all of it is told to replicas.
+struct FadeSettings {
+  double fpr = 0;                   ///< of strangers that are taken for known, at most
+  std::uint64_t capacity_keys = 0;  ///< half of the items are still known when so many more have come
+  std::uint32_t k = kUsualSlots;    ///< slots that an item writes
+  HashSpec hash;
+};
+
+class FadeValue {
+ public:
+  static constexpr ImageFamily kFamily{.type_name = "mankai-fd",
+                                       .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'f', 'd'},
+                                       .kind = FadingFingerprints::kKind,
+                                       .layout = ImageLayout::flat,
+                                       .flags = 0,
+                                       .state_bytes = 0,
+                                       .is_of_one_moment = false,
+                                       .section = "fade",
+                                       .load_command = "FADE.LOADCHUNK",
+                                       .load_event = "fade.loadchunk"};
+
+  static constexpr std::uint32_t kMostSlots = 32;
+
+  /// Errors: invalid_argument, out_of_space.
+  [[nodiscard]] static Result<FadeValue> create(const FadeSettings& settings);
+  /// Errors: corrupt, unsupported_version.
+  [[nodiscard]] static Result<FadeValue> from_image(AssembledImage source);
+
+  /// Puts items in, in order, and tells which were not known before. Shape: keys[c], fresh[c].
+  void put(std::span<const std::string_view> keys, std::span<bool> fresh) noexcept;
+  /// Shape: keys[c], known[c].
+  void ask(std::span<const std::string_view> keys, std::span<bool> known) const noexcept;
+
+  [[nodiscard]] const FadingFingerprints& filter() const noexcept { return filter_; }
+  [[nodiscard]] ImageParts parts() const;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  explicit FadeValue(FadingFingerprints filter) noexcept : filter_(std::move(filter)) {}
+
+  FadingFingerprints filter_;
+};
+
+}  // namespace mankai::redis

@@ -1,0 +1,147 @@
+#include "modules/redis/hot/settings.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+#include "mankai/base/duration.hpp"
+#include "modules/redis/engine/reserve.hpp"
+
+namespace mankai::redis {
+namespace {
+
+// As the command `mankai hot` has them.
+constexpr Duration kUsualHalfLife = std::chrono::hours(1);
+constexpr std::uint64_t kUsualBytes = std::uint64_t{256} << 10;
+constexpr std::int64_t kEpochsPerHalfLife = 64;
+constexpr double kUsualFpr = 0.01;
+
+std::unexpected<Error> refuse(const char* why) { return fail(ErrorCode::invalid_argument, why); }
+
+Result<void> read_time(const Call& call, std::size_t index, std::optional<Duration>& time) {
+  const auto duration = parse_duration(call.text(index));
+  if (!duration) {
+    return std::unexpected(duration.error());
+  }
+  time = *duration;
+  return {};
+}
+
+Result<void> read_count(const Call& call, std::size_t index, const char* why, std::optional<std::uint64_t>& count) {
+  const auto value = call.integer(index);
+  if (!value || *value < 1) {
+    return refuse(why);
+  }
+  count = static_cast<std::uint64_t>(*value);
+  return {};
+}
+
+Result<void> read_share(const Call& call, std::size_t index, const char* why, std::optional<double>& share) {
+  const auto value = call.real(index);
+  if (!value || !(*value > 0 && *value < 1)) {
+    return refuse(why);
+  }
+  share = value;
+  return {};
+}
+
+Result<void> read_hash(const Call& call, std::size_t index, std::optional<HashSpec>& hash) {
+  hash = read_seed(call.text(index));
+  return hash ? Result<void>{} : refuse("bad seed: give 32 hexadecimal digits");
+}
+
+}  // namespace
+
+Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
+  const std::size_t value = index + 1;
+  if (call.is(index, "HALFLIFE")) {
+    return read_time(call, value, half_life_);
+  }
+  if (call.is(index, "EPOCH")) {
+    return read_time(call, value, epoch_);
+  }
+  if (call.is(index, "LAMBDA")) {
+    return read_share(call, value, "lambda must lie between 0 and 1, both excluded", lambda_);
+  }
+  if (call.is(index, "MEMORY")) {
+    return read_count(call, value, "bad memory: give a number of bytes", bytes_);
+  }
+  if (call.is(index, "CAPACITY")) {
+    return read_count(call, value, "bad capacity: give a number of items", capacity_keys_);
+  }
+  if (call.is(index, "ERROR")) {
+    return read_share(call, value, "error rate must lie between 0 and 1, both excluded", fpr_);
+  }
+  if (call.is(index, "SEED")) {
+    return read_hash(call, value, hash_);
+  }
+  return refuse("unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR and SEED are known");
+}
+
+Result<void> HotRequest::read(const Call& call, std::size_t first) {
+  for (std::size_t i = first; i < call.size(); i += 2) {
+    if (i + 1 == call.size()) {
+      return refuse("the last argument has no value, or is none");
+    }
+    if (auto option = read_option(call, i); !option) {
+      return option;
+    }
+  }
+  return {};
+}
+
+Result<Decay> HotRequest::decay() const {
+  if (lambda_) {
+    if (half_life_) {
+      return refuse("HALFLIFE and LAMBDA say the same: give one of them");
+    }
+    return epoch_ ? Decay::of(*lambda_, *epoch_) : refuse("LAMBDA needs EPOCH: how often counts are multiplied by it");
+  }
+  const Duration half_life = half_life_.value_or(kUsualHalfLife);
+  if (epoch_ && *epoch_ > half_life / kEpochsPerHalfLife) {
+    return fail(ErrorCode::invalid_argument, "an epoch of " + to_text(*epoch_) + " is too long for a half-life of " +
+                                                 to_text(half_life) + ": give " +
+                                                 to_text(half_life / kEpochsPerHalfLife) +
+                                                 " at most, or leave it out; LAMBDA with EPOCH takes any");
+  }
+  return Decay::of_half_life(half_life, epoch_.value_or(Duration::zero()));
+}
+
+Result<HotSettings> HotRequest::settings() const {
+  if (bytes_ && (capacity_keys_ || fpr_)) {
+    return refuse("MEMORY says how large the filter is, CAPACITY and ERROR what it must hold: give one or the other");
+  }
+  if (fpr_ && !capacity_keys_) {
+    return refuse("ERROR needs CAPACITY: of how many items");
+  }
+  const auto decay = this->decay();
+  if (!decay) {
+    return std::unexpected(decay.error());
+  }
+  return HotSettings{.decay = *decay,
+                     .bytes = capacity_keys_ ? 0 : bytes_.value_or(kUsualBytes),
+                     .capacity_keys = capacity_keys_.value_or(0),
+                     .fpr = fpr_.value_or(kUsualFpr),
+                     .hash = hash_ ? *hash_ : HashSpec::random(HashKind::siphash)};
+}
+
+void replicate_creation(const Call& call, String* key, const HotSettings& settings) {
+  constexpr std::size_t kTextBytes = 32;
+  std::array<char, kTextBytes> lambda;
+  std::array<char, kTextBytes> fpr;
+  // A multiple of 2^-32 is a double, and 17 digits tell every double from the next.
+  std::snprintf(lambda.data(), lambda.size(), "%.17g", settings.decay.lambda());
+  std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  const std::string epoch = to_text(settings.decay.epoch);
+  const SeedText seed = seed_text(settings.hash);
+  if (settings.bytes != 0) {
+    engine.replicate(call.context(), "HOT.RESERVE", "scccccccc", key, "LAMBDA", lambda.data(), "EPOCH", epoch.c_str(),
+                     "MEMORY", std::to_string(settings.bytes).c_str(), "SEED", seed.data());
+  } else {
+    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccc", key, "LAMBDA", lambda.data(), "EPOCH", epoch.c_str(),
+                     "CAPACITY", std::to_string(settings.capacity_keys).c_str(), "ERROR", fpr.data(), "SEED",
+                     seed.data());
+  }
+}
+
+}  // namespace mankai::redis

@@ -1,0 +1,117 @@
+#include "modules/redis/hot/value.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "modules/redis/image/key.hpp"
+
+namespace mankai::redis {
+namespace {
+
+/// No more than this stays of a count for ever, since fading rounds up (decayed_top.hpp).
+constexpr double kNothing = 1.0 / 64;
+/// Times come in whole milliseconds, so this much of an epoch has passed at the least.
+constexpr Duration kLeastElapsed = std::chrono::milliseconds(1);
+
+double seconds_of(Duration duration) noexcept { return std::chrono::duration<double>(duration).count(); }
+
+DecayedTop::Options options_of(const HotSettings& settings) noexcept {
+  return {.keys = settings.capacity_keys,
+          .fpr = settings.fpr,
+          .bytes = settings.bytes,
+          .decay = settings.decay,
+          .hash = settings.hash,
+          .memory = engine_memory()};
+}
+
+Result<void> check_decay(const Decay& decay) {
+  if (decay.lambda_q32 == 0 || decay.lambda_q32 >= kLambdaOne) {
+    return fail(ErrorCode::invalid_argument, "lambda must lie between 0 and 1, both excluded");
+  }
+  if (decay.half_life_seconds() > HotValue::kMostEpochsPerHalfLife * seconds_of(decay.epoch)) {
+    return fail(ErrorCode::invalid_argument, "a half-life of more than 1024 epochs: take longer epochs");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<HotValue> HotValue::create(const HotSettings& settings) {
+  if (auto valid = check_decay(settings.decay); !valid) {
+    return std::unexpected(valid.error());
+  }
+  const DecayedTop::Options options = options_of(settings);
+  const auto bytes = DecayedTop::image_bytes_of(options);
+  if (!bytes) {
+    return std::unexpected(bytes.error());
+  }
+  if (*bytes > kMostBytes) {
+    return fail(ErrorCode::invalid_argument,
+                "a filter of " + std::to_string(*bytes) + " bytes: at most " + std::to_string(kMostBytes));
+  }
+  auto filter = DecayedTop::create(options);
+  return filter ? Result<HotValue>(HotValue(std::move(*filter))) : std::unexpected(filter.error());
+}
+
+Result<HotValue> HotValue::from_image(AssembledImage source) {
+  auto image = Image::adopt(std::move(source.image), Trust::fast);
+  if (!image) {
+    return std::unexpected(image.error());
+  }
+  auto filter = DecayedTop::from_image(std::move(*image));
+  return filter ? Result<HotValue>(HotValue(std::move(*filter))) : std::unexpected(filter.error());
+}
+
+double HotValue::add(std::string_view key, std::uint32_t increment, Time at) noexcept {
+  const Digest digest = filter_.hasher()(key);
+  filter_.insert(digest, key, at, increment);
+  return filter_.estimate(digest).raw;
+}
+
+double HotValue::share_left(Time at) const noexcept {
+  const Tick then = tick_of(at, filter_.epoch());
+  const Tick now = filter_.tick();
+  return then > now ? std::pow(filter_.decay().lambda(), static_cast<double>(then.value - now.value)) : 1;
+}
+
+// At the start of an epoch λ + λ² + … epochs' worth of events are left, and then they come whole.
+double HotValue::count_of_steady_stream(Time at) const noexcept {
+  const Tick tick = std::max(tick_of(at, filter_.epoch()), filter_.tick());
+  const Duration elapsed = std::max(Duration(at - start_of(tick, filter_.epoch())), kLeastElapsed);
+  const double lambda = filter_.decay().lambda();
+  return seconds_of(filter_.epoch()) * lambda / (1 - lambda) + seconds_of(elapsed);
+}
+
+double HotValue::count(std::string_view key, Time at) const noexcept {
+  return filter_.estimate(filter_.hasher()(key)).raw * share_left(at);
+}
+
+double HotValue::rate(std::string_view key, Time at) const noexcept {
+  return count(key, at) / count_of_steady_stream(std::max(at, filter_.newest()));
+}
+
+std::vector<HotValue::Item> HotValue::top(std::size_t most, Time at) const {
+  const double left = share_left(at);
+  std::vector<Item> items;
+  for (const DecayedTop::Entry& entry : filter_.top(most)) {
+    if (const double count = entry.count.raw * left; count > kNothing) {
+      items.push_back({.key = entry.key, .count = count});
+    }
+  }
+  return items;
+}
+
+// The tick is in the header: cells that have faded since would fade again.
+ImageParts HotValue::parts() const {
+  ImageParts parts = parts_of(filter_);
+  bind_to_moment(parts);
+  return parts;
+}
+
+std::size_t HotValue::memory_bytes() const noexcept {
+  return sizeof(HotValue) - sizeof(filter_) + filter_memory(filter_);
+}
+
+}  // namespace mankai::redis
