@@ -22,6 +22,14 @@ struct Memory {
 /// advised to use huge pages: random touches cost 1.1 to 1.5 times less there.
 [[nodiscard]] Memory system_memory() noexcept;
 
+/// Who moves bytes for their owner, as an allocator does that works against fragmentation.
+///
+/// `move` returns where the bytes are now, aligned to 64 and released as before; where they were if it left them there.
+struct Mover {
+  std::byte* (*move)(void* context, std::span<std::byte> bytes) noexcept;
+  void* context;
+};
+
 /// Owns bytes through a release function, so that heap, mapped and borrowed memory look the same.
 /// Movable, not copyable. An empty Region has no data.
 class Region {
@@ -52,6 +60,9 @@ class Region {
   [[nodiscard]] std::span<std::byte> bytes() noexcept { return bytes_; }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
+
+  /// Lets the bytes be moved. Whoever kept their address must ask for it again.
+  void relocate(const Mover& mover) noexcept { bytes_ = {mover.move(mover.context, bytes_), bytes_.size()}; }
 
  private:
   void reset() noexcept;

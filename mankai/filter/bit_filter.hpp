@@ -94,6 +94,12 @@ class BitFilter : public FlatFilter<Derived> {
     return {};
   }
 
+  /// Lets the image be moved in memory. Threads: needs the filter alone.
+  void relocate(const Mover& mover) noexcept {
+    image().relocate(mover);
+    words_ = image().words().data();
+  }
+
   /// Set cells over all cells. Cost: a pass over the cells.
   [[nodiscard]] double fill_ratio() const noexcept {
     const auto words = image().words();

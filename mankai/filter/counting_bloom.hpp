@@ -128,6 +128,12 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   /// differ.
   [[nodiscard]] Result<void> merge(const CountingBloom& other);
 
+  /// Lets the image be moved in memory. Threads: needs the filter alone.
+  void relocate(const Mover& mover) noexcept {
+    image().relocate(mover);
+    words_ = image().words().data();
+  }
+
   /// Insertions less erasures: keys, each as often as it is in, or distinct ones where they were counted so. After
   /// erasures of strangers it may be too small, but not below 0.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }

@@ -209,9 +209,22 @@ class GrowingFilter {
     return 0 - std::expm1(all_no);  // not -0 for an empty filter
   }
 
+  /// The pieces of memory that the filter has: that of the image it was opened from, if any, and each slice's.
+  [[nodiscard]] std::size_t memory_pieces() const noexcept { return 1 + slice_count(); }
+  /// Lets a piece be moved, for an allocator that works against fragmentation: one after the other, as there is time.
+  /// Threads: needs the filter alone.
+  void relocate(std::size_t piece, const Mover& mover) noexcept {
+    MANKAI_ASSERT(piece < memory_pieces());
+    if (piece == 0) {
+      relocate_backing(mover);
+    } else if (Slice& slice = slices_[piece - 1]; !is_within(address(backing_.bytes()), backing_.size(), slice)) {
+      slice.relocate(mover);
+    }
+  }
+
  protected:
   struct Parts {
-    Region header;
+    ImageHeader header;
     Region backing;  ///< what the first slices refer to, if they came from one image
     SliceList<Slice> slices;
     Memory memory;
@@ -286,21 +299,14 @@ class GrowingFilter {
     return {};
   }
 
-  /// Errors: out_of_space.
-  [[nodiscard]] static Result<Parts> make_parts(const ImageHeader& header, Slice first, const Memory& memory) {
-    auto parts = make_empty_parts(header, memory);
-    if (parts) {
-      parts->slices.append(std::move(first));
-    }
+  [[nodiscard]] static Parts make_parts(const ImageHeader& header, Slice first, const Memory& memory) {
+    Parts parts{.header = header, .backing = {}, .slices = {}, .memory = memory};
+    parts.slices.append(std::move(first));
     return parts;
   }
 
-  [[nodiscard]] const ImageHeader& header() const noexcept {
-    return *reinterpret_cast<const ImageHeader*>(header_.bytes().data());
-  }
-  [[nodiscard]] ImageHeader& mutable_header() noexcept {
-    return *reinterpret_cast<ImageHeader*>(header_.bytes().data());
-  }
+  [[nodiscard]] const ImageHeader& header() const noexcept { return header_; }
+  [[nodiscard]] ImageHeader& mutable_header() noexcept { return header_; }
   template <class Params>
   [[nodiscard]] Params params_as() const noexcept {
     static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
@@ -373,7 +379,7 @@ class GrowingFilter {
   // Only the kind that it is the base of may make one.
   friend Derived;
   explicit GrowingFilter(Parts parts) noexcept
-      : header_(std::move(parts.header)),
+      : header_(parts.header),
         backing_(std::move(parts.backing)),
         slices_(std::move(parts.slices)),
         memory_(parts.memory) {}
@@ -384,19 +390,35 @@ class GrowingFilter {
                                      count, [](const Slice& slice) { return slice_bytes(slice.image_bytes()); }));
   }
 
+  static std::uintptr_t address(std::span<const std::byte> bytes) noexcept {
+    return reinterpret_cast<std::uintptr_t>(bytes.data());
+  }
+  static bool is_within(std::uintptr_t start, std::size_t bytes, const Slice& slice) noexcept {
+    return address(slice.cells()) - start < bytes;
+  }
+
+  // The slices in it move as it does.
+  void relocate_backing(const Mover& mover) noexcept {
+    if (backing_.size() == 0) {
+      return;
+    }
+    const std::uintptr_t before = address(backing_.bytes());
+    backing_.relocate(mover);
+    std::uintptr_t distance = address(backing_.bytes()) - before;
+    const auto follow = [](void* context, std::span<std::byte> bytes) noexcept {
+      return reinterpret_cast<std::byte*>(address(bytes) + *static_cast<const std::uintptr_t*>(context));
+    };
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      if (is_within(before, backing_.size(), slices_[i])) {
+        slices_[i].relocate({.move = follow, .context = &distance});
+      }
+    }
+  }
+
   // Growing makes slices larger and stricter.
   static bool is_as_late(const Slice& slice, const Slice& other) noexcept {
     return slice.capacity_keys() != other.capacity_keys() ? slice.capacity_keys() > other.capacity_keys()
                                                           : slice.fpr_target() <= other.fpr_target();
-  }
-
-  static Result<Parts> make_empty_parts(const ImageHeader& header, const Memory& memory) {
-    auto region = Region::allocate(memory, sizeof(ImageHeader));
-    if (!region) {
-      return std::unexpected(region.error());
-    }
-    std::memcpy(region->bytes().data(), &header, sizeof(header));
-    return Parts{.header = std::move(*region), .backing = {}, .slices = {}, .memory = memory};
   }
 
   static Result<void> check(std::span<const std::byte> bytes, Trust trust) {
@@ -420,19 +442,16 @@ class GrowingFilter {
     if (!images) {
       return std::unexpected(images.error());
     }
-    auto parts = make_empty_parts(outer, memory);
-    if (!parts) {
-      return std::unexpected(parts.error());
-    }
+    Parts parts{.header = outer, .backing = {}, .slices = {}, .memory = memory};
     for (std::size_t i = 0; i < images->size(); ++i) {
       auto slice = open_slice(std::move((*images)[i]), outer, i);
       if (!slice) {
         return std::unexpected(slice.error().within("slice " + std::to_string(i)));
       }
-      parts->slices.append(std::move(*slice));
+      parts.slices.append(std::move(*slice));
     }
-    parts->backing = std::move(region);
-    return Derived(std::move(*parts));
+    parts.backing = std::move(region);
+    return Derived(std::move(parts));
   }
 
   static Result<Slice> open_slice(Image image, const ImageHeader& outer, std::size_t index) {
@@ -450,7 +469,7 @@ class GrowingFilter {
     return slice;
   }
 
-  Region header_;
+  ImageHeader header_;
   Region backing_;
   SliceList<Slice> slices_;
   Memory memory_;

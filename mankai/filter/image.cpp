@@ -285,6 +285,11 @@ std::vector<std::byte> Image::to_bytes() const {
 
 Result<void> Image::verify() const { return check_cells(region_.bytes(), header()); }
 
+void Image::relocate(const Mover& mover) noexcept {
+  region_.relocate(mover);
+  words_ = {reinterpret_cast<std::uint64_t*>(region_.bytes().data() + sizeof(ImageHeader)), words_.size()};
+}
+
 void Image::clear() noexcept {
   std::ranges::fill(words_, 0);
   std::ranges::fill(header().kind_state, 0);

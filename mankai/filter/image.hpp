@@ -98,6 +98,8 @@ class Image {
   [[nodiscard]] Result<void> verify() const;
   /// Zeroes the cells, the count of keys and the kind's own counts.
   void clear() noexcept;
+  /// Lets the image be moved in memory; pointers into it are void then.
+  void relocate(const Mover& mover) noexcept;
 
  private:
   explicit Image(Region region) noexcept;

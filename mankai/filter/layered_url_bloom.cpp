@@ -313,8 +313,7 @@ Result<LayeredUrlBloom> LayeredUrlBloom::create(const Options& options) {
   if (!last) {
     return std::unexpected(last.error());
   }
-  auto parts = make_parts(header, std::move(*last), options.memory);
-  return parts ? Result<LayeredUrlBloom>(LayeredUrlBloom(std::move(*parts))) : std::unexpected(parts.error());
+  return LayeredUrlBloom(make_parts(header, std::move(*last), options.memory));
 }
 
 Result<LayeredUrlBloom> LayeredUrlBloom::create_like(const Memory& memory) const {

@@ -115,8 +115,7 @@ Result<ScalableBloom> ScalableBloom::create(const Options& options) {
                       .growth_factor = options.growth.factor,
                       .bound = static_cast<std::uint32_t>(options.growth.bound)};
   std::memcpy(header.kind_params.data(), &params, sizeof(params));
-  auto parts = make_parts(header, std::move(*first), options.memory);
-  return parts ? Result<ScalableBloom>(ScalableBloom(std::move(*parts))) : std::unexpected(parts.error());
+  return ScalableBloom(make_parts(header, std::move(*first), options.memory));
 }
 
 Result<ScalableBloom> ScalableBloom::create_like(const Memory& memory) const {

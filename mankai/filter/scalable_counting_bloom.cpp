@@ -151,15 +151,12 @@ Result<ScalableCountingBloom> ScalableCountingBloom::assemble(const Options& opt
                   "slice " + std::to_string(i) + ": " + (valid ? "another hash or seed" : valid.error().detail));
     }
   }
-  auto parts = make_parts(header, std::move(slices.front()), options.memory);
-  if (!parts) {
-    return std::unexpected(parts.error());
-  }
-  parts->slices.reserve(slices.size());
+  Parts parts = make_parts(header, std::move(slices.front()), options.memory);
+  parts.slices.reserve(slices.size());
   for (CountingBloom& slice : std::span(slices).subspan(1)) {
-    parts->slices.append(std::move(slice));
+    parts.slices.append(std::move(slice));
   }
-  return ScalableCountingBloom(std::move(*parts));
+  return ScalableCountingBloom(std::move(parts));
 }
 
 Result<ScalableCountingBloom> ScalableCountingBloom::create_like(const Memory& memory) const {

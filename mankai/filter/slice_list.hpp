@@ -13,7 +13,8 @@
 
 namespace mankai {
 
-/// A list that only grows, up to kMaxSlices, and whose elements never move: segment s holds 2^s of them.
+/// A list that only grows, up to kMaxSlices, and whose elements never move: segment s holds 2^s of them. The first,
+/// which most lists have alone, is in the list itself, and moves with it.
 ///
 /// Threads: any number of readers beside one writer that appends. The count is published after the element, so a reader
 ///          never sees a half-made one.
@@ -22,8 +23,11 @@ class SliceList {
  public:
   SliceList() noexcept = default;
   SliceList(SliceList&& other) noexcept
-      : segments_(std::move(other.segments_)), count_(other.count_.exchange(0, std::memory_order_relaxed)) {}
+      : first_(std::move(other.first_)),
+        segments_(std::move(other.segments_)),
+        count_(other.count_.exchange(0, std::memory_order_relaxed)) {}
   SliceList& operator=(SliceList&& other) noexcept {
+    first_ = std::move(other.first_);
     segments_ = std::move(other.segments_);
     count_.store(other.count_.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
     return *this;
@@ -34,10 +38,10 @@ class SliceList {
 
   [[nodiscard]] std::size_t size() const noexcept { return count_.load(std::memory_order_acquire); }
   [[nodiscard]] const T& operator[](std::size_t index) const noexcept {
-    return *segments_[segment_of(index)][place_in_segment(index)];
+    return index == 0 ? *first_ : *(*segments_)[segment_of(index)][place_in_segment(index)];
   }
   [[nodiscard]] T& operator[](std::size_t index) noexcept {
-    return *segments_[segment_of(index)][place_in_segment(index)];
+    return index == 0 ? *first_ : *(*segments_)[segment_of(index)][place_in_segment(index)];
   }
   [[nodiscard]] const T& back() const noexcept { return (*this)[size() - 1]; }
   [[nodiscard]] T& back() noexcept { return (*this)[size() - 1]; }
@@ -45,9 +49,12 @@ class SliceList {
   /// Makes room for so many elements in all. Errors: std::bad_alloc.
   void reserve(std::size_t count) {
     MANKAI_ASSERT(count <= kMaxSlices);
-    for (std::size_t segment = 0; count > 0 && segment <= segment_of(count - 1); ++segment) {
-      if (segments_[segment] == nullptr) {
-        segments_[segment] = std::make_unique<std::optional<T>[]>(std::size_t{1} << segment);
+    if (count > 1 && segments_ == nullptr) {
+      segments_ = std::make_unique<Segments>();
+    }
+    for (std::size_t segment = 1; count > 1 && segment <= segment_of(count - 1); ++segment) {
+      if ((*segments_)[segment] == nullptr) {
+        (*segments_)[segment] = std::make_unique<std::optional<T>[]>(std::size_t{1} << segment);
       }
     }
   }
@@ -55,7 +62,11 @@ class SliceList {
   void append(T element) {
     const std::size_t index = size();
     reserve(index + 1);
-    segments_[segment_of(index)][place_in_segment(index)].emplace(std::move(element));
+    if (index == 0) {
+      first_.emplace(std::move(element));
+    } else {
+      (*segments_)[segment_of(index)][place_in_segment(index)].emplace(std::move(element));
+    }
     count_.store(index + 1, std::memory_order_release);
   }
 
@@ -68,9 +79,7 @@ class SliceList {
   /// Drops all but the first. Threads: not beside readers.
   void keep_first() noexcept {
     count_.store(1, std::memory_order_relaxed);
-    for (std::size_t segment = 1; segment < kSegments; ++segment) {
-      segments_[segment].reset();
-    }
+    segments_.reset();
   }
 
  private:
@@ -81,7 +90,11 @@ class SliceList {
     return index + 1 - (std::size_t{1} << segment_of(index));
   }
 
-  std::array<std::unique_ptr<std::optional<T>[]>, kSegments> segments_;
+  // Of elements 1 and up: segment 0 is `first_`.
+  using Segments = std::array<std::unique_ptr<std::optional<T>[]>, kSegments>;
+
+  std::optional<T> first_;
+  std::unique_ptr<Segments> segments_;
   std::atomic<std::size_t> count_ = 0;
 };
 
