@@ -29,6 +29,10 @@ MAY_INCLUDE = {
 }
 MAY_INCLUDE["c"] = set(MAY_INCLUDE)
 
+# The folders of the Redis module: all know the engine, the families know not each other.
+MODULE_BASE = {"engine": set(), "image": {"engine"}}
+MODULE_FAMILY = {"engine", "image"}
+
 # The third-party headers a layer may know; the rest of the library needs the standard library and the system only.
 MAY_USE = {
     "xxhash.h": {"hash", "storage"},
@@ -59,10 +63,22 @@ def layer_of(path):
     return parts[1] if parts[0] == "mankai" and len(parts) > 2 else None
 
 
+def module_complaint(path, target):
+    """Returns why one folder of the Redis module may not include another one, or None."""
+    here, there = (name.split("/")[2:-1] for name in (path, target))
+    if not here or here == there:  # the module's own file includes everybody
+        return None
+    if not there or there[0] not in MODULE_BASE.get(here[0], MODULE_FAMILY):
+        return f"modules/redis/{here[0]} may not include this folder"
+    return None
+
+
 def complaint(path, target):
     """Returns why `path` may not include `target` (a path below the root or a system header), or None."""
     layer = layer_of(path)
     if not target.startswith("mankai/"):
+        if path.startswith("modules/redis/") and target.startswith("modules/redis/"):
+            return module_complaint(path, target)
         folders = (path.split("/")[0], target.split("/")[0])
         if folders == ("apps", "lab"):  # `mankai lab` is a face on it
             return None

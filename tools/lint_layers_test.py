@@ -62,6 +62,12 @@ class Layers(unittest.TestCase):
         self.assert_fails("bench/a.cpp", '#include "lab/lab.hpp"\n', "lab")
         self.assert_fails("mankai/service/a.cpp", '#include "lab/lab.hpp"\n', "lab")
 
+    def test_families_of_the_redis_module_know_not_each_other(self):
+        self.assert_passes("modules/redis/hot/a.cpp", '#include "modules/redis/image/x.hpp"\n')
+        self.assert_passes("modules/redis/module.cpp", '#include "modules/redis/hot/x.hpp"\n')
+        self.assert_fails("modules/redis/hot/a.cpp", '#include "modules/redis/bloom/x.hpp"\n', "may not include")
+        self.assert_fails("modules/redis/engine/a.cpp", '#include "modules/redis/image/x.hpp"\n', "may not include")
+
     def test_heavy_headers_stay_out_of_the_library(self):
         self.assert_fails("mankai/catalog/a.cpp", "#include <CLI/CLI.hpp>\n", "may not use")
         self.assert_fails("mankai/filter/a.cpp", "#include <hwy/highway.h>\n", "may not use")
