@@ -404,6 +404,73 @@ OURS = {
         BF.MERGE f s => -WRONGTYPE Operation against a key holding the wrong kind of value
         BF.MERGE f => -ERR wrong number of arguments for 'bf.merge' command
         """,
+    "items are removed from a deletable filter, as often as they were added": """
+        BF.RESERVE f 0.000000001 10 DELETABLE => +OK
+        BF.MADD f a b c => *[:1 :1 :1] | *[#t #t #t]
+        BF.ADD f a => :0 | #f
+        BF.CARD f => :3
+        BF.REM f b => *[:1] | *[#t]
+        BF.REM f b => *[:0] | *[#f]
+        BF.REM f a zzz c c => *[:1 :0 :1 :0] | *[#t #f #t #f]
+        BF.MEXISTS f a b c => *[:1 :0 :0] | *[#t #f #f]
+        BF.REM f a a => *[:1 :0] | *[#t #f]
+        BF.EXISTS f a => :0 | #f
+        BF.CARD f => :0
+        BF.MADD f c c c => *[:1 :0 :0] | *[#t #f #f]
+        BF.INFO f
+            => *[+Capacity :10 +Size :<n> +Number of filters :1 +Number of items inserted :1 +Expansion rate :2]
+            | %{+Capacity: :10 +Size: :<n> +Number of filters: :1 +Number of items inserted: :1 +Expansion rate: :2}
+        BF.INFO f DELETABLE => *[:1] | %{+Deletable: #t}
+        BF.CLEAR f => +OK
+        BF.MEXISTS f a b c => *[:0 :0 :0] | *[#f #f #f]
+        BF.INFO f DELETABLE => *[:1] | %{+Deletable: #t}
+        """,
+    "a deletable filter is made by its options, in any order": """
+        BF.RESERVE a 0.01 10 EXPANSION 3 DELETABLE => +OK
+        BF.INFO a EXPANSION => *[:3] | %{+Expansion rate: :3}
+        BF.RESERVE b 0.01 10 deletable NONSCALING => +OK
+        BF.INFO b EXPANSION => *[$-1] | %{+Expansion rate: _}
+        BF.RESERVE c 0.01 10 DELETABLE EXPANSION 3 SEED 00112233445566778899aabbccddeeff => +OK
+        BF.INSERT d DELETABLE ITEMS a b => *[:1 :1] | *[#t #t]
+        BF.REM d a => *[:1] | *[#t]
+        BF.INSERT e ITEMS DELETABLE => *[:1] | *[#t]
+        BF.INFO e DELETABLE => *[:0] | %{+Deletable: #f}
+        BF.INSERT e DELETABLE ITEMS a => *[:1] | *[#t]
+        BF.INFO e DELETABLE => *[:0] | %{+Deletable: #f}
+        BF.RESERVE f 0.01 10 EXPANSION 3 DELETABLE foo => -Unknown argument received
+        BF.RESERVE f 0.01 10 EXPANSION 3 DELETABLE foo bar
+            => -ERR wrong number of arguments for 'bf.reserve' command
+        """,
+    "a deletable filter that does not grow has room for what comes when others have gone": """
+        BF.RESERVE f 0.000000001 3 NONSCALING DELETABLE => +OK
+        BF.MADD f a b c d => *[:1 :1 :1 -ERR non scaling filter is full] | *[#t #t #t -ERR non scaling filter is full]
+        BF.MADD f a b d => *[:0 :0 -ERR non scaling filter is full] | *[#f #f -ERR non scaling filter is full]
+        BF.REM f c => *[:1] | *[#t]
+        BF.ADD f d => :1 | #t
+        BF.ADD f e => -ERR non scaling filter is full
+        BF.REM f a => *[:1] | *[#t]
+        BF.ADD f e => -ERR non scaling filter is full
+        BF.REM f a => *[:1] | *[#t]
+        BF.ADD f e => :1 | #t
+        BF.MEXISTS f a b c d e => *[:0 :1 :0 :1 :1] | *[#f #t #f #t #t]
+        """,
+    "nothing is removed from other filters": """
+        BF.REM f a => -ERR not found
+        EXISTS f => :0
+        BF.ADD f a => :1 | #t
+        BF.REM f a => -ERR nothing can be removed from this filter: reserve one with DELETABLE
+        BF.EXISTS f a => :1 | #t
+        BF.REM f => -ERR wrong number of arguments for 'bf.rem' command
+        SET s value => +OK
+        BF.REM s a => -WRONGTYPE Operation against a key holding the wrong kind of value
+        """,
+    "deletable filters are not merged": """
+        BF.RESERVE f 0.01 10 DELETABLE => +OK
+        COPY f g => :1
+        BF.MERGE f g => -ERR deletable filters cannot be merged: add the items to one of them
+        BF.MERGE new f => -ERR deletable filters cannot be merged: add the items to one of them
+        EXISTS new => :0
+        """,
     "the rate of now": """
         BF.RESERVE f 0.01 100 => +OK
         BF.INFO f FPR => *["0"] | %{+False positive rate: ,0.0}
@@ -530,6 +597,8 @@ class DumpTest(OneServerTest):
         "full": (("BF.RESERVE", "full", "0.01", 20, "NONSCALING"), 60),
         "rough": (("BF.RESERVE", "rough", "0.5", 1000), 1000),
         "fine": (("BF.RESERVE", "fine", "1e-9", 200), 150),
+        "deletable": (("BF.RESERVE", "deletable", "0.01", 50, "DELETABLE"), 400),
+        "deletable, full": (("BF.RESERVE", "deletable, full", "0.01", 50, "NONSCALING", "DELETABLE"), 100),
     }
 
     def fill(self, client):

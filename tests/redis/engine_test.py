@@ -27,7 +27,7 @@ class CommandTableTest(OneServerTest):
         for words in (("BF.RESERVE", "f", "0.01", 100), ("BF.ADD", "f", "a"), ("BF.MADD", "f", "a", "b"),
                       ("BF.INSERT", "f", "NOCREATE", "ITEMS", "a"), ("BF.EXISTS", "f", "a"), ("BF.CARD", "f"),
                       ("BF.MEXISTS", "f", "a", "b"), ("BF.INFO", "f", "SIZE"), ("BF.SCANDUMP", "f", 0),
-                      ("BF.LOADCHUNK", "f", 1, "x")):
+                      ("BF.LOADCHUNK", "f", 1, "x"), ("BF.REM", "f", "a", "b"), ("BF.CLEAR", "f")):
             self.assertEqual(self.client.must("COMMAND", "GETKEYS", *words), [b"f"], words)
 
     def test_every_command_of_the_module_has_a_description(self):
@@ -68,7 +68,7 @@ class PermissionTest(OneServerTest):
         self.assertEqual(reader.call("BF.MEXISTS", "f", "a"), [1])
         self.assertEqual(reader.call("BF.CARD", "f"), 1)
         for words in (("BF.ADD", "f", "b"), ("BF.MADD", "f", "b"), ("BF.INSERT", "f", "ITEMS", "b"),
-                      ("BF.LOADCHUNK", "f", 2, "x"), ("BF.RESERVE", "f", "0.01", 10)):
+                      ("BF.LOADCHUNK", "f", 2, "x"), ("BF.RESERVE", "f", "0.01", 10), ("BF.REM", "f", "a")):
             self.assertRegex(reader.call(*words), r"\ANOPERM ", words)
 
 
@@ -179,7 +179,10 @@ class ChangeTest(OneServerTest):
         listener.must("PSUBSCRIBE", "__keyspace@0__:f")
         for words, told in ((("BF.RESERVE", "f", "0.01", 100), [b"bf.reserve"]), (("BF.ADD", "f", "a"), [b"bf.add"]),
                             (("BF.ADD", "f", "a"), []), (("BF.MADD", "f", "a", "b"), [b"bf.add"]),
-                            (("BF.EXISTS", "f", "a"), []), (("DEL", "f"), [b"del"])):
+                            (("BF.EXISTS", "f", "a"), []), (("DEL", "f"), [b"del"]),
+                            (("BF.RESERVE", "f", "1e-9", 100, "DELETABLE"), [b"bf.reserve"]),
+                            (("BF.MADD", "f", "a", "a"), [b"bf.add"]), (("BF.REM", "f", "a", "b"), [b"bf.rem"]),
+                            (("BF.REM", "f", "b"), []), (("BF.CLEAR", "f"), [b"bf.clear"])):
             self.client.must(*words)
             self.client.must("PUBLISH", "__keyspace@0__:f", "that is all")
             heard = []

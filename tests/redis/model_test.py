@@ -286,6 +286,102 @@ class ModelTest(OneServerTest):
             self.assertLessEqual(sum(client.must("BF.MEXISTS", "union", *strangers)), more_than_chance(20000 * 0.01))
 
 
+class DeletableWorld:
+    """One deletable filter and how often each item is in it: what was added more often than removed is found."""
+
+    MOST = 4  # of an item: a counter that reaches 15 stays
+
+    def __init__(self, test, client, seed):
+        self.test, self.client = test, client
+        self.random = random.Random(seed)
+        self.rate = self.random.choice((0.1, 0.01, 0.0001))
+        self.client.must("BF.RESERVE", "f", self.rate, self.random.choice((2, 10, 100)), "EXPANSION",
+                         self.random.choice((1, 2, 4)), "DELETABLE")
+        self.pool = [b"%x" % self.random.getrandbits(60) for _ in range(self.random.choice((20, 500)))]
+        self.count = dict.fromkeys(self.pool, 0)
+        self.asked, self.wrong = 0, 0
+
+    def sample(self):
+        return self.random.sample(self.pool, self.random.choice((1, 1, 5, 20)))
+
+    def add(self):
+        items = [item for item in self.sample() if self.count[item] < self.MOST]
+        if self.random.random() < 0.3:
+            items += items[:1]
+        for item, new in zip(items, self.client.must("BF.MADD", "f", *items) if items else (), strict=True):
+            self.test.assertFalse(new and self.count[item], item)
+            self.count[item] += 1
+
+    def remove(self):
+        # What is not in must not be removed when it seems to be in: that takes others away.
+        items = self.sample()
+        known = dict(zip(items, self.ask(items), strict=True))
+        items = [item for item in items if self.count[item] or not known[item]]
+        if self.random.random() < 0.3:
+            items += [item for item in items if self.count[item] != 1]
+        for item, gone in zip(items, self.client.must("BF.REM", "f", *items) if items else (), strict=True):
+            self.test.assertEqual(gone, int(self.count[item] > 0), item)
+            self.count[item] -= gone
+
+    def ask(self, items):
+        answers = self.client.must("BF.MEXISTS", "f", *items)
+        for item, known in zip(items, answers, strict=True):
+            if self.count[item]:
+                self.test.assertEqual(known, 1, item)
+            else:
+                self.asked += 1
+                self.wrong += known
+        return answers
+
+    def through_a_dump(self):
+        self.client.must("RESTORE", "f", 0, self.client.must("DUMP", "f"), "REPLACE")
+
+    def step(self):
+        self.random.choice((self.add, self.add, self.add, self.remove, self.remove, self.through_a_dump))()
+
+    def finish(self):
+        self.ask(self.pool)
+        while any(self.count.values()):
+            items = [item for item in self.pool if self.count[item]]
+            self.test.assertEqual(self.client.must("BF.REM", "f", *items), [1] * len(items))
+            for item in items:
+                self.count[item] -= 1
+        self.test.assertEqual(self.client.must("BF.MEXISTS", "f", *self.pool), [0] * len(self.pool))
+        self.test.assertEqual(float(self.client.must("BF.INFO", "f", "FPR")[0]), 0)
+
+
+@needs_module
+class DeletableTest(OneServerTest):
+    def test_what_was_added_more_often_than_removed_is_found(self):
+        for number in range(5 * ROUNDS):
+            with self.subTest(seed=f"{SEED}.{number}"):
+                self.client.must("FLUSHALL")
+                world = DeletableWorld(self, self.client, f"{SEED}.{number}")
+                for _ in range(100):
+                    world.step()
+                # The same few items are asked again and again, and are wrong together: a loose bound.
+                self.assertLess(world.wrong, more_than_chance(world.asked * world.rate) + 0.1 * world.asked)
+                world.finish()
+
+    def test_items_that_come_and_go_need_no_more_room(self):
+        self.client.must("BF.RESERVE", "f", "0.01", 1000, "DELETABLE")
+        for start in range(0, 20_000, 500):
+            self.client.must("BF.MADD", "f", *range(start, start + 500))
+            if start:
+                self.assertEqual(sum(self.client.must("BF.REM", "f", *range(start - 500, start))), 500)
+        self.assertLessEqual(self.client.must("BF.INFO", "f", "FILTERS")[0], 2)
+        self.assertAlmostEqual(self.client.must("BF.CARD", "f"), 500, delta=30)
+        self.assertEqual(sum(self.client.must("BF.MEXISTS", "f", *range(19_500, 20_000))), 500)
+
+    def test_a_deletable_filter_keeps_its_rate(self):
+        for expansion in (1, 2):
+            self.client.must("BF.RESERVE", "f", "0.01", 2000, "EXPANSION", expansion, "DELETABLE")
+            self.client.must("BF.MADD", "f", *range(15_000))
+            found = sum(self.client.must("BF.MEXISTS", "f", *range(20_000, 60_000)))
+            self.assertLessEqual(found, more_than_chance(40_000 * 0.01))
+            self.client.must("DEL", "f")
+
+
 @needs_module
 class RateTest(OneServerTest):
     """False positives of filters that hold what they were made for: no more than promised."""

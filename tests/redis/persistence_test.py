@@ -23,6 +23,7 @@ FILTERS = (
     ("full", ("BF.RESERVE", "full", "0.3", 20, "NONSCALING"), 100),
     ("empty", ("BF.RESERVE", "empty", "0.01", 1000), 0),
     ("large", ("BF.RESERVE", "large", "0.001", 1_000_000), 350),
+    ("deletable", ("BF.RESERVE", "deletable", "0.01", 50, "DELETABLE"), 300),
     (b"\x00\xff\r\n", (), 5),
 )
 KEYS = [name for name, _, _ in FILTERS]
@@ -276,6 +277,10 @@ class ReplicationTest(RedisTest):
         client.must(MADD, "nonscaling", *ITEMS)
         if MODULE:
             client.must("BF.INSERT", "inserted", "CAPACITY", 30, "ERROR", "0.001", "EXPANSION", 3, "ITEMS", *ITEMS)
+            for _ in range(100):
+                client.must("BF.REM", "deletable", *dice.sample(ITEMS, 3))
+                client.must("BF.MADD", "deletable", *dice.sample(ITEMS, 3))
+            client.must("BF.INSERT", "inserted too", "NONSCALING", "DELETABLE", "ITEMS", *ITEMS)
             client.must("BF.CLEAR", "large")
             client.must("BF.ADD", "large", "after")
             client.must("COPY", "grown", "merged")
@@ -323,6 +328,7 @@ class ReplicationTest(RedisTest):
             client.call("BF.INFO", "grown")
             client.must("BF.SCANDUMP", "grown", 0)
             client.must("BF.MADD", "full", *QUESTIONS)  # full: what is not in it stays out
+            client.must("BF.REM", "deletable", "a", "stranger")
         self.assertEqual(client.info("replication")["master_repl_offset"], before)
         client.must(ADD, "large", "something new")
         self.assertNotEqual(client.info("replication")["master_repl_offset"], before)
@@ -370,7 +376,9 @@ class ForgeryTest(OneServerTest):
         self.client.must("BF.MADD", "grown", *ITEMS[:40])
         self.client.must("BF.RESERVE", "fixed", "0.01", 30, "NONSCALING")
         self.client.must("BF.MADD", "fixed", *ITEMS[:10])
-        return ["small", "grown", "fixed"]
+        self.client.must("BF.RESERVE", "deletable", "0.05", 8, "DELETABLE")
+        self.client.must("BF.MADD", "deletable", *ITEMS[:15])
+        return ["small", "grown", "fixed", "deletable"]
 
     def use(self, key):
         """All that can be done with a filter, whatever it says."""
@@ -378,6 +386,7 @@ class ForgeryTest(OneServerTest):
             ("BF.EXISTS", key, "a"), ("BF.MEXISTS", key, *ITEMS[:20]), ("BF.CARD", key), ("BF.INFO", key),
             ("BF.DEBUG", key), ("BF.ADD", key, "new"), ("BF.MADD", key, *ITEMS[:80]), ("BF.SCANDUMP", key, 0),
             ("BF.SCANDUMP", key, 1), ("BF.SCANDUMP", key, 1 << 40), ("MEMORY", "USAGE", key),
+            ("BF.REM", key, *ITEMS[:30]), ("BF.MADD", key, *ITEMS[:80]), ("BF.INFO", key, "FPR"),
             ("DEBUG", "DIGEST-VALUE", key), ("DUMP", key), ("COPY", key, "copy", "REPLACE"), ("PING",),
         ])
 

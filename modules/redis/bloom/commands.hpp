@@ -1,6 +1,7 @@
 #pragma once
 
-/// The BF.* commands: RedisBloom's contract, and BF.MERGE, BF.CLEAR, BF.EXISTS … STRICT and BF.INFO … FPR of our own.
+/// The BF.* commands: RedisBloom's contract, and BF.REM, BF.MERGE, BF.CLEAR and some words of our own
+/// (docs/redis/bloom.md).
 
 #include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
@@ -21,5 +22,6 @@ int bloom_scandump(Call& call);
 int bloom_loadchunk(Call& call);
 int bloom_merge(Call& call);
 int bloom_clear(Call& call);
+int bloom_rem(Call& call);
 
 }  // namespace mankai::redis

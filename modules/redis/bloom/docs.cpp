@@ -8,6 +8,7 @@
 namespace mankai::redis {
 namespace {
 
+constexpr std::array kRemoves = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyDelete), KeySpec{}};
 constexpr std::array kClears = {keys_at(1, 0, kKeyReadWrite | kKeyDelete), KeySpec{}};
 constexpr std::array kMerges = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), keys_at(2, -1, kKeyReadOnly | kKeyAccess),
                                 KeySpec{}};
@@ -17,6 +18,7 @@ constexpr CommandArgument kItems = argument("item", ArgumentKind::string, kArgum
 
 constexpr CommandArgument kExpansion = argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION");
 constexpr CommandArgument kNonscaling = option("nonscaling", "NONSCALING");
+constexpr CommandArgument kDeletable = option("deletable", "DELETABLE");
 
 constexpr std::array kKeyItem = {kKeyArgument, kItem, kEnd};
 constexpr std::array kKeyItems = {kKeyArgument, kItems, kEnd};
@@ -26,6 +28,7 @@ constexpr std::array kReserveArguments = {kKeyArgument,
                                           argument("capacity", ArgumentKind::integer),
                                           kExpansion,
                                           kNonscaling,
+                                          kDeletable,
                                           argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"),
                                           kEnd};
 constexpr std::array kInsertArguments = {kKeyArgument,
@@ -34,6 +37,7 @@ constexpr std::array kInsertArguments = {kKeyArgument,
                                          kExpansion,
                                          option("nocreate", "NOCREATE"),
                                          kNonscaling,
+                                         kDeletable,
                                          argument("item", ArgumentKind::string, kArgumentMultiple, "ITEMS"),
                                          kEnd};
 constexpr std::array kFacts = {argument("capacity", ArgumentKind::pure_token, 0, "CAPACITY"),
@@ -42,6 +46,7 @@ constexpr std::array kFacts = {argument("capacity", ArgumentKind::pure_token, 0,
                                argument("items", ArgumentKind::pure_token, 0, "ITEMS"),
                                argument("expansion", ArgumentKind::pure_token, 0, "EXPANSION"),
                                argument("fpr", ArgumentKind::pure_token, 0, "FPR"),
+                               argument("deletable", ArgumentKind::pure_token, 0, "DELETABLE"),
                                kEnd};
 constexpr CommandArgument kFact = {.name = "single_value",
                                    .kind = ArgumentKind::one_of,
@@ -80,6 +85,8 @@ constexpr CommandInfo kLoadchunk =
     info("Restores a Bloom filter chunk by chunk", "O(N), N bytes of chunk", 4, kCreates.data(), kLoadArguments.data());
 constexpr CommandInfo kMerge = info("Adds to a Bloom filter the items of others that were made alike", kCells, -3,
                                     kMerges.data(), kMergeArguments.data());
+constexpr CommandInfo kRem =
+    info("Takes items out of a deletable Bloom filter", kBatch, -3, kRemoves.data(), kKeyItems.data());
 constexpr CommandInfo kClear = info("Makes a Bloom filter forget every item", kOne, 2, kClears.data(), kKeyOnly.data());
 
 constexpr std::array kCommands = {
@@ -96,6 +103,7 @@ constexpr std::array kCommands = {
     Command{"bf.loadchunk", run<bloom_loadchunk>, "write deny-oom", "bloom write slow", 1, &kLoadchunk},
     Command{"bf.merge", run<bloom_merge>, "write deny-oom", "bloom write slow", -1, &kMerge},
     Command{"bf.clear", run<bloom_clear>, "write deny-oom fast", "bloom write fast", 1, &kClear},
+    Command{"bf.rem", run<bloom_rem>, "write", "bloom write slow", 1, &kRem},
 };
 
 }  // namespace

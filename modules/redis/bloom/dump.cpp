@@ -112,7 +112,8 @@ Result<ImageHeader> read_outer(std::span<const std::byte> content) {
     return outer;
   }
   const std::size_t slices = (content.size() - kSlicesOffset) / sizeof(ImageHeader);
-  if (outer->kind != ScalableBloom::kKind || outer->layout != static_cast<std::uint8_t>(ImageLayout::sliced)) {
+  const bool is_filter = outer->kind == ScalableBloom::kKind || outer->kind == ScalableCountingBloom::kKind;
+  if (!is_filter || outer->layout != static_cast<std::uint8_t>(ImageLayout::sliced)) {
     return fail(ErrorCode::corrupt, "an image of kind " + std::to_string(outer->kind) + ", not of a scalable filter");
   }
   if (outer->kind_state[kSliceCount] != slices || slices > kMaxSlices) {
@@ -244,8 +245,14 @@ Result<BloomValue> BloomAssembly::finish() {
   auto outer = value_at<ImageHeader>(region_.bytes(), 0);
   seal_outer(outer, slices);
   std::memcpy(region_.bytes().data(), &outer, sizeof(outer));
+  const bool is_deletable = outer.kind == ScalableCountingBloom::kKind;
+  return is_deletable ? take_over<ScalableCountingBloom>() : take_over<ScalableBloom>();
+}
+
+template <class Filter>
+Result<BloomValue> BloomAssembly::take_over() {
   // Whatever the cells are, they are a filter's; all else is checked here.
-  auto filter = ScalableBloom::from_region(std::move(region_), Trust::fast, engine_memory());
+  auto filter = Filter::from_region(std::move(region_), Trust::fast, engine_memory());
   if (!filter) {
     return std::unexpected(filter.error());
   }
@@ -278,19 +285,15 @@ std::size_t BloomAssembly::memory_bytes() const noexcept {
 
 std::vector<std::byte> dump_header(const BloomValue& value) {
   std::vector<ImageHeader> slices;
-  for (std::size_t i = 0; i < value.filter().slice_count(); ++i) {
-    slices.push_back(value.filter().slice(i).sealed_header());
-  }
-  return header_of(value.is_nonscaling(), value.filter().sealed_header(), slices);
+  value.for_each_slice([&](const auto& slice) { slices.push_back(slice.sealed_header()); });
+  return header_of(value.is_nonscaling(), value.sealed_header(), slices);
 }
 
-std::uint64_t dump_bytes(const BloomValue& value) noexcept { return value.filter().cells_bytes(); }
+std::uint64_t dump_bytes(const BloomValue& value) noexcept { return value.cells_bytes(); }
 
 std::vector<std::byte> dump_piece(const BloomValue& value, std::uint64_t start, std::size_t most_cells) {
   std::vector<std::span<const std::byte>> cells;
-  for (std::size_t i = 0; i < value.filter().slice_count(); ++i) {
-    cells.push_back(value.filter().slice(i).cells());
-  }
+  value.for_each_slice([&](const auto& slice) { cells.push_back(slice.cells()); });
   return piece_of(cells, start, dump_bytes(value), most_cells);
 }
 

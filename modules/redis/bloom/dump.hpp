@@ -7,8 +7,9 @@
 /// behind it are the cells of all slices, one after the other. Every piece ends in a checksum that its place is part
 /// of.
 ///
-/// Cells that change between two pieces do no harm: bits are only ever set, and what was in when the header was taken
-/// is in the copy. A filter that opened a slice meanwhile must be taken again from its header on.
+/// Cells that change between two pieces do no harm: what was in when the header was taken, and was not removed since,
+/// is in the copy, for nothing else clears its bits or counters. A filter that opened a slice meanwhile must be taken
+/// again from its header on.
 
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,8 @@ class BloomAssembly {
   BloomAssembly() noexcept = default;
   [[nodiscard]] Result<void> lay_out(std::span<const std::byte> headers, std::uint64_t slices_bytes);
   [[nodiscard]] Result<void> allocate(const ImageHeader& outer, std::span<const std::byte> headers);
+  template <class Filter>
+  [[nodiscard]] Result<BloomValue> take_over();
   void store(std::uint64_t start, std::span<const std::byte> content) noexcept;
   [[nodiscard]] std::vector<std::span<const std::byte>> cells() const;
 

@@ -19,13 +19,13 @@ struct Field {
   std::string_view option;
   const char* name;
   ReplyField reply;
-  bool is_listed;  ///< without an option; the others cost a pass over the cells
+  bool is_listed;  ///< without an option, as the contract has it
 };
 
 constexpr std::array kFields = {
     Field{"CAPACITY", "Capacity",
           [](const Call& call, const BloomKey&, const BloomValue& value) {
-            return reply_number(call, value.filter().capacity_keys());
+            return reply_number(call, value.capacity_keys());
           },
           true},
     Field{
@@ -34,12 +34,12 @@ constexpr std::array kFields = {
         true},
     Field{"FILTERS", "Number of filters",
           [](const Call& call, const BloomKey&, const BloomValue& value) {
-            return reply_number(call, value.filter().slice_count());
+            return reply_number(call, value.slice_count());
           },
           true},
     Field{"ITEMS", "Number of items inserted",
           [](const Call& call, const BloomKey&, const BloomValue& value) {
-            return reply_number(call, value.filter().keys_inserted());
+            return reply_number(call, value.keys_inserted());
           },
           true},
     Field{"EXPANSION", "Expansion rate",
@@ -50,7 +50,12 @@ constexpr std::array kFields = {
           true},
     Field{"FPR", "False positive rate",
           [](const Call& call, const BloomKey&, const BloomValue& value) {
-            return engine.reply_with_double(call.context(), value.filter().fpr_estimate());
+            return engine.reply_with_double(call.context(), value.fpr_estimate());
+          },
+          false},
+    Field{"DELETABLE", "Deletable",
+          [](const Call& call, const BloomKey&, const BloomValue& value) {
+            return engine.reply_with_bool(call.context(), static_cast<int>(value.is_deletable()));
           },
           false},
 };
@@ -85,14 +90,17 @@ void reply_line(const Call& call, std::span<const char> line, int length) noexce
   engine.reply_with_string_buffer(call.context(), line.data(), static_cast<std::size_t>(length));
 }
 
-void reply_slice(const Call& call, const BlockedBloom& slice) noexcept {
+template <class Slice>
+void reply_slice(const Call& call, const Slice& slice) noexcept {
   constexpr std::size_t kLineBytes = 256;
+  constexpr std::size_t kByteBits = 8;
   std::array<char, kLineBytes> line;
-  const int length = std::snprintf(
-      line.data(), line.size(), "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu ratio:%g",
-      static_cast<unsigned long long>(slice.cells_bytes()), static_cast<unsigned long long>(slice.cell_count()),
-      slice.probes_per_key(), static_cast<unsigned long long>(slice.capacity_keys()),
-      static_cast<unsigned long long>(slice.keys_inserted()), slice.fpr_target());
+  const int length = std::snprintf(line.data(), line.size(),
+                                   "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu ratio:%g",
+                                   static_cast<unsigned long long>(slice.cells_bytes()),
+                                   static_cast<unsigned long long>(slice.cells_bytes() * kByteBits),
+                                   slice.probes_per_key(), static_cast<unsigned long long>(slice.capacity_keys()),
+                                   static_cast<unsigned long long>(slice.keys_inserted()), slice.fpr_target());
   reply_line(call, line, length);
 }
 
@@ -132,11 +140,7 @@ int bloom_mexists(Call& call) {
   if (lookup.value() != nullptr) {
     lookup.value()->ask(batch.keys(), outcomes);
   }
-  engine.reply_with_array(call.context(), static_cast<long>(outcomes.size()));
-  for (const bool outcome : outcomes) {
-    engine.reply_with_bool(call.context(), static_cast<int>(outcome));
-  }
-  return kOk;
+  return call.truths(outcomes);
 }
 
 int bloom_card(Call& call) {
@@ -147,8 +151,7 @@ int bloom_card(Call& call) {
   if (lookup.is_absent()) {
     return reply_number(call, 0);
   }
-  return lookup.value() != nullptr ? reply_number(call, lookup.value()->filter().keys_inserted())
-                                   : call.error(lookup.error());
+  return lookup.value() != nullptr ? reply_number(call, lookup.value()->keys_inserted()) : call.error(lookup.error());
 }
 
 int bloom_info(Call& call) {
@@ -178,16 +181,14 @@ int bloom_debug(Call& call) {
   if (lookup.value() == nullptr) {
     return call.error(lookup.error());
   }
-  const ScalableBloom& filter = lookup.value()->filter();
-  engine.reply_with_array(call.context(), static_cast<long>(1 + filter.slice_count()));
+  const BloomValue& value = *lookup.value();
+  engine.reply_with_array(call.context(), static_cast<long>(1 + value.slice_count()));
   constexpr std::size_t kLineBytes = 32;
   std::array<char, kLineBytes> line;
   const int length =
-      std::snprintf(line.data(), line.size(), "size:%llu", static_cast<unsigned long long>(filter.keys_inserted()));
+      std::snprintf(line.data(), line.size(), "size:%llu", static_cast<unsigned long long>(value.keys_inserted()));
   reply_line(call, line, length);
-  for (std::size_t i = 0; i < filter.slice_count(); ++i) {
-    reply_slice(call, filter.slice(i));
-  }
+  value.for_each_slice([&](const auto& slice) { reply_slice(call, slice); });
   return kOk;
 }
 

@@ -62,6 +62,7 @@ BloomSettings BloomRequest::settings() const {
           .fpr = std::min(fpr_, kMaxFpr),
           .expansion = static_cast<std::uint32_t>(expansion_),
           .is_nonscaling = is_nonscaling_ || expansion_ == 0,
+          .is_deletable = is_deletable_,
           .hash = hash_ ? *hash_ : HashSpec::random(kHash)};
 }
 
@@ -73,12 +74,14 @@ void replicate_creation(const Call& call, String* key, const BloomSettings& sett
   std::snprintf(seed.data(), seed.size(), "%016llx%016llx", static_cast<unsigned long long>(settings.hash.seed[0]),
                 static_cast<unsigned long long>(settings.hash.seed[1]));
   const auto capacity = static_cast<long long>(settings.capacity_keys);
-  if (settings.is_nonscaling) {
-    engine.replicate(call.context(), "BF.RESERVE", "sclccc", key, fpr.data(), capacity, "NONSCALING", "SEED",
-                     seed.data());
+  // An expansion of 0 is a filter that does not scale.
+  const long long expansion = settings.is_nonscaling ? 0 : static_cast<long long>(settings.expansion);
+  if (settings.is_deletable) {
+    engine.replicate(call.context(), "BF.RESERVE", "sclclccc", key, fpr.data(), capacity, "EXPANSION", expansion,
+                     "DELETABLE", "SEED", seed.data());
   } else {
-    engine.replicate(call.context(), "BF.RESERVE", "sclclcc", key, fpr.data(), capacity, "EXPANSION",
-                     static_cast<long long>(settings.expansion), "SEED", seed.data());
+    engine.replicate(call.context(), "BF.RESERVE", "sclclcc", key, fpr.data(), capacity, "EXPANSION", expansion, "SEED",
+                     seed.data());
   }
 }
 

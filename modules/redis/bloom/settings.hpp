@@ -21,6 +21,7 @@ class BloomRequest {
   bool read_expansion(const Call& call, std::size_t index) noexcept;
   bool read_seed(const Call& call, std::size_t index) noexcept;
   void set_nonscaling() noexcept { is_nonscaling_ = true; }
+  void set_deletable() noexcept { is_deletable_ = true; }
 
   /// Draws a seed unless one was given.
   [[nodiscard]] BloomSettings settings() const;
@@ -30,6 +31,7 @@ class BloomRequest {
   long long capacity_keys_;
   long long expansion_;
   bool is_nonscaling_ = false;
+  bool is_deletable_ = false;
   std::optional<HashSpec> hash_;
 };
 

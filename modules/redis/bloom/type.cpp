@@ -170,7 +170,7 @@ void free_value(void* value) noexcept { delete static_cast<BloomKey*>(value); }
 
 std::size_t free_effort(String* /*key*/, const void* value) noexcept {
   const BloomValue* filter = key_at(value).value();
-  return 1 + (filter != nullptr ? filter->filter().slice_count() : 1);
+  return 1 + (filter != nullptr ? filter->slice_count() : 1);
 }
 
 void* copy(String* /*from*/, String* /*to*/, const void* value) noexcept {

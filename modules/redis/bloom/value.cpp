@@ -21,86 +21,153 @@ Growth growth_of(const BloomSettings& settings) noexcept {
   return {.factor = settings.expansion, .tightening = kTightening, .bound = FprBound::total};
 }
 
-std::size_t room_in(const BlockedBloom& slice) noexcept {
-  return slice.is_full() ? 0 : static_cast<std::size_t>(slice.capacity_keys() - slice.keys_inserted());
+// What is done with either filter when keys come.
+void observe(ScalableBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
+  filter.observe(digests, seen);
+}
+void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
+  filter.observe_in_oldest(digests, seen);
 }
 
-}  // namespace
-
-Result<BloomValue> BloomValue::create(const BloomSettings& settings) {
-  auto filter = ScalableBloom::create({.keys = settings.capacity_keys,
-                                       .fpr = settings.fpr,
-                                       .growth = growth_of(settings),
-                                       .hash = settings.hash,
-                                       .memory = engine_memory()});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return BloomValue(std::move(*filter), settings.is_nonscaling);
-}
-
-Result<BloomValue> BloomValue::create_like() const {
-  auto filter = filter_.create_like(engine_memory());
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return BloomValue(std::move(*filter), is_nonscaling_);
-}
-
-BloomSettings BloomValue::settings() const noexcept {
-  return {.capacity_keys = filter_.initial_keys(),
-          .fpr = filter_.fpr_target(),
-          .expansion = filter_.growth().factor,
-          .is_nonscaling = is_nonscaling_,
-          .hash = filter_.hash()};
+template <class Filter>
+std::size_t room_in(const Filter& filter) noexcept {
+  const auto& newest = filter.slice(filter.slice_count() - 1);
+  return newest.is_full() ? 0 : static_cast<std::size_t>(newest.capacity_keys() - newest.keys_inserted());
 }
 
 // Returns how many of the digests stand before the first one that the filter does not know.
-std::size_t BloomValue::known_before_stranger(std::span<const Digest> digests) const {
+template <class Filter>
+std::size_t known_before_stranger(const Filter& filter, std::span<const Digest> digests) {
   std::array<bool, kHashWindow> known;
   const auto answers = std::span(known).first(digests.size());
-  filter_.may_contain(digests, answers);
+  filter.may_contain(digests, answers);
   return static_cast<std::size_t>(std::ranges::find(answers, false) - answers.begin());
 }
 
-AddReport BloomValue::add_growing(std::span<const Digest> digests, std::span<bool> seen) {
+template <class Filter>
+AddReport add_growing(Filter& filter, std::span<const Digest> digests, std::span<bool> seen) {
   try {
-    filter_.observe(digests, seen);
+    observe(filter, digests, seen);
     return {.done = digests.size()};
   } catch (const std::bad_alloc&) {
     // The keys before the one that found no room are in, and answered; that one is not.
-    return {.done = known_before_stranger(digests), .stop = AddStop::out_of_memory};
+    return {.done = known_before_stranger(filter, digests), .stop = AddStop::out_of_memory};
   }
 }
 
-AddReport BloomValue::add_bounded(std::span<const Digest> digests, std::span<bool> seen) {
+template <class Filter>
+AddReport add_bounded(Filter& filter, std::span<const Digest> digests, std::span<bool> seen) {
   std::size_t done = 0;
   while (done < digests.size()) {
-    const std::size_t count = std::min(digests.size() - done, room_in(filter_.slice(filter_.slice_count() - 1)));
+    const std::size_t room = room_in(filter);
+    // A full filter takes what it knows.
+    const std::size_t count =
+        room != 0 ? std::min(digests.size() - done, room) : known_before_stranger(filter, digests.subspan(done));
     if (count == 0) {
-      const std::size_t known = known_before_stranger(digests.subspan(done));
-      std::ranges::fill(seen.subspan(done, known), true);
-      done += known;
-      return {.done = done, .stop = done < digests.size() ? AddStop::full : AddStop::none};
+      return {.done = done, .stop = AddStop::full};
     }
-    filter_.observe(digests.subspan(done, count), seen.subspan(done, count));
+    observe(filter, digests.subspan(done, count), seen.subspan(done, count));
     done += count;
   }
   return {.done = done};
 }
 
+Result<BloomValue> valued(auto filter, bool is_nonscaling) {
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return BloomValue(std::move(*filter), is_nonscaling);
+}
+
+}  // namespace
+
+Result<BloomValue> BloomValue::create(const BloomSettings& settings) {
+  if (settings.is_deletable) {
+    return valued(ScalableCountingBloom::create({.keys = settings.capacity_keys,
+                                                 .fpr = settings.fpr,
+                                                 .growth = growth_of(settings),
+                                                 .hash = settings.hash,
+                                                 .memory = engine_memory()}),
+                  settings.is_nonscaling);
+  }
+  return valued(ScalableBloom::create({.keys = settings.capacity_keys,
+                                       .fpr = settings.fpr,
+                                       .growth = growth_of(settings),
+                                       .hash = settings.hash,
+                                       .memory = engine_memory()}),
+                settings.is_nonscaling);
+}
+
+Result<BloomValue> BloomValue::create_like() const {
+  return std::visit([&](const auto& filter) { return valued(filter.create_like(engine_memory()), is_nonscaling_); },
+                    filter_);
+}
+
+bool BloomValue::is_empty() const noexcept {
+  // A filter of counters may have lost its count of keys, but never says of a key that came that none did.
+  if (const auto* counting = std::get_if<ScalableCountingBloom>(&filter_); counting != nullptr) {
+    return counting->next_id() == counting->first_id();
+  }
+  return keys_inserted() == 0 && slice_count() == 1;
+}
+
+BloomSettings BloomValue::settings() const noexcept {
+  return std::visit(
+      [&](const auto& filter) {
+        return BloomSettings{.capacity_keys = filter.initial_keys(),
+                             .fpr = filter.fpr_target(),
+                             .expansion = filter.growth().factor,
+                             .is_nonscaling = is_nonscaling_,
+                             .is_deletable = is_deletable(),
+                             .hash = filter.hash()};
+      },
+      filter_);
+}
+
+std::uint64_t BloomValue::capacity_keys() const noexcept {
+  return std::visit([](const auto& filter) { return filter.capacity_keys(); }, filter_);
+}
+
+std::uint64_t BloomValue::keys_inserted() const noexcept {
+  return std::visit([](const auto& filter) { return filter.keys_inserted(); }, filter_);
+}
+
+std::size_t BloomValue::slice_count() const noexcept {
+  return std::visit([](const auto& filter) { return filter.slice_count(); }, filter_);
+}
+
+std::uint64_t BloomValue::cells_bytes() const noexcept {
+  return std::visit([](const auto& filter) { return filter.cells_bytes(); }, filter_);
+}
+
+double BloomValue::fpr_estimate() const noexcept {
+  return std::visit([](const auto& filter) { return filter.fpr_estimate(); }, filter_);
+}
+
+ImageHeader BloomValue::sealed_header() const noexcept {
+  return std::visit([](const auto& filter) { return filter.sealed_header(); }, filter_);
+}
+
+Hasher BloomValue::hasher() const noexcept {
+  return std::visit([](const auto& filter) { return filter.hasher(); }, filter_);
+}
+
 AddReport BloomValue::add_window(std::span<const Digest> digests, std::span<bool> seen) {
-  return is_nonscaling_ ? add_bounded(digests, seen) : add_growing(digests, seen);
+  return std::visit(
+      [&](auto& filter) {
+        return is_nonscaling_ ? add_bounded(filter, digests, seen) : add_growing(filter, digests, seen);
+      },
+      filter_);
 }
 
 AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool> fresh) {
-  const Hasher hasher = filter_.hasher();
+  const Hasher hash = hasher();
   std::array<Digest, kHashWindow> window;
   AddReport total;
   while (total.done < keys.size() && total.stop == AddStop::none) {
     const std::size_t count = std::min(kHashWindow, keys.size() - total.done);
     const auto digests = std::span(window).first(count);
-    hasher(keys.subspan(total.done, count), digests);
+    hash(keys.subspan(total.done, count), digests);
     const auto seen = fresh.subspan(total.done, count);
     const AddReport report = add_window(digests, seen);
     std::ranges::transform(seen.first(report.done), seen.begin(), [](bool known) { return !known; });
@@ -110,41 +177,63 @@ AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool
 }
 
 void BloomValue::ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept {
-  for_each_hashed_window(filter_.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    filter_.may_contain(digests, outcomes.subspan(start, digests.size()));
+  std::visit(
+      [&](const auto& filter) {
+        for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+          filter.may_contain(digests, outcomes.subspan(start, digests.size()));
+        });
+      },
+      filter_);
+}
+
+void BloomValue::remove(std::span<const std::string_view> keys, std::span<bool> removed) noexcept {
+  auto& filter = std::get<ScalableCountingBloom>(filter_);
+  for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+    const auto results = removed.subspan(start, digests.size());
+    // As a batch first: the lines come in together, and what is not in now will not be in later.
+    filter.may_contain(digests, results);
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      results[i] = results[i] && filter.erase_from_oldest(digests[i]) == EraseResult::erased;
+    }
   });
 }
 
 Result<void> BloomValue::check_merge(const BloomValue& other, std::uint64_t keys_before) const {
   const BloomSettings mine = settings();
   const BloomSettings theirs = other.settings();
+  if (mine.is_deletable || theirs.is_deletable) {
+    return fail(ErrorCode::invalid_argument, "deletable filters cannot be merged: add the items to one of them");
+  }
   if (mine.hash != theirs.hash) {
     return fail(ErrorCode::invalid_argument,
                 "the filters hash with different seeds: make one from the other with COPY and BF.CLEAR");
   }
   if (mine.capacity_keys != theirs.capacity_keys || mine.fpr != theirs.fpr ||
-      filter_.growth() != other.filter_.growth()) {
+      std::get<ScalableBloom>(filter_).growth() != std::get<ScalableBloom>(other.filter_).growth()) {
     return fail(ErrorCode::invalid_argument, "the filters were reserved with different parameters");
   }
-  if (is_nonscaling_ && keys_before + other.filter_.keys_inserted() > filter_.capacity_keys()) {
+  if (is_nonscaling_ && keys_before + other.keys_inserted() > capacity_keys()) {
     return fail(ErrorCode::out_of_space, "non scaling filter is full");
   }
   return {};
 }
 
 Result<void> BloomValue::merge(const BloomValue& other) {
-  if (auto possible = check_merge(other, filter_.keys_inserted()); !possible) {
+  if (auto possible = check_merge(other, keys_inserted()); !possible) {
     return possible;
   }
-  return filter_.merge(other.filter_);
+  return std::get<ScalableBloom>(filter_).merge(std::get<ScalableBloom>(other.filter_));
 }
 
 std::size_t BloomValue::memory_bytes() const noexcept {
-  std::size_t bytes = sizeof(BloomValue) + engine_bytes(sizeof(ImageHeader));
-  for (std::size_t i = 0; i < filter_.slice_count(); ++i) {
-    bytes += sizeof(BlockedBloom) + engine_bytes(filter_.slice(i).image_bytes());
-  }
-  return bytes;
+  std::size_t bytes = sizeof(BloomValue);
+  std::size_t slice_objects = 0;
+  for_each_slice([&](const auto& slice) {
+    bytes += engine_bytes(slice.image_bytes());
+    slice_objects += sizeof(slice);
+  });
+  // The first one's object is part of this one.
+  return bytes + slice_objects - slice_objects / slice_count();
 }
 
 }  // namespace mankai::redis

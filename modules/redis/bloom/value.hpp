@@ -1,17 +1,25 @@
 #pragma once
 
-/// The filter behind a BF.* key: a scalable filter, or one that refuses what is more than it was made for.
+/// The filter behind a BF.* key: a scalable filter, or one that refuses what is more than it was made for; of bits, or
+/// of counters when keys are to be taken out again.
 ///
 /// RedisBloom's growth is ours with a tightening of a half: slice i is made for error / 2^(i+1), so that all of them
 /// together stay below the error. A nonscaling filter is one slice made for the error itself.
+///
+/// A deletable filter counts every addition, also of a key that seems to be in: that may be a false positive, and a key
+/// that was not counted in would be lost with the keys that it was taken for. So a key must be removed as often as it
+/// was added. It is counted in the oldest slice that may hold it, which is also where it is removed: no removal is
+/// ambiguous (scalable-counting-bloom).
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "mankai/filter/scalable_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom.hpp"
 
 namespace mankai::redis {
 
@@ -21,6 +29,7 @@ struct BloomSettings {
   double fpr = 0;
   std::uint32_t expansion = 0;  ///< each slice's keys over those of the one before; of no use when nonscaling
   bool is_nonscaling = false;
+  bool is_deletable = false;
   HashSpec hash;
 };
 
@@ -35,39 +44,62 @@ struct AddReport {
 
 class BloomValue {
  public:
+  using Filter = std::variant<ScalableBloom, ScalableCountingBloom>;
+
   /// Errors: out_of_space.
   [[nodiscard]] static Result<BloomValue> create(const BloomSettings& settings);
-  BloomValue(ScalableBloom filter, bool is_nonscaling) noexcept
-      : filter_(std::move(filter)), is_nonscaling_(is_nonscaling) {}
+  BloomValue(Filter filter, bool is_nonscaling) noexcept : filter_(std::move(filter)), is_nonscaling_(is_nonscaling) {}
 
   /// Adds keys in order, as far as there is room, and tells which were new. Shape: keys[c], fresh[c]. Cost: a batch.
   [[nodiscard]] AddReport add(std::span<const std::string_view> keys, std::span<bool> fresh);
   /// Shape: keys[c], outcomes[c].
   void ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept;
+  /// Takes keys out of a deletable filter, each once, and tells which were in. Shape: keys[c], removed[c].
+  void remove(std::span<const std::string_view> keys, std::span<bool> removed) noexcept;
 
-  /// Adds another filter's keys. Errors: invalid_argument when seeds or growth differ; out_of_space when there is no
-  /// memory, or no room in a nonscaling filter. Either leaves the filter as it was.
+  /// Adds another filter's keys. Errors: invalid_argument when seeds or growth differ, or a filter is deletable;
+  /// out_of_space when there is no memory, or no room in a nonscaling filter. Either leaves the filter as it was.
   [[nodiscard]] Result<void> merge(const BloomValue& other);
   /// Whether `merge` can take the other filter's keys beside so many more. Errors: as merge's.
   [[nodiscard]] Result<void> check_merge(const BloomValue& other, std::uint64_t keys_before) const;
   /// An empty one with the same parameters and the same seed. Errors: out_of_space.
   [[nodiscard]] Result<BloomValue> create_like() const;
-  /// Whether there is anything that `create_like` has not.
-  [[nodiscard]] bool is_empty() const noexcept { return filter_.keys_inserted() == 0 && filter_.slice_count() == 1; }
+  /// Whether there is nothing that `create_like` has not.
+  [[nodiscard]] bool is_empty() const noexcept;
 
-  [[nodiscard]] const ScalableBloom& filter() const noexcept { return filter_; }
   [[nodiscard]] bool is_nonscaling() const noexcept { return is_nonscaling_; }
+  [[nodiscard]] bool is_deletable() const noexcept { return std::holds_alternative<ScalableCountingBloom>(filter_); }
   [[nodiscard]] BloomSettings settings() const noexcept;
+  /// The keys that the slices made so far have room for.
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
+  /// How many keys are in: distinct ones, less those that were false positives when they came.
+  [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
+  [[nodiscard]] std::size_t slice_count() const noexcept;
+  [[nodiscard]] std::uint64_t cells_bytes() const noexcept;
+  /// The rate of false positives of now. Cost: a pass over the cells.
+  [[nodiscard]] double fpr_estimate() const noexcept;
+  /// The header of the filter's image.
+  [[nodiscard]] ImageHeader sealed_header() const noexcept;
   /// What the filter takes from the engine, this object included.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
+  /// Calls `use(slice)` for each, the oldest first; a slice is a BlockedBloom or a CountingBloom.
+  template <class Use>
+  void for_each_slice(const Use& use) const {
+    std::visit(
+        [&](const auto& filter) {
+          for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+            use(filter.slice(i));
+          }
+        },
+        filter_);
+  }
+
  private:
   AddReport add_window(std::span<const Digest> digests, std::span<bool> seen);
-  AddReport add_growing(std::span<const Digest> digests, std::span<bool> seen);
-  AddReport add_bounded(std::span<const Digest> digests, std::span<bool> seen);
-  [[nodiscard]] std::size_t known_before_stranger(std::span<const Digest> digests) const;
+  [[nodiscard]] Hasher hasher() const noexcept;
 
-  ScalableBloom filter_;
+  [[no_unique_address]] Filter filter_;  // whose last bytes are free for the flag: there may be very many small filters
   bool is_nonscaling_;
 };
 

@@ -33,7 +33,7 @@ class Sources {
 
 // Whether all of them fit. Errors: as BloomValue::merge's.
 Result<void> check_all(const BloomValue& destination, const Sources& sources) {
-  std::uint64_t keys = destination.filter().keys_inserted();
+  std::uint64_t keys = destination.keys_inserted();
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (&sources[i] == &destination) {
       continue;
@@ -41,7 +41,7 @@ Result<void> check_all(const BloomValue& destination, const Sources& sources) {
     if (auto possible = destination.check_merge(sources[i], keys); !possible) {
       return possible;
     }
-    keys += sources[i].filter().keys_inserted();
+    keys += sources[i].keys_inserted();
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "modules/redis/bloom/commands.hpp"
 #include "modules/redis/bloom/lookup.hpp"
@@ -14,8 +15,10 @@ constexpr const char* kFull = "ERR non scaling filter is full";
 constexpr const char* kAddFailed = "ERR problem inserting into filter";
 constexpr const char* kCreateFailed = "ERR could not create filter";
 constexpr const char* kCreateNoMemory = "ERR Insufficient memory to create filter";
+constexpr const char* kNotDeletable = "ERR nothing can be removed from this filter: reserve one with DELETABLE";
 constexpr const char* kAddEvent = "bf.add";
 constexpr const char* kReserveEvent = "bf.reserve";
+constexpr const char* kRemoveEvent = "bf.rem";
 
 const char* creation_error(const Error& error) noexcept {
   return error.code == ErrorCode::out_of_space ? kCreateNoMemory : kCreateFailed;
@@ -76,7 +79,9 @@ int add_keys(const Call& call, const AddRequest& request) {
   BloomValue& value = created != nullptr ? *created->value() : *lookup.value();
   const AddReport report = value.add(batch.keys(), fresh);
 
-  const bool has_changed = std::ranges::find(fresh.first(report.done), true) != fresh.first(report.done).end();
+  // A deletable filter counts what is in already, too.
+  const bool has_changed =
+      value.is_deletable() ? report.done > 0 : std::ranges::count(fresh.first(report.done), true) > 0;
   if (created != nullptr) {
     replicate_creation(call, name, value.settings());
     lookup.key().set_value(bloom_type(), created.release());
@@ -112,6 +117,11 @@ class ReserveOptions {
       ++i;
       return nullptr;
     }
+    if (call.is(i, "DELETABLE")) {
+      request.set_deletable();
+      ++i;
+      return nullptr;
+    }
     const bool is_expansion = call.is(i, "EXPANSION");
     if (!is_expansion && !call.is(i, "SEED")) {
       return kUnknownArgument;
@@ -136,6 +146,21 @@ class ReserveOptions {
   bool has_growth_ = false;
   bool is_nonscaling_ = false;
 };
+
+// The contract ends at seven words; those that are ours do not count.
+bool has_reserve_arity(const Call& call) noexcept {
+  constexpr std::size_t kLeast = 4;
+  constexpr std::size_t kMost = 7;
+  std::size_t words = call.size();
+  for (std::size_t i = kLeast; i < call.size() && words > kMost; ++i) {
+    if (call.is(i, "DELETABLE")) {
+      words -= 1;
+    } else if (call.is(i, "SEED")) {
+      words -= 2;
+    }
+  }
+  return words >= kLeast && words <= kMost;
+}
 
 // Returns the error to reply, or null.
 const char* read_reserve(const Call& call, BloomRequest& request) noexcept {
@@ -162,6 +187,8 @@ class InsertOptions {
         may_create_ = false;
       } else if (call.is(i, "NONSCALING")) {
         request.set_nonscaling();
+      } else if (call.is(i, "DELETABLE")) {
+        request.set_deletable();
       } else if (const char* error = read_value(call, i, request); error != nullptr) {
         return error;
       } else {
@@ -197,10 +224,7 @@ class InsertOptions {
 
 int bloom_reserve(Call& call) {
   const MemoryLimit limit(call.context());
-  constexpr std::size_t kLeast = 4;
-  constexpr std::size_t kMost = 7;
-  const bool has_both = call.size() == kMost + 1 && call.is(kMost - 1, "SEED");  // EXPANSION beside our SEED
-  if (call.size() < kLeast || (call.size() > kMost && !has_both)) {
+  if (!has_reserve_arity(call)) {
     return call.wrong_arity();
   }
   BloomRequest request;
@@ -253,6 +277,35 @@ int bloom_insert(Call& call) {
   return add_keys(
       call,
       {.filter = request, .may_create = options.may_create(), .has_single_reply = false, .first = options.first_key()});
+}
+
+int bloom_rem(Call& call) {
+  if (call.size() < 3) {
+    return call.wrong_arity();
+  }
+  String* name = call.arguments()[1];
+  const BloomLookup lookup(call, name, kRead | kWrite);
+  if (lookup.value() == nullptr) {
+    return call.error(lookup.error());
+  }
+  if (!lookup.value()->is_deletable()) {
+    return call.error(kNotDeletable);
+  }
+  const KeyBatch batch(call, 2);
+  std::vector<String*> gone;
+  gone.reserve(batch.keys().size());  // what may fail comes before what is done
+  const std::span<bool> removed = batch.answers();
+  lookup.value()->remove(batch.keys(), removed);
+  for (std::size_t i = 0; i < removed.size(); ++i) {
+    if (removed[i]) {
+      gone.push_back(call.arguments()[2 + i]);
+    }
+  }
+  if (!gone.empty()) {
+    engine.replicate(call.context(), "BF.REM", "sv", name, gone.data(), gone.size());
+    call.key_changed(name, kRemoveEvent);
+  }
+  return call.truths(removed);
 }
 
 }  // namespace mankai::redis
