@@ -21,6 +21,7 @@ void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
   add_fade_info(info);
   engine.info_add_section(info, "memory");
   engine.info_add_field_u_long_long(info, "cells_bytes", engine_bytes_in_use());
+  engine.info_add_field_u_long_long(info, "cells_moved", engine_blocks_moved());
 }
 
 int register_bloom(Context* context) noexcept {

@@ -146,6 +146,128 @@ class MemoryTest(OneServerTest):
         wait_for("memory is freed", lambda: self.used() - before < 1 << 20)
 
 
+def limit_filters(client, limit):
+    """Sets how large one filter may be. 7.0 puts the module's name in front of its configs."""
+    (name,) = client.must("CONFIG", "GET", "*bf-memory-limit")[::2]
+    client.must("CONFIG", "SET", name, limit)
+    return int(client.must("CONFIG", "GET", name)[1])
+
+
+@needs_module
+class FilterLimitTest(RedisTest):
+    """What one filter may take, whatever the server has."""
+
+    TOO_LARGE = "ERR the filter would be larger than bf-memory-limit allows"
+    LIMIT = 100 << 10
+
+    def limited(self, **options):
+        server = self.start(**options)
+        client = server.client()
+        self.assertEqual(limit_filters(client, "100kb"), self.LIMIT)
+        return server, client
+
+    def size(self, client, key):
+        return client.must("BF.INFO", key, "SIZE")[0]
+
+    def test_without_a_limit_there_is_none(self):
+        client = self.start().client()
+        self.assertEqual(client.must("CONFIG", "GET", "*bf-memory-limit")[1], b"0")
+        client.must("BF.RESERVE", "f", "0.01", 1_000_000)
+
+    def test_filters_are_not_made_larger(self):
+        _, client = self.limited()
+        for options in ((), ("NONSCALING",), ("DELETABLE",)):
+            self.assertEqual(client.call("BF.RESERVE", "f", "0.01", 100_000, *options), self.TOO_LARGE)
+        self.assertEqual(client.call("BF.INSERT", "f", "CAPACITY", 100_000, "ITEMS", "a"), self.TOO_LARGE)
+        self.assertEqual(client.must("EXISTS", "f"), 0)
+        client.must("BF.RESERVE", "f", "0.01", 50_000)
+        self.assertLess(self.size(client, "f"), self.LIMIT)
+
+    def test_filters_do_not_grow_larger(self):
+        _, client = self.limited()
+        for options in ((), ("EXPANSION", 1), ("DELETABLE",)):
+            client.must("BF.RESERVE", "f", "0.01", 500, *options)
+            reply = client.must("BF.MADD", "f", *range(100_000))
+            self.assertEqual(reply[-1], self.TOO_LARGE)
+            self.assertTrue(all(client.must("BF.MEXISTS", "f", *range(len(reply) - 1))))
+            self.assertLess(self.size(client, "f"), self.LIMIT + 8192, "the cells count, and a little beside them")
+            self.assertGreater(self.size(client, "f"), self.LIMIT // 4)
+            self.assertEqual(client.call("BF.ADD", "f", f"{len(reply) - 1}"), self.TOO_LARGE)
+            self.assertEqual(client.call("BF.ADD", "f", "0"), 0)
+            limit_filters(client, 0)
+            self.assertEqual(client.call("BF.ADD", "f", f"{len(reply) - 1}"), 1)
+            limit_filters(client, self.LIMIT)
+            client.must("DEL", "f")
+
+    def test_filters_are_not_merged_or_loaded_into_larger_ones(self):
+        _, client = self.limited()
+        client.must("BF.RESERVE", "a", "0.01", 25_000)  # about 35 kB, and what it opens next is larger than the limit
+        client.must("COPY", "a", "b")
+        client.must("COPY", "a", "c")
+        for number, key in enumerate("abc"):
+            client.must("BF.MADD", key, *range(20_000 * number, 20_000 * (number + 1)))
+        self.assertEqual(client.call("BF.MERGE", "a", "b", "c"), self.TOO_LARGE)
+        self.assertEqual(client.call("BF.MERGE", "new", "a", "b", "c"), self.TOO_LARGE)
+        limit_filters(client, 0)
+        client.must("BF.RESERVE", "large", "0.01", 100_000)
+        header, cells = client.must("BF.SCANDUMP", "large", 0), client.must("BF.SCANDUMP", "large", 1)
+        limit_filters(client, self.LIMIT)
+        self.assertEqual(client.call("BF.LOADCHUNK", "copy", *header), self.TOO_LARGE)
+        self.assertEqual(client.must("EXISTS", "copy"), 0)
+        limit_filters(client, 0)
+        client.must("BF.LOADCHUNK", "copy", *header)
+        client.must("BF.LOADCHUNK", "copy", *cells)
+
+    def test_what_there_is_is_loaded_and_replicated(self):
+        primary, replica = self.start(tcp=True, appendonly="yes", aof_use_rdb_preamble="no"), self.start(tcp=True)
+        client = primary.client()
+        limit_filters(replica.client(), self.LIMIT)
+        replica.replicate(primary)
+        client.must("BF.RESERVE", "f", "0.01", 1_000_000)
+        client.must("BF.RESERVE", "grown", "0.01", 1000)
+        client.must("BF.MADD", "grown", *range(100_000))
+        limit_filters(client, self.LIMIT)
+        before = bytes(client.must("DEBUG", "DIGEST"))
+        replica.wait_for_primary(primary)
+        self.assertEqual(replica.client().must("DEBUG", "DIGEST"), before)
+        for words in (("DEBUG", "LOADAOF"), ("DEBUG", "RELOAD")):
+            client.must(*words)
+            self.assertEqual(client.must("DEBUG", "DIGEST"), before)
+
+
+@needs_module
+class DefragTest(OneServerTest):
+    """Only engines built with their own allocator can do it: not Debian's."""
+
+    def setUp(self):
+        super().setUp()
+        if isinstance(self.client.call("CONFIG", "SET", "activedefrag", "yes"), Error):
+            self.skipTest("this engine cannot defragment")
+        for name, value in (("active-defrag-ignore-bytes", 1), ("active-defrag-threshold-lower", 0),
+                            ("active-defrag-cycle-min", 65), ("active-defrag-cycle-max", 75)):
+            self.client.config(name, value)
+
+    def moved(self):
+        return int(self.client.info("mankai_memory")["mankai_cells_moved"])
+
+    def test_filters_are_moved_and_stay_what_they_are(self):
+        count = 6000
+        self.client.config("activedefrag", "no")
+        self.client.pipeline([("BF.INSERT", f"f{number}", "CAPACITY", 50 + number % 40,
+                               *((), ("DELETABLE",), ("EXPANSION", 1))[number % 3], "ITEMS", *range(1 + number % 300))
+                              for number in range(count)])
+        self.client.must("DEBUG", "RELOAD")  # now each has one piece of memory
+        self.client.pipeline([("BF.MADD", f"f{number}", *range(1000, 1200)) for number in range(0, count, 2)])
+        self.client.pipeline([("DEL", f"f{number}") for number in range(count) if number % 7])
+        before = bytes(self.client.must("DEBUG", "DIGEST"))
+        self.client.config("activedefrag", "yes")
+        wait_for("cells are moved", lambda: self.moved() > 300)
+        self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
+        for number in range(0, count, 7):
+            self.client.must("BF.MADD", f"f{number}", *range(2000, 2050))
+            self.assertTrue(all(self.client.must("BF.MEXISTS", f"f{number}", *range(2000, 2050))))
+
+
 @needs_module
 class ChangeTest(OneServerTest):
     """Who is told of a change, and of nothing else."""

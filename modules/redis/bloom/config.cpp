@@ -1,5 +1,6 @@
 #include "modules/redis/bloom/config.hpp"
 
+#include <limits>
 #include <string_view>
 
 namespace mankai::redis {
@@ -52,7 +53,10 @@ int register_all(Context* context, unsigned flags) noexcept {
       engine.register_numeric_config(context, "bf-initial-size", defaults.capacity_keys, flags, 1, kMaxCapacity,
                                      get_number, set_number, nullptr, &defaults.capacity_keys) == kOk &&
       engine.register_numeric_config(context, "bf-expansion-factor", defaults.expansion, flags, 0, kMaxExpansion,
-                                     get_number, set_number, nullptr, &defaults.expansion) == kOk;
+                                     get_number, set_number, nullptr, &defaults.expansion) == kOk &&
+      engine.register_numeric_config(context, "bf-memory-limit", defaults.memory_limit, flags | kConfigMemory, 0,
+                                     std::numeric_limits<long long>::max(), get_number, set_number, nullptr,
+                                     &defaults.memory_limit) == kOk;
   return is_done ? kOk : kError;
 }
 
@@ -73,10 +77,11 @@ bool read_argument(const Call& arguments, std::size_t index) noexcept {
 const BloomDefaults& bloom_defaults() noexcept { return defaults; }
 
 int register_bloom_configs(Context* context) noexcept {
-  // Redis 8 knows configs without the module's name in front.
+  // Redis 8 knows configs without the module's name in front; what was built before its release refuses the flag.
   constexpr int kFirstUnprefixed = 0x00080000;
-  if (!engine.is_valkey && engine.get_server_version() >= kFirstUnprefixed) {
-    return register_all(context, kConfigUnprefixed);
+  const bool may_be_short = !engine.is_valkey && engine.get_server_version() >= kFirstUnprefixed;
+  if (may_be_short && register_all(context, kConfigUnprefixed) == kOk) {
+    return kOk;
   }
   return register_all(context, kConfigDefault);
 }

@@ -23,12 +23,16 @@ std::span<const std::byte> bytes_of(std::string_view text) noexcept { return std
 // Each returns the error to reply, or null.
 
 const char* load_header(const Call& call, BloomLookup& lookup) {
-  const MemoryLimit limit(call.context());
+  MemoryLimit limit(call.context());
+  lookup.limit(limit);
   if (!lookup.is_absent()) {
     return lookup.found() != nullptr ? kBadData : kWrongType;
   }
   auto assembly = BloomAssembly::begin(bytes_of(call.text(3)));
   if (!assembly) {
+    if (limit.is_filter_too_large()) {
+      return kTooLarge;
+    }
     return assembly.error().code == ErrorCode::out_of_space ? kNoMemory : kBadData;
   }
   auto key = std::make_unique<BloomKey>(std::move(*assembly));

@@ -8,6 +8,7 @@
 
 #include "modules/redis/engine/guard.hpp"
 #include "modules/redis/engine/memory.hpp"
+#include "modules/redis/image/type.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -169,8 +170,7 @@ void digest(DigestState* state, void* value) noexcept {
 void free_value(void* value) noexcept { delete static_cast<BloomKey*>(value); }
 
 std::size_t free_effort(String* /*key*/, const void* value) noexcept {
-  const BloomValue* filter = key_at(value).value();
-  return 1 + (filter != nullptr ? filter->slice_count() : 1);
+  return release_effort(key_at(value).memory_bytes());
 }
 
 void* copy(String* /*from*/, String* /*to*/, const void* value) noexcept {
@@ -190,11 +190,22 @@ void* copy(String* /*from*/, String* /*to*/, const void* value) noexcept {
       []() -> void* { return nullptr; });
 }
 
-// The object holds pointers, none of which points into it, so the engine may move its bytes. The cells stay: a filter
-// keeps their address in more places than one.
+// The object first, whose pointers do not point into it, so that its bytes may be moved; then the cells, piece by piece
+// as far as there is time. What is not complete waits for its pieces where it is.
 int defrag(DefragState* state, String* /*key*/, void** value) noexcept {
-  if (void* moved = engine.defrag_alloc(state, *value); moved != nullptr) {
-    *value = moved;
+  unsigned long piece = 0;
+  if (engine.defrag_cursor_get(state, &piece) != kOk || piece == 0) {
+    piece = 0;
+    if (void* moved = engine.defrag_alloc(state, *value); moved != nullptr) {
+      *value = moved;
+    }
+  }
+  BloomValue* filter = static_cast<BloomKey*>(*value)->value();
+  for (; filter != nullptr && piece < filter->memory_pieces(); ++piece) {
+    if (engine.defrag_should_stop(state) != 0 && engine.defrag_cursor_set(state, piece) == kOk) {
+      return 1;
+    }
+    filter->relocate(piece, engine_mover(state));
   }
   return 0;
 }

@@ -83,6 +83,10 @@ class BloomValue {
   /// What the filter takes from the engine, this object included.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
+  /// As GrowingFilter has them: the pieces of memory, and one of them is moved.
+  [[nodiscard]] std::size_t memory_pieces() const noexcept;
+  void relocate(std::size_t piece, const Mover& mover) noexcept;
+
   /// Calls `use(slice)` for each, the oldest first; a slice is a BlockedBloom or a CountingBloom.
   template <class Use>
   void for_each_slice(const Use& use) const {

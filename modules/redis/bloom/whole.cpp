@@ -61,7 +61,6 @@ std::size_t merge_all(BloomValue& destination, const Sources& sources) noexcept 
 }  // namespace
 
 int bloom_merge(Call& call) {
-  const MemoryLimit limit(call.context());
   if (call.size() < 3) {
     return call.wrong_arity();
   }
@@ -74,11 +73,13 @@ int bloom_merge(Call& call) {
   if (const char* error = sources.open(call); error != nullptr) {
     return call.error(error);
   }
+  MemoryLimit limit(call.context());
+  lookup.limit(limit);
   std::unique_ptr<BloomKey> created;
   if (lookup.is_absent()) {
     auto like = sources[0].create_like();
     if (!like) {
-      return call.error(kNoMemory);
+      return call.error(limit.is_filter_too_large() ? kTooLarge : kNoMemory);
     }
     created = std::make_unique<BloomKey>(std::move(*like));
   }
@@ -94,7 +95,10 @@ int bloom_merge(Call& call) {
     }
     call.key_changed(name, "bf.merge");
   }
-  return merged == sources.size() ? call.ok() : call.error(kNoMemory);
+  if (merged == sources.size()) {
+    return call.ok();
+  }
+  return call.error(limit.is_filter_too_large() ? kTooLarge : kNoMemory);
 }
 
 int bloom_clear(Call& call) {

@@ -20,11 +20,19 @@ constexpr const char* kAddEvent = "bf.add";
 constexpr const char* kReserveEvent = "bf.reserve";
 constexpr const char* kRemoveEvent = "bf.rem";
 
-const char* creation_error(const Error& error) noexcept {
+const char* creation_error(const Error& error, const MemoryLimit& limit) noexcept {
+  if (limit.is_filter_too_large()) {
+    return kTooLarge;
+  }
   return error.code == ErrorCode::out_of_space ? kCreateNoMemory : kCreateFailed;
 }
 
-const char* stop_error(AddStop stop) noexcept { return stop == AddStop::full ? kFull : kAddFailed; }
+const char* stop_error(AddStop stop, const MemoryLimit& limit) noexcept {
+  if (stop == AddStop::full) {
+    return kFull;
+  }
+  return limit.is_filter_too_large() ? kTooLarge : kAddFailed;
+}
 
 /// Keys to be added.
 struct AddRequest {
@@ -44,24 +52,25 @@ void replicate_add(const Call& call, const AddRequest& request, const AddReport&
   engine.replicate(call.context(), "BF.MADD", "sv", call.arguments()[1], keys.data(), keys.size());
 }
 
-int reply_add(const Call& call, const AddRequest& request, const AddReport& report,
-              std::span<const bool> fresh) noexcept {
+int reply_add(const Call& call, const AddRequest& request, const AddReport& report, std::span<const bool> fresh,
+              const char* error) noexcept {
   if (request.has_single_reply) {
     return report.stop == AddStop::none ? engine.reply_with_bool(call.context(), static_cast<int>(fresh[0]))
-                                        : call.error(stop_error(report.stop));
+                                        : call.error(error);
   }
   const bool is_cut = report.stop != AddStop::none;
   engine.reply_with_array(call.context(), static_cast<long>(report.done + (is_cut ? 1 : 0)));
   for (const bool is_new : fresh.first(report.done)) {
     engine.reply_with_bool(call.context(), static_cast<int>(is_new));
   }
-  return is_cut ? call.error(stop_error(report.stop)) : kOk;
+  return is_cut ? call.error(error) : kOk;
 }
 
 int add_keys(const Call& call, const AddRequest& request) {
-  const MemoryLimit limit(call.context());
+  MemoryLimit limit(call.context());
   String* name = call.arguments()[1];
   BloomLookup lookup(call, name, kRead | kWrite);
+  lookup.limit(limit);
   if (lookup.value() == nullptr && !(lookup.is_absent() && request.may_create)) {
     return call.error(lookup.error());
   }
@@ -72,7 +81,7 @@ int add_keys(const Call& call, const AddRequest& request) {
   if (lookup.is_absent()) {
     auto made = BloomValue::create(request.filter.settings());
     if (!made) {
-      return call.error(creation_error(made.error()));
+      return call.error(creation_error(made.error(), limit));
     }
     created = std::make_unique<BloomKey>(std::move(*made));
   }
@@ -91,7 +100,7 @@ int add_keys(const Call& call, const AddRequest& request) {
     replicate_add(call, request, report);
     call.key_changed(name, kAddEvent);
   }
-  return reply_add(call, request, report, fresh);
+  return reply_add(call, request, report, fresh, stop_error(report.stop, limit));
 }
 
 /// Reads the options of BF.RESERVE behind its capacity.
@@ -223,7 +232,6 @@ class InsertOptions {
 }  // namespace
 
 int bloom_reserve(Call& call) {
-  const MemoryLimit limit(call.context());
   if (!has_reserve_arity(call)) {
     return call.wrong_arity();
   }
@@ -236,9 +244,11 @@ int bloom_reserve(Call& call) {
   if (!lookup.is_absent()) {
     return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
   }
+  MemoryLimit limit(call.context());
+  lookup.limit(limit);
   auto made = BloomValue::create(request.settings());
   if (!made) {
-    return call.error(creation_error(made.error()));
+    return call.error(creation_error(made.error(), limit));
   }
   auto created = std::make_unique<BloomKey>(std::move(*made));
   replicate_creation(call, name, created->value()->settings());

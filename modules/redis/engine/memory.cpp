@@ -2,11 +2,13 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <limits>
 #include <new>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
 
@@ -22,13 +24,44 @@ constexpr std::size_t kLargeBytes = std::size_t{1} << 20;
 constexpr std::uintptr_t kPageBytes = 4096;
 
 std::atomic<std::uint64_t> bytes_in_use = 0;
+std::atomic<std::uint64_t> blocks_moved = 0;
 
-enum class Limit : std::uint8_t { none, used, evictable };
-Limit limit = Limit::none;
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+/// What the command that is running may take. The engine's flags are asked for when a block needs them: most commands
+/// allocate nothing, and the engine adds up its memory to answer.
+struct Allowance {
+  Context* context = nullptr;  ///< of the command, while there is a limit
+  std::uint64_t filter_bytes = kNoLimit;
+  bool is_filter_too_large = false;
+};
+Allowance allowance;
+
+unsigned context_flags() noexcept { return static_cast<unsigned>(engine.get_context_flags(allowance.context)); }
+
+bool is_exempt(unsigned flags) noexcept { return (flags & (kContextReplicated | kContextLoading)) != 0; }
+
+/// Takes from what the filter may have.
+bool take_allowance(std::size_t bytes) noexcept {
+  if (bytes > allowance.filter_bytes && !is_exempt(context_flags())) {
+    allowance.is_filter_too_large = true;
+    return false;
+  }
+  allowance.filter_bytes -=
+      allowance.filter_bytes == kNoLimit ? 0 : std::min<std::uint64_t>(allowance.filter_bytes, bytes);
+  return true;
+}
 
 /// Gets a block and looks at what the engine says about its memory with it.
 void* allocate_in_limit(std::size_t bytes) noexcept {
-  if (limit == Limit::none || bytes < kLargeBytes) {
+  if (allowance.context == nullptr) {
+    return engine.try_alloc(bytes);
+  }
+  if (!take_allowance(bytes)) {
+    return nullptr;
+  }
+  const unsigned flags = bytes >= kLargeBytes ? context_flags() : 0;
+  if ((flags & kContextMaxmemory) == 0 || is_exempt(flags)) {
     return engine.try_alloc(bytes);
   }
   const float before = engine.get_used_memory_ratio();
@@ -38,7 +71,8 @@ void* allocate_in_limit(std::size_t bytes) noexcept {
   }
   // Others' keys may make room, unless the block is larger than all that there may be.
   const float after = engine.get_used_memory_ratio();
-  if ((limit == Limit::used ? after : after - before) > 1) {
+  const bool is_evictable = (flags & kContextEvict) != 0;
+  if ((is_evictable ? after - before : after) > 1) {
     engine.free(block);
     return nullptr;
   }
@@ -84,9 +118,34 @@ void* allocate(void* /*context*/, std::size_t bytes) noexcept {
   return data;
 }
 
-void release(void* /*context*/, void* data, std::size_t bytes) noexcept {
+Shift shift_of(std::span<const std::byte> bytes) noexcept {
   Shift shift = 0;
-  std::memcpy(&shift, static_cast<std::byte*>(data) + bytes, sizeof(shift));
+  std::memcpy(&shift, bytes.data() + bytes.size(), sizeof(shift));
+  return shift;
+}
+
+// The engine copies a block as it is; in the new one another place may be the aligned one.
+std::byte* move(void* context, std::span<std::byte> bytes) noexcept {
+  const Shift before = shift_of(bytes);
+  void* block = engine.defrag_alloc(static_cast<DefragState*>(context), bytes.data() - before);
+  if (block == nullptr) {
+    return bytes.data();
+  }
+  blocks_moved.fetch_add(1, std::memory_order_relaxed);
+  const auto start = reinterpret_cast<std::uintptr_t>(block);
+  const Shift shift = align_up<std::uintptr_t>(start, kCacheLineBytes) - start;
+  std::byte* data = static_cast<std::byte*>(block) + shift;
+  if (shift != before) {
+    // Engines defragment with jemalloc only: a block that was aligned by nature has no room, and is again.
+    MANKAI_ASSERT(before != 0);
+    std::memmove(data, static_cast<std::byte*>(block) + before, bytes.size());
+    std::memcpy(data + bytes.size(), &shift, sizeof(shift));
+  }
+  return data;
+}
+
+void release(void* /*context*/, void* data, std::size_t bytes) noexcept {
+  const Shift shift = shift_of({static_cast<const std::byte*>(data), bytes});
   bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
   engine.free(static_cast<std::byte*>(data) - shift);
 }
@@ -95,16 +154,21 @@ void release(void* /*context*/, void* data, std::size_t bytes) noexcept {
 
 Memory engine_memory() noexcept { return {.allocate = allocate, .release = release, .context = nullptr}; }
 
-MemoryLimit::MemoryLimit(Context* context) noexcept {
-  const auto flags = static_cast<unsigned>(engine.get_context_flags(context));
-  if ((flags & kContextMaxmemory) != 0 && (flags & (kContextReplicated | kContextLoading)) == 0) {
-    limit = (flags & kContextEvict) != 0 ? Limit::evictable : Limit::used;
-  }
+Mover engine_mover(DefragState* state) noexcept { return {.move = move, .context = state}; }
+
+MemoryLimit::MemoryLimit(Context* context) noexcept { allowance = {.context = context}; }
+
+MemoryLimit::~MemoryLimit() { allowance = {}; }
+
+void MemoryLimit::set_filter_limit(std::uint64_t most_bytes, std::uint64_t used_bytes) noexcept {
+  allowance.filter_bytes = most_bytes == 0 ? kNoLimit : most_bytes - std::min(most_bytes, used_bytes);
 }
 
-MemoryLimit::~MemoryLimit() { limit = Limit::none; }
+bool MemoryLimit::is_filter_too_large() const noexcept { return allowance.is_filter_too_large; }
 
 std::size_t engine_bytes(std::size_t bytes) noexcept { return align_up(bytes + sizeof(Shift), kCacheLineBytes); }
+
+std::uint64_t engine_blocks_moved() noexcept { return blocks_moved.load(std::memory_order_relaxed); }
 
 std::uint64_t engine_bytes_in_use() noexcept { return bytes_in_use.load(std::memory_order_relaxed); }
 

@@ -15,15 +15,25 @@ namespace mankai::redis {
 /// before they are touched. Threads: safe.
 [[nodiscard]] Memory engine_memory() noexcept;
 
+/// Lets the engine move what `engine_memory()` gave, where that makes its memory less fragmented. Threads: the engine's
+/// main thread, while it defragments a value.
+[[nodiscard]] Mover engine_mover(DefragState* state) noexcept;
+
 /// While it lives, a block of a mebibyte or more is refused when it takes the engine over its maxmemory: the engine
-/// itself looks only before a command, and one command may ask for gigabytes. Replicas, and what is loaded, go without:
-/// they must have what the primary has. Threads: the engine's main thread.
+/// itself looks only before a command, and one command may ask for gigabytes. And any block, when a filter becomes
+/// larger with it than one may be. Replicas, and what is loaded, go without: they must have what the primary has.
+/// Threads: the engine's main thread; one at a time.
 class MemoryLimit {
  public:
   explicit MemoryLimit(Context* context) noexcept;
   MemoryLimit(const MemoryLimit&) = delete;
   MemoryLimit& operator=(const MemoryLimit&) = delete;
   ~MemoryLimit();
+
+  /// What is allocated from now on belongs to a filter that has `used_bytes` and may have `most_bytes`; 0: any number.
+  void set_filter_limit(std::uint64_t most_bytes, std::uint64_t used_bytes) noexcept;
+  /// Whether a block was refused for the filter's size.
+  [[nodiscard]] bool is_filter_too_large() const noexcept;
 };
 
 /// Returns what a block of `engine_memory()` of so many bytes takes from the engine.
@@ -31,5 +41,7 @@ class MemoryLimit {
 
 /// The bytes of cells that are allocated now, of all filters. Threads: safe.
 [[nodiscard]] std::uint64_t engine_bytes_in_use() noexcept;
+/// How many blocks of cells the engine has moved. Threads: safe.
+[[nodiscard]] std::uint64_t engine_blocks_moved() noexcept;
 
 }  // namespace mankai::redis

@@ -53,8 +53,10 @@ inline constexpr unsigned kContextReplicated = 1U << 12U;
 inline constexpr unsigned kContextLoading = 1U << 13U;
 inline constexpr unsigned kContextResp3 = 1U << 22U;
 
-/// A config that goes without the module's name in front; Redis 8 and later, not Valkey.
+/// Flags of configs: a number of bytes, which may be given as 100mb; one that goes without the module's name in front
+/// (Redis 8 and later, not Valkey).
 inline constexpr unsigned kConfigDefault = 0;
+inline constexpr unsigned kConfigMemory = 1U << 7U;
 inline constexpr unsigned kConfigUnprefixed = 1U << 9U;
 
 using CommandFunction = int (*)(Context*, String**, int);
@@ -230,7 +232,10 @@ struct Engine {
   void (*digest_add_string_buffer)(DigestState*, const char*, std::size_t);
   void (*digest_add_long_long)(DigestState*, long long);
   void (*digest_end_sequence)(DigestState*);
-  void* (*defrag_alloc)(DefragState*, void* data);
+  void* (*defrag_alloc)(DefragState*, void* data);  ///< null: it stays
+  int (*defrag_should_stop)(DefragState*);
+  int (*defrag_cursor_set)(DefragState*, unsigned long cursor);
+  int (*defrag_cursor_get)(DefragState*, unsigned long* cursor);  ///< an error where there is none
 
   // INFO and CONFIG.
   int (*register_info_func)(Context*, void (*)(InfoState*, int for_crash_report));
