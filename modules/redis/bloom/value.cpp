@@ -21,9 +21,13 @@ Growth growth_of(const BloomSettings& settings) noexcept {
   return {.factor = settings.expansion, .tightening = kTightening, .bound = FprBound::total};
 }
 
-// What is done with either filter when keys come.
+// What is done with either filter when keys come. One key is not worth a batch's arrays.
 void observe(ScalableBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
-  filter.observe(digests, seen);
+  if (digests.size() == 1) {
+    seen[0] = filter.observe(digests[0]);
+  } else {
+    filter.observe(digests, seen);
+  }
 }
 void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
   filter.observe_in_oldest(digests, seen);
@@ -179,6 +183,10 @@ AddReport BloomValue::add(std::span<const std::string_view> keys, std::span<bool
 void BloomValue::ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept {
   std::visit(
       [&](const auto& filter) {
+        if (keys.size() == 1) {
+          outcomes[0] = filter.may_contain(filter.hasher()(keys[0]));
+          return;
+        }
         for_each_hashed_window(filter.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
           filter.may_contain(digests, outcomes.subspan(start, digests.size()));
         });
@@ -223,6 +231,14 @@ Result<void> BloomValue::merge(const BloomValue& other) {
     return possible;
   }
   return std::get<ScalableBloom>(filter_).merge(std::get<ScalableBloom>(other.filter_));
+}
+
+std::size_t BloomValue::memory_pieces() const noexcept {
+  return std::visit([](const auto& filter) { return filter.memory_pieces(); }, filter_);
+}
+
+void BloomValue::relocate(std::size_t piece, const Mover& mover) noexcept {
+  std::visit([&](auto& filter) { filter.relocate(piece, mover); }, filter_);
 }
 
 std::size_t BloomValue::memory_bytes() const noexcept {
