@@ -455,7 +455,7 @@ OURS = {
         BF.MEXISTS f a b c d e => *[:0 :1 :0 :1 :1] | *[#f #t #f #t #t]
         """,
     "nothing is removed from other filters": """
-        BF.REM f a => -ERR not found
+        BF.REM f a b => *[:0 :0] | *[#f #f]
         EXISTS f => :0
         BF.ADD f a => :1 | #t
         BF.REM f a => -ERR nothing can be removed from this filter: reserve one with DELETABLE

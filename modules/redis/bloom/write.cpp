@@ -295,13 +295,16 @@ int bloom_rem(Call& call) {
   }
   String* name = call.arguments()[1];
   const BloomLookup lookup(call, name, kRead | kWrite);
+  const KeyBatch batch(call, 2);
+  if (lookup.is_absent()) {
+    return call.truths(batch.answers());  // nothing is in it
+  }
   if (lookup.value() == nullptr) {
     return call.error(lookup.error());
   }
   if (!lookup.value()->is_deletable()) {
     return call.error(kNotDeletable);
   }
-  const KeyBatch batch(call, 2);
   std::vector<String*> gone;
   gone.reserve(batch.keys().size());  // what may fail comes before what is done
   const std::span<bool> removed = batch.answers();
