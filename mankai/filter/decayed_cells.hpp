@@ -91,6 +91,10 @@ class DecayedCells {
   void decay(std::uint64_t tick, std::uint64_t epochs) noexcept;
   /// Returns what a cell's value is at least after so many epochs.
   [[nodiscard]] std::uint32_t decayed(std::uint32_t units, std::uint64_t epochs) const noexcept;
+  /// Multiplies all cells by a factor, at most 2^32 for 1, rounding as at the start of an epoch.
+  void scale(std::uint64_t factor_q32) noexcept;
+  /// Returns the cut cells as they are after that.
+  [[nodiscard]] CutCells scaled(CutCells cells, std::uint64_t factor_q32) const noexcept;
   /// Returns the cut cells with so many that are cut now and have lost at most so much each.
   /// Cost: a step for each, so that a batch is what single calls are.
   [[nodiscard]] CutCells with_cut(CutCells cells, std::uint64_t cut, std::uint64_t units) const noexcept;
@@ -119,7 +123,7 @@ class DecayedCells {
   [[nodiscard]] bool is_tail_zero() const noexcept;
 
  private:
-  [[nodiscard]] kernel::DecayStep step() const noexcept;
+  [[nodiscard]] kernel::DecayStep step(std::uint64_t factor_q32) const noexcept;
 
   std::span<std::uint64_t> words_;
   DecayedShape shape_;

@@ -340,6 +340,52 @@ void DecayedTop::advance(Tick tick) noexcept {
   take_tick(to);
 }
 
+void DecayedTop::scale(std::uint64_t factor_q32) noexcept {
+  sketch_.scale(factor_q32);
+  for (Bucket& bucket : std::span(buckets_, bucket_count_)) {
+    fade(bucket.scores, factor_q32, 1);
+  }
+  ledger_->bar = fade(ledger_->bar, factor_q32);
+  ledger_->cut = sketch_.scaled(ledger_->cut, factor_q32);
+}
+
+namespace {
+
+// λ to the power of so many epochs is a multiple of 2^-32, rounded up; it stays above 2^-16, so that rounding adds
+// 2^-16 of it at the most.
+constexpr unsigned kFactorBits = 32;
+constexpr std::uint64_t kLeastFactor = std::uint64_t{1} << 16;
+// As many epochs again would take it below: so each pass takes 8 bits away, and this many leave nothing of 2^62.
+constexpr unsigned kMostPasses = 8;
+
+std::uint64_t epochs_of_a_pass(std::uint64_t lambda_q32) noexcept {
+  std::uint64_t epochs = 1;
+  while (late_count(lambda_q32, 2 * epochs, kFactorBits) >= kLeastFactor) {
+    epochs *= 2;
+  }
+  return epochs;
+}
+
+}  // namespace
+
+void DecayedTop::leap(Tick tick) noexcept {
+  const Tick to = std::min(tick, Tick{kMaxTick});
+  if (to <= this->tick()) {
+    return;
+  }
+  const std::uint64_t lambda = sketch_.shape().lambda_q32;
+  if (lambda < kLambdaOne) {
+    const std::uint64_t stride = epochs_of_a_pass(lambda);
+    std::uint64_t epochs = to.value - this->tick().value;
+    for (unsigned pass = 0; pass < kMostPasses && epochs != 0; ++pass) {
+      const std::uint64_t now = std::min(epochs, stride);
+      scale(late_count(lambda, now, kFactorBits));
+      epochs -= now;
+    }
+  }
+  take_tick(to);
+}
+
 std::uint64_t DecayedTop::score_of(std::uint64_t units) const noexcept {
   return units << (kScoreBits - sketch_.shape().fraction_bits);
 }

@@ -190,8 +190,9 @@ TEST(DecayedTop, counts_at_once_are_never_too_low) {
 }
 
 // Goal: whatever is added at once, what is said is right, or says that it may be too low, for as long as it is.
-// Method: few places and many keys of the largest counts, so that cells and scores both end; then time passes.
-TEST(DecayedTop, the_largest_counts_at_once_end_and_say_so) {
+// Method: few places and many keys of the largest counts, so that cells and scores both end; then time passes, epoch by
+// epoch or in leaps.
+void expect_that_the_largest_counts_say_so(std::uint64_t longest_leap) {
   constexpr std::int64_t kBusy = 20;
   constexpr std::int64_t kEpochs = 600;
   auto filter = make_top({.bytes = 3 * kKiB, .decay = Decay::of(0.9, seconds(1)).value()});
@@ -199,11 +200,7 @@ TEST(DecayedTop, the_largest_counts_at_once_end_and_say_so) {
   Random random(9);
   std::uint64_t low = 0;
   std::uint64_t said = 0;
-  for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) {
-    filter.advance(Tick{static_cast<std::uint64_t>(epoch)});
-    for (double& count : truth) {
-      count *= filter.decay().lambda();
-    }
+  for (std::int64_t epoch = 0; epoch < kEpochs;) {
     for (int i = 0; epoch < kBusy && i < 100; ++i) {
       const std::uint64_t number = random.below(4) == 0 ? 0 : random.below(truth.size());
       insert(filter, key_of(number), at(epoch), DecayedTop::kMostAtOnce);
@@ -219,9 +216,73 @@ TEST(DecayedTop, the_largest_counts_at_once_end_and_say_so) {
           << number << " in epoch " << epoch << ": " << count.raw << " of " << truth[number];
     }
     ASSERT_TRUE(epoch % 100 != 0 || DecayedTop::from_bytes(filter.to_bytes()).has_value());
+    const auto pause = static_cast<std::int64_t>(1 + random.below(longest_leap));
+    epoch += pause;
+    filter.leap(Tick{static_cast<std::uint64_t>(epoch)});
+    for (double& count : truth) {
+      count *= std::pow(filter.decay().lambda(), pause);
+    }
   }
   EXPECT_GT(low, 0U);
   EXPECT_EQ(said, 0U) << "in the end nothing is missing";
+}
+
+TEST(DecayedTop, the_largest_counts_at_once_end_and_say_so) {
+  for (const std::uint64_t longest_leap : {1U, 7U, 60U}) {
+    expect_that_the_largest_counts_say_so(longest_leap);
+  }
+}
+
+TEST(DecayedTop, a_leap_over_one_epoch_is_a_step) {
+  auto leaping = make_top({.bytes = 8 * kKiB, .decay = kTenth});
+  Zipf zipf(3, 5000);
+  for (int i = 0; i < 20000; ++i) {
+    insert(leaping, key_of(zipf.next()), at(i / 100));
+  }
+  auto stepping = DecayedTop::from_bytes(leaping.to_bytes()).value();
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    leaping.leap(Tick{leaping.tick().value + 1});
+    stepping.advance(Tick{stepping.tick().value + 1});
+    ASSERT_EQ(leaping.to_bytes(), stepping.to_bytes());
+  }
+  leaping.leap(Tick{0});
+  EXPECT_EQ(leaping.to_bytes(), stepping.to_bytes()) << "time does not go back";
+}
+
+// Goal: no leap takes too much away, and none leaves more than single steps but for 1e-4.
+// Method: λ from nothing to nearly one, leaps from two epochs to all of time, an exact count beside.
+TEST(DecayedTop, leaps_leave_what_steps_leave_and_never_less_than_the_truth) {
+  for (const double lambda : {1e-9, 0.001, 0.5, 0.9, 0.999, 1.0}) {
+    for (const std::uint64_t epochs : {2U, 10U, 100U, 1000U, 20000U}) {
+      Pair pair(make_top({.bytes = 8 * kKiB, .decay = Decay::of(lambda, seconds(1)).value()}));
+      Zipf zipf(epochs, 2000);
+      for (int i = 0; i < 3000; ++i) {
+        const std::string key = key_of(zipf.next());
+        insert(pair.filter, key, at(100), 1000);
+        for (int j = 0; j < 1000; ++j) {
+          pair.exact.insert(key, Tick{100});
+        }
+      }
+      auto stepping = DecayedTop::from_bytes(pair.filter.to_bytes()).value();
+      pair.filter.leap(Tick{100 + epochs});
+      stepping.advance(Tick{100 + epochs});
+      EXPECT_EQ(pair.filter.tick(), stepping.tick());
+      pair.expect_no_undercount();
+      for (std::uint64_t number = 0; number < 2000; ++number) {
+        ASSERT_LE(estimate(pair.filter, key_of(number)), estimate(stepping, key_of(number)) * (1 + 1e-4) + kMostExcess);
+      }
+      EXPECT_TRUE(DecayedTop::from_bytes(pair.filter.to_bytes()).has_value());
+    }
+  }
+}
+
+TEST(DecayedTop, all_of_time_is_leapt_over_at_once) {
+  auto filter = make_top({.bytes = 8 * kKiB, .decay = Decay::of(1 - 0x1p-14, seconds(1)).value()});
+  insert(filter, "/a", at(0), DecayedTop::kMostAtOnce);
+  filter.leap(Tick{~std::uint64_t{0}});
+  EXPECT_EQ(filter.tick().value, kMaxTick);
+  EXPECT_LE(estimate(filter, "/a"), kMostExcess);
+  EXPECT_FALSE(filter.may_contain(filter.hasher()(std::string_view("/a"))));
 }
 
 TEST(DecayedTop, late_events_count_for_what_is_left_of_them) {

@@ -156,8 +156,8 @@ class ContractTest(OneServerTest):
             HOT.RESERVE h CAPACITY 0 => -ERR bad capacity: give a number of items
             HOT.RESERVE h MEMORY -1 => -ERR bad memory: give a number of bytes
             HOT.RESERVE h MEMORY 100 => -ERR too few bytes: with 16 candidates an image takes 1808 and more
-            HOT.RESERVE h MEMORY 2000000000 => -ERR a filter of <n> bytes: at most 1073741824
-            HOT.RESERVE h CAPACITY 1000000000 => -ERR a filter of <n> bytes: at most 1073741824
+            HOT.RESERVE h MEMORY 2000000000 => -ERR a filter of <n> bytes: at most 268435456
+            HOT.RESERVE h CAPACITY 1000000000 => -ERR a filter of <n> bytes: at most 268435456
             HOT.RESERVE h CAPACITY 5 ERROR 1 => -ERR error rate must lie between 0 and 1, both excluded
             HOT.RESERVE h SEED xyz => -ERR bad seed: give 32 hexadecimal digits
             HOT.RESERVE h FOO 1

@@ -66,6 +66,8 @@ Result<HotValue> HotValue::from_image(AssembledImage source) {
 
 double HotValue::add(std::string_view key, std::uint32_t increment, Time at) noexcept {
   const Digest digest = filter_.hasher()(key);
+  // After a pause of many epochs a server cannot wait until they have passed one by one.
+  filter_.leap(tick_of(at, filter_.epoch()));
   filter_.insert(digest, key, at, increment);
   return filter_.estimate(digest).raw;
 }

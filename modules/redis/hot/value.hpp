@@ -38,8 +38,8 @@ class HotValue {
                                        .load_command = "HOT.LOADCHUNK",
                                        .load_event = "hot.loadchunk"};
   /// The largest image that is made: all of it fades, in one go, at the start of every epoch.
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-  /// More epochs would make a filter that was left alone for long slow to wake up.
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
+  /// More epochs would bring the pass over the image too often, for a count that is hardly smoother.
   static constexpr double kMostEpochsPerHalfLife = 1024;
   /// The most that an item is counted at once.
   static constexpr std::uint32_t kMostIncrement = DecayedTop::kMostAtOnce;
