@@ -1,18 +1,20 @@
 // Any bytes as what LOADCHUNK and RESTORE give to the module for Redis: changes laid over a good header and good pieces
 // of cells. Byte 0 chooses the family, and what is made right afterwards: the checksums of pieces, those of the headers
-// in the image, both or none. Three bytes each are a place and a byte to put there; what is left over cuts a piece.
+// of images, both or none. Three bytes each are a place and a byte to put there; what is left over cuts a piece.
 //
 // A header that is refused has allocated nothing. What is taken in whole answers, takes more, and comes back from its
 // own pieces.
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "mankai/base/assert.hpp"
@@ -20,6 +22,8 @@
 #include "mankai/hash/checksum.hpp"
 #include "modules/redis/counting/value.hpp"
 #include "modules/redis/engine/memory.hpp"
+#include "modules/redis/fade/value.hpp"
+#include "modules/redis/hot/value.hpp"
 #include "modules/redis/image/pieces.hpp"
 #include "modules/redis/url/value.hpp"
 
@@ -64,12 +68,30 @@ using Pieces = std::vector<Bytes>;
 constexpr std::size_t kPrefixBytes = 16;
 constexpr std::size_t kCellsOfPiece = 200;
 
-constexpr unsigned kIsUrl = 1;
-constexpr unsigned kHasRightPieces = 2;
-constexpr unsigned kHasRightHeaders = 4;
+constexpr unsigned kHasRightPieces = 1;
+constexpr unsigned kHasRightHeaders = 2;
+constexpr unsigned kFamilies = 4;
 
-constexpr GrowingSettings kSettings = {
-    .fpr = 0.3, .capacity_keys = 8, .expansion = 2, .hash = {.kind = HashKind::siphash, .seed = {1, 2}}};
+constexpr HashSpec kHash = {.kind = HashKind::siphash, .seed = {1, 2}};
+constexpr GrowingSettings kGrowing = {.fpr = 0.3, .capacity_keys = 8, .expansion = 2, .hash = kHash};
+constexpr FadeSettings kFading = {.fpr = 0.1, .capacity_keys = 30, .hash = kHash};
+constexpr Time kNow = Time(std::chrono::hours(480'000));
+
+template <class Value>
+Value make() {
+  if constexpr (std::is_same_v<Value, HotValue>) {
+    const HotSettings settings{.decay = {.lambda_q32 = std::uint32_t{1} << 31, .epoch = std::chrono::minutes(1)},
+                               .bytes = 4096,
+                               .capacity_keys = 0,
+                               .fpr = 0.01,
+                               .hash = kHash};
+    return HotValue::create(settings).value();
+  } else if constexpr (std::is_same_v<Value, FadeValue>) {
+    return FadeValue::create(kFading).value();
+  } else {
+    return Value::create(kGrowing).value();
+  }
+}
 
 constexpr std::array<std::string_view, 20> kKeys = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
                                                     "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"};
@@ -84,7 +106,28 @@ void insert(UrlValue& value) {
   std::array<bool, kKeys.size()> seen;
   MANKAI_ASSERT(value.add(kKeys, seen) == kKeys.size());
 }
+void insert(FadeValue& value) {
+  std::array<bool, kKeys.size()> fresh;
+  value.put(kKeys, fresh);
+}
+void insert(HotValue& value) {
+  for (std::size_t i = 0; i < kKeys.size(); ++i) {
+    value.add(kKeys[i], 3, kNow + std::chrono::seconds(i));
+  }
+}
 
+void check_answers(const FadeValue& value) {
+  // The newest is not overwritten yet.
+  bool known = false;
+  value.ask(std::span(kKeys).last(1), {&known, 1});
+  MANKAI_ASSERT(known);
+}
+void check_answers(const HotValue& value) {
+  for (const std::string_view key : kKeys) {
+    MANKAI_ASSERT(value.count(key, kNow) >= 0);
+  }
+  MANKAI_ASSERT(value.top(kKeys.size(), kNow).size() <= kKeys.size());
+}
 void check_answers(const UrlValue& value) {
   std::array<bool, kKeys.size()> seen{};
   value.ask(kKeys, seen);
@@ -113,7 +156,7 @@ Pieces taken_apart(const Value& value) {
 template <class Value>
 const Pieces& good_pieces() {
   static const Pieces kPieces = [] {
-    auto value = Value::create(kSettings).value();
+    auto value = make<Value>();
     insert(value);
     return taken_apart(value);
   }();
@@ -140,7 +183,7 @@ Pieces changed(Pieces pieces, std::span<const std::byte> input) {
   return pieces;
 }
 
-void make_right(Pieces& pieces, unsigned mode) {
+void make_right(Pieces& pieces, bool is_of_one_moment, unsigned mode) {
   Bytes& header = pieces.front();
   for (std::size_t at = kPrefixBytes;
        (mode & kHasRightHeaders) != 0 && at + sizeof(ImageHeader) + kPieceChecksumBytes <= header.size();
@@ -150,12 +193,19 @@ void make_right(Pieces& pieces, unsigned mode) {
     seal_header(image);
     std::memcpy(header.data() + at, &image, sizeof(image));
   }
-  std::uint64_t place = ~std::uint64_t{0};
-  for (Bytes& piece : pieces) {
-    if ((mode & kHasRightPieces) != 0 && piece.size() >= kPieceChecksumBytes) {
-      set_checksum(piece, place);
+  if ((mode & kHasRightPieces) == 0 || header.size() < kPrefixBytes + kPieceChecksumBytes) {
+    return;
+  }
+  constexpr std::uint64_t kHeaderPlace = ~std::uint64_t{0};
+  set_checksum(header, kHeaderPlace);
+  const auto images = std::span(header).subspan(kPrefixBytes, header.size() - kPrefixBytes - kPieceChecksumBytes);
+  const std::uint64_t moment = is_of_one_moment ? checksum(images, kHeaderPlace) : 0;
+  std::uint64_t place = 0;
+  for (Bytes& piece : std::span(pieces).subspan(1)) {
+    if (piece.size() >= kPieceChecksumBytes) {
+      set_checksum(piece, place ^ moment);
+      place += piece.size() - kPieceChecksumBytes;
     }
-    place = &piece == &header ? 0 : place + piece.size() - std::min(piece.size(), kPieceChecksumBytes);
   }
 }
 
@@ -182,10 +232,20 @@ Result<Value> assembled(const Pieces& pieces) {
   return Value::from_image(assembly->finish());
 }
 
+// A forged image may want slices of 2^48 keys next; what is made here must stay small.
+template <class Filter>
+bool may_take_more(const Filter& filter) {
+  constexpr std::uint64_t kKeysMax = 1U << 14U;
+  if constexpr (requires { filter.slice_count(); }) {
+    return filter.initial_keys() < kKeysMax && filter.growth().factor <= 4 && filter.slice_count() <= 4;
+  }
+  return true;
+}
+
 template <class Value>
 void run(std::span<const std::byte> input, unsigned mode) {
   Pieces pieces = changed(good_pieces<Value>(), input);
-  make_right(pieces, mode);
+  make_right(pieces, Value::kFamily.is_of_one_moment, mode);
   auto value = assembled<Value>(pieces);
   if (!value) {
     return;
@@ -193,10 +253,7 @@ void run(std::span<const std::byte> input, unsigned mode) {
   const Pieces apart = taken_apart(*value);
   auto again = assembled<Value>(apart);
   MANKAI_ASSERT(again.has_value() && taken_apart(*again) == apart);
-  // A forged image may want slices of 2^48 keys next; what is made here must stay small.
-  constexpr std::uint64_t kKeysMax = 1U << 14U;
-  const auto& filter = value->filter();
-  if (filter.initial_keys() < kKeysMax && filter.growth().factor <= 4 && filter.slice_count() <= 4) {
+  if (may_take_more(value->filter())) {
     insert(*value);
     check_answers(*value);
   }
@@ -210,10 +267,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const auto input = std::as_bytes(std::span(data, size)).subspan(1);
-  if ((data[0] & kIsUrl) != 0) {
-    run<UrlValue>(input, data[0]);
-  } else {
-    run<CountingValue>(input, data[0]);
-  }
+  constexpr std::array<void (*)(std::span<const std::byte>, unsigned), kFamilies> kRuns = {
+      run<CountingValue>, run<UrlValue>, run<FadeValue>, run<HotValue>};
+  kRuns[(data[0] >> 2U) % kFamilies](input, data[0]);
   return 0;
 }

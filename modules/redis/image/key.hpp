@@ -70,7 +70,8 @@ class ImageKey {
 template <class Filter>
 [[nodiscard]] std::size_t filter_memory(const Filter& filter) noexcept {
   if constexpr (requires { filter.slice_count(); }) {
-    std::size_t bytes = sizeof(Filter) + engine_bytes(sizeof(ImageHeader));
+    // The first slice's object is part of the filter's.
+    std::size_t bytes = sizeof(Filter) - sizeof(typename Filter::Slice);
     for (std::size_t i = 0; i < filter.slice_count(); ++i) {
       bytes += sizeof(typename Filter::Slice) + engine_bytes(filter.slice(i).image_bytes());
     }
