@@ -93,12 +93,12 @@ void reply_line(const Call& call, std::span<const char> line, int length) noexce
 template <class Slice>
 void reply_slice(const Call& call, const Slice& slice) noexcept {
   constexpr std::size_t kLineBytes = 256;
-  constexpr std::size_t kByteBits = 8;
+  constexpr unsigned long long kByteBits = 8;
   std::array<char, kLineBytes> line;
   const int length = std::snprintf(line.data(), line.size(),
                                    "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu ratio:%g",
                                    static_cast<unsigned long long>(slice.cells_bytes()),
-                                   static_cast<unsigned long long>(slice.cells_bytes() * kByteBits),
+                                   kByteBits * static_cast<unsigned long long>(slice.cells_bytes()),
                                    slice.probes_per_key(), static_cast<unsigned long long>(slice.capacity_keys()),
                                    static_cast<unsigned long long>(slice.keys_inserted()), slice.fpr_target());
   reply_line(call, line, length);
