@@ -64,9 +64,11 @@ struct Pair {
 
   explicit Pair(DecayedTop made) : filter(std::move(made)), exact(filter.decay().lambda()) {}
 
-  void insert(std::string_view key, Time when) {
-    test::insert(filter, key, when);
-    exact.insert(key, tick_of(when, filter.epoch()));
+  void insert(std::string_view key, Time when, std::uint32_t count = 1) {
+    test::insert(filter, key, when, count);
+    for (; count != 0; --count) {
+      exact.insert(key, tick_of(when, filter.epoch()));
+    }
   }
   // Sums of doubles are right to 15 digits.
   void expect_no_undercount() const {
@@ -177,11 +179,7 @@ TEST(DecayedTop, counts_at_once_are_never_too_low) {
         now += static_cast<std::int64_t>(random.below(3));
         const std::string key = key_of(zipf.next());
         const auto count = static_cast<std::uint32_t>(1 + random.below(random.below(50) == 0 ? 200 : 4));
-        const Time when = at(now - (random.below(10) == 0 ? 100 : 0));
-        insert(pair.filter, key, when, count);
-        for (std::uint32_t j = 0; j < count; ++j) {
-          pair.exact.insert(key, tick_of(when, pair.filter.epoch()));
-        }
+        pair.insert(key, at(now - (random.below(10) == 0 ? 100 : 0)), count);
       }
       pair.expect_no_undercount();
       EXPECT_EQ(pair.filter.saturations(), 0U);
@@ -257,11 +255,7 @@ TEST(DecayedTop, leaps_leave_what_steps_leave_and_never_less_than_the_truth) {
       Pair pair(make_top({.bytes = 8 * kKiB, .decay = Decay::of(lambda, seconds(1)).value()}));
       Zipf zipf(epochs, 2000);
       for (int i = 0; i < 3000; ++i) {
-        const std::string key = key_of(zipf.next());
-        insert(pair.filter, key, at(100), 1000);
-        for (int j = 0; j < 1000; ++j) {
-          pair.exact.insert(key, Tick{100});
-        }
+        pair.insert(key_of(zipf.next()), at(100), 1000);
       }
       auto stepping = DecayedTop::from_bytes(pair.filter.to_bytes()).value();
       pair.filter.leap(Tick{100 + epochs});
