@@ -187,7 +187,7 @@ class FilterLimitTest(RedisTest):
         _, client = self.limited()
         for options in ((), ("EXPANSION", 1), ("DELETABLE",)):
             client.must("BF.RESERVE", "f", "0.01", 500, *options)
-            reply = client.must("BF.MADD", "f", *range(100_000))
+            reply = client.must("BF.MADD", "f", *range(40_000))
             self.assertEqual(reply[-1], self.TOO_LARGE)
             self.assertTrue(all(client.must("BF.MEXISTS", "f", *range(len(reply) - 1))))
             self.assertLess(self.size(client, "f"), self.LIMIT + 8192, "the cells count, and a little beside them")
@@ -225,7 +225,7 @@ class FilterLimitTest(RedisTest):
         replica.replicate(primary)
         client.must("BF.RESERVE", "f", "0.01", 1_000_000)
         client.must("BF.RESERVE", "grown", "0.01", 1000)
-        client.must("BF.MADD", "grown", *range(100_000))
+        client.must("BF.MADD", "grown", *range(30_000))
         limit_filters(client, self.LIMIT)
         before = bytes(client.must("DEBUG", "DIGEST"))
         replica.wait_for_primary(primary)
@@ -256,16 +256,21 @@ class DefragTest(OneServerTest):
         self.client.pipeline([("BF.INSERT", f"f{number}", "CAPACITY", 50 + number % 40,
                                *((), ("DELETABLE",), ("EXPANSION", 1))[number % 3], "ITEMS", *range(1 + number % 300))
                               for number in range(count)])
+        self.client.pipeline([("CBF.ADD", f"c{number}", "a", 1, "b", 2) for number in range(count // 3)])
+        self.client.pipeline([("URL.ADD", f"u{number}", "http://a.example/") for number in range(count // 3)])
         self.client.must("DEBUG", "RELOAD")  # now each has one piece of memory
         self.client.pipeline([("BF.MADD", f"f{number}", *range(1000, 1200)) for number in range(0, count, 2)])
-        self.client.pipeline([("DEL", f"f{number}") for number in range(count) if number % 7])
+        self.client.pipeline([("DEL", f"f{number}", f"c{number}", f"u{number}") for number in range(count) if number % 7])
         before = bytes(self.client.must("DEBUG", "DIGEST"))
         self.client.config("activedefrag", "yes")
-        wait_for("cells are moved", lambda: self.moved() > 300)
+        wait_for("cells are moved", lambda: self.moved() > 500)
         self.assertEqual(self.client.must("DEBUG", "DIGEST"), before)
         for number in range(0, count, 7):
             self.client.must("BF.MADD", f"f{number}", *range(2000, 2050))
             self.assertTrue(all(self.client.must("BF.MEXISTS", f"f{number}", *range(2000, 2050))))
+        for number in range(0, count // 3, 7):
+            self.assertEqual(self.client.must("CBF.REM", f"c{number}", "a", 1, "x", 1), [1, 0])
+            self.assertEqual(self.client.must("URL.ADD", f"u{number}", "http://a.example/", "http://b.example/"), [0, 1])
 
 
 @needs_module

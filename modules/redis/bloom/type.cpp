@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "modules/redis/engine/defrag.hpp"
 #include "modules/redis/engine/guard.hpp"
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/image/type.hpp"
@@ -190,25 +191,7 @@ void* copy(String* /*from*/, String* /*to*/, const void* value) noexcept {
       []() -> void* { return nullptr; });
 }
 
-// The object first, whose pointers do not point into it, so that its bytes may be moved; then the cells, piece by piece
-// as far as there is time. What is not complete waits for its pieces where it is.
-int defrag(DefragState* state, String* /*key*/, void** value) noexcept {
-  unsigned long piece = 0;
-  if (engine.defrag_cursor_get(state, &piece) != kOk || piece == 0) {
-    piece = 0;
-    if (void* moved = engine.defrag_alloc(state, *value); moved != nullptr) {
-      *value = moved;
-    }
-  }
-  BloomValue* filter = static_cast<BloomKey*>(*value)->value();
-  for (; filter != nullptr && piece < filter->memory_pieces(); ++piece) {
-    if (engine.defrag_should_stop(state) != 0 && engine.defrag_cursor_set(state, piece) == kOk) {
-      return 1;
-    }
-    filter->relocate(piece, engine_mover(state));
-  }
-  return 0;
-}
+int defrag(DefragState* state, String* /*key*/, void** value) noexcept { return defragment<BloomKey>(state, value); }
 
 TypeMethods methods() noexcept {
   TypeMethods methods{};

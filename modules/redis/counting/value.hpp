@@ -36,6 +36,10 @@ class CountingValue {
   [[nodiscard]] ImageParts parts() const { return parts_of(filter_); }
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return filter_memory(filter_); }
 
+  /// As GrowingFilter has them.
+  [[nodiscard]] std::size_t memory_pieces() const noexcept { return filter_.memory_pieces(); }
+  void relocate(std::size_t piece, const Mover& mover) noexcept { filter_.relocate(piece, mover); }
+
  private:
   ScalableCountingBloom filter_;
 };

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "modules/redis/engine/defrag.hpp"
 #include "modules/redis/engine/guard.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
 #include "modules/redis/image/key.hpp"
@@ -102,13 +103,8 @@ class ImageType {
     return release_effort(key_at(value).memory_bytes());
   }
   static void free_value(void* value) noexcept { delete static_cast<KeyValue*>(value); }
-  // The object holds pointers, none of which points into it, so the engine may move its bytes. The cells stay: a filter
-  // keeps their address in more places than one.
   static int defrag(DefragState* state, String* /*key*/, void** value) noexcept {
-    if (void* moved = engine.defrag_alloc(state, *value); moved != nullptr) {
-      *value = moved;
-    }
-    return 0;
+    return defragment<KeyValue>(state, value);
   }
 
   static TypeMethods methods() noexcept {
