@@ -454,6 +454,15 @@ OURS = {
         BF.ADD f e => :1 | #t
         BF.MEXISTS f a b c d e => *[:0 :1 :0 :1 :1] | *[#f #t #f #t #t]
         """,
+    "an item that was added fifteen times stays: its counters end there": """
+        BF.RESERVE f 0.000000001 10 DELETABLE => +OK
+        BF.MADD f a a a a a a a => *[:1 :0 :0 :0 :0 :0 :0] | *[#t #f #f #f #f #f #f]
+        BF.MADD f a a a a a a a => *[:0 :0 :0 :0 :0 :0 :0] | *[#f #f #f #f #f #f #f]
+        BF.REM f a => *[:1] | *[#t]
+        BF.MADD f a a => *[:0 :0] | *[#f #f]
+        BF.REM f a a => *[:0 :0] | *[#f #f]
+        BF.EXISTS f a => :1 | #t
+        """,
     "nothing is removed from other filters": """
         BF.REM f a b => *[:0 :0] | *[#f #f]
         EXISTS f => :0
