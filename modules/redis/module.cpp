@@ -14,7 +14,7 @@ constexpr const char* kModuleName = "mankai";
 
 // Called for INFO, and when the server reports a crash: nothing is allocated here.
 void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
-  add_bloom_info(info);
+  BloomType::add_info(info);
   add_counting_info(info);
   add_url_info(info);
   add_hot_info(info);
@@ -26,7 +26,7 @@ void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
 
 int register_bloom(Context* context) noexcept {
   add_category(context, "bloom");
-  const bool is_done = register_bloom_type(context) == kOk && register_bloom_configs(context) == kOk &&
+  const bool is_done = BloomType::register_type(context) == kOk && register_bloom_configs(context) == kOk &&
                        register_commands(context, bloom_commands()) == kOk;
   return is_done ? kOk : kError;
 }

@@ -1,24 +1,15 @@
 #include <algorithm>
 #include <memory>
-#include <vector>
 
 #include "modules/redis/bloom/commands.hpp"
 #include "modules/redis/bloom/lookup.hpp"
 #include "modules/redis/engine/memory.hpp"
+#include "modules/redis/image/move.hpp"
 
 namespace mankai::redis {
 namespace {
 
-constexpr const char* kBadData = "ERR received bad data";
 constexpr const char* kBadOffset = "ERR invalid offset - no link found";
-
-int reply_chunk(const Call& call, long long next, std::span<const std::byte> chunk) noexcept {
-  engine.reply_with_array(call.context(), 2);
-  engine.reply_with_long_long(call.context(), next);
-  return engine.reply_with_string_buffer(call.context(), reinterpret_cast<const char*>(chunk.data()), chunk.size());
-}
-
-std::span<const std::byte> bytes_of(std::string_view text) noexcept { return std::as_bytes(std::span(text)); }
 
 // Each returns the error to reply, or null.
 
@@ -28,15 +19,14 @@ const char* load_header(const Call& call, BloomLookup& lookup) {
   if (!lookup.is_absent()) {
     return lookup.found() != nullptr ? kBadData : kWrongType;
   }
-  auto assembly = BloomAssembly::begin(bytes_of(call.text(3)));
+  auto assembly = Assembly::begin(BloomValue::kFamily, std::as_bytes(std::span(call.text(3))));
   if (!assembly) {
     if (limit.is_filter_too_large()) {
       return kTooLarge;
     }
-    return assembly.error().code == ErrorCode::out_of_space ? kNoMemory : kBadData;
+    return header_error(assembly.error());
   }
-  auto key = std::make_unique<BloomKey>(std::move(*assembly));
-  lookup.key().set_value(bloom_type(), key.release());
+  lookup.set(std::make_unique<BloomKey>(std::move(*assembly)));
   return nullptr;
 }
 
@@ -62,16 +52,12 @@ const char* load_cells(const Call& call, BloomLookup& lookup, long long iterator
   }
   const auto end = static_cast<std::uint64_t>(iterator) - 1;
   const std::string_view chunk = call.text(3);
-  BloomAssembly* assembly = lookup.found()->assembly();
-  const auto added = assembly != nullptr ? assembly->add(end, bytes_of(chunk))
+  Assembly* assembly = lookup.found()->assembly();
+  const auto added = assembly != nullptr ? assembly->add(end, std::as_bytes(std::span(chunk)))
                                          : fail(ErrorCode::corrupt, "a chunk for a filter that is complete");
   if (!added) {
-    const std::uint64_t total = assembly != nullptr ? assembly->total_bytes() : lookup.found()->dump_bytes();
+    const std::uint64_t total = assembly != nullptr ? assembly->total_bytes() : lookup.value()->parts().cells_bytes();
     return load_error(added.error(), end, total, chunk.size());
-  }
-  if (auto finished = lookup.found()->finish_if_complete(); !finished) {
-    lookup.key().remove();
-    return kBadData;
   }
   return nullptr;
 }
@@ -90,15 +76,7 @@ int bloom_scandump(Call& call) {
   if (!iterator) {
     return call.error("Second argument must be numeric");
   }
-  if (*iterator == 0) {
-    return reply_chunk(call, 1, lookup.found()->header());
-  }
-  const auto start = static_cast<std::uint64_t>(*iterator) - 1;
-  if (*iterator < 0 || start >= lookup.found()->dump_bytes()) {
-    return reply_chunk(call, 0, {});
-  }
-  const std::vector<std::byte> piece = lookup.found()->piece(start);
-  return reply_chunk(call, *iterator + static_cast<long long>(piece.size() - kPieceChecksumBytes), piece);
+  return *iterator < 0 ? reply_chunk(call, 0, {}) : reply_piece(call, BloomValue::kFamily, lookup.value()->parts());
 }
 
 int bloom_loadchunk(Call& call) {
@@ -116,9 +94,7 @@ int bloom_loadchunk(Call& call) {
   if (error != nullptr) {
     return call.error(error);
   }
-  engine.replicate_verbatim(call.context());
-  call.key_changed(name, "bf.loadchunk");
-  return call.ok();
+  return finish_load(call, lookup);
 }
 
 }  // namespace mankai::redis

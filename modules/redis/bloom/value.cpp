@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <new>
 #include <string>
 
@@ -102,6 +103,17 @@ Result<BloomValue> BloomValue::create(const BloomSettings& settings) {
                 settings.is_nonscaling);
 }
 
+Result<BloomValue> BloomValue::from_image(AssembledImage image) {
+  const bool is_nonscaling = (image.flags & kNonscaling) != 0;
+  ImageHeader outer;
+  std::memcpy(&outer, image.image.bytes().data(), sizeof(outer));
+  if (outer.kind == ScalableCountingBloom::kKind) {
+    return valued(ScalableCountingBloom::from_region(std::move(image.image), Trust::fast, engine_memory()),
+                  is_nonscaling);
+  }
+  return valued(ScalableBloom::from_region(std::move(image.image), Trust::fast, engine_memory()), is_nonscaling);
+}
+
 Result<BloomValue> BloomValue::create_like() const {
   return std::visit([&](const auto& filter) { return valued(filter.create_like(engine_memory()), is_nonscaling_); },
                     filter_);
@@ -140,16 +152,14 @@ std::size_t BloomValue::slice_count() const noexcept {
   return std::visit([](const auto& filter) { return filter.slice_count(); }, filter_);
 }
 
-std::uint64_t BloomValue::cells_bytes() const noexcept {
-  return std::visit([](const auto& filter) { return filter.cells_bytes(); }, filter_);
-}
-
 double BloomValue::fpr_estimate() const noexcept {
   return std::visit([](const auto& filter) { return filter.fpr_estimate(); }, filter_);
 }
 
-ImageHeader BloomValue::sealed_header() const noexcept {
-  return std::visit([](const auto& filter) { return filter.sealed_header(); }, filter_);
+ImageParts BloomValue::parts() const {
+  ImageParts parts = std::visit([](const auto& filter) { return parts_of(filter); }, filter_);
+  parts.flags = is_nonscaling_ ? kNonscaling : 0;
+  return parts;
 }
 
 Hasher BloomValue::hasher() const noexcept {

@@ -20,6 +20,7 @@
 
 #include "mankai/filter/scalable_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom.hpp"
+#include "modules/redis/image/family.hpp"
 
 namespace mankai::redis {
 
@@ -46,8 +47,24 @@ class BloomValue {
  public:
   using Filter = std::variant<ScalableBloom, ScalableCountingBloom>;
 
+  /// Flags of a header: the filter refuses keys when it is full.
+  static constexpr std::uint8_t kNonscaling = 1;
+  static constexpr ImageFamily kFamily = {.type_name = "mankai-bf",
+                                          .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'b', 'f'},
+                                          .kind = ScalableBloom::kKind,
+                                          .other_kind = ScalableCountingBloom::kKind,
+                                          .layout = ImageLayout::sliced,
+                                          .flags = kNonscaling,
+                                          .state_bytes = 0,
+                                          .is_of_one_moment = false,
+                                          .section = "bf",
+                                          .load_command = "BF.LOADCHUNK",
+                                          .load_event = "bf.loadchunk"};
+
   /// Errors: out_of_space.
   [[nodiscard]] static Result<BloomValue> create(const BloomSettings& settings);
+  /// Errors: corrupt, unsupported_version.
+  [[nodiscard]] static Result<BloomValue> from_image(AssembledImage image);
   BloomValue(Filter filter, bool is_nonscaling) noexcept : filter_(std::move(filter)), is_nonscaling_(is_nonscaling) {}
 
   /// Adds keys in order, as far as there is room, and tells which were new. Shape: keys[c], fresh[c]. Cost: a batch.
@@ -75,11 +92,9 @@ class BloomValue {
   /// How many keys are in: distinct ones, less those that were false positives when they came.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
   [[nodiscard]] std::size_t slice_count() const noexcept;
-  [[nodiscard]] std::uint64_t cells_bytes() const noexcept;
   /// The rate of false positives of now. Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept;
-  /// The header of the filter's image.
-  [[nodiscard]] ImageHeader sealed_header() const noexcept;
+  [[nodiscard]] ImageParts parts() const;
   /// What the filter takes from the engine, this object included.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 

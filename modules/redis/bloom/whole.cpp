@@ -91,7 +91,7 @@ int bloom_merge(Call& call) {
   if (merged > 0) {
     engine.replicate(call.context(), "BF.MERGE", "sv", name, call.arguments().data() + 2, merged);
     if (created != nullptr) {
-      lookup.key().set_value(bloom_type(), created.release());
+      lookup.set(std::move(created));
     }
     call.key_changed(name, "bf.merge");
   }

@@ -93,7 +93,7 @@ int add_keys(const Call& call, const AddRequest& request) {
       value.is_deletable() ? report.done > 0 : std::ranges::count(fresh.first(report.done), true) > 0;
   if (created != nullptr) {
     replicate_creation(call, name, value.settings());
-    lookup.key().set_value(bloom_type(), created.release());
+    lookup.set(std::move(created));
     call.key_changed(name, kReserveEvent);
   }
   if (has_changed) {
@@ -252,7 +252,7 @@ int bloom_reserve(Call& call) {
   }
   auto created = std::make_unique<BloomKey>(std::move(*made));
   replicate_creation(call, name, created->value()->settings());
-  lookup.key().set_value(bloom_type(), created.release());
+  lookup.set(std::move(created));
   call.key_changed(name, kReserveEvent);
   return call.ok();
 }

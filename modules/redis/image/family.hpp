@@ -29,16 +29,17 @@ namespace mankai::redis {
 
 /// Names and numbers of a family; those that files hold are for ever.
 struct ImageFamily {
-  const char* type_name;      ///< of the native type, 9 characters; in RDB files
-  std::array<char, 8> magic;  ///< what its headers begin with; in RDB files
-  std::uint16_t kind;         ///< of its images
-  ImageLayout layout;         ///< of its images
-  std::uint8_t flags;         ///< all that it knows of
-  std::size_t state_bytes;    ///< what it keeps besides the image, behind the prefix of a header
-  bool is_of_one_moment;      ///< its pieces are of use with no other header than that of the same moment
-  const char* section;        ///< of INFO
-  const char* load_command;   ///< its LOADCHUNK, in capitals, as AOF files call it
-  const char* load_event;     ///< what is told to subscribers then
+  const char* type_name;         ///< of the native type, 9 characters; in RDB files
+  std::array<char, 8> magic;     ///< what its headers begin with; in RDB files
+  std::uint16_t kind;            ///< of its images
+  std::uint16_t other_kind = 0;  ///< of some of its images; 0: there is no other
+  ImageLayout layout;            ///< of its images
+  std::uint8_t flags;            ///< all that it knows of
+  std::size_t state_bytes;       ///< what it keeps besides the image, behind the prefix of a header
+  bool is_of_one_moment;         ///< its pieces are of use with no other header than that of the same moment
+  const char* section;           ///< of INFO
+  const char* load_command;      ///< its LOADCHUNK, in capitals, as AOF files call it
+  const char* load_event;        ///< what is told to subscribers then
 };
 
 /// A value taken apart. The spans are the value's own: they stand until it changes.
@@ -90,6 +91,7 @@ concept ImageValue = std::movable<Value> && requires(const Value value, Assemble
   { value.parts() } -> std::same_as<ImageParts>;
   /// What it takes from the engine, the object included.
   { value.memory_bytes() } noexcept -> std::same_as<std::size_t>;
+  // Where it has them, as GrowingFilter: memory_pieces() and relocate(piece, mover), for an engine that defragments.
 };
 
 }  // namespace mankai::redis

@@ -8,13 +8,13 @@ namespace {
 
 constexpr const char* kBadIterator = "ERR the iterator must be a number, not below 0";
 
+}  // namespace
+
 int reply_chunk(const Call& call, long long next, std::span<const std::byte> chunk) noexcept {
   engine.reply_with_array(call.context(), 2);
   engine.reply_with_long_long(call.context(), next);
   return engine.reply_with_string_buffer(call.context(), reinterpret_cast<const char*>(chunk.data()), chunk.size());
 }
-
-}  // namespace
 
 int reply_piece(const Call& call, const ImageFamily& family, const ImageParts& parts) {
   const auto iterator = call.integer(2);

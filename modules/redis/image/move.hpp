@@ -24,6 +24,8 @@ struct Chunk {
   std::span<const std::byte> data;
 };
 
+/// Replies with a chunk, and the iterator behind it.
+int reply_chunk(const Call& call, long long next, std::span<const std::byte> chunk) noexcept;
 /// Replies with what the iterator asks for. Errors: std::bad_alloc.
 int reply_piece(const Call& call, const ImageFamily& family, const ImageParts& parts);
 /// Reads the arguments. Returns the error to reply, or null.
@@ -69,6 +71,22 @@ const char* load_cells(ImageLookup<Value>& lookup, const Chunk& chunk) {
   return load_piece(lookup.found()->assembly(), cells_bytes, chunk);
 }
 
+/// Makes the value when this was the last piece, tells everybody and replies.
+template <ImageValue Value>
+int finish_load(const Call& call, ImageLookup<Value>& lookup) {
+  String* name = call.arguments()[1];
+  const bool is_whole = lookup.found()->finish_if_complete().has_value();
+  if (!is_whole) {
+    // The cells are no filter's. Replicas, which may still wait for the last piece, drop theirs, too.
+    lookup.remove();
+    engine.replicate(call.context(), "DEL", "s", name);
+  } else {
+    engine.replicate_verbatim(call.context());
+  }
+  call.key_changed(name, is_whole ? Value::kFamily.load_event : "del");
+  return is_whole ? call.ok() : call.error(kBadData);
+}
+
 template <ImageValue Value>
 int image_loadchunk(Call& call) {
   constexpr std::size_t kArguments = 4;
@@ -80,22 +98,12 @@ int image_loadchunk(Call& call) {
     return call.error(error);
   }
   const MemoryLimit limit(call.context());
-  String* name = call.arguments()[1];
-  ImageLookup<Value> lookup(call, name, kRead | kWrite);
+  ImageLookup<Value> lookup(call, call.arguments()[1], kRead | kWrite);
   const char* error = chunk.iterator == kHeaderIterator ? load_header(lookup, chunk) : load_cells(lookup, chunk);
   if (error != nullptr) {
     return call.error(error);
   }
-  const bool is_whole = lookup.found()->finish_if_complete().has_value();
-  if (!is_whole) {
-    // The cells are no filter's. Replicas, which may still wait for the last piece, drop theirs, too.
-    lookup.remove();
-    engine.replicate(call.context(), "DEL", "s", name);
-  } else {
-    engine.replicate_verbatim(call.context());
-  }
-  call.key_changed(name, is_whole ? Value::kFamily.load_event : "del");
-  return is_whole ? call.ok() : call.error(kBadData);
+  return finish_load(call, lookup);
 }
 
 }  // namespace mankai::redis

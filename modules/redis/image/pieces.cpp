@@ -70,7 +70,8 @@ Result<void> check_prefix(const ImageFamily& family, const Prefix& prefix) {
 }
 
 Result<void> check_kind(const ImageFamily& family, const ImageHeader& header) {
-  if (header.kind != family.kind || header.layout != static_cast<std::uint8_t>(family.layout)) {
+  const bool is_known = header.kind == family.kind || (header.kind == family.other_kind && family.other_kind != 0);
+  if (!is_known || header.layout != static_cast<std::uint8_t>(family.layout)) {
     return fail(ErrorCode::corrupt, "an image of kind " + std::to_string(header.kind) + ", not of this type's");
   }
   return {};
