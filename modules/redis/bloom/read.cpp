@@ -94,13 +94,12 @@ template <class Slice>
 void reply_slice(const Call& call, const Slice& slice) noexcept {
   constexpr std::size_t kLineBytes = 256;
   constexpr unsigned long long kByteBits = 8;
+  const unsigned long long bytes = slice.cells_bytes();
   std::array<char, kLineBytes> line;
-  const int length = std::snprintf(line.data(), line.size(),
-                                   "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu ratio:%g",
-                                   static_cast<unsigned long long>(slice.cells_bytes()),
-                                   kByteBits * static_cast<unsigned long long>(slice.cells_bytes()),
-                                   slice.probes_per_key(), static_cast<unsigned long long>(slice.capacity_keys()),
-                                   static_cast<unsigned long long>(slice.keys_inserted()), slice.fpr_target());
+  const int length = std::snprintf(
+      line.data(), line.size(), "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu ratio:%g", bytes,
+      kByteBits * bytes, slice.probes_per_key(), static_cast<unsigned long long>(slice.capacity_keys()),
+      static_cast<unsigned long long>(slice.keys_inserted()), slice.fpr_target());
   reply_line(call, line, length);
 }
 
