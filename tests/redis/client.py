@@ -8,8 +8,13 @@ string, and the three ways of saying null from each other. `render` writes a rep
 Errors are values (`Error`), not exceptions: inside an array they are ordinary members. Only a connection that breaks or
 bytes that are no protocol raise.
 """
+import os
+import select
 import socket
 import time
+
+# Seconds to wait for a server: longer where MANKAI_REDIS_ROUNDS asks for larger data.
+PATIENCE = 20 if os.environ.get("MANKAI_REDIS_ROUNDS", "1") == "1" else 180
 
 
 class ProtocolError(Exception):
@@ -197,7 +202,7 @@ def render(value):
 class Client:
     """One connection. `address` is a (host, port) or the path of a unix socket."""
 
-    def __init__(self, address, protocol=2, seconds=30):
+    def __init__(self, address, protocol=2, seconds=1.5 * PATIENCE):
         self._socket = socket.socket(socket.AF_INET if isinstance(address, tuple) else socket.AF_UNIX)
         self._socket.settimeout(seconds)
         try:
@@ -236,6 +241,10 @@ class Client:
             self.pushes.append(value)
         return value
 
+    def is_answered(self):
+        """Whether a reply has begun to come."""
+        return bool(select.select([self._socket], [], [], 0)[0])
+
     def call(self, *words):
         self.send(command(*words))
         return self.receive()
@@ -262,7 +271,7 @@ class Client:
             raise AssertionError(f"CONFIG SET {name} {value}")
 
 
-def wait_for(what, condition, seconds=20, step=0.01):
+def wait_for(what, condition, seconds=PATIENCE, step=0.01):
     """Waits until condition() is true and returns its value; connections that are refused meanwhile do not count."""
     deadline = time.monotonic() + seconds
     last = None

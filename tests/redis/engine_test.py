@@ -334,20 +334,28 @@ class ChangeTest(OneServerTest):
 class SizeTest(OneServerTest):
     """Many keys, and large commands."""
 
+    def used(self):
+        return int(self.client.info("memory")["used_memory"])
+
     def test_a_hundred_thousand_small_filters(self):
         count, step = 100_000, 10_000
-        before = int(self.client.info("memory")["used_memory"])
+        before = self.used()
         for start in range(0, count, step):
             keys = range(start, start + step)
             self.assertEqual(self.client.pipeline([("BF.ADD", f"f{key}", key) for key in keys]), [1] * step)
-        each = (int(self.client.info("memory")["used_memory"]) - before) / count
+        each = (self.used() - before) / count
         self.assertLess(each, 1000, "bytes for a filter of 100 items, its key included")
+        digest = self.client.must("DEBUG", "DIGEST")
         self.client.must("DEBUG", "RELOAD")
         self.assertEqual(self.client.must("DBSIZE"), count)
+        self.assertEqual(self.client.must("DEBUG", "DIGEST"), digest)
         for start in range(0, count, step):
             keys = range(start, start + step, 10)
             replies = self.client.pipeline([("BF.EXISTS", f"f{key}", key) for key in keys])
             self.assertEqual(replies, [1] * len(keys))
+        self.client.must("FLUSHALL", "ASYNC")
+        self.assertEqual(self.client.must("DBSIZE"), 0)
+        wait_for("memory is freed", lambda: self.used() - before < 4 << 20)
 
     @in_both_protocols
     def test_a_batch_of_a_hundred_thousand_items(self, client):

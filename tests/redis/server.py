@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 
-from client import Client, Error, wait_for
+from client import PATIENCE, Client, Error, wait_for
 
 SERVER = shutil.which(os.environ.get("MANKAI_REDIS_SERVER", "redis-server"))
 COMMAND_LINE = shutil.which("redis-cli")
@@ -180,7 +180,8 @@ class Server:
 
 
 def _run(*words):
-    done = subprocess.run([COMMAND_LINE, *map(str, words)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([COMMAND_LINE, *map(str, words)], capture_output=True, text=True,
+                          timeout=3 * PATIENCE, check=False)
     if done.returncode != 0:
         raise AssertionError(f"redis-cli {' '.join(map(str, words))}:\n{done.stdout[-3000:]}{done.stderr}")
     return done.stdout

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Our module beside another one with the BF.* commands, in servers of their own, interleaved: ours, theirs, ours, theirs.
+
+Usage: bench/redis/compare.py --peer PATH [--module build/lib/mankai-redis.so] [--server redis-server] [--rounds 5]
+                              [--only NAME,...] [--json FILE]
+
+PATH is the peer's shared library, built elsewhere: nothing of it is here. Costs are those that the server itself
+measured (INFO commandstats), so neither the client nor the network is in them. Every measure runs in each round on a
+new server for each module, with the same bytes; the table gives medians [least..most] of the rounds, and the median of
+the ratios of each round's pair. --only takes the names in the first column's brackets.
+"""
+import argparse
+import functools
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+from contextlib import closing
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "redis"))
+
+BATCH = 1000
+SINGLES = 100_000
+PIPELINED = 500  # commands of one item that are sent as one
+WINDOW = 20
+FPR = "0.01"
+LARGE_KEYS = 720_000_000  # 863 MB at 9.585 bits a key
+
+
+def items(start, count):
+    """Returns `count` URLs of 41 bytes; those of other numbers are others."""
+    return [b"https://example.org/%04x/articles/%08x" % (number * 40503 & 0xFFFF, number)
+            for number in range(start, start + count)]
+
+
+@functools.cache
+def batches(name, start, count, size=BATCH):
+    """Encodes commands of `size` items each on the key "f"."""
+    from client import command
+    return [command(name, "f", *items(first, size)) for first in range(start, start + count, size)]
+
+
+@functools.cache
+def singles(name, start, count):
+    from client import command
+    return [b"".join(command(name, "f", item) for item in items(first, PIPELINED))
+            for first in range(start, start + count, PIPELINED)]
+
+
+def send(client, commands, replies_each=1):
+    """Sends some commands at a time, so that neither side waits for the other at each of them."""
+    for start in range(0, len(commands), WINDOW):
+        some = commands[start:start + WINDOW]
+        client.send(b"".join(some))
+        for _ in range(replies_each * len(some)):
+            client.receive()
+
+
+def cost(client, name, commands, things, replies_each=1):
+    """Returns the server's microseconds for each of the `things` in the commands."""
+    client.must("CONFIG", "RESETSTAT")
+    send(client, commands, replies_each)
+    fields = dict(field.split("=") for field in client.info("commandstats")[f"cmdstat_{name.lower()}"].split(","))
+    return int(fields["usec"]) / things
+
+
+class Measures:
+    """Each method measures one server that has one module, and returns {name: value}."""
+
+    def __init__(self, start):
+        self._start = start
+
+    def _batch_costs(self, capacity, fill, prefix):
+        with self._start() as server:
+            client = server.client()
+            client.must("BF.RESERVE", "f", FPR, capacity, "NONSCALING")
+            adds = batches("BF.MADD", 0, fill)
+            half = fill // 2
+            # As many that are there as that are not.
+            asks = batches("BF.MEXISTS", half, fill)
+            return {f"{prefix}madd": cost(client, "bf.madd", adds, fill),
+                    f"{prefix}mexists": cost(client, "bf.mexists", asks, fill)}
+
+    def cache(self):
+        return self._batch_costs(1_000_000, 1_000_000, "in cache: ")
+
+    def beyond(self):
+        return self._batch_costs(200_000_000, 2_000_000, "beyond cache: ")
+
+    def grown(self):
+        with self._start() as server:
+            client = server.client()
+            client.must("BF.RESERVE", "f", FPR, 1000, "EXPANSION", 2)
+            send(client, batches("BF.MADD", 0, 2_000_000))
+            (slices,) = client.must("BF.INFO", "f", "FILTERS")
+            known = cost(client, "bf.exists", singles("BF.EXISTS", 0, SINGLES), SINGLES, PIPELINED)
+            strange = cost(client, "bf.exists", singles("BF.EXISTS", 5_000_000, SINGLES), SINGLES, PIPELINED)
+            many = cost(client, "bf.mexists", batches("BF.MEXISTS", 1_900_000, 200_000), 200_000)
+            return {"grown: sub-filters": slices, "grown: exists, known": known, "grown: exists, strange": strange,
+                    "grown: mexists": many}
+
+    def single(self):
+        with self._start() as server:
+            client = server.client()
+            client.must("BF.RESERVE", "f", FPR, 10_000_000, "NONSCALING")
+            return {"single: add": cost(client, "bf.add", singles("BF.ADD", 0, SINGLES), SINGLES, PIPELINED),
+                    "single: exists": cost(client, "bf.exists", singles("BF.EXISTS", SINGLES // 2, SINGLES), SINGLES,
+                                           PIPELINED)}
+
+    def memory(self):
+        with self._start() as server:
+            client = server.client()
+            client.must("BF.ADD", "f", "a")
+            found = {"memory: a default filter": client.must("MEMORY", "USAGE", "f")}
+            client.must("BF.RESERVE", "million", FPR, 1_000_000, "NONSCALING")
+            return found | {"memory: a million keys": client.must("MEMORY", "USAGE", "million")}
+
+    def latency(self):
+        """The longest that another client waits for a PING while a large command runs."""
+        size = 100_000
+        with self._start() as server:
+            client, other = server.client(), server.client()
+            client.must("BF.RESERVE", "f", FPR, 10_000_000, "NONSCALING")
+            waits = []
+            for data in batches("BF.MADD", 0, 10 * size, size):
+                client.send(data)
+                waits.append(0)
+                while not client.is_answered():
+                    before = time.perf_counter()
+                    other.must("PING")
+                    waits[-1] = max(waits[-1], 1000 * (time.perf_counter() - before))
+                client.receive()
+            return {"latency: PING beside MADD": statistics.median(waits)}
+
+    def copied(self):
+        """What a child that saves a large filter has copied for it while 100 000 items are added."""
+        with self._start(rdbcompression="no") as server:
+            client = server.client()
+            client.must("BF.RESERVE", "f", FPR, LARGE_KEYS, "NONSCALING")
+            send(client, batches("BF.MADD", 0, 1_500_000))  # most of its pages exist now
+            late = batches("BF.MADD", 2_000_000, 100_000)
+            client.must("BGSAVE")
+            send(client, late)
+            info = client.info("persistence")
+            if info["rdb_bgsave_in_progress"] != "1":
+                raise AssertionError("BGSAVE was over before the items were added")
+            while (info := client.info("persistence"))["rdb_bgsave_in_progress"] == "1":
+                time.sleep(0.05)
+            return {"BGSAVE: bytes copied": int(info["rdb_last_cow_size"]),
+                    "BGSAVE: bytes of the filter": client.must("MEMORY", "USAGE", "f")}
+
+
+NAMES = ("cache", "beyond", "grown", "single", "memory", "latency", "copied")
+UNITS = {"memory": "B", "BGSAVE": "B", "latency": "ms"}
+# The most that ours may be of the peer's; docs/redis.md has them.
+TARGETS = {"in cache: madd": 0.7, "in cache: mexists": 0.7, "beyond cache: madd": 0.5, "beyond cache: mexists": 0.5,
+           "grown: exists, known": 0.5, "grown: exists, strange": 0.5, "single: add": 1.0, "single: exists": 1.0,
+           "memory: a default filter": 1.0, "BGSAVE: bytes copied": 0.5}
+
+
+def spread(values):
+    def short(value):
+        return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+    text = short(statistics.median(values))
+    return text if min(values) == max(values) else f"{text} [{short(min(values))}..{short(max(values))}]"
+
+
+def table(results):
+    """Returns the lines of a Markdown table: {measure: {module: [a value a round]}}."""
+    lines = ["| measure | unit | ours | peer | ratio | target |", "| --- | --- | --- | --- | --- | --- |"]
+    for name, values in results.items():
+        ratios = [ours / theirs for ours, theirs in zip(values["ours"], values["peer"], strict=True)]
+        target = f"≤ {TARGETS[name]}" if name in TARGETS else ""
+        unit = "" if name.endswith("sub-filters") else UNITS.get(name.split(":")[0], "µs")
+        lines.append(f"| {name} | {unit} | {spread(values['ours'])} | {spread(values['peer'])} | {spread(ratios)} | "
+                     f"{target} |")
+    return lines
+
+
+def measure(modules, names, rounds, after_round):
+    from server import Server
+    results = {}
+    for number in range(rounds):
+        for name in names:
+            for label, module in modules.items():
+                found = getattr(Measures(lambda module=module, **options: closing(Server(module, **options))), name)()
+                for what, value in found.items():
+                    results.setdefault(what, {}).setdefault(label, []).append(value)
+            print(f"round {number + 1} of {rounds}: {name}", file=sys.stderr)
+        after_round(results)
+    return results
+
+
+def engine_version(module):
+    from server import Server
+    with closing(Server(module)) as server:
+        info = server.client().info("server")
+        return f"{info.get('server_name', 'redis')} {info.get('valkey_version', info['redis_version'])}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--peer", required=True, type=pathlib.Path)
+    parser.add_argument("--module", type=pathlib.Path, default=HERE.parents[1] / "build" / "lib" / "mankai-redis.so")
+    parser.add_argument("--server", default="redis-server")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default=",".join(NAMES), help=f"some of {','.join(NAMES)}")
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    names = options.only.split(",")
+    if unknown := set(names) - set(NAMES):
+        parser.error(f"no measure is called {', '.join(sorted(unknown))}")
+    os.environ["MANKAI_REDIS_SERVER"] = options.server  # read when server.py is imported
+    os.environ.setdefault("MANKAI_REDIS_ROUNDS", "2")  # patience with large filters
+    modules = {"ours": options.module.resolve(), "peer": options.peer.resolve()}
+    version = engine_version(modules["ours"])
+
+    def keep(results):
+        if options.json:
+            options.json.write_text(json.dumps({"engine": version, "results": results}, indent=1) + "\n")
+
+    results = measure(modules, names, options.rounds, keep)
+    print("\n".join([f"{version}, {options.rounds} rounds", "", *table(results)]))
+
+
+if __name__ == "__main__":
+    main()
