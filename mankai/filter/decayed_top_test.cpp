@@ -167,22 +167,26 @@ TEST(DecayedTop, a_count_at_once_is_as_many_events) {
   EXPECT_EQ(at_once.to_bytes(), single.to_bytes());
 }
 
+void expect_counts_at_once_never_too_low(std::uint64_t bytes, double lambda) {
+  Pair pair(make_top({.bytes = bytes, .decay = Decay::of(lambda, seconds(10)).value()}));
+  Zipf zipf(bytes, 2000);
+  Random random(bytes + 7);
+  std::int64_t now = 1000000;
+  for (int i = 1; i <= 6000; ++i) {
+    now += static_cast<std::int64_t>(random.below(3));
+    const std::string key = key_of(zipf.next());
+    const auto count = static_cast<std::uint32_t>(1 + random.below(random.below(50) == 0 ? 200 : 4));
+    pair.insert(key, at(now - (random.below(10) == 0 ? 100 : 0)), count);
+  }
+  pair.expect_no_undercount();
+  EXPECT_EQ(pair.filter.saturations(), 0U);
+}
+
 // Goal: the promise, in filters so small that everything collides and the table changes hands all the time.
 TEST(DecayedTop, counts_at_once_are_never_too_low) {
   for (const std::uint64_t bytes : {std::uint64_t{3} * kKiB, 16 * kKiB}) {
     for (const double lambda : {0.5, 0.99, 1.0}) {
-      Pair pair(make_top({.bytes = bytes, .decay = Decay::of(lambda, seconds(10)).value()}));
-      Zipf zipf(bytes, 2000);
-      Random random(bytes + 7);
-      std::int64_t now = 1000000;
-      for (int i = 1; i <= 6000; ++i) {
-        now += static_cast<std::int64_t>(random.below(3));
-        const std::string key = key_of(zipf.next());
-        const auto count = static_cast<std::uint32_t>(1 + random.below(random.below(50) == 0 ? 200 : 4));
-        pair.insert(key, at(now - (random.below(10) == 0 ? 100 : 0)), count);
-      }
-      pair.expect_no_undercount();
-      EXPECT_EQ(pair.filter.saturations(), 0U);
+      expect_counts_at_once_never_too_low(bytes, lambda);
     }
   }
 }
@@ -247,25 +251,29 @@ TEST(DecayedTop, a_leap_over_one_epoch_is_a_step) {
   EXPECT_EQ(leaping.to_bytes(), stepping.to_bytes()) << "time does not go back";
 }
 
+void expect_a_leap_leaves_what_steps_leave(double lambda, std::uint64_t epochs) {
+  Pair pair(make_top({.bytes = 8 * kKiB, .decay = Decay::of(lambda, seconds(1)).value()}));
+  Zipf zipf(epochs, 2000);
+  for (int i = 0; i < 3000; ++i) {
+    pair.insert(key_of(zipf.next()), at(100), 1000);
+  }
+  auto stepping = DecayedTop::from_bytes(pair.filter.to_bytes()).value();
+  pair.filter.leap(Tick{100 + epochs});
+  stepping.advance(Tick{100 + epochs});
+  EXPECT_EQ(pair.filter.tick(), stepping.tick());
+  pair.expect_no_undercount();
+  for (std::uint64_t number = 0; number < 2000; ++number) {
+    ASSERT_LE(estimate(pair.filter, key_of(number)), estimate(stepping, key_of(number)) * (1 + 1e-4) + kMostExcess);
+  }
+  EXPECT_TRUE(DecayedTop::from_bytes(pair.filter.to_bytes()).has_value());
+}
+
 // Goal: no leap takes too much away, and none leaves more than single steps but for 1e-4.
 // Method: λ from nothing to nearly one, leaps from two epochs to all of time, an exact count beside.
 TEST(DecayedTop, leaps_leave_what_steps_leave_and_never_less_than_the_truth) {
   for (const double lambda : {1e-9, 0.001, 0.5, 0.9, 0.999, 1.0}) {
     for (const std::uint64_t epochs : {2U, 10U, 100U, 1000U, 20000U}) {
-      Pair pair(make_top({.bytes = 8 * kKiB, .decay = Decay::of(lambda, seconds(1)).value()}));
-      Zipf zipf(epochs, 2000);
-      for (int i = 0; i < 3000; ++i) {
-        pair.insert(key_of(zipf.next()), at(100), 1000);
-      }
-      auto stepping = DecayedTop::from_bytes(pair.filter.to_bytes()).value();
-      pair.filter.leap(Tick{100 + epochs});
-      stepping.advance(Tick{100 + epochs});
-      EXPECT_EQ(pair.filter.tick(), stepping.tick());
-      pair.expect_no_undercount();
-      for (std::uint64_t number = 0; number < 2000; ++number) {
-        ASSERT_LE(estimate(pair.filter, key_of(number)), estimate(stepping, key_of(number)) * (1 + 1e-4) + kMostExcess);
-      }
-      EXPECT_TRUE(DecayedTop::from_bytes(pair.filter.to_bytes()).has_value());
+      expect_a_leap_leaves_what_steps_leave(lambda, epochs);
     }
   }
 }
