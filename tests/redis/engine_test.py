@@ -148,7 +148,7 @@ class MemoryTest(OneServerTest):
 
 def limit_filters(client, limit):
     """Sets how large one filter may be. 7.0 puts the module's name in front of its configs."""
-    (name,) = client.must("CONFIG", "GET", "*bf-memory-limit")[::2]
+    (name,) = client.must("CONFIG", "GET", "*filter-memory-limit")[::2]
     client.must("CONFIG", "SET", name, limit)
     return int(client.must("CONFIG", "GET", name)[1])
 
@@ -157,7 +157,7 @@ def limit_filters(client, limit):
 class FilterLimitTest(RedisTest):
     """What one filter may take, whatever the server has."""
 
-    TOO_LARGE = "ERR the filter would be larger than bf-memory-limit allows"
+    TOO_LARGE = "ERR the filter would be larger than filter-memory-limit allows"
     LIMIT = 100 << 10
 
     def limited(self, **options):
@@ -171,7 +171,7 @@ class FilterLimitTest(RedisTest):
 
     def test_without_a_limit_there_is_none(self):
         client = self.start().client()
-        self.assertEqual(client.must("CONFIG", "GET", "*bf-memory-limit")[1], b"0")
+        self.assertEqual(client.must("CONFIG", "GET", "*filter-memory-limit")[1], b"0")
         client.must("BF.RESERVE", "f", "0.01", 1_000_000)
 
     def test_filters_are_not_made_larger(self):
@@ -217,6 +217,27 @@ class FilterLimitTest(RedisTest):
         limit_filters(client, 0)
         client.must("BF.LOADCHUNK", "copy", *header)
         client.must("BF.LOADCHUNK", "copy", *cells)
+
+    def test_no_family_goes_over_it(self):
+        _, client = self.limited()
+        large = (("CBF.RESERVE", "f", "0.01", 100_000), ("URL.RESERVE", "f", "0.01", 100_000),
+                 ("FADE.RESERVE", "f", "0.01", 100_000), ("HOT.RESERVE", "f", "MEMORY", 200_000))
+        for words in large:
+            self.assertEqual(client.call(*words), self.TOO_LARGE)
+            limit_filters(client, 0)
+            client.must(*words)
+            family = words[0].partition(".")[0]
+            header = client.must(f"{family}.SCANDUMP", "f", 0)
+            limit_filters(client, self.LIMIT)
+            self.assertEqual(client.call(f"{family}.LOADCHUNK", "copy", *header), self.TOO_LARGE)
+            client.must("DEL", "f")
+        added = client.must("CBF.ADD", "cbf", *(word for number in range(40_000) for word in (number, number)))
+        self.assertEqual(added[-1], self.TOO_LARGE)
+        self.assertTrue(all(client.must("CBF.EXISTS", "cbf", *range(added.index(self.TOO_LARGE)))))
+        urls = [f"http://example.org/{number}" for number in range(100_000)]
+        added = client.must("URL.ADD", "url", *urls)
+        self.assertEqual(added[-1], self.TOO_LARGE)
+        self.assertTrue(all(client.must("URL.SEEN", "url", *urls[:added.index(self.TOO_LARGE)])))
 
     def test_what_there_is_is_loaded_and_replicated(self):
         primary, replica = self.start(tcp=True, appendonly="yes", aof_use_rdb_preamble="no"), self.start(tcp=True)

@@ -1,6 +1,5 @@
 #include "modules/redis/bloom/config.hpp"
 
-#include <limits>
 #include <string_view>
 
 namespace mankai::redis {
@@ -53,10 +52,7 @@ int register_all(Context* context, unsigned flags) noexcept {
       engine.register_numeric_config(context, "bf-initial-size", defaults.capacity_keys, flags, 1, kMaxCapacity,
                                      get_number, set_number, nullptr, &defaults.capacity_keys) == kOk &&
       engine.register_numeric_config(context, "bf-expansion-factor", defaults.expansion, flags, 0, kMaxExpansion,
-                                     get_number, set_number, nullptr, &defaults.expansion) == kOk &&
-      engine.register_numeric_config(context, "bf-memory-limit", defaults.memory_limit, flags | kConfigMemory, 0,
-                                     std::numeric_limits<long long>::max(), get_number, set_number, nullptr,
-                                     &defaults.memory_limit) == kOk;
+                                     get_number, set_number, nullptr, &defaults.expansion) == kOk;
   return is_done ? kOk : kError;
 }
 

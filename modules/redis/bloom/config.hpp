@@ -19,13 +19,12 @@ struct BloomDefaults {
   double fpr = 0.01;
   long long capacity_keys = 100;
   long long expansion = 2;
-  long long memory_limit = 0;  ///< of one filter, in bytes; 0: none
 };
 
 /// Threads: the engine's main thread.
 [[nodiscard]] const BloomDefaults& bloom_defaults() noexcept;
 
-/// Registers bf-error-rate, bf-initial-size, bf-expansion-factor and bf-memory-limit. Returns kOk or kError.
+/// Registers bf-error-rate, bf-initial-size and bf-expansion-factor. Returns kOk or kError.
 [[nodiscard]] int register_bloom_configs(Context* context) noexcept;
 
 /// Reads the arguments that RedisBloom 2 took when it was loaded: ERROR_RATE and INITIAL_SIZE, each with a value.

@@ -21,9 +21,6 @@ const char* load_header(const Call& call, BloomLookup& lookup) {
   }
   auto assembly = Assembly::begin(BloomValue::kFamily, std::as_bytes(std::span(call.text(3))));
   if (!assembly) {
-    if (limit.is_filter_too_large()) {
-      return kTooLarge;
-    }
     return header_error(assembly.error());
   }
   lookup.set(std::make_unique<BloomKey>(std::move(*assembly)));

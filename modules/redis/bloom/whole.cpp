@@ -79,7 +79,7 @@ int bloom_merge(Call& call) {
   if (lookup.is_absent()) {
     auto like = sources[0].create_like();
     if (!like) {
-      return call.error(limit.is_filter_too_large() ? kTooLarge : kNoMemory);
+      return call.error(memory_error(kNoMemory));
     }
     created = std::make_unique<BloomKey>(std::move(*like));
   }
@@ -98,7 +98,7 @@ int bloom_merge(Call& call) {
   if (merged == sources.size()) {
     return call.ok();
   }
-  return call.error(limit.is_filter_too_large() ? kTooLarge : kNoMemory);
+  return call.error(memory_error(kNoMemory));
 }
 
 int bloom_clear(Call& call) {

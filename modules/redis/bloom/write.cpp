@@ -20,19 +20,11 @@ constexpr const char* kAddEvent = "bf.add";
 constexpr const char* kReserveEvent = "bf.reserve";
 constexpr const char* kRemoveEvent = "bf.rem";
 
-const char* creation_error(const Error& error, const MemoryLimit& limit) noexcept {
-  if (limit.is_filter_too_large()) {
-    return kTooLarge;
-  }
-  return error.code == ErrorCode::out_of_space ? kCreateNoMemory : kCreateFailed;
+const char* creation_error(const Error& error) noexcept {
+  return error.code == ErrorCode::out_of_space ? memory_error(kCreateNoMemory) : kCreateFailed;
 }
 
-const char* stop_error(AddStop stop, const MemoryLimit& limit) noexcept {
-  if (stop == AddStop::full) {
-    return kFull;
-  }
-  return limit.is_filter_too_large() ? kTooLarge : kAddFailed;
-}
+const char* stop_error(AddStop stop) noexcept { return stop == AddStop::full ? kFull : memory_error(kAddFailed); }
 
 /// Keys to be added.
 struct AddRequest {
@@ -81,7 +73,7 @@ int add_keys(const Call& call, const AddRequest& request) {
   if (lookup.is_absent()) {
     auto made = BloomValue::create(request.filter.settings());
     if (!made) {
-      return call.error(creation_error(made.error(), limit));
+      return call.error(creation_error(made.error()));
     }
     created = std::make_unique<BloomKey>(std::move(*made));
   }
@@ -100,7 +92,7 @@ int add_keys(const Call& call, const AddRequest& request) {
     replicate_add(call, request, report);
     call.key_changed(name, kAddEvent);
   }
-  return reply_add(call, request, report, fresh, stop_error(report.stop, limit));
+  return reply_add(call, request, report, fresh, stop_error(report.stop));
 }
 
 /// Reads the options of BF.RESERVE behind its capacity.
@@ -248,7 +240,7 @@ int bloom_reserve(Call& call) {
   lookup.limit(limit);
   auto made = BloomValue::create(request.settings());
   if (!made) {
-    return call.error(creation_error(made.error(), limit));
+    return call.error(creation_error(made.error()));
   }
   auto created = std::make_unique<BloomKey>(std::move(*made));
   replicate_creation(call, name, created->value()->settings());

@@ -126,7 +126,7 @@ int reply_outcome(const Call& call, Outcome outcome) noexcept {
     case Outcome::refused: return call.error("ERR the id is below the first one of the filter");
     case Outcome::out_of_memory: break;
   }
-  return call.error(kNoMemory);
+  return call.error(memory_error(kNoMemory));
 }
 
 int reply_outcomes(const Call& call, std::span<const Outcome> outcomes) noexcept {
@@ -188,8 +188,9 @@ int counting_reserve(Call& call) {
   if (const char* error = read_reserve(call, counting_defaults(), settings); error != nullptr) {
     return call.error(error);
   }
-  const MemoryLimit limit(call.context());
+  MemoryLimit limit(call.context());
   CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  lookup.limit(limit);
   if (!lookup.is_absent()) {
     return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
   }
@@ -207,8 +208,9 @@ int counting_add(Call& call) {
   }
   std::vector<String*> changed;
   changed.reserve(call.size());
-  const MemoryLimit limit(call.context());
+  MemoryLimit limit(call.context());
   CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  lookup.limit(limit);
   if (lookup.is_absent()) {
     if (const auto reserved = reserve(call, lookup, counting_defaults().settings()); !reserved) {
       return reply_not_made(call, reserved.error());

@@ -36,6 +36,7 @@ struct Allowance {
   bool is_filter_too_large = false;
 };
 Allowance allowance;
+long long filter_limit = 0;  // as filter-memory-limit was set
 
 unsigned context_flags() noexcept { return static_cast<unsigned>(engine.get_context_flags(allowance.context)); }
 
@@ -160,11 +161,24 @@ MemoryLimit::MemoryLimit(Context* context) noexcept { allowance = {.context = co
 
 MemoryLimit::~MemoryLimit() { allowance = {}; }
 
-void MemoryLimit::set_filter_limit(std::uint64_t most_bytes, std::uint64_t used_bytes) noexcept {
-  allowance.filter_bytes = most_bytes == 0 ? kNoLimit : most_bytes - std::min(most_bytes, used_bytes);
+void MemoryLimit::set_filter(std::uint64_t used_bytes) noexcept {
+  const auto most = static_cast<std::uint64_t>(filter_limit);
+  allowance.filter_bytes = most == 0 ? kNoLimit : most - std::min(most, used_bytes);
 }
 
-bool MemoryLimit::is_filter_too_large() const noexcept { return allowance.is_filter_too_large; }
+const char* memory_error(const char* otherwise) noexcept {
+  return allowance.is_filter_too_large ? "ERR the filter would be larger than filter-memory-limit allows" : otherwise;
+}
+
+int register_memory_config(Context* context) noexcept {
+  const auto get = [](const char*, void*) noexcept -> long long { return filter_limit; };
+  const auto set = [](const char*, long long value, void*, String**) noexcept -> int {
+    filter_limit = value;
+    return kOk;
+  };
+  return engine.register_numeric_config(context, "filter-memory-limit", filter_limit, kConfigMemory, 0,
+                                        std::numeric_limits<long long>::max(), get, set, nullptr, nullptr);
+}
 
 std::size_t engine_bytes(std::size_t bytes) noexcept { return align_up(bytes + sizeof(Shift), kCacheLineBytes); }
 

@@ -21,8 +21,8 @@ namespace mankai::redis {
 
 /// While it lives, a block of a mebibyte or more is refused when it takes the engine over its maxmemory: the engine
 /// itself looks only before a command, and one command may ask for gigabytes. And any block, when a filter becomes
-/// larger with it than one may be. Replicas, and what is loaded, go without: they must have what the primary has.
-/// Threads: the engine's main thread; one at a time.
+/// larger with it than filter-memory-limit says. Replicas, and what is loaded, go without: they must have what the
+/// primary has. Threads: the engine's main thread; one at a time.
 class MemoryLimit {
  public:
   explicit MemoryLimit(Context* context) noexcept;
@@ -30,11 +30,15 @@ class MemoryLimit {
   MemoryLimit& operator=(const MemoryLimit&) = delete;
   ~MemoryLimit();
 
-  /// What is allocated from now on belongs to a filter that has `used_bytes` and may have `most_bytes`; 0: any number.
-  void set_filter_limit(std::uint64_t most_bytes, std::uint64_t used_bytes) noexcept;
-  /// Whether a block was refused for the filter's size.
-  [[nodiscard]] bool is_filter_too_large() const noexcept;
+  /// What is allocated from now on belongs to a filter that has so many bytes.
+  void set_filter(std::uint64_t used_bytes) noexcept;
 };
+
+/// The error to reply when a command got no memory: this one, unless a block was refused for its filter's size.
+[[nodiscard]] const char* memory_error(const char* otherwise) noexcept;
+
+/// Registers filter-memory-limit, the bytes that one filter may take; 0: any number. Returns kOk or kError.
+[[nodiscard]] int register_memory_config(Context* context) noexcept;
 
 /// Returns what a block of `engine_memory()` of so many bytes takes from the engine.
 [[nodiscard]] std::size_t engine_bytes(std::size_t bytes) noexcept;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "modules/redis/engine/guard.hpp"
+#include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -171,7 +172,8 @@ void replicate_reserve(const Call& call, const char* command, String* key, const
 }
 
 int reply_not_made(const Call& call, const Error& error) {
-  return call.error(error.code == ErrorCode::out_of_space ? kNoMemory : ("ERR " + error.message()).c_str());
+  return call.error(error.code == ErrorCode::out_of_space ? memory_error(kNoMemory)
+                                                          : ("ERR " + error.message()).c_str());
 }
 
 }  // namespace mankai::redis

@@ -103,7 +103,7 @@ int fade_reserve(Call& call) {
   if (call.size() < kLeast) {
     return call.wrong_arity();
   }
-  const MemoryLimit limit(call.context());
+  MemoryLimit limit(call.context());
   FadeSettings settings;
   if (const char* error = read_settings(call, settings); error != nullptr) {
     return call.error(error);
@@ -113,6 +113,7 @@ int fade_reserve(Call& call) {
   if (!lookup.is_absent()) {
     return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
   }
+  lookup.limit(limit);
   auto made = FadeValue::create(settings);
   if (!made) {
     return reply_not_made(call, made.error());

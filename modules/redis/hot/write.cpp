@@ -67,7 +67,7 @@ int hot_reserve(Call& call) {
   if (call.size() < 2) {
     return call.wrong_arity();
   }
-  const MemoryLimit limit(call.context());
+  MemoryLimit limit(call.context());
   const auto settings = read_settings(call);
   if (!settings) {
     return call.error(("ERR " + settings.error().detail).c_str());
@@ -77,10 +77,10 @@ int hot_reserve(Call& call) {
   if (!lookup.is_absent()) {
     return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
   }
+  lookup.limit(limit);
   auto made = HotValue::create(*settings);
   if (!made) {
-    return call.error(made.error().code == ErrorCode::out_of_space ? kNoMemory
-                                                                   : ("ERR " + made.error().detail).c_str());
+    return reply_not_made(call, made.error());
   }
   auto key = std::make_unique<ImageKey<HotValue>>(std::move(*made));
   replicate_creation(call, name, *settings);

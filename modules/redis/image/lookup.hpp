@@ -1,6 +1,7 @@
 #pragma once
 
 #include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/memory.hpp"
 #include "modules/redis/image/type.hpp"
 
 namespace mankai::redis {
@@ -23,6 +24,11 @@ class ImageLookup {
       return kNotFound;
     }
     return found_ == nullptr ? kWrongType : kIncomplete;
+  }
+
+  /// Lets what is allocated from now on count for this key's filter, the one that it has or will have.
+  void limit(MemoryLimit& limit) const noexcept {
+    limit.set_filter(found_ != nullptr ? found_->memory_bytes() : sizeof(ImageKey<Value>));
   }
 
   /// Makes the key hold this.

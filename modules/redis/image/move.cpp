@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "modules/redis/engine/memory.hpp"
+
 namespace mankai::redis {
 namespace {
 
@@ -56,7 +58,7 @@ const char* load_piece(Assembly* assembly, std::uint64_t received, const Chunk& 
 }
 
 const char* header_error(const Error& error) noexcept {
-  return error.code == ErrorCode::out_of_space ? kNoMemory : kBadData;
+  return error.code == ErrorCode::out_of_space ? memory_error(kNoMemory) : kBadData;
 }
 
 }  // namespace mankai::redis

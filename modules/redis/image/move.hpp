@@ -97,8 +97,9 @@ int image_loadchunk(Call& call) {
   if (const char* error = read_chunk(call, chunk); error != nullptr) {
     return call.error(error);
   }
-  const MemoryLimit limit(call.context());
+  MemoryLimit limit(call.context());
   ImageLookup<Value> lookup(call, call.arguments()[1], kRead | kWrite);
+  lookup.limit(limit);
   const char* error = chunk.iterator == kHeaderIterator ? load_header(lookup, chunk) : load_cells(lookup, chunk);
   if (error != nullptr) {
     return call.error(error);

@@ -115,7 +115,7 @@ int reply_outcomes(const Call& call, std::span<const Outcome> outcomes, Outcome 
     if (outcome == Outcome::no_url) {
       call.error("ERR not a URL: it has no host");
     } else if (outcome == Outcome::out_of_memory) {
-      call.error(kNoMemory);
+      call.error(memory_error(kNoMemory));
     } else {
       call.truth(outcome == yes);
     }
@@ -194,8 +194,9 @@ int url_reserve(Call& call) {
   if (const char* error = read_reserve(call, url_defaults(), settings); error != nullptr) {
     return call.error(error);
   }
-  const MemoryLimit limit(call.context());
+  MemoryLimit limit(call.context());
   UrlLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  lookup.limit(limit);
   if (!lookup.is_absent()) {
     return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
   }
@@ -210,8 +211,9 @@ int url_add(Call& call) {
   std::vector<Outcome> outcomes(call.size() - kFirstUrl, Outcome::out_of_memory);
   std::vector<String*> fresh;
   fresh.reserve(outcomes.size());
-  const MemoryLimit limit(call.context());
+  MemoryLimit limit(call.context());
   UrlLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  lookup.limit(limit);
   if (lookup.is_absent()) {
     if (!has_url(call)) {
       ask_urls(call, nullptr, outcomes);
