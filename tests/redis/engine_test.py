@@ -257,6 +257,46 @@ class FilterLimitTest(RedisTest):
 
 
 @needs_module
+class FullTest(OneServerTest):
+    """Filters that have as many sub-filters as one can have say so; they do not begin to know everything."""
+
+    ITEMS = 4096  # as many as there are sub-filters of one item each
+
+    def strangers(self, command):
+        return sum(self.client.must(command, "f", *(f"http://stranger/{number}" for number in range(2000))))
+
+    def test_bloom_filters(self):
+        for options in ((), ("DELETABLE",)):
+            self.client.must("BF.RESERVE", "f", "0.01", 1, "EXPANSION", 1, *options)
+            reply = self.client.must("BF.MADD", "f", *range(6000))
+            self.assertEqual(reply[-1], "ERR problem inserting into filter")
+            self.assertGreaterEqual(len(reply) - 1, self.ITEMS)
+            self.assertTrue(all(self.client.must("BF.MEXISTS", "f", *range(len(reply) - 1))))
+            self.assertLess(self.strangers("BF.MEXISTS"), 60)
+            self.assertEqual(self.client.must("BF.MADD", "f", "0", "1"), [0, 0])
+            self.assertEqual(self.client.call("BF.ADD", "f", str(len(reply) - 1)), reply[-1])
+            self.client.must("DEL", "f")
+
+    def test_urls(self):
+        self.client.must("URL.RESERVE", "f", "0.01", 1, "EXPANSION", 1)
+        urls = [f"http://example.org/{number}" for number in range(6000)]
+        reply = self.client.must("URL.ADD", "f", *urls)
+        done = reply.index("ERR the filter is full: reserve a larger one")
+        self.assertGreaterEqual(done, self.ITEMS)
+        self.assertEqual(set(reply[done:]), {reply[done]})
+        self.assertTrue(all(self.client.must("URL.SEEN", "f", *urls[:done])))
+        self.assertLess(self.strangers("URL.SEEN"), 60)
+
+    def test_counting_filters(self):
+        self.client.must("CBF.RESERVE", "f", "0.01", 1, "EXPANSION", 1)
+        reply = self.client.must("CBF.ADD", "f", *(word for number in range(6000) for word in (number, number)))
+        done = reply.index("ERR the filter is full: reserve a larger one")
+        self.assertGreaterEqual(done, self.ITEMS)
+        self.assertTrue(all(self.client.must("CBF.EXISTS", "f", *range(done))))
+        self.assertLess(self.strangers("CBF.EXISTS"), 60)
+
+
+@needs_module
 class DefragTest(OneServerTest):
     """Only engines built with their own allocator can do it: not Debian's."""
 

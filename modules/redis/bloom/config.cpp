@@ -60,6 +60,10 @@ bool read_argument(const Call& arguments, std::size_t index) noexcept {
   if (arguments.is(index, "ERROR_RATE")) {
     return set_fpr(nullptr, arguments.arguments()[index + 1], nullptr, nullptr) == kOk;
   }
+  if (arguments.is(index, "CF_MAX_EXPANSIONS")) {
+    engine.log(arguments.context(), "notice", "CF_MAX_EXPANSIONS is of cuckoo filters, which this module has not");
+    return true;
+  }
   const long long capacity = arguments.integer(index + 1).value_or(0);
   if (!arguments.is(index, "INITIAL_SIZE") || capacity < 1 || capacity > kMaxCapacity) {
     return false;

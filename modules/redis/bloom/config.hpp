@@ -27,7 +27,8 @@ struct BloomDefaults {
 /// Registers bf-error-rate, bf-initial-size and bf-expansion-factor. Returns kOk or kError.
 [[nodiscard]] int register_bloom_configs(Context* context) noexcept;
 
-/// Reads the arguments that RedisBloom 2 took when it was loaded: ERROR_RATE and INITIAL_SIZE, each with a value.
+/// Reads the arguments that RedisBloom 2 took when it was loaded: ERROR_RATE and INITIAL_SIZE, each with a
+/// value; CF_MAX_EXPANSIONS is of no use here.
 /// Returns kOk, or kError after it has been logged what is wrong.
 [[nodiscard]] int read_bloom_arguments(const Call& arguments) noexcept;
 

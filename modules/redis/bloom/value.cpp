@@ -30,51 +30,16 @@ void observe(ScalableBloom& filter, std::span<const Digest> digests, std::span<b
     filter.observe(digests, seen);
   }
 }
+
+// When a slice opens, all others are asked about the keys that are left: few of them, where slices are small.
 void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std::span<bool> seen) {
-  filter.observe_in_oldest(digests, seen);
-}
-
-template <class Filter>
-std::size_t room_in(const Filter& filter) noexcept {
-  const auto& newest = filter.slice(filter.slice_count() - 1);
-  return newest.is_full() ? 0 : static_cast<std::size_t>(newest.capacity_keys() - newest.keys_inserted());
-}
-
-// Returns how many of the digests stand before the first one that the filter does not know.
-template <class Filter>
-std::size_t known_before_stranger(const Filter& filter, std::span<const Digest> digests) {
-  std::array<bool, kHashWindow> known;
-  const auto answers = std::span(known).first(digests.size());
-  filter.may_contain(digests, answers);
-  return static_cast<std::size_t>(std::ranges::find(answers, false) - answers.begin());
-}
-
-template <class Filter>
-AddReport add_growing(Filter& filter, std::span<const Digest> digests, std::span<bool> seen) {
-  try {
-    observe(filter, digests, seen);
-    return {.done = digests.size()};
-  } catch (const std::bad_alloc&) {
-    // The keys before the one that found no room are in, and answered; that one is not.
-    return {.done = known_before_stranger(filter, digests), .stop = AddStop::out_of_memory};
+  constexpr std::uint64_t kFewest = 64;
+  for (std::size_t start = 0; start < digests.size();) {
+    const std::uint64_t most = std::max(room_in_newest(filter), kFewest);
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(digests.size() - start, most));
+    filter.observe_in_oldest(digests.subspan(start, count), seen.subspan(start, count));
+    start += count;
   }
-}
-
-template <class Filter>
-AddReport add_bounded(Filter& filter, std::span<const Digest> digests, std::span<bool> seen) {
-  std::size_t done = 0;
-  while (done < digests.size()) {
-    const std::size_t room = room_in(filter);
-    // A full filter takes what it knows.
-    const std::size_t count =
-        room != 0 ? std::min(digests.size() - done, room) : known_before_stranger(filter, digests.subspan(done));
-    if (count == 0) {
-      return {.done = done, .stop = AddStop::full};
-    }
-    observe(filter, digests.subspan(done, count), seen.subspan(done, count));
-    done += count;
-  }
-  return {.done = done};
 }
 
 Result<BloomValue> valued(auto filter, bool is_nonscaling) {
@@ -169,7 +134,8 @@ Hasher BloomValue::hasher() const noexcept {
 AddReport BloomValue::add_window(std::span<const Digest> digests, std::span<bool> seen) {
   return std::visit(
       [&](auto& filter) {
-        return is_nonscaling_ ? add_bounded(filter, digests, seen) : add_growing(filter, digests, seen);
+        return add_in_order(filter, digests, seen, !is_nonscaling_,
+                            [&](std::span<const Digest> some, std::span<bool> known) { observe(filter, some, known); });
       },
       filter_);
 }

@@ -20,6 +20,7 @@
 
 #include "mankai/filter/scalable_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom.hpp"
+#include "modules/redis/image/add.hpp"
 #include "modules/redis/image/family.hpp"
 
 namespace mankai::redis {
@@ -32,15 +33,6 @@ struct BloomSettings {
   bool is_nonscaling = false;
   bool is_deletable = false;
   HashSpec hash;
-};
-
-/// Why a batch of keys ended early.
-enum class AddStop : std::uint8_t { none, full, out_of_memory };
-
-/// The first `done` keys of a batch are in; the one behind them met `stop`.
-struct AddReport {
-  std::size_t done = 0;
-  AddStop stop = AddStop::none;
 };
 
 class BloomValue {

@@ -24,7 +24,12 @@ const char* creation_error(const Error& error) noexcept {
   return error.code == ErrorCode::out_of_space ? memory_error(kCreateNoMemory) : kCreateFailed;
 }
 
-const char* stop_error(AddStop stop) noexcept { return stop == AddStop::full ? kFull : memory_error(kAddFailed); }
+const char* stop_error(const BloomValue& value, AddStop stop) noexcept {
+  if (stop == AddStop::full) {
+    return value.is_nonscaling() ? kFull : kAddFailed;
+  }
+  return memory_error(kAddFailed);
+}
 
 /// Keys to be added.
 struct AddRequest {
@@ -92,7 +97,7 @@ int add_keys(const Call& call, const AddRequest& request) {
     replicate_add(call, request, report);
     call.key_changed(name, kAddEvent);
   }
-  return reply_add(call, request, report, fresh, stop_error(report.stop));
+  return reply_add(call, request, report, fresh, stop_error(value, report.stop));
 }
 
 /// Reads the options of BF.RESERVE behind its capacity.

@@ -16,7 +16,7 @@ constexpr std::size_t kFirstItem = 2;
 constexpr std::size_t kPair = 2;
 
 /// What became of an item and its id.
-enum class Outcome : std::uint8_t { known, fresh, absent, removed, stays, refused, out_of_memory };
+enum class Outcome : std::uint8_t { known, fresh, absent, removed, stays, refused, full, out_of_memory };
 
 bool is_change(Outcome outcome) noexcept {
   return outcome == Outcome::known || outcome == Outcome::fresh || outcome == Outcome::removed;
@@ -63,6 +63,10 @@ void add_window(ScalableCountingBloom& filter, std::span<const Digest> digests, 
   const auto known = std::span(window).first(digests.size());
   filter.may_contain(digests, known);
   for (std::size_t i = 0; i < digests.size(); ++i) {
+    if (filter.is_full()) {
+      outcomes[i] = Outcome::full;
+      continue;
+    }
     const bool is_known = known[i] || filter.may_contain(digests[i]);  // it may have come in this window
     const bool is_in = filter.insert(digests[i], ids[i]).has_value();
     if (is_in) {
@@ -124,6 +128,7 @@ int reply_outcome(const Call& call, Outcome outcome) noexcept {
     case Outcome::removed: return call.number(1);
     case Outcome::stays: return engine.reply_with_long_long(call.context(), kStays);
     case Outcome::refused: return call.error("ERR the id is below the first one of the filter");
+    case Outcome::full: return call.error(kFilterFull);
     case Outcome::out_of_memory: break;
   }
   return call.error(memory_error(kNoMemory));
@@ -158,16 +163,17 @@ int finish(const Call& call, const char* command, const char* event, std::span<c
   return reply_outcomes(call, outcomes);
 }
 
-// Makes an empty filter under a key that is absent. Errors: as CountingValue::create's.
+constexpr const char* kReserveEvent = "cbf.reserve";
+
+// Makes an empty filter under a key that is absent. Subscribers are told when the command is done with it: they may
+// delete it. Errors: as CountingValue::create's.
 Result<void> reserve(const Call& call, CountingLookup& lookup, const GrowingSettings& settings) {
   auto made = CountingValue::create(settings);
   if (!made) {
     return std::unexpected(made.error());
   }
   lookup.set(std::make_unique<CountingKey>(std::move(*made)));
-  String* name = call.arguments()[1];
-  replicate_reserve(call, "CBF.RESERVE", name, settings);
-  call.key_changed(name, "cbf.reserve");
+  replicate_reserve(call, "CBF.RESERVE", call.arguments()[1], settings);
   return {};
 }
 
@@ -194,8 +200,11 @@ int counting_reserve(Call& call) {
   if (!lookup.is_absent()) {
     return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
   }
-  const auto reserved = reserve(call, lookup, settings);
-  return reserved ? call.ok() : reply_not_made(call, reserved.error());
+  if (const auto reserved = reserve(call, lookup, settings); !reserved) {
+    return reply_not_made(call, reserved.error());
+  }
+  call.key_changed(call.arguments()[1], kReserveEvent);
+  return call.ok();
 }
 
 int counting_add(Call& call) {
@@ -211,7 +220,8 @@ int counting_add(Call& call) {
   MemoryLimit limit(call.context());
   CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
   lookup.limit(limit);
-  if (lookup.is_absent()) {
+  const bool is_new = lookup.is_absent();
+  if (is_new) {
     if (const auto reserved = reserve(call, lookup, counting_defaults().settings()); !reserved) {
       return reply_not_made(call, reserved.error());
     }
@@ -220,6 +230,9 @@ int counting_add(Call& call) {
     return call.error(lookup.error());
   }
   add_items(lookup.value()->filter(), items);
+  if (is_new) {
+    call.key_changed(call.arguments()[1], kReserveEvent);
+  }
   return finish(call, "CBF.ADD", "cbf.add", items.outcomes(), changed);
 }
 

@@ -19,6 +19,7 @@ inline constexpr const char* kNotFound = "ERR not found";
 inline constexpr const char* kItemExists = "ERR item exists";
 inline constexpr const char* kNoMemory = "ERR Insufficient memory";
 inline constexpr const char* kIncomplete = "ERR the filter is not complete: chunks of it are still to be loaded";
+inline constexpr const char* kFilterFull = "ERR the filter is full: reserve a larger one";
 inline constexpr const char* kUnknownArgument = "Unknown argument received";
 
 class Call {

@@ -14,20 +14,21 @@ namespace mankai::redis {
 /// complete waits for its pieces where it is. Returns 1 to be called again.
 template <class KeyValue>
 int defragment(DefragState* state, void** value) noexcept {
-  unsigned long piece = 0;
-  if (engine.defrag_cursor_get(state, &piece) != kOk || piece == 0) {
-    piece = 0;
+  // A cursor of 0 means to the engine that nothing is left: it is the piece to go on with, plus one.
+  unsigned long cursor = 0;
+  if (engine.defrag_cursor_get(state, &cursor) != kOk || cursor == 0) {
+    cursor = 1;
     if (void* moved = engine.defrag_alloc(state, *value); moved != nullptr) {
       *value = moved;
     }
   }
   auto* filter = static_cast<KeyValue*>(*value)->value();
   if constexpr (requires { filter->memory_pieces(); }) {
-    for (; filter != nullptr && piece < filter->memory_pieces(); ++piece) {
-      if (engine.defrag_should_stop(state) != 0 && engine.defrag_cursor_set(state, piece) == kOk) {
+    for (; filter != nullptr && cursor <= filter->memory_pieces(); ++cursor) {
+      if (engine.defrag_should_stop(state) != 0 && engine.defrag_cursor_set(state, cursor) == kOk) {
         return 1;
       }
-      filter->relocate(piece, engine_mover(state));
+      filter->relocate(cursor - 1, engine_mover(state));
     }
   }
   return 0;

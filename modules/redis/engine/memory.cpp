@@ -105,6 +105,7 @@ void* allocate(void* /*context*/, std::size_t bytes) noexcept {
   void* block = allocate_in_limit(wanted);
   if (block != nullptr && !is_aligned(block)) {
     engine.free(block);
+    allowance.filter_bytes += allowance.filter_bytes == kNoLimit ? 0 : wanted;
     block = allocate_in_limit(wanted + kCacheLineBytes);
   }
   if (block == nullptr) {

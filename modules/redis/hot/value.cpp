@@ -33,7 +33,16 @@ Result<void> check_decay(const Decay& decay) {
   if (decay.half_life_seconds() > HotValue::kMostEpochsPerHalfLife * seconds_of(decay.epoch)) {
     return fail(ErrorCode::invalid_argument, "a half-life of more than 1024 epochs: take longer epochs");
   }
+  // Times come in milliseconds, and each epoch is a pass over the filter.
+  if (decay.epoch < std::chrono::milliseconds(1)) {
+    return fail(ErrorCode::invalid_argument, "an epoch of less than a millisecond: take longer ones");
+  }
   return {};
+}
+
+std::unexpected<Error> fail_too_large(std::uint64_t bytes) {
+  return fail(ErrorCode::invalid_argument,
+              "a filter of " + std::to_string(bytes) + " bytes: at most " + std::to_string(HotValue::kMostBytes));
 }
 
 }  // namespace
@@ -42,14 +51,16 @@ Result<HotValue> HotValue::create(const HotSettings& settings) {
   if (auto valid = check_decay(settings.decay); !valid) {
     return std::unexpected(valid.error());
   }
+  if (settings.bytes > kMostBytes) {
+    return fail_too_large(settings.bytes);
+  }
   const DecayedTop::Options options = options_of(settings);
   const auto bytes = DecayedTop::image_bytes_of(options);
   if (!bytes) {
     return std::unexpected(bytes.error());
   }
   if (*bytes > kMostBytes) {
-    return fail(ErrorCode::invalid_argument,
-                "a filter of " + std::to_string(*bytes) + " bytes: at most " + std::to_string(kMostBytes));
+    return fail_too_large(*bytes);
   }
   auto filter = DecayedTop::create(options);
   return filter ? Result<HotValue>(HotValue(std::move(*filter))) : std::unexpected(filter.error());

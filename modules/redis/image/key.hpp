@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 #include <variant>
 
@@ -34,17 +35,22 @@ class ImageKey {
   }
   void set_value(Value value) noexcept { content_ = std::move(value); }
 
-  /// Makes the value when all pieces have come. Errors: as Value::from_image's, after which nothing is left of it.
+  /// Makes the value when all pieces have come. Errors: as Value::from_image's, after which nothing is left of the
+  /// pieces and the key must go; out_of_space among them.
   [[nodiscard]] Result<void> finish_if_complete() {
     if (assembly() == nullptr || !assembly()->is_complete()) {
       return {};
     }
-    auto made = Value::from_image(assembly()->finish());
-    if (!made) {
-      return std::unexpected(made.error());
+    try {
+      auto made = Value::from_image(assembly()->finish());
+      if (!made) {
+        return std::unexpected(made.error());
+      }
+      set_value(std::move(*made));
+      return {};
+    } catch (const std::bad_alloc&) {
+      return std::unexpected(Error{.code = ErrorCode::out_of_space, .os_error = 0, .detail = {}});
     }
-    set_value(std::move(*made));
-    return {};
   }
 
   /// Of either content. Errors: std::bad_alloc.

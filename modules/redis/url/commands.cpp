@@ -23,7 +23,7 @@ constexpr const char* kOtherRules =
     "ERR the URLs of this filter were brought into canonical form by other rules than this module's";
 
 /// What became of an argument.
-enum class Outcome : std::uint8_t { fresh, seen, no_url, out_of_memory };
+enum class Outcome : std::uint8_t { fresh, seen, no_url, full, out_of_memory };
 
 /// Some arguments of a call in canonical form.
 class UrlWindow {
@@ -57,7 +57,7 @@ class UrlWindow {
   std::vector<std::size_t> places_;
 };
 
-/// Adds the URLs of a call, in order. Where there is no memory left, that one and all behind it keep their outcome.
+/// Adds the URLs of a call, in order. Where there is no room left, that one and all behind it are told so.
 void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) noexcept {
   try {
     UrlWindow window(outcomes.size());
@@ -65,13 +65,16 @@ void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) no
     for (std::size_t start = 0; start < outcomes.size();) {
       const std::size_t count = window.read(call, kFirstUrl + start);
       const std::size_t urls = window.texts().size();
-      const std::size_t done = value.add(window.texts(), std::span(seen).first(urls));
+      const AddReport report = value.add(window.texts(), std::span(seen).first(urls));
+      const std::size_t done = report.done;
       const std::size_t end = done == urls ? count : window.places()[done];
       std::ranges::fill(outcomes.subspan(start, end), Outcome::no_url);
       for (std::size_t i = 0; i < done; ++i) {
         outcomes[start + window.places()[i]] = seen[i] ? Outcome::seen : Outcome::fresh;
       }
       if (end != count) {
+        const Outcome stop = report.stop == AddStop::full ? Outcome::full : Outcome::out_of_memory;
+        std::ranges::fill(outcomes.subspan(start + end), stop);
         return;
       }
       start += count;
@@ -114,6 +117,8 @@ int reply_outcomes(const Call& call, std::span<const Outcome> outcomes, Outcome 
   for (const Outcome outcome : outcomes) {
     if (outcome == Outcome::no_url) {
       call.error("ERR not a URL: it has no host");
+    } else if (outcome == Outcome::full) {
+      call.error(kFilterFull);
     } else if (outcome == Outcome::out_of_memory) {
       call.error(memory_error(kNoMemory));
     } else {
@@ -123,34 +128,35 @@ int reply_outcomes(const Call& call, std::span<const Outcome> outcomes, Outcome 
   return kOk;
 }
 
-// Replicas get the URLs that are new. `fresh` has room for all.
-void replicate_fresh(const Call& call, std::span<const Outcome> outcomes, std::vector<String*>& fresh) noexcept {
+// Replicas get the URLs that are new. `fresh` has room for all. Returns whether there are any.
+bool replicate_fresh(const Call& call, std::span<const Outcome> outcomes, std::vector<String*>& fresh) noexcept {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i] == Outcome::fresh) {
       fresh.push_back(call.arguments()[kFirstUrl + i]);
     }
   }
   if (fresh.empty()) {
-    return;
+    return false;
   }
   if (fresh.size() == outcomes.size()) {
     engine.replicate_verbatim(call.context());
   } else {
     engine.replicate(call.context(), "URL.ADD", "sv", call.arguments()[1], fresh.data(), fresh.size());
   }
-  call.key_changed(call.arguments()[1], "url.add");
+  return true;
 }
 
-// Makes an empty filter under a key that is absent. Errors: as UrlValue::create's.
+constexpr const char* kReserveEvent = "url.reserve";
+
+// Makes an empty filter under a key that is absent. Subscribers are told when the command is done with it: they may
+// delete it. Errors: as UrlValue::create's.
 Result<void> reserve(const Call& call, UrlLookup& lookup, const GrowingSettings& settings) {
   auto made = UrlValue::create(settings);
   if (!made) {
     return std::unexpected(made.error());
   }
   lookup.set(std::make_unique<UrlKey>(std::move(*made)));
-  String* name = call.arguments()[1];
-  replicate_reserve(call, "URL.RESERVE", name, settings);
-  call.key_changed(name, "url.reserve");
+  replicate_reserve(call, "URL.RESERVE", call.arguments()[1], settings);
   return {};
 }
 
@@ -200,8 +206,11 @@ int url_reserve(Call& call) {
   if (!lookup.is_absent()) {
     return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
   }
-  const auto reserved = reserve(call, lookup, settings);
-  return reserved ? call.ok() : reply_not_made(call, reserved.error());
+  if (const auto reserved = reserve(call, lookup, settings); !reserved) {
+    return reply_not_made(call, reserved.error());
+  }
+  call.key_changed(call.arguments()[1], kReserveEvent);
+  return call.ok();
 }
 
 int url_add(Call& call) {
@@ -214,7 +223,8 @@ int url_add(Call& call) {
   MemoryLimit limit(call.context());
   UrlLookup lookup(call, call.arguments()[1], kRead | kWrite);
   lookup.limit(limit);
-  if (lookup.is_absent()) {
+  const bool is_new = lookup.is_absent();
+  if (is_new) {
     if (!has_url(call)) {
       ask_urls(call, nullptr, outcomes);
       return reply_outcomes(call, outcomes, Outcome::seen);
@@ -227,7 +237,13 @@ int url_add(Call& call) {
     return call.error(lookup.value() == nullptr ? lookup.error() : kOtherRules);
   }
   add_urls(call, *lookup.value(), outcomes);
-  replicate_fresh(call, outcomes, fresh);
+  const bool has_fresh = replicate_fresh(call, outcomes, fresh);
+  if (is_new) {
+    call.key_changed(call.arguments()[1], kReserveEvent);
+  }
+  if (has_fresh) {
+    call.key_changed(call.arguments()[1], "url.add");
+  }
   return reply_outcomes(call, outcomes, Outcome::fresh);
 }
 

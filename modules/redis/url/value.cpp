@@ -1,8 +1,6 @@
 #include "modules/redis/url/value.hpp"
 
-#include <algorithm>
 #include <array>
-#include <new>
 
 #include "mankai/filter/hash_windows.hpp"
 #include "mankai/url/canonical_url.hpp"
@@ -36,20 +34,12 @@ Result<UrlValue> UrlValue::from_image(AssembledImage image) {
 
 bool UrlValue::has_our_rules() const noexcept { return filter_.canonical_version() == url::kCanonicalVersion; }
 
-std::size_t UrlValue::add(std::span<const std::string_view> urls, std::span<bool> seen) {
+AddReport UrlValue::add(std::span<const std::string_view> urls, std::span<bool> seen) {
   std::array<Digest, kHashWindow> window;
   const auto digests = std::span(window).first(urls.size());
   filter_.hasher()(urls, digests);
-  try {
-    filter_.observe(digests, seen);
-    return digests.size();
-  } catch (const std::bad_alloc&) {
-    // Those before the one that found no room are in, and answered; that one is not.
-    std::array<bool, kHashWindow> known;
-    const auto answers = std::span(known).first(digests.size());
-    filter_.may_contain(digests, answers);
-    return static_cast<std::size_t>(std::ranges::find(answers, false) - answers.begin());
-  }
+  return add_in_order(filter_, digests, seen, true,
+                      [&](std::span<const Digest> some, std::span<bool> known) { filter_.observe(some, known); });
 }
 
 void UrlValue::ask(std::span<const std::string_view> urls, std::span<bool> seen) const noexcept {

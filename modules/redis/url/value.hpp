@@ -14,6 +14,7 @@
 
 #include "mankai/filter/scalable_bloom.hpp"
 #include "modules/redis/engine/reserve.hpp"
+#include "modules/redis/image/add.hpp"
 #include "modules/redis/image/lookup.hpp"
 
 namespace mankai::redis {
@@ -35,9 +36,9 @@ class UrlValue {
   [[nodiscard]] static Result<UrlValue> create(const GrowingSettings& settings);
   [[nodiscard]] static Result<UrlValue> from_image(AssembledImage image);
 
-  /// Adds URLs in canonical form in order, and tells which had been seen. Returns how many are in: all, or those before
-  /// one that there was no memory for. Shape: urls[c], seen[c], c at most kHashWindow.
-  [[nodiscard]] std::size_t add(std::span<const std::string_view> urls, std::span<bool> seen);
+  /// Adds URLs in canonical form in order, as far as there is room, and tells which had been seen. Shape: urls[c],
+  /// seen[c], c at most kHashWindow.
+  [[nodiscard]] AddReport add(std::span<const std::string_view> urls, std::span<bool> seen);
   /// Shape: as add's.
   void ask(std::span<const std::string_view> urls, std::span<bool> seen) const noexcept;
 

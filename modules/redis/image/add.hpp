@@ -1,0 +1,76 @@
+#pragma once
+
+/// Adding keys in order to a filter that grows, as far as there is room: what the families of such filters share.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+
+#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/sliced_image.hpp"
+
+namespace mankai::redis {
+
+/// Why a batch of keys ended early. Full is a filter that must not grow, or has as many slices as one can have.
+enum class AddStop : std::uint8_t { none, full, out_of_memory };
+
+/// The first `done` keys of a batch are in; the one behind them met `stop`.
+struct AddReport {
+  std::size_t done = 0;
+  AddStop stop = AddStop::none;
+};
+
+/// How many new keys the newest slice takes.
+template <class Filter>
+[[nodiscard]] std::uint64_t room_in_newest(const Filter& filter) noexcept {
+  const auto& newest = filter.slice(filter.slice_count() - 1);
+  return newest.is_full() ? 0 : newest.capacity_keys() - newest.keys_inserted();
+}
+
+/// How many new keys a filter surely takes. Slices that open are no smaller than the newest.
+template <class Filter>
+[[nodiscard]] std::uint64_t room_in(const Filter& filter, bool may_grow) noexcept {
+  constexpr std::uint64_t kPlenty = std::uint64_t{1} << 32;
+  const std::uint64_t slices = may_grow ? kMaxSlices - filter.slice_count() : 0;
+  const std::uint64_t each = std::min<std::uint64_t>(filter.slice(filter.slice_count() - 1).capacity_keys(), kPlenty);
+  return room_in_newest(filter) + slices * each;
+}
+
+/// How many of the digests stand before the first one that the filter does not know. Shape: at most kHashWindow.
+template <class Filter>
+[[nodiscard]] std::size_t known_before_stranger(const Filter& filter, std::span<const Digest> digests) noexcept {
+  std::array<bool, kHashWindow> known;
+  const auto answers = std::span(known).first(digests.size());
+  filter.may_contain(digests, answers);
+  return static_cast<std::size_t>(std::ranges::find(answers, false) - answers.begin());
+}
+
+/// Adds keys by `observe(digests, seen)`; a full filter takes those that it knows, up to the first one that it does
+/// not. Shape: digests[c], seen[c], c at most kHashWindow.
+template <class Filter, class Observe>
+AddReport add_in_order(const Filter& filter, std::span<const Digest> digests, std::span<bool> seen, bool may_grow,
+                       const Observe& observe) {
+  std::size_t done = 0;
+  try {
+    while (done < digests.size()) {
+      const auto rest = digests.subspan(done);
+      const std::uint64_t room = room_in(filter, may_grow);
+      const std::size_t count = room != 0 ? static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), room))
+                                          : known_before_stranger(filter, rest);
+      if (count == 0) {
+        return {.done = done, .stop = AddStop::full};
+      }
+      observe(rest.first(count), seen.subspan(done, count));
+      done += count;
+    }
+  } catch (const std::bad_alloc&) {
+    // The keys before the one that found no memory are in, and answered; that one is not.
+    return {.done = done + known_before_stranger(filter, digests.subspan(done)), .stop = AddStop::out_of_memory};
+  }
+  return {.done = done};
+}
+
+}  // namespace mankai::redis
