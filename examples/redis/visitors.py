@@ -47,6 +47,8 @@ def batches(lines):
     """Groups lines of the same day, at most BATCH of them."""
     day, visitors = None, []
     for line in lines:
+        if not line.strip():
+            continue
         this_day, visitor = line.split()
         if visitors and (this_day != day or len(visitors) == BATCH):
             yield day, visitors

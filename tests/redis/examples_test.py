@@ -45,6 +45,19 @@ class ExamplesTest(RedisTest):
         self.assertTrue(all(line in urls.read_text() for line in seen[1]))
         self.assertEqual(seen[2], [])
 
+    def test_fresh_lines_says_what_went_wrong(self):
+        lines = self.server.folder / "lines.txt"
+        lines.write_text("".join(f"line{number}\n" for number in range(3000)))
+        client = self.server.client()
+        client.must("SET", "wrong", "x")
+        client.must("BF.RESERVE", "small", "0.01", 3, "NONSCALING")
+        for key, printed, error in (("wrong", 0, "WRONGTYPE"), ("small", 3, "filter is full")):
+            done = subprocess.run([EXAMPLES / "fresh.sh", lines], capture_output=True, text=True, timeout=60, check=False,
+                                  env={**os.environ, "KEY": key, "REDIS_CLI": f"redis-cli -p {self.server.port}"})
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(len(done.stdout.splitlines()), printed)
+            self.assertIn(error, done.stderr)
+
     @unittest.skipUnless(PYTHON, "SKIPPED: there is no redis-py. tools/install_dependencies.sh test installs it.")
     def test_visitors(self):
         log = "".join(f"2026-11-{20 + number // 1500} cookie:{number % 1100}\n" for number in range(3000))

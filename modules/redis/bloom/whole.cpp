@@ -34,6 +34,7 @@ class Sources {
 // Whether all of them fit. Errors: as BloomValue::merge's.
 Result<void> check_all(const BloomValue& destination, const Sources& sources) {
   std::uint64_t keys = destination.keys_inserted();
+  std::size_t slices = destination.slice_count();
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (&sources[i] == &destination) {
       continue;
@@ -42,6 +43,10 @@ Result<void> check_all(const BloomValue& destination, const Sources& sources) {
       return possible;
     }
     keys += sources[i].keys_inserted();
+    slices += sources[i].slice_count();
+  }
+  if (slices > kMaxSlices) {
+    return fail(ErrorCode::invalid_argument, "the filters have more than 4096 sub-filters together");
   }
   return {};
 }
