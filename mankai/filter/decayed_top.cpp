@@ -212,6 +212,15 @@ DecayedTop::DecayedTop(Image source, const Shape& shape) noexcept
   take_tick(tick());
 }
 
+void DecayedTop::relocate(const Mover& mover) noexcept {
+  image().relocate(mover);
+  const auto words = image().words();
+  ledger_ = reinterpret_cast<Ledger*>(words.data());
+  sketch_ = DecayedCells(words.subspan(kLineWords, sketch_.words().size()), sketch_.shape());
+  buckets_ = reinterpret_cast<Bucket*>(sketch_.words().data() + sketch_.words().size());
+  arena_ = reinterpret_cast<std::uint64_t*>(buckets_ + bucket_count_);
+}
+
 namespace {
 
 std::uint64_t line_cells_bytes(const Params& params) noexcept { return params.k * kCacheLineBytes; }

@@ -166,6 +166,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
 
   /// Forgets every key; the tick stays.
   void clear() noexcept;
+  /// Lets the image be moved in memory. Threads: needs the filter alone.
+  void relocate(const Mover& mover) noexcept;
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
   /// Keys that the table has room for, and how many are in it.

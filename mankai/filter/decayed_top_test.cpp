@@ -14,6 +14,7 @@
 #include "mankai/baseline/exact_decayed_counts.hpp"
 #include "tests/support/cut_cells.hpp"
 #include "tests/support/filter_kinds.hpp"
+#include "tests/support/moving_memory.hpp"
 #include "tests/support/outcomes.hpp"
 
 namespace mankai::test {
@@ -276,6 +277,24 @@ TEST(DecayedTop, leaps_leave_what_steps_leave_and_never_less_than_the_truth) {
       expect_a_leap_leaves_what_steps_leave(lambda, epochs);
     }
   }
+}
+
+TEST(DecayedTop, memory_may_be_moved_under_it) {
+  auto filter = make_top({.bytes = 8 * kKiB, .decay = kTenth});
+  for (std::uint64_t number = 0; number < 500; ++number) {
+    insert(filter, key_of(number), at(6000), static_cast<std::uint32_t>(1 + number % 7));
+  }
+  auto other = DecayedTop::from_bytes(filter.to_bytes()).value();
+  int moves = 0;
+  filter.relocate({.move = move_away, .context = &moves});
+  EXPECT_EQ(moves, 1);
+  EXPECT_EQ(filter.to_bytes(), other.to_bytes());
+  for (std::uint64_t number = 0; number < 800; ++number) {
+    insert(filter, key_of(number), at(6600), 2);
+    insert(other, key_of(number), at(6600), 2);
+  }
+  EXPECT_EQ(filter.to_bytes(), other.to_bytes());
+  EXPECT_EQ(filter.top(1)[0].key, other.top(1)[0].key);
 }
 
 TEST(DecayedTop, all_of_time_is_leapt_over_at_once) {

@@ -137,6 +137,11 @@ Result<FadingFingerprints> FadingFingerprints::from_image(Image source) {
   return FadingFingerprints(std::move(source), params);
 }
 
+void FadingFingerprints::relocate(const Mover& mover) noexcept {
+  image().relocate(mover);
+  array_ = cells_of(image(), params());
+}
+
 FadingShape FadingFingerprints::shape() const noexcept { return shape_of(params()); }
 
 bool FadingFingerprints::observe(Digest digest) noexcept {

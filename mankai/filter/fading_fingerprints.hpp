@@ -95,6 +95,9 @@ class FadingFingerprints : public FlatFilter<FadingFingerprints> {
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
 
+  /// Lets the image be moved in memory. Threads: needs the filter alone.
+  void relocate(const Mover& mover) noexcept;
+
   /// Events inserted, each time it came.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/support/filter_kinds.hpp"
+#include "tests/support/moving_memory.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
 
@@ -47,6 +48,21 @@ TEST(FadingFingerprints, an_empty_filter_knows_nothing) {
 }
 
 // Nothing came between: it is known, whatever its slots, unless they fell on one another and r wants them all.
+TEST(FadingFingerprints, memory_may_be_moved_under_it) {
+  for (const FadingShape& shape : kShapes) {
+    auto filter = filter_of(shape);
+    filter.insert(counted(0, 300));
+    auto other = FadingFingerprints::from_bytes(filter.to_bytes()).value();
+    int moves = 0;
+    filter.relocate({.move = leave, .context = nullptr});
+    filter.relocate({.move = move_away, .context = &moves});
+    EXPECT_EQ(moves, 1);
+    filter.insert(counted(300, 200));
+    other.insert(counted(300, 200));
+    EXPECT_EQ(filter.to_bytes(), other.to_bytes());
+  }
+}
+
 TEST(FadingFingerprints, the_latest_event_is_known) {
   for (const FadingShape& shape : kShapes) {
     auto filter = filter_of(shape);

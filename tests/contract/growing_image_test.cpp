@@ -3,13 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <span>
 #include <vector>
 
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/growing_kinds.hpp"
+#include "tests/support/moving_memory.hpp"
 #include "tests/support/outcomes.hpp"
 
 namespace mankai::test {
@@ -130,18 +128,6 @@ TYPED_TEST(GrowingImage, a_copy_takes_its_bytes_from_its_memory_and_gives_them_b
   EXPECT_EQ(refused.error().code, ErrorCode::out_of_space);
   EXPECT_EQ(scarce.bytes_in_use, 0U);
 }
-
-// Moves bytes to new memory and leaves nothing of use behind.
-std::byte* move_away(void* context, std::span<std::byte> bytes) noexcept {
-  const Memory memory = system_memory();
-  auto* to = static_cast<std::byte*>(memory.allocate(memory.context, bytes.size()));
-  std::ranges::copy(bytes, to);
-  std::ranges::fill(bytes, std::byte{0xee});
-  memory.release(memory.context, bytes.data(), bytes.size());
-  ++*static_cast<int*>(context);
-  return to;
-}
-std::byte* leave(void* /*context*/, std::span<std::byte> bytes) noexcept { return bytes.data(); }
 
 // An allocator against fragmentation moves what a filter has, piece by piece; some pieces stay where they are.
 TYPED_TEST(GrowingImage, memory_may_be_moved_under_a_filter) {

@@ -319,9 +319,12 @@ class DefragTest(OneServerTest):
                               for number in range(count)])
         self.client.pipeline([("CBF.ADD", f"c{number}", "a", 1, "b", 2) for number in range(count // 3)])
         self.client.pipeline([("URL.ADD", f"u{number}", "http://a.example/") for number in range(count // 3)])
+        for number in range(count // 3):
+            self.client.pipeline([("HOT.RESERVE", f"h{number}", "MEMORY", 3000), ("HOT.INCRBYAT", f"h{number}", 10**12, "a", 5),
+                                  ("FADE.RESERVE", f"d{number}", "0.01", 500), ("FADE.PUT", f"d{number}", "a", "b")])
         self.client.must("DEBUG", "RELOAD")  # now each has one piece of memory
         self.client.pipeline([("BF.MADD", f"f{number}", *range(1000, 1200)) for number in range(0, count, 2)])
-        self.client.pipeline([("DEL", f"f{number}", f"c{number}", f"u{number}") for number in range(count) if number % 7])
+        self.client.pipeline([("DEL", *(f"{family}{number}" for family in "fcuhd")) for number in range(count) if number % 7])
         before = bytes(self.client.must("DEBUG", "DIGEST"))
         self.client.config("activedefrag", "yes")
         wait_for("cells are moved", lambda: self.moved() > 500)
@@ -332,6 +335,9 @@ class DefragTest(OneServerTest):
         for number in range(0, count // 3, 7):
             self.assertEqual(self.client.must("CBF.REM", f"c{number}", "a", 1, "x", 1), [1, 0])
             self.assertEqual(self.client.must("URL.ADD", f"u{number}", "http://a.example/", "http://b.example/"), [0, 1])
+            self.assertEqual(self.client.must("FADE.PUT", f"d{number}", "a", "b", "c"), [0, 0, 1])
+            self.client.must("HOT.INCRBYAT", f"h{number}", 10**12, "a", 2, "b", 1)
+            self.assertEqual(self.client.must("HOT.TOP", f"h{number}", "AT", 10**12), [b"a", b"b"])
 
 
 @needs_module

@@ -55,6 +55,10 @@ class FadeValue {
   [[nodiscard]] ImageParts parts() const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
+  /// As GrowingFilter has them.
+  [[nodiscard]] static std::size_t memory_pieces() noexcept { return 1; }
+  void relocate(std::size_t /*piece*/, const Mover& mover) noexcept { filter_.relocate(mover); }
+
  private:
   explicit FadeValue(FadingFingerprints filter) noexcept : filter_(std::move(filter)) {}
 

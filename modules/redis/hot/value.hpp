@@ -69,6 +69,10 @@ class HotValue {
   [[nodiscard]] ImageParts parts() const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
+  /// As GrowingFilter has them.
+  [[nodiscard]] static std::size_t memory_pieces() noexcept { return 1; }
+  void relocate(std::size_t /*piece*/, const Mover& mover) noexcept { filter_.relocate(mover); }
+
  private:
   explicit HotValue(DecayedTop filter) noexcept : filter_(std::move(filter)) {}
 
