@@ -60,11 +60,13 @@ std::vector<Shape> shapes() {
 
 // A fresh count, so that each test sees what it caused itself.
 class CorruptDump : public testing::TestWithParam<Shape> {
+ public:
+  CorruptDump(const CorruptDump&) = delete;
+  CorruptDump& operator=(const CorruptDump&) = delete;
+
  protected:
   CorruptDump() { engine_memory_use() = {}; }
   ~CorruptDump() override { engine_memory_use() = {}; }
-  CorruptDump(const CorruptDump&) = delete;
-  CorruptDump& operator=(const CorruptDump&) = delete;
 
   static BloomValue filter() { return make_dumped(GetParam().settings, GetParam().keys); }
 };
