@@ -104,7 +104,8 @@ void insert(CountingValue& value) {
 }
 void insert(UrlValue& value) {
   std::array<bool, kKeys.size()> seen;
-  MANKAI_ASSERT(value.add(kKeys, seen) == kKeys.size());
+  const AddReport report = value.add(kKeys, seen);
+  MANKAI_ASSERT(report.done == kKeys.size() || report.stop == AddStop::full);
 }
 void insert(FadeValue& value) {
   std::array<bool, kKeys.size()> fresh;
