@@ -14,14 +14,12 @@ constexpr std::array kMerges = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), keys_
                                 KeySpec{}};
 
 constexpr CommandArgument kItem = argument("item", ArgumentKind::string);
-constexpr CommandArgument kItems = argument("item", ArgumentKind::string, kArgumentMultiple);
 
 constexpr CommandArgument kExpansion = argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION");
 constexpr CommandArgument kNonscaling = option("nonscaling", "NONSCALING");
 constexpr CommandArgument kDeletable = option("deletable", "DELETABLE");
 
 constexpr std::array kKeyItem = {kKeyArgument, kItem, kEnd};
-constexpr std::array kKeyItems = {kKeyArgument, kItems, kEnd};
 constexpr std::array kExistsArguments = {kKeyArgument, kItem, option("strict", "STRICT"), kEnd};
 constexpr std::array kReserveArguments = {kKeyArgument,
                                           argument("error_rate", ArgumentKind::real),

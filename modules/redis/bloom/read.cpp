@@ -10,10 +10,6 @@ namespace {
 
 using ReplyField = int (*)(const Call&, const BloomKey&, const BloomValue&);
 
-int reply_number(const Call& call, std::uint64_t number) noexcept {
-  return engine.reply_with_long_long(call.context(), static_cast<long long>(number));
-}
-
 /// A fact that BF.INFO tells.
 struct Field {
   std::string_view option;
@@ -24,28 +20,21 @@ struct Field {
 
 constexpr std::array kFields = {
     Field{"CAPACITY", "Capacity",
-          [](const Call& call, const BloomKey&, const BloomValue& value) {
-            return reply_number(call, value.capacity_keys());
-          },
+          [](const Call& call, const BloomKey&, const BloomValue& value) { return call.number(value.capacity_keys()); },
           true},
-    Field{
-        "SIZE", "Size",
-        [](const Call& call, const BloomKey& key, const BloomValue&) { return reply_number(call, key.memory_bytes()); },
-        true},
+    Field{"SIZE", "Size",
+          [](const Call& call, const BloomKey& key, const BloomValue&) { return call.number(key.memory_bytes()); },
+          true},
     Field{"FILTERS", "Number of filters",
-          [](const Call& call, const BloomKey&, const BloomValue& value) {
-            return reply_number(call, value.slice_count());
-          },
+          [](const Call& call, const BloomKey&, const BloomValue& value) { return call.number(value.slice_count()); },
           true},
     Field{"ITEMS", "Number of items inserted",
-          [](const Call& call, const BloomKey&, const BloomValue& value) {
-            return reply_number(call, value.keys_inserted());
-          },
+          [](const Call& call, const BloomKey&, const BloomValue& value) { return call.number(value.keys_inserted()); },
           true},
     Field{"EXPANSION", "Expansion rate",
           [](const Call& call, const BloomKey&, const BloomValue& value) {
             return value.is_nonscaling() ? engine.reply_with_null(call.context())
-                                         : reply_number(call, value.settings().expansion);
+                                         : call.number(value.settings().expansion);
           },
           true},
     Field{"FPR", "False positive rate",
@@ -148,9 +137,9 @@ int bloom_card(Call& call) {
   }
   const BloomLookup lookup(call, call.arguments()[1], kRead);
   if (lookup.is_absent()) {
-    return reply_number(call, 0);
+    return call.number(0);
   }
-  return lookup.value() != nullptr ? reply_number(call, lookup.value()->keys_inserted()) : call.error(lookup.error());
+  return lookup.value() != nullptr ? call.number(lookup.value()->keys_inserted()) : call.error(lookup.error());
 }
 
 int bloom_info(Call& call) {

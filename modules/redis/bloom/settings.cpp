@@ -2,20 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 
 #include "modules/redis/bloom/config.hpp"
+#include "modules/redis/engine/reserve.hpp"
 
 namespace mankai::redis {
-namespace {
-
-// Keys come from strangers, so a filter hashes with a secret key.
-constexpr HashKind kHash = HashKind::siphash;
-constexpr std::size_t kWordDigits = 16;
-constexpr int kHexadecimal = 16;
-
-}  // namespace
 
 BloomRequest::BloomRequest() noexcept
     : fpr_(bloom_defaults().fpr),
@@ -41,20 +33,8 @@ bool BloomRequest::read_expansion(const Call& call, std::size_t index) noexcept 
 }
 
 bool BloomRequest::read_seed(const Call& call, std::size_t index) noexcept {
-  const std::string_view text = call.text(index);
-  HashSpec hash{.kind = kHash, .seed = {}};
-  if (text.size() != hash.seed.size() * kWordDigits) {
-    return false;
-  }
-  for (std::size_t word = 0; word < hash.seed.size(); ++word) {
-    const char* first = text.data() + word * kWordDigits;
-    const auto [end, problem] = std::from_chars(first, first + kWordDigits, hash.seed[word], kHexadecimal);
-    if (problem != std::errc() || end != first + kWordDigits) {
-      return false;
-    }
-  }
-  hash_ = hash;
-  return true;
+  hash_ = redis::read_seed(call.text(index));
+  return hash_.has_value();
 }
 
 BloomSettings BloomRequest::settings() const {
@@ -63,16 +43,14 @@ BloomSettings BloomRequest::settings() const {
           .expansion = static_cast<std::uint32_t>(expansion_),
           .is_nonscaling = is_nonscaling_ || expansion_ == 0,
           .is_deletable = is_deletable_,
-          .hash = hash_ ? *hash_ : HashSpec::random(kHash)};
+          .hash = hash_ ? *hash_ : HashSpec::random(HashKind::siphash)};
 }
 
 void replicate_creation(const Call& call, String* key, const BloomSettings& settings) noexcept {
   constexpr std::size_t kTextBytes = 64;
   std::array<char, kTextBytes> fpr;
-  std::array<char, kTextBytes> seed;
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
-  std::snprintf(seed.data(), seed.size(), "%016llx%016llx", static_cast<unsigned long long>(settings.hash.seed[0]),
-                static_cast<unsigned long long>(settings.hash.seed[1]));
+  const SeedText seed = seed_text(settings.hash);
   const auto capacity = static_cast<long long>(settings.capacity_keys);
   // An expansion of 0 is a filter that does not scale.
   const long long expansion = settings.is_nonscaling ? 0 : static_cast<long long>(settings.expansion);

@@ -18,7 +18,6 @@ constexpr CommandArgument kPairs = {.name = "numbered-item",
                                     .flags = kArgumentMultiple,
                                     .parts = kPair.data()};
 constexpr std::array kKeyPairs = {kKeyArgument, kPairs, kEnd};
-constexpr std::array kKeyItems = {kKeyArgument, argument("item", ArgumentKind::string, kArgumentMultiple), kEnd};
 
 constexpr const char* kBatch = "O(N * F), N items in F sub-filters";
 constexpr const char* kChunk = "O(N), N bytes of chunk";

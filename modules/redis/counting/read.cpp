@@ -4,39 +4,48 @@
 #include "mankai/filter/hash_windows.hpp"
 #include "modules/redis/counting/commands.hpp"
 #include "modules/redis/counting/value.hpp"
+#include "modules/redis/image/facts.hpp"
 
 namespace mankai::redis {
 namespace {
 
 constexpr std::size_t kFirstItem = 2;
 
-/// A fact that CBF.INFO tells.
-struct Field {
-  const char* name;
-  int (*reply)(const Call&, const CountingKey&, const ScalableCountingBloom&);
-};
-
-constexpr std::array kFields = {
-    Field{"Capacity", [](const Call& call, const CountingKey&,
-                         const ScalableCountingBloom& filter) { return call.number(filter.capacity_keys()); }},
-    Field{"Size", [](const Call& call, const CountingKey& key,
-                     const ScalableCountingBloom&) { return call.number(key.memory_bytes()); }},
-    Field{"Number of filters", [](const Call& call, const CountingKey&,
-                                  const ScalableCountingBloom& filter) { return call.number(filter.slice_count()); }},
-    Field{"Number of items", [](const Call& call, const CountingKey&,
-                                const ScalableCountingBloom& filter) { return call.number(filter.keys_inserted()); }},
-    Field{"Expansion rate", [](const Call& call, const CountingKey&,
-                               const ScalableCountingBloom& filter) { return call.number(filter.growth().factor); }},
-    Field{"Error rate", [](const Call& call, const CountingKey&,
-                           const ScalableCountingBloom& filter) { return call.real_number(filter.fpr_target()); }},
-    Field{"Greatest id", [](const Call& call, const CountingKey&,
-                            const ScalableCountingBloom& filter) { return call.number(filter.max_id()); }},
-    Field{"Overfull filters",
-          [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
-            return call.number(filter.overfilled_slices());
-          }},
-    Field{"Stuck counters", [](const Call& call, const CountingKey&,
-                               const ScalableCountingBloom& filter) { return call.number(filter.saturated_cells()); }},
+constexpr std::array kFacts = {
+    Fact<CountingValue>{"Capacity",
+                        [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
+                          return call.number(filter.capacity_keys());
+                        }},
+    Fact<CountingValue>{"Size", [](const Call& call, const CountingKey& key,
+                                   const ScalableCountingBloom&) { return call.number(key.memory_bytes()); }},
+    Fact<CountingValue>{"Number of filters",
+                        [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
+                          return call.number(filter.slice_count());
+                        }},
+    Fact<CountingValue>{"Number of items",
+                        [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
+                          return call.number(filter.keys_inserted());
+                        }},
+    Fact<CountingValue>{"Expansion rate",
+                        [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
+                          return call.number(filter.growth().factor);
+                        }},
+    Fact<CountingValue>{"Error rate",
+                        [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
+                          return call.real_number(filter.fpr_target());
+                        }},
+    Fact<CountingValue>{"Greatest id",
+                        [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
+                          return call.number(filter.max_id());
+                        }},
+    Fact<CountingValue>{"Overfull filters",
+                        [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
+                          return call.number(filter.overfilled_slices());
+                        }},
+    Fact<CountingValue>{"Stuck counters",
+                        [](const Call& call, const CountingKey&, const ScalableCountingBloom& filter) {
+                          return call.number(filter.saturated_cells());
+                        }},
 };
 
 }  // namespace
@@ -83,20 +92,6 @@ int counting_exists(Call& call) {
   return call.truths(batch.answers());
 }
 
-int counting_info(Call& call) {
-  if (call.size() != 2) {
-    return call.wrong_arity();
-  }
-  const CountingLookup lookup(call, call.arguments()[1], kRead);
-  if (lookup.value() == nullptr) {
-    return call.error(lookup.error());
-  }
-  engine.reply_with_map(call.context(), static_cast<long>(kFields.size()));
-  for (const Field& field : kFields) {
-    engine.reply_with_simple_string(call.context(), field.name);
-    field.reply(call, *lookup.found(), lookup.value()->filter());
-  }
-  return kOk;
-}
+int counting_info(Call& call) { return reply_facts<CountingValue>(call, kFacts); }
 
 }  // namespace mankai::redis

@@ -30,6 +30,7 @@ constexpr KeySpec keys_at(int first, int last, std::uint64_t flags) {
 // What a command does with its key; a list of specs ends with an empty one.
 inline constexpr std::array kReads = {keys_at(1, 0, kKeyReadOnly | kKeyAccess), KeySpec{}};
 inline constexpr std::array kInserts = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyInsert), KeySpec{}};
+inline constexpr std::array kUpdates = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyUpdate), KeySpec{}};
 inline constexpr std::array kCreates = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), KeySpec{}};
 inline constexpr std::array kDeletes = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyDelete), KeySpec{}};
 
@@ -48,7 +49,9 @@ inline constexpr CommandArgument kKeyArgument = key_argument("key");
 /// Ends a list of arguments.
 inline constexpr CommandArgument kEnd = {};
 
+inline constexpr CommandArgument kItems = argument("item", ArgumentKind::string, kArgumentMultiple);
 inline constexpr std::array kKeyOnly = {kKeyArgument, kEnd};
+inline constexpr std::array kKeyItems = {kKeyArgument, kItems, kEnd};
 // Of the commands that move a filter in pieces.
 inline constexpr std::array kDumpArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer), kEnd};
 inline constexpr std::array kLoadArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer),
@@ -62,6 +65,7 @@ inline constexpr std::array kGrowingArguments = {
     argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION"),
     argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"),
     kEnd};
+
 constexpr CommandInfo info(const char* summary, const char* complexity, int arity, const KeySpec* keys,
                            const CommandArgument* arguments) {
   return {.version = &kInfoVersion,

@@ -7,6 +7,7 @@
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/fade/value.hpp"
+#include "modules/redis/image/facts.hpp"
 #include "modules/redis/image/lookup.hpp"
 
 namespace mankai::redis {
@@ -67,33 +68,33 @@ void replicate_creation(const Call& call, String* key, const FadeSettings& setti
                    static_cast<long long>(settings.k), "SEED", seed.data());
 }
 
-/// A fact that FADE.INFO tells.
-struct Fact {
-  const char* name;
-  int (*reply)(const Call&, const ImageKey<FadeValue>&, const FadingFingerprints&);
-};
-
 constexpr std::array kFacts = {
-    Fact{"Capacity", [](const Call& call, const ImageKey<FadeValue>&,
-                        const FadingFingerprints& filter) { return call.number(filter.capacity_keys()); }},
-    Fact{"Error rate", [](const Call& call, const ImageKey<FadeValue>&,
-                          const FadingFingerprints& filter) { return call.real_number(filter.fpr_target()); }},
-    Fact{"Size", [](const Call& call, const ImageKey<FadeValue>& key,
-                    const FadingFingerprints&) { return call.number(key.memory_bytes()); }},
-    Fact{"Slots", [](const Call& call, const ImageKey<FadeValue>&,
-                     const FadingFingerprints& filter) { return call.number(filter.cell_count()); }},
-    Fact{"Slots per item", [](const Call& call, const ImageKey<FadeValue>&,
-                              const FadingFingerprints& filter) { return call.number(filter.probes_per_key()); }},
-    Fact{"Bits per slot", [](const Call& call, const ImageKey<FadeValue>&,
-                             const FadingFingerprints& filter) { return call.number(filter.params().bits); }},
-    Fact{"Half-life", [](const Call& call, const ImageKey<FadeValue>&,
-                         const FadingFingerprints& filter) { return call.real_number(filter.half_life()); }},
-    Fact{"Items put", [](const Call& call, const ImageKey<FadeValue>&,
-                         const FadingFingerprints& filter) { return call.number(filter.keys_inserted()); }},
-    Fact{"False positive rate",
-         [](const Call& call, const ImageKey<FadeValue>&, const FadingFingerprints& filter) {
-           return call.real_number(filter.fpr_expected(filter.keys_inserted()));
-         }},
+    Fact<FadeValue>{"Capacity", [](const Call& call, const ImageKey<FadeValue>&,
+                                   const FadingFingerprints& filter) { return call.number(filter.capacity_keys()); }},
+    Fact<FadeValue>{"Error rate",
+                    [](const Call& call, const ImageKey<FadeValue>&, const FadingFingerprints& filter) {
+                      return call.real_number(filter.fpr_target());
+                    }},
+    Fact<FadeValue>{"Size", [](const Call& call, const ImageKey<FadeValue>& key,
+                               const FadingFingerprints&) { return call.number(key.memory_bytes()); }},
+    Fact<FadeValue>{"Slots", [](const Call& call, const ImageKey<FadeValue>&,
+                                const FadingFingerprints& filter) { return call.number(filter.cell_count()); }},
+    Fact<FadeValue>{"Slots per item",
+                    [](const Call& call, const ImageKey<FadeValue>&, const FadingFingerprints& filter) {
+                      return call.number(filter.probes_per_key());
+                    }},
+    Fact<FadeValue>{"Bits per slot",
+                    [](const Call& call, const ImageKey<FadeValue>&, const FadingFingerprints& filter) {
+                      return call.number(filter.params().bits);
+                    }},
+    Fact<FadeValue>{"Half-life", [](const Call& call, const ImageKey<FadeValue>&,
+                                    const FadingFingerprints& filter) { return call.real_number(filter.half_life()); }},
+    Fact<FadeValue>{"Items put", [](const Call& call, const ImageKey<FadeValue>&,
+                                    const FadingFingerprints& filter) { return call.number(filter.keys_inserted()); }},
+    Fact<FadeValue>{"False positive rate",
+                    [](const Call& call, const ImageKey<FadeValue>&, const FadingFingerprints& filter) {
+                      return call.real_number(filter.fpr_expected(filter.keys_inserted()));
+                    }},
 };
 
 }  // namespace
@@ -154,20 +155,6 @@ int fade_seen(Call& call) {
   return call.truths(batch.answers());
 }
 
-int fade_info(Call& call) {
-  if (call.size() != 2) {
-    return call.wrong_arity();
-  }
-  const FadeLookup lookup(call, call.arguments()[1], kRead);
-  if (lookup.value() == nullptr) {
-    return call.error(lookup.error());
-  }
-  engine.reply_with_map(call.context(), static_cast<long>(kFacts.size()));
-  for (const Fact& fact : kFacts) {
-    engine.reply_with_simple_string(call.context(), fact.name);
-    fact.reply(call, *lookup.found(), lookup.value()->filter());
-  }
-  return kOk;
-}
+int fade_info(Call& call) { return reply_facts<FadeValue>(call, kFacts); }
 
 }  // namespace mankai::redis

@@ -11,15 +11,12 @@
 namespace mankai::redis {
 namespace {
 
-constexpr std::array kUpdates = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyUpdate), KeySpec{}};
-
 constexpr std::array kReserveArguments = {kKeyArgument,
                                           argument("error_rate", ArgumentKind::real),
                                           argument("capacity", ArgumentKind::integer),
                                           argument("slots", ArgumentKind::integer, kArgumentOptional, "SLOTS"),
                                           argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"),
                                           kEnd};
-constexpr std::array kKeyItems = {kKeyArgument, argument("item", ArgumentKind::string, kArgumentMultiple), kEnd};
 
 constexpr const char* kItemsCost = "O(N), N items";
 

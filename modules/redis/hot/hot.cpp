@@ -11,9 +11,6 @@
 namespace mankai::redis {
 namespace {
 
-constexpr std::array kUpdates = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyUpdate), KeySpec{}};
-
-constexpr CommandArgument kItems = argument("item", ArgumentKind::string, kArgumentMultiple);
 constexpr CommandArgument kTime = argument("unix_time_ms", ArgumentKind::unix_time);
 
 // HALFLIFE with or without EPOCH, or LAMBDA with it.
@@ -42,7 +39,6 @@ constexpr std::array kReserveArguments = {kKeyArgument,
                                           argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"), kEnd};
 constexpr std::array kIncrbyArguments = {kKeyArgument, kPairs, kEnd};
 constexpr std::array kIncrbyatArguments = {kKeyArgument, kTime, kPairs, kEnd};
-constexpr std::array kKeyItems = {kKeyArgument, kItems, kEnd};
 constexpr std::array kKeyTimeItems = {kKeyArgument, kTime, kItems, kEnd};
 constexpr std::array kTopArguments = {kKeyArgument, argument("count", ArgumentKind::integer, kArgumentOptional),
                                       option("withcounts", "WITHCOUNTS"),

@@ -8,6 +8,7 @@
 #include "modules/redis/hot/commands.hpp"
 #include "modules/redis/hot/times.hpp"
 #include "modules/redis/hot/value.hpp"
+#include "modules/redis/image/facts.hpp"
 #include "modules/redis/image/lookup.hpp"
 
 namespace mankai::redis {
@@ -93,39 +94,34 @@ void reply_with_counts(const Call& call, const std::vector<HotValue::Item>& item
   }
 }
 
-using ReplyFact = int (*)(const Call&, const ImageKey<HotValue>&, const DecayedTop&);
-
-/// A fact that HOT.INFO tells.
-struct Fact {
-  const char* name;
-  ReplyFact reply;
-};
-
 constexpr std::array kFacts = {
-    Fact{"Half-life", [](const Call& call, const ImageKey<HotValue>&,
-                         const DecayedTop& filter) { return call.real_number(filter.decay().half_life_seconds()); }},
-    Fact{"Lambda", [](const Call& call, const ImageKey<HotValue>&,
-                      const DecayedTop& filter) { return call.real_number(filter.decay().lambda()); }},
-    Fact{"Epoch",
-         [](const Call& call, const ImageKey<HotValue>&, const DecayedTop& filter) {
-           return call.real_number(std::chrono::duration<double>(filter.epoch()).count());
-         }},
-    Fact{"Size", [](const Call& call, const ImageKey<HotValue>& key,
-                    const DecayedTop&) { return call.number(key.memory_bytes()); }},
-    Fact{"Places", [](const Call& call, const ImageKey<HotValue>&,
-                      const DecayedTop& filter) { return call.number(filter.candidates_capacity()); }},
-    Fact{"Items in places", [](const Call& call, const ImageKey<HotValue>&,
-                               const DecayedTop& filter) { return call.number(filter.candidates()); }},
-    Fact{"Events", [](const Call& call, const ImageKey<HotValue>&,
-                      const DecayedTop& filter) { return call.number(filter.keys_inserted()); }},
-    Fact{"Late events", [](const Call& call, const ImageKey<HotValue>&,
-                           const DecayedTop& filter) { return call.number(filter.late_records()); }},
-    Fact{"Newest event",
-         [](const Call& call, const ImageKey<HotValue>&, const DecayedTop& filter) {
-           return call.number(static_cast<std::uint64_t>(moment_after(filter.newest()).time_since_epoch().count()));
-         }},
-    Fact{"Saturations", [](const Call& call, const ImageKey<HotValue>&,
-                           const DecayedTop& filter) { return call.number(filter.saturations()); }},
+    Fact<HotValue>{"Half-life",
+                   [](const Call& call, const ImageKey<HotValue>&, const DecayedTop& filter) {
+                     return call.real_number(filter.decay().half_life_seconds());
+                   }},
+    Fact<HotValue>{"Lambda", [](const Call& call, const ImageKey<HotValue>&,
+                                const DecayedTop& filter) { return call.real_number(filter.decay().lambda()); }},
+    Fact<HotValue>{"Epoch",
+                   [](const Call& call, const ImageKey<HotValue>&, const DecayedTop& filter) {
+                     return call.real_number(std::chrono::duration<double>(filter.epoch()).count());
+                   }},
+    Fact<HotValue>{"Size", [](const Call& call, const ImageKey<HotValue>& key,
+                              const DecayedTop&) { return call.number(key.memory_bytes()); }},
+    Fact<HotValue>{"Places", [](const Call& call, const ImageKey<HotValue>&,
+                                const DecayedTop& filter) { return call.number(filter.candidates_capacity()); }},
+    Fact<HotValue>{"Items in places", [](const Call& call, const ImageKey<HotValue>&,
+                                         const DecayedTop& filter) { return call.number(filter.candidates()); }},
+    Fact<HotValue>{"Events", [](const Call& call, const ImageKey<HotValue>&,
+                                const DecayedTop& filter) { return call.number(filter.keys_inserted()); }},
+    Fact<HotValue>{"Late events", [](const Call& call, const ImageKey<HotValue>&,
+                                     const DecayedTop& filter) { return call.number(filter.late_records()); }},
+    Fact<HotValue>{"Newest event",
+                   [](const Call& call, const ImageKey<HotValue>&, const DecayedTop& filter) {
+                     return call.number(
+                         static_cast<std::uint64_t>(moment_after(filter.newest()).time_since_epoch().count()));
+                   }},
+    Fact<HotValue>{"Saturations", [](const Call& call, const ImageKey<HotValue>&,
+                                     const DecayedTop& filter) { return call.number(filter.saturations()); }},
 };
 
 }  // namespace
@@ -159,20 +155,6 @@ int hot_top(Call& call) {
   return kOk;
 }
 
-int hot_info(Call& call) {
-  if (call.size() != 2) {
-    return call.wrong_arity();
-  }
-  const HotLookup lookup(call, call.arguments()[1], kRead);
-  if (lookup.value() == nullptr) {
-    return call.error(lookup.error());
-  }
-  engine.reply_with_map(call.context(), static_cast<long>(kFacts.size()));
-  for (const Fact& fact : kFacts) {
-    engine.reply_with_simple_string(call.context(), fact.name);
-    fact.reply(call, *lookup.found(), lookup.value()->filter());
-  }
-  return kOk;
-}
+int hot_info(Call& call) { return reply_facts<HotValue>(call, kFacts); }
 
 }  // namespace mankai::redis

@@ -9,6 +9,7 @@
 #include "mankai/filter/hash_windows.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/memory.hpp"
+#include "modules/redis/image/facts.hpp"
 #include "modules/redis/url/value.hpp"
 
 namespace mankai::redis {
@@ -160,27 +161,21 @@ Result<void> reserve(const Call& call, UrlLookup& lookup, const GrowingSettings&
   return {};
 }
 
-/// A fact that URL.INFO tells.
-struct Field {
-  const char* name;
-  int (*reply)(const Call&, const UrlKey&, const ScalableBloom&);
-};
-
-constexpr std::array kFields = {
-    Field{"Capacity", [](const Call& call, const UrlKey&,
-                         const ScalableBloom& filter) { return call.number(filter.capacity_keys()); }},
-    Field{"Size",
-          [](const Call& call, const UrlKey& key, const ScalableBloom&) { return call.number(key.memory_bytes()); }},
-    Field{"Number of filters", [](const Call& call, const UrlKey&,
-                                  const ScalableBloom& filter) { return call.number(filter.slice_count()); }},
-    Field{"Number of URLs", [](const Call& call, const UrlKey&,
-                               const ScalableBloom& filter) { return call.number(filter.keys_inserted()); }},
-    Field{"Expansion rate", [](const Call& call, const UrlKey&,
-                               const ScalableBloom& filter) { return call.number(filter.growth().factor); }},
-    Field{"Error rate", [](const Call& call, const UrlKey&,
-                           const ScalableBloom& filter) { return call.real_number(filter.fpr_target()); }},
-    Field{"URL rules", [](const Call& call, const UrlKey&,
-                          const ScalableBloom& filter) { return call.number(filter.canonical_version()); }},
+constexpr std::array kFacts = {
+    Fact<UrlValue>{"Capacity", [](const Call& call, const UrlKey&,
+                                  const ScalableBloom& filter) { return call.number(filter.capacity_keys()); }},
+    Fact<UrlValue>{"Size", [](const Call& call, const UrlKey& key,
+                              const ScalableBloom&) { return call.number(key.memory_bytes()); }},
+    Fact<UrlValue>{"Number of filters", [](const Call& call, const UrlKey&,
+                                           const ScalableBloom& filter) { return call.number(filter.slice_count()); }},
+    Fact<UrlValue>{"Number of URLs", [](const Call& call, const UrlKey&,
+                                        const ScalableBloom& filter) { return call.number(filter.keys_inserted()); }},
+    Fact<UrlValue>{"Expansion rate", [](const Call& call, const UrlKey&,
+                                        const ScalableBloom& filter) { return call.number(filter.growth().factor); }},
+    Fact<UrlValue>{"Error rate", [](const Call& call, const UrlKey&,
+                                    const ScalableBloom& filter) { return call.real_number(filter.fpr_target()); }},
+    Fact<UrlValue>{"URL rules", [](const Call& call, const UrlKey&,
+                                   const ScalableBloom& filter) { return call.number(filter.canonical_version()); }},
 };
 
 }  // namespace
@@ -263,20 +258,6 @@ int url_seen(Call& call) {
   return reply_outcomes(call, outcomes, Outcome::seen);
 }
 
-int url_info(Call& call) {
-  if (call.size() != 2) {
-    return call.wrong_arity();
-  }
-  const UrlLookup lookup(call, call.arguments()[1], kRead);
-  if (lookup.value() == nullptr) {
-    return call.error(lookup.error());
-  }
-  engine.reply_with_map(call.context(), static_cast<long>(kFields.size()));
-  for (const Field& field : kFields) {
-    engine.reply_with_simple_string(call.context(), field.name);
-    field.reply(call, *lookup.found(), lookup.value()->filter());
-  }
-  return kOk;
-}
+int url_info(Call& call) { return reply_facts<UrlValue>(call, kFacts); }
 
 }  // namespace mankai::redis
