@@ -6,23 +6,15 @@
 
 #include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
+#include "modules/redis/engine/reserve.hpp"
 
 namespace mankai::redis {
 
-// Limits of RedisBloom's contract.
-inline constexpr long long kMaxCapacity = 1LL << 30;
-inline constexpr long long kMaxExpansion = 32768;
 /// A higher rate is taken as this one.
 inline constexpr double kMaxFpr = 0.25;
 
-struct BloomDefaults {
-  double fpr = 0.01;
-  long long capacity_keys = 100;
-  long long expansion = 2;
-};
-
 /// Threads: the engine's main thread.
-[[nodiscard]] const BloomDefaults& bloom_defaults() noexcept;
+[[nodiscard]] const GrowingDefaults& bloom_defaults() noexcept;
 
 /// Registers bf-error-rate, bf-initial-size and bf-expansion-factor. Returns kOk or kError.
 [[nodiscard]] int register_bloom_configs(Context* context) noexcept;

@@ -13,8 +13,6 @@ namespace {
 constexpr HashKind kHash = HashKind::siphash;
 constexpr std::size_t kWordDigits = 16;
 constexpr int kHexadecimal = 16;
-constexpr long long kMaxCapacity = 1LL << 30;
-constexpr long long kMaxExpansion = 32768;
 
 bool is_fpr(double fpr) noexcept { return fpr > 0 && fpr < 1; }
 
@@ -30,21 +28,12 @@ String* get_fpr(const char* /*name*/, void* data) noexcept {
 }
 
 int set_fpr(const char* /*name*/, String* value, void* data, String** error) noexcept {
-  double fpr = 0;
-  if (engine.string_to_double(value, &fpr) != kOk || !is_fpr(fpr)) {
-    constexpr std::string_view kText = "the error rate must be above 0 and below 1";
-    *error = engine.create_string(nullptr, kText.data(), kText.size());
-    return kError;
+  if (static_cast<GrowingDefaults*>(data)->set_fpr(value)) {
+    return kOk;
   }
-  auto& defaults = *static_cast<GrowingDefaults*>(data);
-  std::size_t bytes = 0;
-  const char* text = engine.string_ptr_len(value, &bytes);
-  if (defaults.fpr_text != nullptr) {
-    engine.free_string(nullptr, defaults.fpr_text);
-  }
-  defaults.fpr_text = engine.create_string(nullptr, text, bytes);
-  defaults.fpr = fpr;
-  return kOk;
+  constexpr std::string_view kText = "the error rate must be above 0 and below 1";
+  *error = engine.create_string(nullptr, kText.data(), kText.size());
+  return kError;
 }
 
 long long get_number(const char* /*name*/, void* data) noexcept { return *static_cast<const long long*>(data); }
@@ -120,6 +109,21 @@ SeedText seed_text(const HashSpec& hash) noexcept {
   return text;
 }
 
+bool GrowingDefaults::set_fpr(String* value) noexcept {
+  double rate = 0;
+  if (engine.string_to_double(value, &rate) != kOk || !is_fpr(rate)) {
+    return false;
+  }
+  std::size_t bytes = 0;
+  const char* text = engine.string_ptr_len(value, &bytes);
+  if (fpr_text != nullptr) {
+    engine.free_string(nullptr, fpr_text);
+  }
+  fpr_text = engine.create_string(nullptr, text, bytes);
+  fpr = rate;
+  return true;
+}
+
 GrowingSettings GrowingDefaults::settings() const {
   return {.fpr = fpr,
           .capacity_keys = static_cast<std::uint64_t>(capacity_keys),
@@ -127,18 +131,18 @@ GrowingSettings GrowingDefaults::settings() const {
           .hash = HashSpec::random(kHash)};
 }
 
-int register_growing_configs(Context* context, GrowingDefaults& defaults) noexcept {
+int register_growing_configs(Context* context, GrowingDefaults& defaults, unsigned flags) noexcept {
   return guarded(
       [&] {
         const std::string prefix = defaults.prefix;
         const bool is_done =
-            engine.register_string_config(context, (prefix + "-error-rate").c_str(), "0.01", kConfigDefault, get_fpr,
-                                          set_fpr, nullptr, &defaults) == kOk &&
-            engine.register_numeric_config(context, (prefix + "-initial-size").c_str(), defaults.capacity_keys,
-                                           kConfigDefault, 1, kMaxCapacity, get_number, set_number, nullptr,
+            engine.register_string_config(context, (prefix + "-error-rate").c_str(), "0.01", flags, get_fpr, set_fpr,
+                                          nullptr, &defaults) == kOk &&
+            engine.register_numeric_config(context, (prefix + "-initial-size").c_str(), defaults.capacity_keys, flags,
+                                           1, kMaxCapacity, get_number, set_number, nullptr,
                                            &defaults.capacity_keys) == kOk &&
-            engine.register_numeric_config(context, (prefix + "-expansion-factor").c_str(), defaults.expansion,
-                                           kConfigDefault, 1, kMaxExpansion, get_number, set_number, nullptr,
+            engine.register_numeric_config(context, (prefix + "-expansion-factor").c_str(), defaults.expansion, flags,
+                                           defaults.least_expansion, kMaxExpansion, get_number, set_number, nullptr,
                                            &defaults.expansion) == kOk;
         return is_done ? kOk : kError;
       },

@@ -30,6 +30,10 @@ struct GrowingSettings {
   HashSpec hash;
 };
 
+// Limits of a reservation.
+inline constexpr long long kMaxCapacity = 1LL << 30;
+inline constexpr long long kMaxExpansion = 32768;
+
 /// What a family's filters are made with when the command does not say; the configs PREFIX-error-rate,
 /// PREFIX-initial-size and PREFIX-expansion-factor set it. It lives as long as the module.
 ///
@@ -39,14 +43,18 @@ struct GrowingDefaults {
   long long capacity_keys;
   double fpr = 0.01;
   long long expansion = 2;
-  String* fpr_text = nullptr;  ///< as it was set: the engine asks for it
+  long long least_expansion = 1;  ///< that the config may be set to
+  String* fpr_text = nullptr;     ///< as it was set: the engine asks for it
 
   /// Draws a seed.
   [[nodiscard]] GrowingSettings settings() const;
+  /// Takes the text of a rate. Returns false, and changes nothing, where it is none.
+  [[nodiscard]] bool set_fpr(String* value) noexcept;
 };
 
 /// Registers the configs. Returns kOk or kError.
-[[nodiscard]] int register_growing_configs(Context* context, GrowingDefaults& defaults) noexcept;
+[[nodiscard]] int register_growing_configs(Context* context, GrowingDefaults& defaults,
+                                           unsigned flags = kConfigDefault) noexcept;
 
 /// Reads the arguments of RESERVE behind the key; draws a seed when there is none. Returns the error to reply, or null.
 [[nodiscard]] const char* read_reserve(const Call& call, const GrowingDefaults& defaults, GrowingSettings& settings);
