@@ -33,8 +33,9 @@ int register_bloom(Context* context) noexcept {
 
 int load(Context* context, const Call& arguments) noexcept {
   engine.set_module_options(context, kHandleIoErrors | kNoImplicitSignalModified | kHandleReplAsyncLoad);
-  const bool are_there = register_memory_config(context) == kOk && register_bloom(context) == kOk && register_counting(context) == kOk &&
-                         register_url(context) == kOk && register_hot(context) == kOk && register_fade(context) == kOk;
+  const bool are_there = register_memory_config(context) == kOk && register_bloom(context) == kOk &&
+                         register_counting(context) == kOk && register_url(context) == kOk &&
+                         register_hot(context) == kOk && register_fade(context) == kOk;
   const bool is_ready = are_there && engine.load_configs(context) == kOk && read_bloom_arguments(arguments) == kOk &&
                         engine.register_info_func(context, add_info) == kOk;
   return is_ready ? kOk : kError;

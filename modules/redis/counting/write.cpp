@@ -8,6 +8,7 @@
 #include "modules/redis/counting/commands.hpp"
 #include "modules/redis/counting/value.hpp"
 #include "modules/redis/engine/memory.hpp"
+#include "modules/redis/image/reserve.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -163,19 +164,8 @@ int finish(const Call& call, const char* command, const char* event, std::span<c
   return reply_outcomes(call, outcomes);
 }
 
+constexpr const char* kReserve = "CBF.RESERVE";
 constexpr const char* kReserveEvent = "cbf.reserve";
-
-// Makes an empty filter under a key that is absent. Subscribers are told when the command is done with it: they may
-// delete it. Errors: as CountingValue::create's.
-Result<void> reserve(const Call& call, CountingLookup& lookup, const GrowingSettings& settings) {
-  auto made = CountingValue::create(settings);
-  if (!made) {
-    return std::unexpected(made.error());
-  }
-  lookup.set(std::make_unique<CountingKey>(std::move(*made)));
-  replicate_reserve(call, "CBF.RESERVE", call.arguments()[1], settings);
-  return {};
-}
 
 }  // namespace
 
@@ -186,25 +176,7 @@ GrowingDefaults& counting_defaults() noexcept {
 }
 
 int counting_reserve(Call& call) {
-  constexpr std::size_t kLeast = 4;
-  if (call.size() < kLeast) {
-    return call.wrong_arity();
-  }
-  GrowingSettings settings;
-  if (const char* error = read_reserve(call, counting_defaults(), settings); error != nullptr) {
-    return call.error(error);
-  }
-  MemoryLimit limit(call.context());
-  CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
-  lookup.limit(limit);
-  if (!lookup.is_absent()) {
-    return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
-  }
-  if (const auto reserved = reserve(call, lookup, settings); !reserved) {
-    return reply_not_made(call, reserved.error());
-  }
-  call.key_changed(call.arguments()[1], kReserveEvent);
-  return call.ok();
+  return growing_reserve<CountingValue>(call, counting_defaults(), kReserve, kReserveEvent);
 }
 
 int counting_add(Call& call) {
@@ -222,7 +194,7 @@ int counting_add(Call& call) {
   lookup.limit(limit);
   const bool is_new = lookup.is_absent();
   if (is_new) {
-    if (const auto reserved = reserve(call, lookup, counting_defaults().settings()); !reserved) {
+    if (const auto reserved = reserve_growing(call, lookup, kReserve, counting_defaults().settings()); !reserved) {
       return reply_not_made(call, reserved.error());
     }
   }

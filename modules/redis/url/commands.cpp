@@ -10,6 +10,7 @@
 #include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/image/facts.hpp"
+#include "modules/redis/image/reserve.hpp"
 #include "modules/redis/url/value.hpp"
 
 namespace mankai::redis {
@@ -147,19 +148,8 @@ bool replicate_fresh(const Call& call, std::span<const Outcome> outcomes, std::v
   return true;
 }
 
+constexpr const char* kReserve = "URL.RESERVE";
 constexpr const char* kReserveEvent = "url.reserve";
-
-// Makes an empty filter under a key that is absent. Subscribers are told when the command is done with it: they may
-// delete it. Errors: as UrlValue::create's.
-Result<void> reserve(const Call& call, UrlLookup& lookup, const GrowingSettings& settings) {
-  auto made = UrlValue::create(settings);
-  if (!made) {
-    return std::unexpected(made.error());
-  }
-  lookup.set(std::make_unique<UrlKey>(std::move(*made)));
-  replicate_reserve(call, "URL.RESERVE", call.arguments()[1], settings);
-  return {};
-}
 
 constexpr std::array kFacts = {
     Fact<UrlValue>{"Capacity", [](const Call& call, const UrlKey&,
@@ -186,27 +176,7 @@ GrowingDefaults& url_defaults() noexcept {
   return defaults;
 }
 
-int url_reserve(Call& call) {
-  constexpr std::size_t kLeast = 4;
-  if (call.size() < kLeast) {
-    return call.wrong_arity();
-  }
-  GrowingSettings settings;
-  if (const char* error = read_reserve(call, url_defaults(), settings); error != nullptr) {
-    return call.error(error);
-  }
-  MemoryLimit limit(call.context());
-  UrlLookup lookup(call, call.arguments()[1], kRead | kWrite);
-  lookup.limit(limit);
-  if (!lookup.is_absent()) {
-    return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
-  }
-  if (const auto reserved = reserve(call, lookup, settings); !reserved) {
-    return reply_not_made(call, reserved.error());
-  }
-  call.key_changed(call.arguments()[1], kReserveEvent);
-  return call.ok();
-}
+int url_reserve(Call& call) { return growing_reserve<UrlValue>(call, url_defaults(), kReserve, kReserveEvent); }
 
 int url_add(Call& call) {
   if (call.size() <= kFirstUrl) {
@@ -224,7 +194,7 @@ int url_add(Call& call) {
       ask_urls(call, nullptr, outcomes);
       return reply_outcomes(call, outcomes, Outcome::seen);
     }
-    if (const auto reserved = reserve(call, lookup, url_defaults().settings()); !reserved) {
+    if (const auto reserved = reserve_growing(call, lookup, kReserve, url_defaults().settings()); !reserved) {
       return reply_not_made(call, reserved.error());
     }
   }
