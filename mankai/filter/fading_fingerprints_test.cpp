@@ -47,7 +47,6 @@ TEST(FadingFingerprints, an_empty_filter_knows_nothing) {
   }
 }
 
-// Nothing came between: it is known, whatever its slots, unless they fell on one another and r wants them all.
 TEST(FadingFingerprints, memory_may_be_moved_under_it) {
   for (const FadingShape& shape : kShapes) {
     auto filter = filter_of(shape);
@@ -63,6 +62,7 @@ TEST(FadingFingerprints, memory_may_be_moved_under_it) {
   }
 }
 
+// Nothing came between: it is known, whatever its slots, unless they fell on one another and r wants them all.
 TEST(FadingFingerprints, the_latest_event_is_known) {
   for (const FadingShape& shape : kShapes) {
     auto filter = filter_of(shape);
