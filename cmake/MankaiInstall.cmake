@@ -1,10 +1,12 @@
 # What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2 and libpsl) and
-# libmankai_stream.a (log and line readers; needs zlib, zstd and lzma as well); for C libmankai.so and libmankai_dablooms.so
+# libmankai_stream.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases; needs
+# sqlite3 and libpq); for C libmankai.so and libmankai_dablooms.so
 # (mankai/c). The installed tree can be moved.
 include(CMakePackageConfigHelpers)
 
 set(MANKAI_CORE_LAYERS base hash kernel filter baseline url catalog storage durable service c)
 set(MANKAI_STREAM_LAYERS stream)
+set(MANKAI_DATABASE_LAYERS database)
 set(MANKAI_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/mankai)
 
 # mankai_library(TARGET OUTPUT_NAME name EXPORT_NAME name LAYERS layers... LIBRARIES targets... PUBLIC_LIBRARIES ...):
@@ -50,6 +52,10 @@ mankai_library(mankai_stream_library OUTPUT_NAME mankai_stream EXPORT_NAME strea
   LAYERS ${MANKAI_STREAM_LAYERS}
   PUBLIC_LIBRARIES mankai
   LIBRARIES PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZMA)
+mankai_library(mankai_database_library OUTPUT_NAME mankai_database EXPORT_NAME database
+  LAYERS ${MANKAI_DATABASE_LAYERS}
+  PUBLIC_LIBRARIES mankai
+  LIBRARIES PkgConfig::SQLITE PkgConfig::PQ)
 
 # The shared libraries, each in an export of its own, since a program that needs one need not have the others' libraries.
 foreach(target mankai_shared mankai_dablooms)
@@ -69,15 +75,17 @@ install(FILES ${PROJECT_BINARY_DIR}/package/mankaiConfig.cmake ${PROJECT_BINARY_
 
 # pkg-config: the prefix is found from where the .pc file lies.
 string(REGEX REPLACE "[^/]+" ".." MANKAI_PC_PREFIX "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-foreach(package mankai mankai-c mankai-dablooms mankai-stream)
+foreach(package mankai mankai-c mankai-dablooms mankai-stream mankai-database)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
 endforeach()
 foreach(package mankai mankai-c mankai-dablooms)
   install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
-if(TARGET mankai_stream_library)
-  install(FILES ${PROJECT_BINARY_DIR}/package/mankai-stream.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-endif()
+foreach(library stream database)
+  if(TARGET mankai_${library}_library)
+    install(FILES ${PROJECT_BINARY_DIR}/package/mankai-${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endif()
+endforeach()
 
 # The command, with the man pages and completions that it wrote into share/ of the build folder.
 if(TARGET mankai_command)

@@ -34,6 +34,7 @@
 #include "mankai/filter/time_decaying_pooled_counts.hpp"
 #include "mankai/filter/time_decaying_tiered_counts.hpp"
 #include "mankai/hash/hasher.hpp"
+#include "mankai/service/gate.hpp"
 #include "mankai/service/hot.hpp"
 #include "mankai/service/seen.hpp"
 #include "mankai/url/canonical_url.hpp"

@@ -26,8 +26,9 @@ MAY_INCLUDE = {
     "durable": {"base", "hash", "filter", "catalog", "storage"},
     "stream": {"base", "url"},
     "service": BELOW_FILTER | {"filter", "baseline", "catalog", "url", "storage", "durable", "stream"},
+    "database": BELOW_FILTER | {"filter", "catalog", "storage", "durable", "service"},
 }
-MAY_INCLUDE["c"] = set(MAY_INCLUDE)
+MAY_INCLUDE["c"] = set(MAY_INCLUDE) - {"database"}
 
 # The folders of the Redis module: all know the engine, the families know not each other.
 MODULE_BASE = {"engine": set(), "image": {"engine"}}
@@ -43,6 +44,8 @@ MAY_USE = {
     "zlib.h": {"stream"},
     "zstd.h": {"stream"},
     "lzma.h": {"stream"},
+    "sqlite3.h": {"database"},
+    "libpq-fe.h": {"database"},
     "CLI": set(),
     "nlohmann": {"stream"},
     "fmt": set(),

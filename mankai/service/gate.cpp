@@ -1,0 +1,261 @@
+#include "mankai/service/gate.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/catalog/catalog.hpp"
+#include "mankai/catalog/keys.hpp"
+#include "mankai/service/detail/gate_core.hpp"
+#include "mankai/service/gate_position.hpp"
+
+namespace mankai {
+namespace {
+
+Result<const CountingBloom*> counters_of(const AnyFilter& filter) {
+  if (const auto* const counting = std::get_if<CountingBloom>(&filter);
+      counting != nullptr && counting->layout() != CountingLayout::dablooms) {
+    return counting;
+  }
+  return fail(ErrorCode::invalid_argument, "is a " + std::string(info_of(spec_of(filter).kind).name) +
+                                               ", and a gate is a counting-bloom, from which keys can be taken out");
+}
+
+}  // namespace
+
+// The filter is in the store, or here.
+class Gate::Impl {
+ public:
+  Impl(AnyFilter filter, const GateOptions& options, std::string source_id)
+      : memory_(std::move(filter)),
+        options_(options),
+        source_id_(std::move(source_id)),
+        core_(std::get<CountingBloom>(*memory_), options.memo_bytes) {}
+  Impl(Store store, const GateOptions& options)
+      : store_(std::move(store)),
+        options_(options),
+        core_(std::get<CountingBloom>(store_->filter()), options.memo_bytes) {}
+
+  // What the file says of its source.
+  Result<void> take_position() {
+    const SourcePosition kept = store_->position();
+    if (kept.empty()) {
+      return {};
+    }
+    auto position = parse_gate_position(kept.view());
+    if (!position) {
+      return std::unexpected(position.error());
+    }
+    source_id_ = std::move(position->source_id);
+    core_.set_position(position->position);
+    return {};
+  }
+
+  Result<void> apply(const GateChanges& changes, std::uint64_t position) {
+    const std::lock_guard lock(changing_);
+    if (failure_) {
+      return std::unexpected(*failure_);
+    }
+    if (const auto at = core_.position(); at && position < *at) {
+      return fail(ErrorCode::invalid_argument, "the gate stands at position " + std::to_string(*at) +
+                                                   " of its source, and was given changes up to " +
+                                                   std::to_string(position));
+    }
+    if (auto done = change(changes, position); !done) {
+      failure_ = done.error();
+      return done;
+    }
+    core_.set_position(position);
+    return {};
+  }
+
+  Result<void> save(const std::string& path, Existing existing) {
+    const std::lock_guard lock(changing_);
+    auto copy = create_like(filter());
+    if (!copy) {
+      return std::unexpected(copy.error());
+    }
+    if (auto merged = merge_filters(*copy, filter()); !merged) {
+      return merged;
+    }
+    auto store = Store::create(path, std::move(*copy), options_.store, existing);
+    if (!store) {
+      return std::unexpected(store.error());
+    }
+    if (const auto at = core_.position()) {
+      if (auto committed = store->commit(to_text(GatePosition{*at, source_id_})); !committed) {
+        return committed;
+      }
+    }
+    return store->close();
+  }
+
+  Result<void> sync() { return store_ ? store_->sync() : Result<void>{}; }
+
+  Result<void> close() {
+    const std::lock_guard lock(changing_);
+    if (!store_) {
+      return {};
+    }
+    if (!failure_) {
+      failure_ = Error{.code = ErrorCode::invalid_argument, .detail = "the gate is closed"};
+    }
+    return store_->close();
+  }
+
+  [[nodiscard]] const AnyFilter& filter() const noexcept { return store_ ? store_->filter() : *memory_; }
+  [[nodiscard]] const CountingBloom& counters() const noexcept { return *std::get_if<CountingBloom>(&filter()); }
+  [[nodiscard]] const Store* store() const noexcept { return store_ ? &*store_ : nullptr; }
+  [[nodiscard]] detail::GateCore& core() noexcept { return core_; }
+  [[nodiscard]] const std::string& source_id() const noexcept { return source_id_; }
+  [[nodiscard]] std::uint64_t missed_erasures() const noexcept { return missed_.load(std::memory_order_relaxed); }
+
+ private:
+  // What goes in goes in before what comes out, so that a key that is there before and after is never "empty" between.
+  Result<void> change(const GateChanges& changes, std::uint64_t position) {
+    if (changes.clears) {
+      return replace(changes, position);
+    }
+    if (store_) {
+      store_->begin();
+    }
+    if (auto inserted = insert(changes.inserted); !inserted) {
+      return inserted;
+    }
+    if (auto erased = erase(changes.erased); !erased) {
+      return erased;
+    }
+    return commit(position);
+  }
+
+  // Everything is taken out and the rest put in while nobody asks.
+  Result<void> replace(const GateChanges& changes, std::uint64_t position) {
+    Result<void> done;
+    core_.exclusive([&](const CountingBloom*&) {
+      done = clear();
+      if (done) {
+        done = insert(changes.inserted);
+      }
+      if (done) {
+        done = erase(changes.erased);
+      }
+    });
+    return done ? commit(position) : done;
+  }
+
+  Result<void> clear() {
+    if (store_) {
+      store_->begin(BatchMode::in_memory);
+      return store_->clear();
+    }
+    std::get<CountingBloom>(*memory_).clear();
+    return {};
+  }
+
+  Result<void> insert(std::span<const std::string_view> keys) {
+    if (store_) {
+      if (auto inserted = store_->insert(keys); !inserted) {
+        return inserted;
+      }
+    } else {
+      insert_keys(*memory_, keys);
+    }
+    for (const std::string_view key : keys) {
+      core_.memo().drop(core_.digest(key), key);
+    }
+    return {};
+  }
+
+  Result<void> erase(std::span<const std::string_view> keys) {
+    results_.resize(keys.size());
+    auto erased = store_ ? store_->erase(keys, results_) : erase_keys(*memory_, keys, results_);
+    missed_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(results_, EraseResult::absent)),
+                      std::memory_order_relaxed);
+    return erased;
+  }
+
+  Result<void> commit(std::uint64_t position) {
+    return store_ ? store_->commit(to_text(GatePosition{position, source_id_})) : Result<void>{};
+  }
+
+  std::optional<AnyFilter> memory_;
+  std::optional<Store> store_;
+  GateOptions options_;
+  std::string source_id_;
+  detail::GateCore core_;
+  std::mutex changing_;
+  std::optional<Error> failure_;
+  std::vector<EraseResult> results_;
+  std::atomic<std::uint64_t> missed_{0};
+};
+
+Gate::Gate(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Gate::Gate(Gate&&) noexcept = default;
+Gate& Gate::operator=(Gate&&) noexcept = default;
+Gate::~Gate() = default;
+
+Result<Gate> Gate::create(const GateRequest& request, const GateOptions& options) {
+  if (auto valid = check_source_id(request.source_id); !valid) {
+    return std::unexpected(valid.error());
+  }
+  auto filter = create_filter({.kind = Kind::counting_bloom,
+                               .keys = request.keys,
+                               .fpr = request.fpr,
+                               .hash = request.hash,
+                               .seed = request.seed},
+                              options.store.memory);
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return Gate(std::make_unique<Impl>(std::move(*filter), options, request.source_id));
+}
+
+Result<Gate> Gate::open(const std::string& path, const GateOptions& options) {
+  auto store = Store::open(path, options.store);
+  if (!store) {
+    return std::unexpected(store.error());
+  }
+  if (const auto counters = counters_of(store->filter()); !counters) {
+    return std::unexpected(counters.error().within(path));
+  }
+  auto impl = std::make_unique<Impl>(std::move(*store), options);
+  if (auto taken = impl->take_position(); !taken) {
+    return std::unexpected(taken.error().within(path));
+  }
+  return Gate(std::move(impl));
+}
+
+Result<void> Gate::save(const std::string& path, Existing existing) {
+  MANKAI_ASSERT(impl_->store() == nullptr);
+  return impl_->save(path, existing);
+}
+
+GateAnswer Gate::maybe(std::string_view key) const noexcept { return impl_->core().maybe(key, 0); }
+GateAnswer Gate::maybe(std::string_view key, std::uint64_t after) const noexcept {
+  return impl_->core().maybe(key, after);
+}
+void Gate::report_false_positive(std::string_view key, const GateAnswer& answer) const noexcept {
+  impl_->core().report(key, answer);
+}
+
+Gate::Hold::Hold(const Gate& gate, std::string_view key) : gate_(gate), digest_(gate.impl_->core().digest(key)) {
+  gate_.impl_->core().memo().hold(digest_);
+}
+Gate::Hold::~Hold() { gate_.impl_->core().memo().release(digest_); }
+
+Result<void> Gate::apply(const GateChanges& changes, std::uint64_t position) { return impl_->apply(changes, position); }
+Result<void> Gate::sync() { return impl_->sync(); }
+Result<void> Gate::close() { return impl_->close(); }
+
+std::optional<std::uint64_t> Gate::position() const noexcept { return impl_->core().position(); }
+const std::string& Gate::source_id() const noexcept { return impl_->source_id(); }
+std::uint64_t Gate::missed_erasures() const noexcept { return impl_->missed_erasures(); }
+GateCounts Gate::counts() const noexcept { return impl_->core().counts(); }
+GateFacts Gate::facts() const { return gate_facts(impl_->counters()); }
+const CountingBloom& Gate::filter() const noexcept { return impl_->counters(); }
+const Store* Gate::store() const noexcept { return impl_->store(); }
+
+}  // namespace mankai
