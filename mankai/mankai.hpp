@@ -24,6 +24,7 @@
 #include "mankai/filter/decayed_top.hpp"
 #include "mankai/filter/fading_fingerprints.hpp"
 #include "mankai/filter/fading_size.hpp"
+#include "mankai/filter/fuse_map.hpp"
 #include "mankai/filter/keyed_batch.hpp"
 #include "mankai/filter/layered_url_bloom.hpp"
 #include "mankai/filter/recent_values.hpp"
