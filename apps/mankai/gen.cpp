@@ -1,3 +1,8 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <optional>
@@ -10,16 +15,29 @@
 #include "mankai/base/duration.hpp"
 #include "mankai/catalog/spec.hpp"
 #include "mankai/stream/log_generator.hpp"
+#include "mankai/stream/traffic_generator.hpp"
 #include "mankai/stream/url_generator.hpp"
 
 namespace mankai::command {
 namespace {
 
-/// A format as it is asked for: Common Log Format is combined without its last two fields.
+/// A format as it is asked for: Common Log Format is combined without its last two fields. What cannot be written in it
+/// has none.
 struct WantedFormat {
-  LogFormat format = LogFormat::combined;
-  bool is_common = false;
+  std::string_view name = "combined";
+  std::optional<LogFormat> log = LogFormat::combined;
+  std::optional<TrafficFormat> traffic = TrafficFormat::combined;
 };
+
+constexpr std::array<WantedFormat, 7> kFormats = {{
+    {.name = "combined", .log = LogFormat::combined, .traffic = TrafficFormat::combined},
+    {.name = "common", .log = LogFormat::combined, .traffic = {}},
+    {.name = "squid", .log = LogFormat::squid, .traffic = {}},
+    {.name = "w3c", .log = LogFormat::w3c, .traffic = {}},
+    {.name = "json", .log = LogFormat::json, .traffic = TrafficFormat::json},
+    {.name = "keys", .log = LogFormat::keys, .traffic = {}},
+    {.name = "tsv", .log = {}, .traffic = TrafficFormat::tsv},
+}};
 
 /// Options are unset where they were not given, so that one that plays no part can be refused.
 struct Request {
@@ -38,6 +56,8 @@ struct Request {
   std::optional<double> late_share;
   std::optional<Duration> late_by;
   std::optional<double> malformed_share;
+  std::optional<std::uint64_t> rules;
+  std::optional<std::uint64_t> products;
 };
 
 // 0 is for ever.
@@ -46,12 +66,15 @@ Result<Duration> parse_drift(std::string_view text) {
 }
 
 Result<WantedFormat> parse_wanted_format(std::string_view text) {
-  const auto format = parse_log_format(text);
-  if (!format || *format == LogFormat::automatic) {
-    return fail(ErrorCode::invalid_argument, "there is no log format '" + std::string(text) +
-                                                 "' to write: give combined, common, squid, w3c, json or keys");
+  std::string names;
+  for (const WantedFormat& format : kFormats) {
+    if (format.name == text) {
+      return format;
+    }
+    names += (names.empty() ? "" : ", ") + std::string(format.name);
   }
-  return WantedFormat{.format = *format, .is_common = text == "common"};
+  return fail(ErrorCode::invalid_argument,
+              "there is no log format '" + std::string(text) + "' to write: give one of " + names);
 }
 
 Result<double> parse_number(std::string_view text) {
@@ -129,7 +152,9 @@ Result<int> run_urls(const Request& request) {
                                      {"--drift", request.drift.has_value()},
                                      {"--late", request.late_share.has_value()},
                                      {"--late-by", request.late_by.has_value()},
-                                     {"--malformed", request.malformed_share.has_value()}});
+                                     {"--malformed", request.malformed_share.has_value()},
+                                     {"--rules", request.rules.has_value()},
+                                     {"--products", request.products.has_value()}});
       !outcome) {
     return std::unexpected(outcome.error());
   }
@@ -153,16 +178,26 @@ Result<int> run_urls(const Request& request) {
   });
 }
 
+std::unexpected<Error> no_format(std::string_view what, const WantedFormat& format) {
+  return fail(ErrorCode::invalid_argument,
+              "--format: gen " + std::string(what) + " cannot be written as " + std::string(format.name));
+}
+
 Result<int> run_log(const Request& request) {
-  if (auto outcome =
-          refuse("log", {{"--hosts", request.hosts.has_value()}, {"--repeat", request.repeat_share.has_value()}});
+  if (auto outcome = refuse("log", {{"--hosts", request.hosts.has_value()},
+                                    {"--repeat", request.repeat_share.has_value()},
+                                    {"--rules", request.rules.has_value()},
+                                    {"--products", request.products.has_value()}});
       !outcome) {
     return std::unexpected(outcome.error());
   }
   LogGeneratorOptions options;
   const WantedFormat format = request.format.value_or(WantedFormat{});
-  options.format = format.format;
-  options.is_common = format.is_common;
+  if (!format.log) {
+    return no_format("log", format);
+  }
+  options.format = *format.log;
+  options.is_common = format.name == "common";
   set(options.count, request.count);
   set(options.zipf_exponent, request.zipf_exponent);
   set(options.seed, request.seed);
@@ -190,14 +225,101 @@ Result<int> run_log(const Request& request) {
   });
 }
 
+// What neither a day nor its block list knows.
+std::vector<Given> options_of_others(const Request& request) {
+  return {{"--zipf", request.zipf_exponent.has_value()},
+          {"--repeat", request.repeat_share.has_value()},
+          {"--rate", request.rate.has_value()},
+          {"--paths", request.paths.has_value()},
+          {"--clients", request.clients.has_value()},
+          {"--drift", request.drift.has_value()},
+          {"--late", request.late_share.has_value()},
+          {"--late-by", request.late_by.has_value()},
+          {"--malformed", request.malformed_share.has_value()}};
+}
+
+Result<int> run_traffic(const Request& request) {
+  if (auto outcome = refuse("traffic", options_of_others(request)); !outcome) {
+    return std::unexpected(outcome.error());
+  }
+  const WantedFormat format = request.format.value_or(kFormats.back());
+  if (!format.traffic) {
+    return no_format("traffic", format);
+  }
+  TrafficOptions options;
+  set(options.events, request.count);
+  set(options.seed, request.seed);
+  set(options.hosts, request.hosts);
+  set(options.start, request.start);
+  set(options.rules, request.rules);
+  set(options.products, request.products);
+  auto generator = TrafficGenerator::create(options);
+  if (!generator) {
+    return std::unexpected(generator.error());
+  }
+  TrafficEvent event;
+  return print({}, [&](std::string& lines) {
+    while (generator->next(event)) {
+      if (append_line(event, *format.traffic, lines)) {
+        lines += '\n';
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+Result<int> run_blocklist(const Request& request) {
+  std::vector<Given> others = options_of_others(request);
+  others.insert(others.end(), {{"--format", request.format.has_value()},
+                               {"--start", request.start.has_value()},
+                               {"--rules", request.rules.has_value()},
+                               {"--products", request.products.has_value()}});
+  if (auto outcome = refuse("blocklist", others); !outcome) {
+    return std::unexpected(outcome.error());
+  }
+  TrafficOptions options;
+  set(options.rules, request.count);
+  set(options.seed, request.seed);
+  set(options.hosts, request.hosts);
+  options.events = TrafficOptions::kEventsMin;  // a list is the same for any day
+  auto generator = TrafficGenerator::create(options);
+  if (!generator) {
+    return std::unexpected(generator.error());
+  }
+  std::uint64_t number = 0;
+  return print({}, [&](std::string& lines) {
+    if (number == options.rules) {
+      return false;
+    }
+    generator->append_rule(number++, lines);
+    lines += '\n';
+    return true;
+  });
+}
+
+struct Generator {
+  std::string_view what;
+  Result<int> (*run)(const Request&);
+};
+constexpr std::array<Generator, 4> kGenerators = {
+    {{"urls", run_urls}, {"log", run_log}, {"traffic", run_traffic}, {"blocklist", run_blocklist}}};
+
+std::vector<std::string> names_of_generators() {
+  std::vector<std::string> names;
+  for (const Generator& generator : kGenerators) {
+    names.emplace_back(generator.what);
+  }
+  return names;
+}
+
 Result<int> run(const Request& request) {
-  if (request.what == "urls") {
-    return run_urls(request);
+  const auto found = std::ranges::find(kGenerators, request.what, &Generator::what);
+  if (found == kGenerators.end()) {
+    return fail(ErrorCode::invalid_argument, fmt::format("cannot generate '{}'; there are: {}", request.what,
+                                                         fmt::join(names_of_generators(), ", ")));
   }
-  if (request.what == "log") {
-    return run_log(request);
-  }
-  return fail(ErrorCode::invalid_argument, "cannot generate '" + request.what + "'; there are: urls, log");
+  return found->run(request);
 }
 
 }  // namespace
@@ -206,45 +328,62 @@ Subcommand gen_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "gen",
-      .summary = "generate realistic URLs or an access log",
+      .summary = "generate realistic URLs, an access log, or a day of traffic and its block list",
       .description =
-          "Prints plausible URLs, or the access log of a small group of sites: the same ones for the same options on "
-          "every machine. The output for a count is the beginning of the output for a larger one.\n\n"
+          "Prints plausible URLs, the access log of a small group of sites, or a day of traffic: the same ones for the "
+          "same options on every machine. The output for a count is the beginning of the output for a larger one, but "
+          "for traffic, where another count is another day, as long but busier.\n\n"
           "urls: hosts by Zipf's law, directories that neighbours share, and repeats of recent and of early URLs.\n\n"
           "log: requests arrive at random, --rate of them a second on average, for paths by Zipf's law. Which path "
           "holds "
           "a rank changes with time, so that what was hot cools down. A malformed line is a record that was cut off, "
           "or "
-          "in keys one with a time that does not exist.",
+          "in keys one with a time that does not exist.\n\n"
+          "traffic: a day of a shop, a link shortener and a crawler, what the four questions are asked about. A line "
+          "has a time, a kind, who and what, separated by tabs: page, a shopper's cookie and the path; basket, a "
+          "cookie "
+          "and how many items are in it now; redirect, the code of a link and the URL that it leads to; fetch, - and a "
+          "URL of the crawler's frontier, not always in its canonical spelling.\n\n"
+          "blocklist: the rules that some of the day's links lead into, hosts and paths; the same for the same --seed "
+          "and --hosts.",
       .examples = {{"mankai gen urls --count 5M > urls.txt", "340 MB"},
                    {"mankai gen urls --hosts 100 --zipf 0.8 --repeat 0.5 --seed 7",
                     "few hosts, every second one a repeat"},
                    {"mankai gen log --count 1M > access.log", "some three hours of a busy site, 220 MB"},
                    {"mankai gen log --format json --start 2016-03-28 --rate 5 --late 2% --malformed 0.1%",
-                    "with what makes real logs difficult"}},
+                    "with what makes real logs difficult"},
+                   {"mankai gen traffic | awk -F'\\t' '$2 == \"fetch\" { print $4 }' | mankai dedup --canonical",
+                    "what a crawler has to fetch"},
+                   {"mankai gen blocklist --count 100k > rules.txt", "what is blocked on that day"}},
   };
-  Option what = positional("WHAT", "What to generate: urls or log.", ValueKind::choice, request->what);
-  what.choices = {"urls", "log"};
+  Option what =
+      positional("WHAT", "What to generate: urls, log, traffic or blocklist.", ValueKind::choice, request->what);
+  what.choices = names_of_generators();
   Option format = parsed_option("--format", "FORMAT",
                                 "log: combined, common, squid, w3c, json or keys (a time and a path a line). combined "
+                                "unless given. traffic: tsv, json or combined, which has pages and redirects only. tsv "
                                 "unless given.",
                                 parse_wanted_format, request->format);
   format.kind = ValueKind::choice;
-  format.choices = {"combined", "common", "squid", "w3c", "json", "keys"};
+  format.choices = {"combined", "common", "squid", "w3c", "json", "keys", "tsv"};
   command.options = {
       std::move(what),
-      parsed_option("--count", "N", "How many lines, repeats included. 1M unless given.", parse_count, request->count),
+      parsed_option(
+          "--count", "N",
+          "How many lines, repeats included; of traffic about so many. 1M unless given, 100k for a blocklist.",
+          parse_count, request->count),
       parsed_option("--zipf", "Z",
                     "The exponent of the popularity of hosts or, in a log, of paths, 0 (all alike) to 10. 1 unless "
                     "given.",
                     parse_number, request->zipf_exponent),
       parsed_option("--seed", "S", "Another seed gives other lines. 1 unless given.", parse_seed_number, request->seed),
-      parsed_option("--hosts", "H", "urls: on how many hosts, 1 to 10M. 10k unless given.", parse_count,
-                    request->hosts),
+      parsed_option("--hosts", "H", "urls, traffic, blocklist: how many hosts there are, 1 to 10M. 10k unless given.",
+                    parse_count, request->hosts),
       parsed_option("--repeat", "R", "urls: the share of repeats, 0 to 1. 0.3 unless given.", parse_number,
                     request->repeat_share),
       std::move(format),
-      parsed_option("--start", "TIME", "log: when it begins, such as 2016-03-28T12:00:00Z. 2024-01-01 unless given.",
+      parsed_option("--start", "TIME",
+                    "log, traffic: when it begins, such as 2016-03-28T12:00:00Z. 2024-01-01 unless given.",
                     parse_moment, request->start),
       parsed_option("--rate", "R", "log: records a second on average, 0.001 to 1M. 100 unless given.", parse_number,
                     request->rate),
@@ -260,7 +399,11 @@ Subcommand gen_subcommand() {
       parsed_option("--late-by", "TIME", "log: by how much they are late at most. 1m unless given.", parse_duration,
                     request->late_by),
       parsed_option("--malformed", "M", "log: the share of malformed lines, 0 to 1. 0 unless given.", parse_number,
-                    request->malformed_share)};
+                    request->malformed_share),
+      parsed_option("--rules", "N", "traffic: how many rules the block list has, 1 to 10M. 100k unless given.",
+                    parse_count, request->rules),
+      parsed_option("--products", "N", "traffic: how many products the shop has, 1 to 10M. 20k unless given.",
+                    parse_count, request->products)};
   command.run = [request] { return run(*request); };
   return command;
 }

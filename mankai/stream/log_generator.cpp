@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/stream/detail/draws.hpp"
 #include "mankai/stream/detail/log_traffic.hpp"
 #include "mankai/stream/detail/log_writer.hpp"
 #include "mankai/stream/time_text.hpp"
@@ -103,7 +104,7 @@ GeneratedRecord LogGenerator::append_next(std::string& out) {
   const std::size_t begin = out.size();
   writer.append(request, out);
   detail::Random& random = traffic_->random();
-  const bool is_malformed = detail::LogTraffic::happens(options_.malformed_share, random);
+  const bool is_malformed = detail::happens(options_.malformed_share, random);
   if (is_malformed) {
     spoil(options_.format, begin, out, random);
   }

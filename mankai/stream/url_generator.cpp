@@ -1,21 +1,12 @@
 #include "mankai/stream/url_generator.hpp"
 
-#include <bit>
-
 #include "mankai/base/assert.hpp"
+#include "mankai/stream/detail/draws.hpp"
 
 namespace mankai {
 namespace {
 
 constexpr unsigned kShareBits = 53;  // what a double holds, so the conversion of a share is exact
-
-// Draws 1 … limit with density close to 1 / x: first a bit length, then a number of that length. Integers only.
-std::uint64_t log_uniform(std::uint64_t limit, detail::Random& random) {
-  const std::uint64_t octave = random.below(static_cast<std::uint64_t>(std::bit_width(limit)));
-  const std::uint64_t first = std::uint64_t{1} << octave;
-  const std::uint64_t value = first + random.below(first);
-  return value <= limit ? value : first + random.below(limit - first + 1);
-}
 
 // False for NaN.
 bool is_within(double value, double largest) { return value >= 0 && value <= largest; }
@@ -60,7 +51,7 @@ GeneratedUrl UrlGenerator::append_next(std::string& out) {
 
 std::uint64_t UrlGenerator::choose_repeat() {
   const bool is_recent = random_.next() >> 63 != 0;
-  const std::uint64_t position = log_uniform(distinct_, random_);
+  const std::uint64_t position = detail::log_uniform(distinct_, random_);
   return is_recent ? distinct_ - position : position - 1;
 }
 

@@ -392,6 +392,37 @@ class GenAndDemo(CommandTest):
             self.error("gen", "log", *arguments, code=2, says=arguments[0].strip("-").split("-")[0])
         self.error("gen", "urls", "--format", "json", code=2, says=["--format", "urls"])
 
+    def test_gen_traffic_is_a_day_in_each_format(self):
+        lines = self.out("gen", "traffic", "--count", "5k", "--seed", "7").decode().splitlines()
+        rows = [line.split("\t") for line in lines]
+        self.assertEqual({len(row) for row in rows}, {4})
+        self.assertEqual({row[1] for row in rows}, {"page", "basket", "redirect", "fetch"})
+        self.assertEqual([row[0] for row in rows], sorted(row[0] for row in rows))
+        self.assertTrue(all(row[0].startswith("2024-01-01T") for row in rows))
+        for row, line in zip(rows, self.out("gen", "traffic", "--count", "5k", "--seed", "7", "--format", "json")
+                             .decode().splitlines(), strict=True):
+            event = json.loads(line)
+            who, what = {"page": ("cookie", "path"), "basket": ("cookie", "items"), "redirect": ("code", "url"),
+                         "fetch": ("", "url")}[row[1]]
+            self.assertEqual([event["time"], event["event"], event.get(who, "-"), str(event[what])], row)
+        log = self.out("gen", "traffic", "--count", "5k", "--seed", "7", "--format", "combined")
+        self.assertEqual(log.count(b"\n"), sum(row[1] in ("page", "redirect") for row in rows))
+        hot = self.out("hot", "--top", "3", stdin=log)
+        self.assertIn(b"/", hot)
+        for arguments in (["--zipf", "1"], ["--format", "squid"], ["--count", "10"], ["--rules", "0"]):
+            self.error("gen", "traffic", *arguments, code=2, says=arguments[0].strip("-") if arguments[1] != "10" else "events")
+
+    def test_gen_blocklist_is_the_list_of_the_day(self):
+        rules = self.out("gen", "blocklist", "--count", "1000", "--seed", "7").split()
+        self.assertEqual(len(set(rules)), 1000)
+        self.assertEqual(self.out("gen", "blocklist", "--count", "2k", "--seed", "7").split()[:1000], rules)
+        hosts = {rule.decode() for rule in rules if b"/" not in rule}
+        day = self.out("gen", "traffic", "--count", "20k", "--seed", "7", "--rules", "1k").decode().splitlines()
+        targets = [line.split("\t")[3].split("/")[2] for line in day if "\tredirect\t" in line]
+        blocked = [host for host in targets if any(host == rule or host.endswith("." + rule) for rule in hosts)]
+        self.assertTrue(len(targets) * 0.005 < len(blocked) < len(targets) * 0.1, len(blocked))
+        self.error("gen", "blocklist", "--rules", "1", code=2, says="--rules")
+
     def test_demo_misses_no_repeat(self):
         report = json.loads(self.out("demo", "--count", "50k", "--json"))
         self.assertEqual(report["urls"], 50000)
@@ -471,7 +502,7 @@ class Documents(CommandTest):
         self.assertEqual(self.complete("create", "--hash", "=", "s"), ["siphash"])
         self.assertEqual(self.complete("dedup", "--state", "so"), ["some.mk"])
         self.assertEqual(self.complete("info", ""), ["some.mk"])
-        self.assertEqual(sorted(self.complete("gen", "")), ["log", "urls"])
+        self.assertEqual(sorted(self.complete("gen", "")), ["blocklist", "log", "traffic", "urls"])
         self.assertEqual(self.complete("create", "--keys", ""), [])
 
     def test_scripts_have_no_syntax_errors(self):

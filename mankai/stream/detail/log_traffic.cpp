@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 
+#include "mankai/stream/detail/draws.hpp"
 #include "mankai/stream/detail/url_text.hpp"
 
 namespace mankai::detail {
@@ -51,36 +52,6 @@ constexpr double kClientExponent = 0.8;
 constexpr std::uint64_t kSites = 8;
 constexpr unsigned kClientBits = 24;
 
-template <class Table>
-const auto& pick(const Table& table, std::uint64_t uniform) {
-  static_assert(std::has_single_bit(std::tuple_size_v<Table>));
-  return table[uniform % table.size()];
-}
-
-// An exponential variate of mean 1, times 2^32, by comparisons alone: log() differs between machines in its last bit.
-// Source: J. von Neumann, "Various Techniques Used in Connection with Random Digits" (1951).
-std::uint64_t exponential_q32(Random& random) {
-  for (std::uint64_t whole = 0;; ++whole) {
-    const std::uint64_t first = random.next() >> 32;
-    std::uint64_t previous = first;
-    bool is_even = true;
-    for (std::uint64_t next = random.next() >> 32; next <= previous; next = random.next() >> 32) {
-      previous = next;
-      is_even = !is_even;
-    }
-    if (is_even) {
-      return whole << 32 | first;
-    }
-  }
-}
-
-// Returns mean * variate / 2^32. Pre: mean < 2^58.
-std::uint64_t scale(std::uint64_t mean, std::uint64_t variate_q32) {
-  constexpr unsigned kVariateBits = 26;  // above 2^38, 64 times the mean, lie no variates that anybody ever drew
-  const std::uint64_t variate = std::min(variate_q32, (std::uint64_t{1} << (64 - kVariateBits)) - 1);
-  return multiply_high(variate << kVariateBits, mean << (32 - kVariateBits));
-}
-
 void append_number(std::uint64_t value, std::string& out, int base = 10) {
   std::array<char, 20> digits;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, base).ptr;
@@ -98,11 +69,6 @@ LogTraffic::LogTraffic(const LogGeneratorOptions& options)
       path_seed_(mix(mix(options.seed) + 13)),
       client_seed_(mix(mix(options.seed) + 14)),
       mean_gap_ns_(static_cast<std::uint64_t>(1e9 / options.rate)) {}
-
-bool LogTraffic::happens(double share, Random& random) {
-  constexpr unsigned kShareBits = 53;  // what a double holds, so the conversion of a share is exact
-  return random.next() >> (64 - kShareBits) < static_cast<std::uint64_t>(share * 0x1p53);
-}
 
 void LogTraffic::next(Request& out) {
   elapsed_ns_ += scale(mean_gap_ns_, exponential_q32(random_));

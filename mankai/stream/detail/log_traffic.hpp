@@ -38,9 +38,6 @@ class LogTraffic {
   void append_host(std::uint64_t path, std::string& out) const;
   void append_client(std::uint64_t client, std::string& out) const;
 
-  /// Returns whether an event of that probability happens.
-  [[nodiscard]] static bool happens(double share, Random& random);
-
  private:
   [[nodiscard]] std::uint64_t path_of_rank(std::uint64_t rank) const noexcept;
   void draw_referrer(Request& out);

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 
+#include "mankai/stream/detail/draws.hpp"
 #include "mankai/stream/detail/random.hpp"
 #include "mankai/stream/detail/url_text.hpp"
 
@@ -43,12 +44,6 @@ constexpr std::array<std::uint8_t, 32> kDepths = {0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 
                                                   3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 5, 5, 5, 6, 6};
 
 enum Form : std::uint8_t { slug_and_id, bare_id, named_id, id_in_query, form_count };
-
-template <class Table>
-const auto& pick(const Table& table, std::uint64_t uniform) {
-  static_assert(std::has_single_bit(std::tuple_size_v<Table>));
-  return table[uniform % table.size()];
-}
 
 bool one_in(std::uint64_t n, Random& random) { return random.below(n) == 0; }
 

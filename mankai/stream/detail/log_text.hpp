@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "mankai/base/time.hpp"
+
+// Numbers and times as generated logs have them. Each function appends to `out`.
+
+namespace mankai::detail {
+
+void append_number(std::uint64_t value, std::string& out);
+/// With zeros in front. Pre: the value has no more digits.
+void append_digits(std::uint64_t value, std::size_t digits, std::string& out);
+
+void append_clock(Time time, std::string& out);     ///< 12:34:56
+void append_date(Time time, std::string& out);      ///< 2024-01-01
+void append_iso(Time time, std::string& out);       ///< 2024-01-01T12:34:56.789Z
+void append_log_time(Time time, std::string& out);  ///< 01/Jan/2024:12:34:56 +0000
+
+[[nodiscard]] std::uint64_t seconds_of(Time time);
+[[nodiscard]] std::uint64_t milliseconds_of(Time time);  ///< below the second
+
+}  // namespace mankai::detail
