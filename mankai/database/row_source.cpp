@@ -28,6 +28,7 @@ void RowChanges::clear() noexcept {
   erased.clear();
   position = 0;
   transactions = 0;
+  committed.reset();
 }
 
 }  // namespace mankai

@@ -60,6 +60,7 @@ struct RowChanges {
   KeyList erased;
   std::uint64_t position = 0;      ///< behind the last of these transactions
   std::uint64_t transactions = 0;  ///< how many, where the source tells; else 0
+  std::optional<Time> committed;   ///< when the last of them was, where the source tells
 
   void clear() noexcept;
 };
@@ -107,10 +108,15 @@ class RowSource {
   [[nodiscard]] virtual Result<void> start(std::uint64_t position) = 0;
   /// Fills `changes` with whole transactions behind what came before, as many as are there and fit in some megabytes,
   /// and waits for the first one at most so long. False when none came. A transaction is handed out only when a query
-  /// that begins then sees it: a gate's memo depends on it.
+  /// that begins then sees it: a gate's memo depends on it. It may also be none but a position, where others have
+  /// changed what is no row of ours.
   [[nodiscard]] virtual Result<bool> next(RowChanges& changes, Duration patience) = 0;
   /// Says that everything up to here is safe on the gate's side: the source may forget it.
   [[nodiscard]] virtual Result<void> acknowledge(std::uint64_t position) = 0;
+
+  /// Returns a position behind everything that was committed before the call, which the stream reaches soon even if
+  /// nothing more is changed: how far to go, for whoever wants to catch up and end. Only after start.
+  [[nodiscard]] virtual Result<std::uint64_t> mark() = 0;
 
   /// How far the source is ahead of a position. Needs no start.
   [[nodiscard]] virtual Result<SourceLag> lag(std::uint64_t position) = 0;
