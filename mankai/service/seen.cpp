@@ -1,17 +1,22 @@
 #include "mankai/service/seen.hpp"
 
+#include <memory>
+#include <vector>
+
 #include "mankai/catalog/keys.hpp"
 
 namespace mankai {
 namespace {
 
 FilterSpec spec_for(const SeenRequest& request) {
-  return {.kind = request.kind.value_or(kDefaultKind),
+  const Kind kind = request.window ? Kind::rotating_bloom : kDefaultKind;
+  return {.kind = request.kind.value_or(kind),
           .keys = request.keys.value_or(Seen::kDefaultKeys),
           .fpr = request.fpr.value_or(Seen::kDefaultFpr),
           .hash = request.hash.value_or(HashKind::xxh3),
           .seed = request.seed,
-          .canonical = request.canonical.value_or(false)};
+          .canonical = request.canonical.value_or(false),
+          .window = request.window.value_or(Duration::zero())};
 }
 
 template <class T>
@@ -19,10 +24,18 @@ bool differs(const std::optional<T>& asked, const T& found) {
   return asked.has_value() && *asked != found;
 }
 
+// A window is kept in parts of equal length, so that it is a little longer than what was asked for.
+bool differs_in_window(const std::optional<Duration>& asked, const FilterSpec& found) {
+  const Duration parts(found.generations - 1);
+  return asked &&
+         (found.kind != Kind::rotating_bloom || (*asked + parts - Duration(1)) / parts * parts != found.window);
+}
+
 // A state that was made for another request would answer, but not as asked.
 Result<void> check_request_fits(const std::string& path, const FilterSpec& found, const SeenRequest& request) {
   if (!differs(request.kind, found.kind) && !differs(request.keys, found.keys) && !differs(request.fpr, found.fpr) &&
       !differs(request.hash, found.hash) && !differs(request.seed, found.seed.value()) &&
+      !differs_in_window(request.window, found) &&
       !differs(request.canonical, found.canonical || info_of(found.kind).key_shape == KeyShape::path)) {
     return {};
   }
@@ -34,13 +47,17 @@ Result<void> check_request_fits(const std::string& path, const FilterSpec& found
 }
 
 // A kind that counts would count every repeat, until its counters are stuck or it has grown without end; one that has
-// time would stand still.
-Result<void> check_kind_fits(Kind kind) {
+// time would stand still, unless it has a window.
+Result<void> check_kind_fits(Kind kind, bool may_have_window) {
   const KindInfo& info = info_of(kind);
+  if (kind == Kind::rotating_bloom && may_have_window) {
+    return {};
+  }
   if (info.has_time || info.key_shape == KeyShape::valued) {
     return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
                                                  " is told times or values, which this is not; blocked-bloom, "
-                                                 "scalable-bloom or fading-fingerprints remember keys");
+                                                 "scalable-bloom or fading-fingerprints remember keys, and with a "
+                                                 "window rotating-bloom does");
   }
   if (!info.can_count) {
     return {};
@@ -50,10 +67,20 @@ Result<void> check_kind_fits(Kind kind) {
                                                "scalable-bloom remember as many keys in a quarter of the memory");
 }
 
+Result<void> check_request(const SeenRequest& request) {
+  const Kind kind = spec_for(request).kind;
+  if (request.window && kind != Kind::rotating_bloom) {
+    return fail(ErrorCode::invalid_argument, "kind " + std::string(info_of(kind).name) +
+                                                 " does not forget after a window: leave the kind out, which is "
+                                                 "rotating-bloom then");
+  }
+  return check_kind_fits(kind, request.window.has_value());
+}
+
 }  // namespace
 
 Result<Seen> Seen::create(const SeenRequest& request) {
-  if (auto valid = check_kind_fits(request.kind.value_or(kDefaultKind)); !valid) {
+  if (auto valid = check_request(request); !valid) {
     return std::unexpected(valid.error());
   }
   auto filter = create_filter(spec_for(request));
@@ -64,14 +91,14 @@ Result<Seen> Seen::create(const SeenRequest& request) {
 }
 
 Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, const StoreOptions& options) {
-  if (auto valid = check_kind_fits(request.kind.value_or(kDefaultKind)); !valid) {
+  if (auto valid = check_request(request); !valid) {
     return std::unexpected(valid.error());
   }
   auto kept = detail::KeptFilter::open(path, [&request] { return create_filter(spec_for(request)); }, options);
   if (!kept) {
     return std::unexpected(kept.error());
   }
-  if (auto valid = check_kind_fits(spec_of(kept->filter()).kind); !valid) {
+  if (auto valid = check_kind_fits(spec_of(kept->filter()).kind, true); !valid) {
     return std::unexpected(valid.error().within(path));
   }
   if (auto fits = check_request_fits(path, spec_of(kept->filter()), request); !fits) {
@@ -81,11 +108,82 @@ Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, con
 }
 
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) {
+  if (rotating() != nullptr) {
+    return fail(ErrorCode::invalid_argument, "this memory forgets with time: say when each key comes");
+  }
+  return observe_new(keys, seen);
+}
+
+Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span<bool> seen) {
   if (Store* const store = kept_.store()) {
     return store->observe(keys, seen);
   }
   observe_keys(*kept_.memory(), keys, seen);
   return {};
+}
+
+// Keys that are in the memory are only asked for: to observe them would put them into the newest generation too, and
+// what comes often enough would never be forgotten. The others are observed, which finds those that come twice.
+Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<const Time> times, std::span<bool> seen) {
+  if (rotating() == nullptr) {
+    return fail(ErrorCode::invalid_argument, "this memory does not forget, and is told no times");
+  }
+  std::vector<std::string_view> fresh;
+  std::vector<std::size_t> places;
+  for (std::size_t begin = 0, end = 0; begin < keys.size(); begin = end) {
+    if (auto advanced = advance_to(times[begin]); !advanced) {
+      return advanced;
+    }
+    const Time until = start_of(Tick{rotating()->tick().value + 1}, rotating()->epoch());
+    end = begin + 1;
+    while (end < keys.size() && times[end] < until) {
+      ++end;
+    }
+    may_contain_keys(filter(), keys.subspan(begin, end - begin), seen.subspan(begin, end - begin));
+    fresh.clear();
+    places.clear();
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!seen[i]) {
+        fresh.push_back(keys[i]);
+        places.push_back(i);
+      }
+    }
+    const auto outcomes = std::make_unique<bool[]>(fresh.size());
+    if (auto observed = observe_new(fresh, {outcomes.get(), fresh.size()}); !observed) {
+      return observed;
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      seen[places[i]] = outcomes[i];
+    }
+  }
+  return {};
+}
+
+Result<void> Seen::advance_to(Time time) {
+  if (tick_of(time, rotating()->epoch()) <= rotating()->tick()) {
+    return {};
+  }
+  if (Store* const store = kept_.store()) {
+    return store->advance(time);
+  }
+  return advance_filter(*kept_.memory(), time);
+}
+
+const RotatingBloom* Seen::rotating() const noexcept { return std::get_if<RotatingBloom>(&filter()); }
+
+std::optional<Duration> Seen::window() const noexcept {
+  return rotating() == nullptr ? std::nullopt : std::optional(rotating()->window());
+}
+
+std::optional<Duration> Seen::forgets_after() const noexcept {
+  return rotating() == nullptr ? std::nullopt : std::optional(rotating()->window() + rotating()->epoch());
+}
+
+std::optional<Time> Seen::stands_at() const noexcept { return filter_time(filter()); }
+
+bool Seen::is_over_capacity() const noexcept {
+  return rotating() == nullptr ? keys_inserted() > capacity_keys()
+                               : rotating()->keys_of_epoch() > rotating()->epoch_capacity_keys();
 }
 
 std::uint64_t Seen::keys_inserted() const noexcept { return mankai::keys_inserted(filter()); }

@@ -6,6 +6,11 @@
 ///     bool is_repeat = false;
 ///     if (memory->observe(url, is_repeat) && !is_repeat) { fetch(url); }
 ///
+/// With a window it forgets, so that what was fetched is fetched again some day. Time is told, never read:
+///
+///     auto lately = mankai::Seen::create({.keys = 10'000'000, .window = std::chrono::days(7)});
+///     lately->observe(urls, times, seen);
+///
 /// What must happen at least once for each key is done between begin() and commit(): until the commit, no crash makes
 /// the file remember a key.
 
@@ -15,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "mankai/filter/rotating_bloom.hpp"
 #include "mankai/service/detail/kept_filter.hpp"
 
 namespace mankai {
@@ -27,6 +33,8 @@ struct SeenRequest {
   std::optional<HashKind> hash = {};
   std::optional<std::array<std::uint64_t, 2>> seed = {};
   std::optional<bool> canonical = {};  ///< keys are URLs, compared in canonical form
+  /// Keys are forgotten some time after this. `keys` are those of a window then.
+  std::optional<Duration> window = {};
 };
 
 /// Remembers keys and says of each whether it came before, wrongly for at most the promised share of new ones; a key
@@ -53,6 +61,13 @@ class Seen {
   /// leaves a memory without a file as it was.
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<bool> seen);
   [[nodiscard]] Result<void> observe(std::string_view key, bool& seen) { return observe({&key, 1}, {&seen, 1}); }
+  /// As observe, for a memory with a window. A key is seen from the time at which it came as a new one until the window
+  /// has passed, for sure; its repeats do not make that longer. After forgets_after() it is new again, unless it is a
+  /// false positive then. A key that comes late comes at the latest time that was told.
+  /// Shape: keys[c], times[c], seen[c]. Errors: invalid_argument without a window, as of observe without times with
+  /// one.
+  [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<const Time> times,
+                                     std::span<bool> seen);
 
   /// Makes one batch of what comes until commit(), which may say where the source of the keys stands. What is not
   /// committed is in memory, but never in the file. As the store's; nothing for a memory without a file.
@@ -67,11 +82,24 @@ class Seen {
   /// What is behind it, with its recovery report, sequence and position; nullptr for a memory without a file.
   [[nodiscard]] const Store* store() const noexcept { return kept_.store(); }
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
+  /// Of a window, where there is one.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
-  [[nodiscard]] bool is_over_capacity() const noexcept { return keys_inserted() > capacity_keys(); }
+  /// More keys than that, or than a part of the window has room for.
+  [[nodiscard]] bool is_over_capacity() const noexcept;
+
+  /// For how long a key is seen for sure, at least what was asked for; nothing for a memory that does not forget.
+  [[nodiscard]] std::optional<Duration> window() const noexcept;
+  /// After how long it is forgotten for sure: a part of the window later. Nothing for a memory that does not forget.
+  [[nodiscard]] std::optional<Duration> forgets_after() const noexcept;
+  /// The first moment of the part of the window at which the memory stands; nothing for one that does not forget.
+  [[nodiscard]] std::optional<Time> stands_at() const noexcept;
 
  private:
   explicit Seen(detail::KeptFilter kept) noexcept : kept_(std::move(kept)) {}
+
+  [[nodiscard]] const RotatingBloom* rotating() const noexcept;
+  [[nodiscard]] Result<void> advance_to(Time time);
+  [[nodiscard]] Result<void> observe_new(std::span<const std::string_view> keys, std::span<bool> seen);
 
   detail::KeptFilter kept_;
 };

@@ -5,13 +5,17 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
+
+#include "tests/support/random.hpp"
 
 namespace mankai {
 namespace {
 
 namespace fs = std::filesystem;
+using test::Random;
 
 class SeenTest : public testing::Test {
  protected:
@@ -181,6 +185,128 @@ TEST_F(SeenTest, impossible_requests_leave_no_file) {
   EXPECT_FALSE(Seen::open(path(), {.keys = 0}).has_value());
   EXPECT_FALSE(Seen::open(path(), {.fpr = 1.5}).has_value());
   EXPECT_FALSE(fs::exists(path()));
+}
+
+constexpr Duration kWindow = std::chrono::hours(7 * 24);
+constexpr std::array<std::uint64_t, 2> kSeed = {7, 0};
+
+Time at_hour(std::int64_t hour) { return Time(std::chrono::hours(400'000 + hour)); }
+
+// Goal: within the window after a key was new it is a repeat, for sure; after forgets_after() it is new again. Method:
+// an exact model of when each key was new last, under random steps of time; in memory, in batches and in a file that is
+// opened again now and then.
+TEST_F(SeenTest, a_window_is_kept_and_then_forgotten) {
+  const SeenRequest request{.keys = 20'000, .fpr = 1e-6, .seed = kSeed, .window = kWindow};
+  auto memory = Seen::create(request);
+  auto file = Seen::open(path(), request);
+  ASSERT_EQ(memory->window(), kWindow);
+  ASSERT_EQ(memory->forgets_after(), kWindow / 3 * 4);
+  std::unordered_map<std::string, Time> new_at;
+  Random random(5);
+  std::int64_t hour = 0;
+  std::uint64_t new_again = 0;
+  for (int batch = 0; batch < 400; ++batch) {
+    std::vector<std::string> keys;
+    std::vector<Time> times;
+    for (std::uint64_t count = random.below(40); count > 0; --count) {
+      hour += random.below(8) == 0 ? static_cast<std::int64_t>(random.below(12)) : 0;
+      keys.push_back(url(random.below(300)));
+      times.push_back(at_hour(hour));
+    }
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    const auto seen = std::make_unique<bool[]>(keys.size() + 1);
+    const auto in_file = std::make_unique<bool[]>(keys.size() + 1);
+    ASSERT_TRUE(memory->observe(views, times, {seen.get(), keys.size()}));
+    ASSERT_TRUE(file->observe(views, times, {in_file.get(), keys.size()}));
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      ASSERT_EQ(seen[i], in_file[i]);
+      const auto before = new_at.find(keys[i]);
+      const bool is_known = before != new_at.end();
+      ASSERT_TRUE(is_known || !seen[i]) << "one in 1e6";
+      if (is_known && times[i] - before->second <= kWindow) {
+        ASSERT_TRUE(seen[i]) << "forgotten within the window";
+      }
+      if (is_known && times[i] - before->second >= *memory->forgets_after()) {
+        ASSERT_FALSE(seen[i]) << "not forgotten";
+        ++new_again;
+      }
+      if (!seen[i]) {
+        new_at[keys[i]] = times[i];
+      }
+    }
+    if (batch % 50 == 0) {
+      ASSERT_TRUE(file->close());
+      file = Seen::open(path());
+      ASSERT_TRUE(file.has_value()) << file.error().message();
+    }
+  }
+  EXPECT_GT(new_again, 100U);
+}
+
+TEST_F(SeenTest, a_repeat_does_not_make_the_window_longer) {
+  auto memory = Seen::create({.keys = 1000, .seed = kSeed, .window = kWindow});
+  const std::string_view key = "http://a.example/";
+  std::vector<std::int64_t> new_at;
+  for (std::int64_t hour = 0; hour < 24 * 30; hour += 12) {
+    const Time time = at_hour(hour);
+    bool seen = false;
+    ASSERT_TRUE(memory->observe({&key, 1}, {&time, 1}, {&seen, 1}));
+    if (!seen) {
+      new_at.push_back(hour);
+    }
+  }
+  ASSERT_GE(new_at.size(), 3U);
+  for (std::size_t i = 1; i < new_at.size(); ++i) {
+    EXPECT_GE(new_at[i] - new_at[i - 1], 24 * 7);
+    EXPECT_LE(new_at[i] - new_at[i - 1], 24 * 7 * 4 / 3 + 12);
+  }
+}
+
+TEST_F(SeenTest, spellings_of_a_url_within_a_batch_are_one_under_a_window) {
+  auto memory = Seen::create({.keys = 1000, .seed = kSeed, .canonical = true, .window = kWindow});
+  const std::array<std::string_view, 3> keys = {"http://A.example", "http://a.example/", "http://b.example/"};
+  const std::array<Time, 3> times = {at_hour(0), at_hour(0), at_hour(0)};
+  std::array<bool, 3> seen{};
+  ASSERT_TRUE(memory->observe(keys, times, seen));
+  EXPECT_EQ(seen, (std::array<bool, 3>{false, true, false}));
+}
+
+TEST_F(SeenTest, keys_that_come_late_come_at_the_latest_time) {
+  auto memory = Seen::create({.keys = 1000, .seed = kSeed, .window = kWindow});
+  const std::array<std::string_view, 3> keys = {"new", "late", "late"};
+  const std::array<Time, 3> times = {at_hour(1000), at_hour(0), Time()};
+  std::array<bool, 3> seen{};
+  ASSERT_TRUE(memory->observe(keys, times, seen));
+  EXPECT_EQ(seen, (std::array<bool, 3>{false, false, true}));
+  EXPECT_LE(memory->stands_at(), at_hour(1000));
+  const Time later = at_hour(1000) + kWindow;
+  bool is_late_seen = false;
+  ASSERT_TRUE(memory->observe({&keys[1], 1}, {&later, 1}, {&is_late_seen, 1}));
+  EXPECT_TRUE(is_late_seen);
+}
+
+TEST_F(SeenTest, windows_and_memories_without_one_are_kept_apart) {
+  auto lately = Seen::open(path(), {.keys = 1000, .window = kWindow});
+  ASSERT_TRUE(lately.has_value()) << lately.error().message();
+  bool seen = false;
+  EXPECT_EQ(lately->observe("a", seen).error().code, ErrorCode::invalid_argument);
+  ASSERT_TRUE(lately->close());
+  EXPECT_TRUE(Seen::open(path(), {.window = kWindow}).has_value());
+  EXPECT_EQ(Seen::open(path())->window(), kWindow);
+  EXPECT_EQ(Seen::open(path(), {.window = kWindow * 2}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(Seen::create({.kind = Kind::bloom, .window = kWindow}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(Seen::create({.kind = Kind::rotating_bloom}).error().code, ErrorCode::invalid_argument);
+  // A window that no three parts make is kept a little longer, and is still the one that was asked for.
+  const std::string odd = path() + "-odd";
+  ASSERT_TRUE(Seen::open(odd, {.keys = 1000, .window = Duration(1'000'001)})->close());
+  EXPECT_EQ(Seen::open(odd, {.window = Duration(1'000'001)})->window(), Duration(1'000'002));
+
+  auto forever = Seen::create({.keys = 1000});
+  const std::string_view key = "a";
+  const Time time = at_hour(0);
+  EXPECT_EQ(forever->observe({&key, 1}, {&time, 1}, {&seen, 1}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(forever->window(), std::nullopt);
+  EXPECT_EQ(forever->stands_at(), std::nullopt);
 }
 
 }  // namespace

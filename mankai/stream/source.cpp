@@ -80,6 +80,32 @@ Source Source::from_function(ReadFunction read, std::string label, const SourceO
 
 Result<std::size_t> Source::read(std::span<char> into) {
   MANKAI_ASSERT(!into.empty());
+  if (!peeked_.empty()) [[unlikely]] {
+    const std::size_t length = peeked_.copy(into.data(), into.size());
+    peeked_.erase(0, length);
+    return length;
+  }
+  return read_input(into);
+}
+
+Result<std::string_view> Source::peek_line(std::size_t most) {
+  MANKAI_ASSERT(most > 0 && peeked_.empty());
+  while (peeked_.size() < most) {
+    const std::size_t before = peeked_.size();
+    peeked_.resize(most);
+    const Result<std::size_t> got = read_input(std::span(peeked_).subspan(before));
+    peeked_.resize(before + got.value_or(0));
+    if (!got && peeked_.empty()) {
+      return std::unexpected(got.error());
+    }
+    if (got.value_or(0) == 0 || peeked_.find('\n', before) != std::string::npos) {
+      break;
+    }
+  }
+  return std::string_view(peeked_).substr(0, peeked_.find('\n'));
+}
+
+Result<std::size_t> Source::read_input(std::span<char> into) {
   if (failure_) {
     return std::unexpected(*failure_);
   }

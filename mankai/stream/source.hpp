@@ -88,6 +88,11 @@ class Source {
   ///          first; the error then repeats on every call.
   [[nodiscard]] Result<std::size_t> read(std::span<char> into);
 
+  /// Returns the input's first bytes without taking them: its first line, without the line feed, or `most` bytes if
+  /// that is longer; less at the input's end. What they are can be found out from it. The view stands until the next
+  /// call. Shape: most > 0. Errors: as read's. Pre: nothing has been read.
+  [[nodiscard]] Result<std::string_view> peek_line(std::size_t most);
+
   /// Returns the path, or the label given at creation.
   [[nodiscard]] const std::string& label() const noexcept { return label_; }
   /// Returns what was detected; plain before the first `read`.
@@ -102,6 +107,7 @@ class Source {
  private:
   Source(ReadFunction read, std::string label, std::optional<std::uint64_t> total, const SourceOptions& options);
 
+  [[nodiscard]] Result<std::size_t> read_input(std::span<char> into);
   [[nodiscard]] Result<void> detect();
   [[nodiscard]] Result<std::size_t> read_plain(std::span<char> into);
   [[nodiscard]] Result<std::size_t> read_decoded(std::span<char> into);
@@ -119,6 +125,7 @@ class Source {
   std::size_t raw_begin_ = 0;
   std::size_t raw_end_ = 0;
   std::unique_ptr<detail::Decoder> decoder_;  // absent for plain input
+  std::string peeked_;                        // what peek_line took and read has not delivered
   std::optional<Error> failure_;
   bool is_detected_ = false;
   bool is_raw_ended_ = false;             // a terminal delivers more after its end of file, so we must not ask again

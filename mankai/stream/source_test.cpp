@@ -367,5 +367,38 @@ TEST(Source, an_error_of_the_function_behind_it_is_named_and_kept) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(Source, a_first_line_is_looked_at_and_not_taken) {
+  for (const std::string& bytes : {std::string("first\nsecond\n"), test::pack_gzip("first\nsecond\n")}) {
+    Source source = Source::from_memory(bytes, "memory", {.buffer_bytes = 3});
+    EXPECT_EQ(source.peek_line(100).value(), "first");
+    EXPECT_EQ(test::read_all(source, 2).text, "first\nsecond\n");
+  }
+  Source longer = Source::from_memory("first\nsecond", "memory");
+  EXPECT_EQ(longer.peek_line(3).value(), "fir");
+  EXPECT_EQ(test::read_all(longer, 100).text, "first\nsecond");
+  Source shorter = Source::from_memory("x", "memory");
+  EXPECT_EQ(shorter.peek_line(3).value(), "x");
+  EXPECT_EQ(test::read_all(shorter, 100).text, "x");
+  EXPECT_EQ(Source::from_memory("", "memory").peek_line(3).value(), "");
+  std::string broken = test::pack_gzip("first");
+  broken.resize(broken.size() - 9);
+  Source cut = Source::from_memory(broken, "memory");
+  EXPECT_TRUE(std::string_view("first").starts_with(cut.peek_line(100).value_or("")));
+  EXPECT_TRUE(test::read_all(cut, 100).error.has_value());
+}
+
+// A line that has arrived is told at once: looking further would wait for the next one.
+TEST(Source, a_first_line_is_not_held_back) {
+  int reads = 0;
+  Source source = Source::from_function(
+      [&reads](std::span<char> into) -> Result<std::size_t> {
+        ++reads;
+        return std::string_view("line\n").copy(into.data(), into.size());
+      },
+      "pipe");
+  EXPECT_EQ(source.peek_line(1000).value(), "line");
+  EXPECT_LE(reads, 2);  // what is packed is found out from the first bytes
+}
+
 }  // namespace
 }  // namespace mankai
