@@ -1,7 +1,7 @@
 #include "mankai/service/gate.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -15,13 +15,14 @@
 namespace mankai {
 namespace {
 
-Result<const CountingBloom*> counters_of(const AnyFilter& filter) {
-  if (const auto* const counting = std::get_if<CountingBloom>(&filter);
-      counting != nullptr && counting->layout() != CountingLayout::dablooms) {
-    return counting;
+Result<void> check_is_gate(const AnyFilter& filter) {
+  const FilterSpec spec = spec_of(filter);
+  if (spec.kind == Kind::counting_bloom && !spec.canonical) {
+    return {};
   }
-  return fail(ErrorCode::invalid_argument, "is a " + std::string(info_of(spec_of(filter).kind).name) +
-                                               ", and a gate is a counting-bloom, from which keys can be taken out");
+  return fail(ErrorCode::invalid_argument,
+              "is " + std::string(spec.canonical ? "a filter of canonical URLs" : info_of(spec.kind).name) +
+                  ", and a gate is a counting-bloom of keys as they are, from which they can be taken out");
 }
 
 }  // namespace
@@ -218,8 +219,8 @@ Result<Gate> Gate::open(const std::string& path, const GateOptions& options) {
   if (!store) {
     return std::unexpected(store.error());
   }
-  if (const auto counters = counters_of(store->filter()); !counters) {
-    return std::unexpected(counters.error().within(path));
+  if (const auto fits = check_is_gate(store->filter()); !fits) {
+    return std::unexpected(fits.error().within(path));
   }
   auto impl = std::make_unique<Impl>(std::move(*store), options);
   if (auto taken = impl->take_position(); !taken) {

@@ -8,11 +8,12 @@
 ///       if (rows.empty()) { gate->report_false_positive(cookie, answer); }
 ///     }
 ///
-/// The gate holds the keys of a table's rows, counted, so that rows may come and go. A key that was inserted more often
-/// than erased is never answered "empty"; a stranger is answered "maybe" at the filter's false positive rate, and after
-/// a report no more: an exact memo of some kilobytes remembers those strangers that were asked for lately.
+/// The gate holds the keys of a table's rows, counted, so that rows may come and go. Each answer is that of the table
+/// at some moment between the last position that was applied and now: "empty" only if there was no row with this key
+/// then. A stranger is answered "maybe" at the filter's false positive rate, and after a report no more: an exact memo
+/// of some kilobytes remembers those strangers that were asked for lately.
 ///
-/// What must hold, so that a key that is in the table is never answered "empty" once it was applied:
+/// What must hold for that:
 ///   - Changes are applied only when their transaction has committed, and a query that begins then would see it
 ///     (RowSource hands them out so). Who applies before the commit takes a Hold meanwhile.
 ///   - A report comes from a query that began after the answer, at the primary or wherever everything stands that was
