@@ -21,11 +21,12 @@ MAY_INCLUDE = {
     "storage": {"base"},
     "url": {"base", "hash"},
     "filter": BELOW_FILTER,
+    "guard": BELOW_FILTER | {"filter", "url"},
     "baseline": {"base"},
     "catalog": {"base", "hash", "filter", "baseline", "url"},
     "durable": {"base", "hash", "filter", "catalog", "storage"},
     "stream": {"base", "url"},
-    "service": BELOW_FILTER | {"filter", "baseline", "catalog", "url", "storage", "durable", "stream"},
+    "service": BELOW_FILTER | {"filter", "baseline", "catalog", "url", "guard", "storage", "durable", "stream"},
     "database": BELOW_FILTER | {"filter", "catalog", "storage", "durable", "service"},
 }
 MAY_INCLUDE["c"] = set(MAY_INCLUDE) - {"database"}

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mankai/guard/detail/rule_table.hpp"
+
+namespace mankai::detail {
+
+/// What is never blocked: the texts, and a table to look them up in.
+class Exceptions {
+ public:
+  /// Returns false when it was there. Errors: as RuleTable's.
+  [[nodiscard]] Result<bool> insert(const GuardRule& rule, const RuleKey& key);
+  bool erase(const GuardRule& rule, const RuleKey& key);
+
+  [[nodiscard]] const RuleTable& table() const noexcept { return table_; }
+  [[nodiscard]] const std::set<std::string, std::less<>>& texts() const noexcept { return texts_; }
+
+  /// Each text behind its length (u32), in sorted order.
+  [[nodiscard]] std::vector<std::byte> to_bytes() const;
+  /// Errors: corrupt, also for a text that is not in canonical form.
+  [[nodiscard]] static Result<Exceptions> from_bytes(std::span<const std::byte> bytes, const Hasher& hasher);
+
+ private:
+  std::set<std::string, std::less<>> texts_;
+  RuleTable table_;
+};
+
+}  // namespace mankai::detail

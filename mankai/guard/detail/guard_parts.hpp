@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mankai/base/region.hpp"
+#include "mankai/guard/detail/exceptions.hpp"
+#include "mankai/guard/detail/node_section.hpp"
+#include "mankai/guard/detail/rule_base.hpp"
+#include "mankai/guard/detail/rule_table.hpp"
+#include "mankai/guard/detail/tombstones.hpp"
+#include "mankai/guard/detail/walk.hpp"
+#include "mankai/hash/hasher.hpp"
+
+namespace mankai::detail {
+
+/// What is decided when a guard is made.
+struct GuardConfig {
+  HashSpec hash{};
+  double fpr = 0;
+  bool keeps_rules = true;
+  bool is_exact = false;
+};
+
+/// A guard, taken apart: what its bytes have.
+struct GuardParts {
+  GuardConfig config;
+  Region region;  ///< the bytes that base and rules are views of
+  std::optional<RuleBase> base;
+  NodeSection rules;  ///< of the base; empty where none are kept
+  RuleTable overlay;
+  Tombstones tombstones;
+  Exceptions exceptions;
+};
+
+/// The bytes of docs/formats/guard.md. `cells`, `classes` and `rules` are those of the base; empty where there is none.
+struct BaseBytes {
+  std::span<const std::byte> cells{};
+  std::span<const std::byte> classes{};
+  std::span<const std::byte> rules{};
+};
+[[nodiscard]] std::vector<std::byte> guard_bytes(const GuardParts& parts, const BaseBytes& base);
+/// The base's bytes as they stand in the guard's region. Pre: they were checked.
+[[nodiscard]] BaseBytes base_bytes_of(const GuardParts& parts);
+
+/// Checks everything. Errors: corrupt; unsupported_version.
+[[nodiscard]] Result<GuardParts> read_guard(Region region);
+
+}  // namespace mankai::detail

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mankai/base/error.hpp"
+#include "mankai/guard/detail/rule_nodes.hpp"
+#include "mankai/guard/rule.hpp"
+
+namespace mankai::detail {
+
+class RuleTable;
+
+/// A table of rules as bytes, sorted by digest: 16 bytes a node, and 12 an id other than 0. A view; the bytes outlive
+/// it.
+///
+///     nodes u64, ids u64 | digests u64[] | parents u32[] | infos u32[] | nodes of ids u32[], padding | ids u64[]
+///
+/// Threads: const calls are safe together.
+class NodeSection {
+ public:
+  NodeSection() noexcept = default;
+
+  /// Checks every field. Pre: aligned to 8. Errors: corrupt.
+  [[nodiscard]] static Result<NodeSection> from_bytes(std::span<const std::byte> bytes);
+  [[nodiscard]] static std::vector<std::byte> to_bytes(const RuleTable& table);
+
+  [[nodiscard]] std::size_t size() const noexcept { return digests_.size(); }
+  [[nodiscard]] Digest digest(std::size_t node) const noexcept { return {digests_[node]}; }
+  [[nodiscard]] std::size_t parent(std::size_t node) const noexcept { return parents_[node]; }
+  [[nodiscard]] NodeKind kind(std::size_t node) const noexcept { return static_cast<NodeKind>(infos_[node] & kKind); }
+  [[nodiscard]] bool is_rule(std::size_t node) const noexcept { return (infos_[node] & kIsRule) != 0; }
+  [[nodiscard]] std::uint32_t depth(std::size_t node) const noexcept { return infos_[node] >> kDepthShift; }
+  /// Of a rule; {0} where none are listed.
+  [[nodiscard]] std::span<const std::uint64_t> ids(std::size_t rule) const noexcept;
+  [[nodiscard]] RuleKey key_of(std::size_t rule) const noexcept;
+  [[nodiscard]] std::size_t rule_count() const noexcept { return rule_count_; }
+
+  /// Cost: as digests are uniform, the first guess is near: two or three cache lines.
+  [[nodiscard]] std::optional<std::size_t> find(Digest digest) const noexcept;
+  [[nodiscard]] bool has_rule(Digest digest) const noexcept {
+    const auto node = find(digest);
+    return node && is_rule(*node);
+  }
+
+ private:
+  static constexpr std::uint32_t kKind = 7;
+  static constexpr std::uint32_t kIsRule = 8;
+  static constexpr std::uint32_t kListsIds = 16;
+  static constexpr std::uint32_t kZero = 0xffe0;
+  static constexpr unsigned kDepthShift = 16;
+
+  [[nodiscard]] bool is_node_right(std::size_t node) const noexcept;
+  [[nodiscard]] bool is_depth_right(std::size_t node) const noexcept;
+  [[nodiscard]] bool are_ids_right() const noexcept;
+
+  std::span<const std::uint64_t> digests_;
+  std::span<const std::uint32_t> parents_;
+  std::span<const std::uint32_t> infos_;
+  std::span<const std::uint32_t> id_nodes_;
+  std::span<const std::uint64_t> ids_;
+  std::size_t rule_count_ = 0;
+};
+
+}  // namespace mankai::detail

@@ -1,0 +1,190 @@
+#include "mankai/guard/detail/rule_table.hpp"
+
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "mankai/base/bits.hpp"
+
+namespace mankai::detail {
+namespace {
+
+constexpr std::size_t kFirstPlaces = 16;
+
+// The nodes that a rule needs, without what is below them: anchor, host where it is another, rule where it is another.
+struct Chain {
+  std::array<RuleTable::Node, 3> nodes{};
+  std::size_t count = 0;
+
+  void add(Digest digest, Digest parent, std::uint16_t depth, NodeKind kind) {
+    RuleTable::Node& node = nodes[count++];
+    node.digest = digest;
+    node.parent = parent;
+    node.depth = depth;
+    node.kind = kind;
+  }
+};
+
+Chain chain_of(const RuleKey& key) {
+  Chain chain;
+  chain.add(key.anchor, key.anchor, 0, key.is_single_label ? NodeKind::single : NodeKind::anchor);
+  if (key.host_depth != 0) {
+    chain.add(key.host, key.anchor, key.host_depth, NodeKind::host);
+  }
+  if (key.path_depth != 0 || key.has_query) {
+    chain.add(key.rule, key.host, key.path_depth, key.has_query ? NodeKind::query : NodeKind::path);
+  }
+  return chain;
+}
+
+}  // namespace
+
+std::size_t RuleTable::place_of(Digest digest) const noexcept {
+  const std::size_t mask = nodes_.size() - 1;
+  // Digests are uniform, but sequences of them, as in a file, are sorted by their upper bits.
+  auto place = static_cast<std::size_t>(digest.value) & mask;
+  while (nodes_[place].is_used && nodes_[place].digest != digest) {
+    place = (place + 1) & mask;
+  }
+  return place;
+}
+
+// Keeps at least a third of the places free.
+void RuleTable::make_room(std::size_t more) {
+  const std::size_t needed = node_count_ + more;
+  if (needed + needed / 2 <= nodes_.size()) {
+    return;
+  }
+  std::vector<Node> old(std::max(kFirstPlaces, std::bit_ceil(needed + needed / 2)));
+  std::swap(old, nodes_);
+  for (Node& node : old) {
+    if (node.is_used) {
+      at(node.digest) = std::move(node);
+    }
+  }
+}
+
+bool RuleTable::is_free_for(const Node& like) const noexcept {
+  const Node* node = find(like.digest);
+  return node == nullptr || (node->kind == like.kind && node->parent == like.parent && node->depth == like.depth);
+}
+
+RuleTable::Node& RuleTable::put(const Node& like) {
+  Node& node = at(like.digest);
+  if (node.is_used) {
+    return node;
+  }
+  node.digest = like.digest;
+  node.parent = like.parent;
+  node.depth = like.depth;
+  node.kind = like.kind;
+  node.below = {};
+  node.children = 0;
+  node.is_used = true;
+  ++node_count_;
+  single_count_ += node.kind == NodeKind::single ? 1 : 0;
+  if (node.parent != node.digest) {
+    note_child(node.parent, node);
+  }
+  return node;
+}
+
+void RuleTable::note_child(Digest parent, const Node& child) {
+  Node& node = at(parent);
+  ++node.children;
+  switch (child.kind) {
+    case NodeKind::host: node.below.host_mask |= mask_of(child.depth); return;
+    case NodeKind::path: node.below.path_mask |= mask_of(child.depth); return;
+    case NodeKind::query: node.below.has_query = true; return;
+    case NodeKind::single:
+    case NodeKind::anchor: return;
+  }
+}
+
+Result<bool> RuleTable::insert(const RuleKey& key, std::uint64_t id) {
+  const Chain chain = chain_of(key);
+  for (std::size_t i = 0; i < chain.count; ++i) {
+    if (!is_free_for(chain.nodes[i])) {
+      return fail(ErrorCode::invalid_argument,
+                  "the hash cannot tell this rule from another one; build the lists again with another seed");
+    }
+  }
+  make_room(chain.count);
+  for (std::size_t i = 0; i + 1 < chain.count; ++i) {
+    put(chain.nodes[i]);
+  }
+  Node& rule = put(chain.nodes[chain.count - 1]);
+  rule_count_ += rule.is_rule() ? 0 : 1;
+  return rule.ids.insert(id);
+}
+
+bool RuleTable::erase(Digest rule, std::optional<std::uint64_t> id) {
+  if (!has_rule(rule)) {
+    return false;
+  }
+  Node& node = at(rule);
+  if (id && !node.ids.erase(*id)) {
+    return false;
+  }
+  if (!id) {
+    node.ids.clear();
+  }
+  if (!node.is_rule()) {
+    --rule_count_;
+    drop_if_unused(rule);
+  }
+  return true;
+}
+
+// And those above it that are there for nothing else.
+void RuleTable::drop_if_unused(Digest digest) {
+  for (;;) {
+    const std::size_t place = place_of(digest);
+    Node& node = nodes_[place];
+    if (node.children == 0) {
+      node.below = {};
+    }
+    if (node.is_rule() || node.children != 0) {
+      return;
+    }
+    const Digest parent = node.parent;
+    const bool is_last = parent == digest;
+    single_count_ -= node.kind == NodeKind::single ? 1 : 0;
+    vacate(place);
+    if (is_last) {
+      return;
+    }
+    --at(parent).children;
+    digest = parent;
+  }
+}
+
+// Moves what was put behind the place, because it was taken, forward.
+void RuleTable::vacate(std::size_t place) {
+  const std::size_t mask = nodes_.size() - 1;
+  --node_count_;
+  nodes_[place] = Node{};
+  for (std::size_t next = (place + 1) & mask; nodes_[next].is_used; next = (next + 1) & mask) {
+    const std::size_t home = static_cast<std::size_t>(nodes_[next].digest.value) & mask;
+    if (((next - home) & mask) >= ((next - place) & mask)) {
+      nodes_[place] = std::exchange(nodes_[next], Node{});
+      place = next;
+    }
+  }
+}
+
+RuleKey RuleTable::key_of(const Node& rule) const noexcept {
+  RuleKey key{};
+  key.rule = rule.digest;
+  const bool is_at_host = is_host(rule.kind);
+  const Node& host = is_at_host ? rule : at(rule.parent);
+  key.host = host.digest;
+  key.anchor = host.parent;
+  key.host_depth = host.depth;
+  key.path_depth = is_at_host ? std::uint16_t{0} : rule.depth;
+  key.has_query = rule.kind == NodeKind::query;
+  key.is_single_label = host.kind == NodeKind::single;
+  return key;
+}
+
+}  // namespace mankai::detail

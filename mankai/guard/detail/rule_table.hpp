@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "mankai/base/error.hpp"
+#include "mankai/guard/detail/id_set.hpp"
+#include "mankai/guard/detail/rule_nodes.hpp"
+#include "mankai/guard/rule.hpp"
+
+namespace mankai::detail {
+
+/// Rules by their digests, each with the ids that hold it, and the hosts and anchors on the way to them.
+///
+/// A node's masks are those of everything that was ever below it, and empty again when nothing is: they may name too
+/// much after removals, which costs a look, and never too little.
+///
+/// Cost:    a look is one place in memory, or two; about 100 bytes a rule.
+/// Threads: const calls beside each other.
+class RuleTable {
+ public:
+  struct Node {
+    Digest digest{};
+    Digest parent{};  ///< a path's host, a host's anchor; its own for an anchor
+    IdSet ids;        ///< of the rule, if it is one
+    std::uint32_t children = 0;
+    std::uint16_t depth = 0;  ///< a path's segments, also of a query's path; a host's labels before its anchor
+    NodeKind kind = NodeKind::anchor;
+    bool is_used = false;
+    HostEntry below;  ///< of hosts, without is_rule
+
+    [[nodiscard]] bool is_rule() const noexcept { return !ids.is_empty(); }
+  };
+
+  /// Returns false when the rule is held by this id already. Errors: invalid_argument when another rule has the same
+  /// digest, which the next seed makes right.
+  [[nodiscard]] Result<bool> insert(const RuleKey& key, std::uint64_t id);
+  /// Takes one id of a rule away, or all of them. Returns whether there was one.
+  bool erase(Digest rule, std::optional<std::uint64_t> id);
+
+  /// Null when there is none.
+  [[nodiscard]] const Node* find(Digest digest) const noexcept {
+    if (nodes_.empty()) {
+      return nullptr;
+    }
+    const Node& node = nodes_[place_of(digest)];
+    return node.is_used ? &node : nullptr;
+  }
+  [[nodiscard]] bool has_rule(Digest digest) const noexcept {
+    const Node* node = find(digest);
+    return node != nullptr && node->is_rule();
+  }
+  /// The key by which a node that is a rule was inserted.
+  [[nodiscard]] RuleKey key_of(const Node& rule) const noexcept;
+
+  [[nodiscard]] std::size_t rule_count() const noexcept { return rule_count_; }
+  [[nodiscard]] std::size_t node_count() const noexcept { return node_count_; }
+  [[nodiscard]] bool is_empty() const noexcept { return rule_count_ == 0; }
+  /// Whether there are names of one label.
+  [[nodiscard]] bool has_single_labels() const noexcept { return single_count_ != 0; }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return nodes_.capacity() * sizeof(Node); }
+
+  template <class Use>
+  void for_each(const Use& use) const {
+    for (const Node& node : nodes_) {
+      if (node.is_used) {
+        use(node);
+      }
+    }
+  }
+
+ private:
+  /// Where a digest is, or would be. Pre: there is room.
+  [[nodiscard]] std::size_t place_of(Digest digest) const noexcept;
+  [[nodiscard]] const Node& at(Digest digest) const noexcept { return nodes_[place_of(digest)]; }
+  [[nodiscard]] Node& at(Digest digest) noexcept { return nodes_[place_of(digest)]; }
+  [[nodiscard]] bool is_free_for(const Node& like) const noexcept;
+  Node& put(const Node& like);
+  void note_child(Digest parent, const Node& child);
+  void drop_if_unused(Digest digest);
+  void vacate(std::size_t place);
+  void make_room(std::size_t more);
+
+  std::vector<Node> nodes_;
+  std::size_t node_count_ = 0;
+  std::size_t rule_count_ = 0;
+  std::size_t single_count_ = 0;
+};
+
+}  // namespace mankai::detail

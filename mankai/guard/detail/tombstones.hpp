@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "mankai/base/error.hpp"
+#include "mankai/guard/detail/id_set.hpp"
+#include "mankai/hash/digest.hpp"
+
+namespace mankai::detail {
+
+/// The ids that were taken from rules of the base, exactly. A rule that has lost all of its ids is dead.
+///
+/// Threads: const calls beside each other.
+class Tombstones {
+ public:
+  [[nodiscard]] bool is_empty() const noexcept { return rules_.empty(); }
+  [[nodiscard]] bool is_dead(Digest rule) const noexcept {
+    const auto found = rules_.find(rule.value);
+    return found != rules_.end() && found->second.is_dead;
+  }
+  [[nodiscard]] bool has(Digest rule, std::uint64_t id) const noexcept {
+    const auto found = rules_.find(rule.value);
+    return found != rules_.end() && found->second.taken.contains(id);
+  }
+  [[nodiscard]] std::size_t dead_count() const noexcept { return dead_count_; }
+
+  /// Takes an id of a rule that had so many in the base. Returns false when it was taken already.
+  bool take(Digest rule, std::uint64_t id, std::size_t base_ids);
+  /// Gives it back. Returns false when it was not taken.
+  bool give_back(Digest rule, std::uint64_t id);
+
+  [[nodiscard]] std::vector<std::byte> to_bytes() const;
+  /// The rules and ids of to_bytes; how many ids each had is the caller's to find out. Errors: corrupt.
+  struct Taken {
+    std::uint64_t rule;
+    std::uint64_t id;
+    friend auto operator<=>(const Taken&, const Taken&) = default;
+  };
+  [[nodiscard]] static Result<std::vector<Taken>> read(std::span<const std::byte> bytes);
+
+ private:
+  struct Entry {
+    IdSet taken;
+    bool is_dead = false;
+  };
+
+  std::unordered_map<std::uint64_t, Entry> rules_;
+  std::size_t dead_count_ = 0;
+};
+
+}  // namespace mankai::detail

@@ -1,0 +1,308 @@
+#include "mankai/guard/guard.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "mankai/guard/guard_format.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::GuardParts;
+using detail::RuleTable;
+
+constexpr std::uint64_t kIdOfLists = 0;
+constexpr double kBitsPerByte = 8;
+
+// The map's seed need not be secret: which digests collide in it depends on the hash's seed.
+constexpr std::uint64_t kMapSeed = 1;
+
+Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
+  if (!(settings.fpr > 0 && settings.fpr < 1)) {
+    return fail(ErrorCode::invalid_argument, "the rate must be between 0 and 1");
+  }
+  if (settings.is_exact && !settings.keeps_rules) {
+    return fail(ErrorCode::invalid_argument, "exactness needs the rules to be kept");
+  }
+  const HashKind kind = settings.hash.value_or(HashKind::siphash);
+  const HashSpec hash = settings.seed ? HashSpec{.kind = kind, .seed = *settings.seed} : HashSpec::random(kind);
+  if (auto valid = check_seed(hash); !valid) {
+    return std::unexpected(valid.error());
+  }
+  return detail::GuardConfig{
+      .hash = hash, .fpr = settings.fpr, .keeps_rules = settings.keeps_rules, .is_exact = settings.is_exact};
+}
+
+// Takes over the rules of one table that the base can have, with their ids or all under one; the others go into `deep`.
+Result<void> split(const RuleTable& all, RuleTable& shallow, RuleTable& deep) {
+  Result<void> outcome;
+  all.for_each([&](const RuleTable::Node& node) {
+    if (!node.is_rule()) {
+      return;
+    }
+    const RuleKey key = all.key_of(node);
+    RuleTable& into = key.host_depth > detail::kBaseDepthMax || key.path_depth > detail::kBaseDepthMax ? deep : shallow;
+    for (const std::uint64_t id : node.ids.ids()) {
+      if (auto inserted = into.insert(key, id); !inserted) {
+        outcome = std::unexpected(inserted.error());
+      }
+    }
+  });
+  return outcome;
+}
+
+// What is in force of the base, and the overlay.
+Result<RuleTable> rules_in_force(const GuardParts& parts) {
+  RuleTable all;
+  for (std::size_t node = 0; node < parts.rules.size(); ++node) {
+    if (!parts.rules.is_rule(node)) {
+      continue;
+    }
+    const RuleKey key = parts.rules.key_of(node);
+    for (const std::uint64_t id : parts.rules.ids(node)) {
+      if (parts.tombstones.has(key.rule, id)) {
+        continue;
+      }
+      if (auto inserted = all.insert(key, id); !inserted) {
+        return std::unexpected(inserted.error());
+      }
+    }
+  }
+  Result<void> outcome;
+  parts.overlay.for_each([&](const RuleTable::Node& node) {
+    for (const std::uint64_t id : node.ids.ids()) {
+      if (auto inserted = all.insert(parts.overlay.key_of(node), id); !inserted) {
+        outcome = std::unexpected(inserted.error());
+      }
+    }
+  });
+  return outcome ? Result<RuleTable>(std::move(all)) : std::unexpected(outcome.error());
+}
+
+// Makes parts whose base has these rules, but for those that are too deep for it.
+Result<GuardParts> with_base(const detail::GuardConfig& config, const RuleTable& rules) {
+  GuardParts parts;
+  parts.config = config;
+  RuleTable shallow;
+  RuleTable deep;
+  if (auto done = split(rules, shallow, deep); !done) {
+    return std::unexpected(done.error());
+  }
+  parts.overlay = std::move(deep);
+  if (shallow.is_empty()) {
+    return parts;
+  }
+  auto base = detail::RuleBase::build(shallow, parts.config.fpr, kMapSeed);
+  if (!base) {
+    return std::unexpected(base.error());
+  }
+  const auto rule_bytes = parts.config.keeps_rules ? detail::NodeSection::to_bytes(shallow) : std::vector<std::byte>();
+  const std::vector<std::byte> bytes = guard_bytes(
+      parts, {.cells = std::as_bytes(std::span(base->cells)), .classes = base->classes, .rules = rule_bytes});
+  auto region = Region::allocate(system_memory(), bytes.size());
+  if (!region) {
+    return std::unexpected(region.error());
+  }
+  std::ranges::copy(bytes, region->bytes().begin());
+  return detail::read_guard(std::move(*region));
+}
+
+}  // namespace
+
+Result<Guard> Guard::create(const GuardSettings& settings) {
+  const auto config = config_of(settings);
+  if (!config) {
+    return std::unexpected(config.error());
+  }
+  GuardParts parts;
+  parts.config = *config;
+  return Guard(std::move(parts));
+}
+
+Result<Guard> Guard::from_region(Region region) {
+  auto parts = detail::read_guard(std::move(region));
+  return parts ? Result<Guard>(Guard(std::move(*parts))) : std::unexpected(parts.error());
+}
+
+Result<Guard> Guard::from_bytes(std::span<const std::byte> bytes) {
+  auto region = Region::allocate(system_memory(), bytes.size());
+  if (!region) {
+    return std::unexpected(region.error());
+  }
+  std::ranges::copy(bytes, region->bytes().begin());
+  return from_region(std::move(*region));
+}
+
+std::vector<std::byte> Guard::to_bytes() const { return guard_bytes(parts_, base_bytes_of(parts_)); }
+
+Verdict Guard::check(std::string_view url, GuardScratch& scratch) const {
+  if (auto canonical = url::canonicalize(url, scratch.url_); !canonical) {
+    scratch.rule_ = canonical.error().detail;
+    return {.answer = Verdict::Answer::invalid, .rule = scratch.rule_};
+  }
+  scratch.keys_.reset(scratch.url_, hasher_);
+  Verdict verdict;
+  std::optional<detail::Match> match;
+  if (parts_.base) {
+    const detail::BaseSource source(*parts_.base, parts_.tombstones, parts_.config.is_exact ? &parts_.rules : nullptr);
+    detail::Walk walk(scratch.keys_, source);
+    match = walk.run();
+    verdict.probes = walk.probes();
+  }
+  if (!match && !parts_.overlay.is_empty()) {
+    match = detail::Walk(scratch.keys_, detail::TableSource(parts_.overlay)).run();
+  }
+  if (!match) {
+    return verdict;
+  }
+  verdict.answer = Verdict::Answer::blocked;
+  if (!parts_.exceptions.table().is_empty()) {
+    const detail::TableSource source(parts_.exceptions.table());
+    if (const auto exception = detail::Walk(scratch.keys_, source).run()) {
+      verdict.answer = Verdict::Answer::allowed;
+      match = exception;
+    }
+  }
+  verdict.rule = name_match(*match, scratch);
+  return verdict;
+}
+
+std::string_view Guard::name_match(const detail::Match& match, GuardScratch& scratch) const {
+  const detail::UrlKeys& keys = scratch.keys_;
+  scratch.rule_.assign(keys.host_text(match.labels)).append(keys.path_text(match.segments));
+  if (match.has_query) {
+    scratch.rule_.append(keys.query_text());
+  }
+  return scratch.rule_;
+}
+
+Result<bool> Guard::add(std::string_view rule, std::uint64_t id) {
+  const auto parsed = GuardRule::parse(rule);
+  if (!parsed) {
+    return std::unexpected(parsed.error());
+  }
+  const RuleKey key = key_of(*parsed, hasher_);
+  if (parts_.tombstones.give_back(key.rule, id)) {
+    return true;
+  }
+  if (const auto node = parts_.rules.find(key.rule);
+      node && parts_.rules.is_rule(*node) && std::ranges::binary_search(parts_.rules.ids(*node), id)) {
+    return false;
+  }
+  return parts_.overlay.insert(key, id);
+}
+
+Result<RemoveOutcome> Guard::remove(std::string_view rule, std::optional<std::uint64_t> id) {
+  const auto parsed = GuardRule::parse(rule);
+  if (!parsed) {
+    return std::unexpected(parsed.error());
+  }
+  const RuleKey key = key_of(*parsed, hasher_);
+  bool was_there = parts_.overlay.erase(key.rule, id);
+  const bool took_from_base = take_from_base(key, id);
+  was_there = was_there || took_from_base;
+  if (!was_there) {
+    return RemoveOutcome::not_found;
+  }
+  return id && holds(key) ? RemoveOutcome::still_held : RemoveOutcome::removed;
+}
+
+std::span<const std::uint64_t> Guard::ids_in_base(const RuleKey& key) const {
+  if (!parts_.base) {
+    return {};
+  }
+  if (!parts_.config.keeps_rules) {
+    return parts_.base->may_have(key) ? std::span(&kIdOfLists, 1) : std::span<const std::uint64_t>();
+  }
+  const auto node = parts_.rules.find(key.rule);
+  return node && parts_.rules.is_rule(*node) ? parts_.rules.ids(*node) : std::span<const std::uint64_t>();
+}
+
+bool Guard::take_from_base(const RuleKey& key, std::optional<std::uint64_t> id) {
+  const auto ids = ids_in_base(key);
+  bool took = false;
+  for (const std::uint64_t each : ids) {
+    if (!id || each == *id) {
+      took = parts_.tombstones.take(key.rule, each, ids.size()) || took;
+    }
+  }
+  return took;
+}
+
+bool Guard::holds(const RuleKey& key) const {
+  return parts_.overlay.has_rule(key.rule) || (!ids_in_base(key).empty() && !parts_.tombstones.is_dead(key.rule));
+}
+
+Result<bool> Guard::allow(std::string_view rule) {
+  const auto parsed = GuardRule::parse(rule);
+  return parsed ? parts_.exceptions.insert(*parsed, key_of(*parsed, hasher_)) : std::unexpected(parsed.error());
+}
+
+Result<bool> Guard::disallow(std::string_view rule) {
+  const auto parsed = GuardRule::parse(rule);
+  return parsed ? Result<bool>(parts_.exceptions.erase(*parsed, key_of(*parsed, hasher_)))
+                : std::unexpected(parsed.error());
+}
+
+Result<void> Guard::compact() {
+  if (!parts_.config.keeps_rules && parts_.base) {
+    return fail(ErrorCode::invalid_argument,
+                "no rules were kept from which it could be made anew; build the lists again");
+  }
+  auto rules = rules_in_force(parts_);
+  if (!rules) {
+    return std::unexpected(rules.error());
+  }
+  auto made = with_base(parts_.config, *rules);
+  if (!made) {
+    return std::unexpected(made.error());
+  }
+  made->exceptions = std::move(parts_.exceptions);
+  parts_ = std::move(*made);
+  return {};
+}
+
+GuardFacts Guard::facts() const {
+  const detail::BaseBytes bytes = base_bytes_of(parts_);
+  GuardFacts facts{.removed_rules = parts_.tombstones.dead_count(),
+                   .added_rules = parts_.overlay.rule_count(),
+                   .exceptions = parts_.exceptions.texts().size(),
+                   .base_bytes = bytes.cells.size() + bytes.classes.size(),
+                   .fpr = parts_.config.fpr,
+                   .rules_bytes = bytes.rules.size(),
+                   .overlay_bytes = parts_.overlay.memory_bytes(),
+                   .keeps_rules = parts_.config.keeps_rules,
+                   .is_exact = parts_.config.is_exact,
+                   .hash = parts_.config.hash.kind,
+                   .canonical_version = url::kCanonicalVersion};
+  if (parts_.base) {
+    const detail::RuleBaseHeader& header = parts_.base->header();
+    facts.base_rules = header.rules;
+    facts.base_keys = header.map.keys;
+    facts.value_bits = header.map.value_bits;
+    facts.bits_per_rule = kBitsPerByte * static_cast<double>(facts.base_bytes) / static_cast<double>(header.rules);
+    facts.fpr_worst = parts_.config.is_exact ? 0 : header.fpr_worst;
+    facts.fpr_stranger = parts_.config.is_exact ? 0 : header.fpr_stranger;
+  }
+  return facts;
+}
+
+std::vector<std::string> Guard::exceptions() const {
+  return {parts_.exceptions.texts().begin(), parts_.exceptions.texts().end()};
+}
+
+bool Guard::is_compact() const noexcept { return parts_.overlay.is_empty() && parts_.tombstones.is_empty(); }
+
+Result<GuardBuilder> GuardBuilder::create(const GuardSettings& settings) {
+  auto guard = Guard::create(settings);
+  return guard ? Result<GuardBuilder>(GuardBuilder(std::move(*guard))) : std::unexpected(guard.error());
+}
+
+Result<Guard> GuardBuilder::build() {
+  if (auto made = guard_.compact(); !made) {
+    return std::unexpected(made.error());
+  }
+  return std::move(guard_);
+}
+
+}  // namespace mankai

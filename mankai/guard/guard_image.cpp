@@ -1,0 +1,252 @@
+// The bytes of docs/formats/guard.md, written and read.
+
+#include <algorithm>
+#include <cstring>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
+#include "mankai/guard/detail/guard_parts.hpp"
+#include "mankai/guard/guard_format.hpp"
+#include "mankai/hash/checksum.hpp"
+
+namespace mankai::detail {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+using Sections = std::array<Bytes, kGuardSections>;
+
+constexpr std::size_t kHeaderSum = offsetof(GuardHeader, checksum);
+
+std::unexpected<Error> wrong(const std::string& what) { return fail(ErrorCode::corrupt, "guard: " + what); }
+
+Bytes& section(Sections& sections, GuardSectionKind kind) { return sections[static_cast<std::size_t>(kind)]; }
+
+std::uint64_t header_sum(const GuardHeader& header) {
+  return checksum(std::as_bytes(std::span(&header, 1)).first(kHeaderSum), kGuardHeaderSeed);
+}
+
+GuardHeader header_of(const GuardParts& parts) {
+  GuardHeader header{};
+  header.magic = kGuardMagic;
+  header.version = kGuardVersion;
+  header.canonical_version = url::kCanonicalVersion;
+  header.hash = static_cast<std::uint8_t>(parts.config.hash.kind);
+  header.flags = static_cast<std::uint8_t>((parts.config.keeps_rules ? kGuardKeepsRules : 0) |
+                                           (parts.config.is_exact ? kGuardIsExact : 0));
+  header.seed = parts.config.hash.seed;
+  header.fpr = parts.config.fpr;
+  return header;
+}
+
+bool is_hash(std::uint8_t number) {
+  return std::ranges::any_of(kHashKinds, [&](HashKind kind) { return static_cast<std::uint8_t>(kind) == number; });
+}
+
+// Errors: corrupt; unsupported_version.
+Result<GuardHeader> read_header(Bytes bytes) {
+  GuardHeader header;
+  if (bytes.size() < sizeof(header)) {
+    return wrong("shorter than its header");
+  }
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.magic != kGuardMagic) {
+    return wrong("does not begin as one");
+  }
+  if (header.version != kGuardVersion) {
+    return fail(ErrorCode::unsupported_version,
+                "guard: format version " + std::to_string(header.version) + ", this library knows 1");
+  }
+  if (header.checksum != header_sum(header)) {
+    return wrong("the header's checksum is wrong");
+  }
+  if (header.canonical_version != url::kCanonicalVersion) {
+    return fail(ErrorCode::unsupported_version, "guard: made for version " + std::to_string(header.canonical_version) +
+                                                    " of the rules for canonical URLs, this library has " +
+                                                    std::to_string(url::kCanonicalVersion) + "; build the lists again");
+  }
+  const bool is_zero = std::ranges::all_of(header.zero, [](auto each) { return each == 0; }) &&
+                       std::ranges::all_of(header.reserved, [](auto each) { return each == 0; });
+  const bool is_exact = (header.flags & kGuardIsExact) != 0;
+  if (!is_hash(header.hash) || !is_zero || header.flags > (kGuardKeepsRules | kGuardIsExact) ||
+      (is_exact && (header.flags & kGuardKeepsRules) == 0) || !(header.fpr > 0 && header.fpr < 1) ||
+      header.bytes != bytes.size()) {
+    return wrong("a header that none can have");
+  }
+  return header;
+}
+
+// Errors: corrupt.
+Result<Sections> read_sections(const GuardHeader& header, Bytes bytes) {
+  Sections sections;
+  std::uint64_t end = sizeof(header);
+  for (std::size_t i = 0; i < kGuardSections; ++i) {
+    const GuardSection& each = header.sections[i];
+    if (each.offset != align_up(end, std::uint64_t{kGuardAlignment}) || each.offset > bytes.size() ||
+        each.bytes > bytes.size() - each.offset) {
+      return wrong("section " + std::to_string(i) + " is not where it must be");
+    }
+    sections[i] = bytes.subspan(each.offset, each.bytes);
+    if (checksum(sections[i], i) != each.checksum) {
+      return wrong("the checksum of section " + std::to_string(i) + " is wrong");
+    }
+    end = each.offset + each.bytes;
+  }
+  return end == bytes.size() ? Result<Sections>(sections) : wrong("bytes behind the last section");
+}
+
+// Errors: corrupt.
+Result<void> read_base(Sections& sections, GuardParts& parts) {
+  const Bytes cells = section(sections, GuardSectionKind::cells);
+  const Bytes classes = section(sections, GuardSectionKind::classes);
+  const Bytes rules = section(sections, GuardSectionKind::rules);
+  if (classes.empty()) {
+    return cells.empty() && rules.empty() ? Result<void>() : wrong("a base without classes");
+  }
+  auto base = RuleBase::from_bytes(cells, classes);
+  if (!base) {
+    return std::unexpected(base.error());
+  }
+  parts.base = std::move(*base);
+  if (rules.empty() == parts.config.keeps_rules) {
+    return wrong("rules are there and should not, or the other way round");
+  }
+  if (rules.empty()) {
+    return {};
+  }
+  const auto nodes = NodeSection::from_bytes(rules);
+  if (!nodes) {
+    return std::unexpected(nodes.error());
+  }
+  parts.rules = *nodes;
+  if (nodes->size() != parts.base->header().map.keys || nodes->rule_count() != parts.base->header().rules) {
+    return wrong("the base has other rules than those that are kept");
+  }
+  return {};
+}
+
+// Errors: corrupt.
+Result<RuleTable> read_overlay(Bytes bytes) {
+  RuleTable table;
+  if (bytes.empty()) {
+    return table;
+  }
+  const auto nodes = NodeSection::from_bytes(bytes);
+  if (!nodes) {
+    return std::unexpected(nodes.error());
+  }
+  for (std::size_t node = 0; node < nodes->size(); ++node) {
+    if (!nodes->is_rule(node)) {
+      continue;
+    }
+    for (const std::uint64_t id : nodes->ids(node)) {
+      if (auto inserted = table.insert(nodes->key_of(node), id); !inserted) {
+        return wrong(inserted.error().detail);
+      }
+    }
+  }
+  return table;
+}
+
+// Errors: corrupt.
+Result<void> read_tombstones(Bytes bytes, GuardParts& parts) {
+  const auto taken = Tombstones::read(bytes);
+  if (!taken) {
+    return std::unexpected(taken.error());
+  }
+  if (!taken->empty() && !parts.base) {
+    return wrong("tombstones without a base");
+  }
+  for (const Tombstones::Taken& each : *taken) {
+    std::span<const std::uint64_t> ids;
+    if (parts.config.keeps_rules) {
+      const auto node = parts.rules.find({each.rule});
+      ids = node && parts.rules.is_rule(*node) ? parts.rules.ids(*node) : ids;
+    }
+    const bool is_right = parts.config.keeps_rules ? std::ranges::binary_search(ids, each.id) : each.id == 0;
+    if (!is_right) {
+      return wrong("a tombstone of no rule");
+    }
+    parts.tombstones.take({each.rule}, each.id, ids.size());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::byte> guard_bytes(const GuardParts& parts, const BaseBytes& base) {
+  const auto overlay = parts.overlay.is_empty() ? std::vector<std::byte>() : NodeSection::to_bytes(parts.overlay);
+  const auto tombstones = parts.tombstones.to_bytes();
+  const auto exceptions = parts.exceptions.to_bytes();
+  const Sections sections = {base.cells, base.classes, base.rules, overlay, tombstones, exceptions};
+  GuardHeader header = header_of(parts);
+  std::uint64_t end = sizeof(header);
+  for (std::size_t i = 0; i < kGuardSections; ++i) {
+    header.sections[i] = {.offset = align_up(end, std::uint64_t{kGuardAlignment}),
+                          .bytes = sections[i].size(),
+                          .checksum = checksum(sections[i], i)};
+    end = header.sections[i].offset + header.sections[i].bytes;
+  }
+  header.bytes = end;
+  header.checksum = header_sum(header);
+  std::vector<std::byte> bytes(end);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  for (std::size_t i = 0; i < kGuardSections; ++i) {
+    std::ranges::copy(sections[i], bytes.begin() + static_cast<std::ptrdiff_t>(header.sections[i].offset));
+  }
+  return bytes;
+}
+
+BaseBytes base_bytes_of(const GuardParts& parts) {
+  if (!parts.base) {
+    return {};
+  }
+  GuardHeader header;
+  const Bytes bytes = parts.region.bytes();
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const auto at = [&](GuardSectionKind kind) {
+    const GuardSection& each = header.sections[static_cast<std::size_t>(kind)];
+    return bytes.subspan(each.offset, each.bytes);
+  };
+  return {.cells = at(GuardSectionKind::cells),
+          .classes = at(GuardSectionKind::classes),
+          .rules = at(GuardSectionKind::rules)};
+}
+
+Result<GuardParts> read_guard(Region region) {
+  const Bytes bytes = std::as_const(region).bytes();
+  MANKAI_ASSERT(reinterpret_cast<std::uintptr_t>(bytes.data()) % kGuardAlignment == 0);
+  const auto header = read_header(bytes);
+  if (!header) {
+    return std::unexpected(header.error());
+  }
+  auto sections = read_sections(*header, bytes);
+  if (!sections) {
+    return std::unexpected(sections.error());
+  }
+  GuardParts parts;
+  parts.config = {.hash = {.kind = static_cast<HashKind>(header->hash), .seed = header->seed},
+                  .fpr = header->fpr,
+                  .keeps_rules = (header->flags & kGuardKeepsRules) != 0,
+                  .is_exact = (header->flags & kGuardIsExact) != 0};
+  if (!check_seed(parts.config.hash)) {
+    return wrong("a seed that its hash cannot have");
+  }
+  if (auto read = read_base(*sections, parts); !read) {
+    return std::unexpected(read.error());
+  }
+  auto overlay = read_overlay(section(*sections, GuardSectionKind::overlay));
+  auto exceptions = Exceptions::from_bytes(section(*sections, GuardSectionKind::exceptions), Hasher(parts.config.hash));
+  if (!overlay || !exceptions) {
+    return std::unexpected(overlay ? exceptions.error() : overlay.error());
+  }
+  parts.overlay = std::move(*overlay);
+  parts.exceptions = std::move(*exceptions);
+  if (auto read = read_tombstones(section(*sections, GuardSectionKind::tombstones), parts); !read) {
+    return std::unexpected(read.error());
+  }
+  // The views stay where they are: the region's bytes do not move with it.
+  parts.region = std::move(region);
+  return parts;
+}
+
+}  // namespace mankai::detail

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/url/canonical_url.hpp"
+
+namespace mankai::test {
+
+/// A rule or a URL taken apart, in the plainest way.
+struct UrlParts {
+  std::vector<std::string> labels;  ///< of an address: the address
+  std::vector<std::string> segments;
+  std::string query;
+  friend auto operator<=>(const UrlParts&, const UrlParts&) = default;
+};
+
+inline std::vector<std::string> split_at(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+/// Nothing for what is no URL.
+inline std::optional<UrlParts> url_parts(std::string_view text) {
+  const auto url = url::canonicalize(text);
+  if (!url) {
+    return std::nullopt;
+  }
+  UrlParts parts;
+  parts.labels = url->is_ip() ? std::vector{std::string(url->host())} : split_at(url->host(), '.');
+  parts.segments = split_at(url->path().substr(1), '/');
+  if (parts.segments.back().empty()) {
+    parts.segments.pop_back();
+  }
+  parts.query = url->query() == "?" ? "" : url->query();
+  return parts;
+}
+
+/// Whether a rule covers a URL: the meaning, without any hash.
+inline bool covers(const UrlParts& rule, const UrlParts& url) {
+  const bool is_below = rule.labels.size() <= url.labels.size() &&
+                        std::equal(rule.labels.rbegin(), rule.labels.rend(), url.labels.rbegin());
+  if (!is_below) {
+    return false;
+  }
+  if (!rule.query.empty()) {
+    return rule.segments == url.segments && rule.query == url.query;
+  }
+  return rule.segments.size() <= url.segments.size() &&
+         std::equal(rule.segments.begin(), rule.segments.end(), url.segments.begin());
+}
+
+/// What a guard must answer, by looking at every rule.
+class GuardModel {
+ public:
+  bool add(std::string_view rule, std::uint64_t id) { return rules_[*url_parts(rule)].insert(id).second; }
+  /// Whether it was there.
+  bool remove(std::string_view rule, std::optional<std::uint64_t> id) {
+    const auto found = rules_.find(*url_parts(rule));
+    if (found == rules_.end() || (id && found->second.erase(*id) == 0)) {
+      return false;
+    }
+    if (!id || found->second.empty()) {
+      rules_.erase(found);
+    }
+    return true;
+  }
+  bool holds(std::string_view rule) const { return rules_.contains(*url_parts(rule)); }
+  bool allow(std::string_view rule) { return exceptions_.insert(*url_parts(rule)).second; }
+  bool disallow(std::string_view rule) { return exceptions_.erase(*url_parts(rule)) != 0; }
+
+  bool is_covered(std::string_view text) const {
+    const auto url = url_parts(text);
+    return url && std::ranges::any_of(rules_, [&](const auto& rule) { return covers(rule.first, *url); });
+  }
+  bool is_excepted(std::string_view text) const {
+    const auto url = url_parts(text);
+    return url && std::ranges::any_of(exceptions_, [&](const UrlParts& rule) { return covers(rule, *url); });
+  }
+  std::size_t rule_count() const { return rules_.size(); }
+
+ private:
+  std::map<UrlParts, std::set<std::uint64_t>> rules_;
+  std::set<UrlParts> exceptions_;
+};
+
+}  // namespace mankai::test
