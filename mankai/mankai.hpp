@@ -36,6 +36,7 @@
 #include "mankai/filter/time_decaying_tiered_counts.hpp"
 #include "mankai/guard/guard.hpp"
 #include "mankai/guard/rule.hpp"
+#include "mankai/guard/rule_list.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "mankai/service/gate.hpp"
 #include "mankai/service/guard_file.hpp"

@@ -1,0 +1,178 @@
+#include "mankai/guard/detail/adblock_rule.hpp"
+
+#include <algorithm>
+
+namespace mankai::detail {
+namespace {
+
+// What is left of a filter when its anchors are taken off.
+struct Pattern {
+  std::string_view text;
+  bool is_below_host = false;  // "||": on hosts below, too
+  bool ends = false;           // "|" at the end
+  bool ends_apart = false;     // "^" at the end
+};
+
+constexpr bool is_word_byte(char byte) noexcept {
+  const char lower = static_cast<char>(byte | 0x20);
+  return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte == '_' || byte == '-';
+}
+
+RuleEntry skip(RuleSkip reason) noexcept { return {.skipped = reason}; }
+
+// "##", and with some of "@?$%" between the two.
+bool hides_elements(std::string_view line) noexcept {
+  for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
+    const std::size_t next = line.find_first_not_of("@?$%", at + 1);
+    if (next != std::string_view::npos && line[next] == '#') {
+      return true;
+    }
+  }
+  return false;
+}
+
+// "~third-party", "domain=a.example|b.example".
+bool is_option(std::string_view text) noexcept {
+  text.remove_prefix(text.starts_with('~') ? 1 : 0);
+  const std::string_view name = text.substr(0, text.find('='));
+  return !name.empty() && std::ranges::all_of(name, is_word_byte);
+}
+
+bool are_options(std::string_view text) noexcept {
+  while (true) {
+    const std::size_t comma = text.find(',');
+    if (!is_option(text.substr(0, comma))) {
+      return false;
+    }
+    if (comma == std::string_view::npos) {
+      return true;
+    }
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// Cuts "$a,b=c" off.
+std::string_view take_options(std::string_view& filter) noexcept {
+  const std::size_t dollar = filter.rfind('$');
+  if (dollar == std::string_view::npos || !are_options(filter.substr(dollar + 1))) {
+    return {};
+  }
+  const std::string_view options = filter.substr(dollar + 1);
+  filter = filter.substr(0, dollar);
+  return options;
+}
+
+// The two that leave a rule what it is: letters count as they are written, and of all types of requests.
+bool keeps_meaning(std::string_view options) noexcept {
+  return options.empty() || options == "match-case" || options == "all" || options == "all,match-case" ||
+         options == "match-case,all";
+}
+
+// "||ads.example^" -> "ads.example"; or why not.
+std::optional<RuleSkip> take_anchors(std::string_view filter, Pattern& pattern) noexcept {
+  pattern.is_below_host = filter.starts_with("||");
+  if (!pattern.is_below_host && !filter.starts_with('|')) {
+    return filter.contains('*') ? RuleSkip::wildcard : RuleSkip::unanchored;
+  }
+  filter.remove_prefix(pattern.is_below_host ? 2 : 1);
+  // A star at the end says nothing that its absence does not.
+  while (filter.ends_with('*')) {
+    filter.remove_suffix(1);
+  }
+  if (filter.contains('*')) {
+    return RuleSkip::wildcard;
+  }
+  pattern.ends = filter.ends_with('|');
+  filter.remove_suffix(pattern.ends ? 1 : 0);
+  pattern.ends_apart = filter.ends_with('^');
+  filter.remove_suffix(pattern.ends_apart ? 1 : 0);
+  if (filter.find_first_of("^|") != std::string_view::npos || filter.starts_with('.') ||
+      pattern.is_below_host == filter.contains("://")) {
+    return RuleSkip::other_pattern;
+  }
+  pattern.text = filter;
+  return {};
+}
+
+// A host alone: only with "^" it is not the beginning of a longer one.
+std::optional<RuleSkip> check_host_only(const Pattern& pattern) noexcept {
+  if (pattern.ends) {
+    return RuleSkip::other_pattern;
+  }
+  return pattern.ends_apart ? std::nullopt : std::optional(RuleSkip::open_end);
+}
+
+// A path is one when nothing longer without a '/' matches.
+std::optional<RuleSkip> check_path(std::string_view path, const Pattern& pattern) noexcept {
+  const bool is_folder = path.ends_with('/');
+  if (path.starts_with('?') || (pattern.ends && (path == "/" || pattern.ends_apart)) ||
+      (pattern.ends_apart && is_folder)) {
+    return RuleSkip::other_pattern;
+  }
+  const bool is_whole = pattern.ends || (!path.contains('?') && (pattern.ends_apart || is_folder));
+  return is_whole ? std::nullopt : std::optional(RuleSkip::open_end);
+}
+
+RuleEntry read_pattern(const Pattern& pattern, bool has_match_case) noexcept {
+  const std::size_t scheme = pattern.text.find("://");
+  const std::size_t begin = pattern.is_below_host ? 0 : scheme + 3;
+  const std::size_t end = std::min(pattern.text.find_first_of("/?", begin), pattern.text.size());
+  const std::string_view path = pattern.text.substr(end);
+  if (const auto reason = path.empty() ? check_host_only(pattern) : check_path(path, pattern)) {
+    return skip(*reason);
+  }
+  RuleEntry entry = read_url(pattern.text, Spaces::refused);
+  const bool has_letters =
+      std::ranges::any_of(path, [](char byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; });
+  const bool is_one_page = pattern.ends && !path.contains('?');
+  const std::string_view authority = pattern.text.substr(begin, end - begin);
+  const bool has_port = authority.contains(':') && !authority.ends_with(']');
+  entry.is_widened |= !pattern.is_below_host || is_one_page || has_port;
+  entry.is_narrowed = (has_letters && !has_match_case) || (!path.empty() && pattern.ends_apart);
+  return entry;
+}
+
+RuleEntry read_filter(std::string_view filter) noexcept {
+  const std::string_view options = take_options(filter);
+  if (filter.size() > 1 && filter.starts_with('/') && filter.ends_with('/')) {
+    return skip(RuleSkip::regex);
+  }
+  if (!keeps_meaning(options)) {
+    return skip(RuleSkip::options);
+  }
+  Pattern pattern;
+  if (const auto reason = take_anchors(filter, pattern)) {
+    return skip(*reason);
+  }
+  return read_pattern(pattern, options.contains("match-case"));
+}
+
+// "[Adblock Plus 2.0]"; "[$…]" is AdGuard's, before a filter.
+bool is_heading(std::string_view line) noexcept {
+  return line.starts_with('[') && line.ends_with(']') && !line.starts_with("[$");
+}
+
+}  // namespace
+
+AdblockLine read_adblock(std::string_view line) noexcept {
+  if (line.empty() || line.starts_with('!') || is_heading(line)) {
+    return {};
+  }
+  if (hides_elements(line)) {
+    return {.is_filter = true, .entry = skip(RuleSkip::element_hiding)};
+  }
+  if (line.starts_with('#')) {
+    return {};
+  }
+  AdblockLine read{.is_filter = true, .is_exception = line.starts_with("@@")};
+  line.remove_prefix(read.is_exception ? 2 : 0);
+  read.entry = read_filter(line);
+  return read;
+}
+
+bool is_surely_adblock(std::string_view line) noexcept {
+  return line.starts_with("[Adblock") || line.starts_with("||") || line.starts_with("@@") ||
+         line.starts_with("|http") || (!line.starts_with("# ") && !line.starts_with("###") && hides_elements(line));
+}
+
+}  // namespace mankai::detail

@@ -1,0 +1,113 @@
+#include "mankai/guard/detail/csv_row.hpp"
+
+#include <array>
+#include <optional>
+
+namespace mankai::detail {
+namespace {
+
+// A field as it stands in the row.
+struct Field {
+  std::string_view text;
+  bool has_quotes_inside = false;
+};
+
+void skip_blanks(std::string_view& row, char divider) noexcept {
+  while (!row.empty() && is_blank(row.front()) && row.front() != divider) {
+    row.remove_prefix(1);
+  }
+}
+
+// Takes "…" off the row, up to the divider. None: the quotes are wrong.
+std::optional<Field> take_quoted(std::string_view& row, char divider) noexcept {
+  row.remove_prefix(1);
+  Field field;
+  std::size_t end = row.find('"');
+  while (end != std::string_view::npos && row.substr(end + 1).starts_with('"')) {
+    field.has_quotes_inside = true;
+    end = row.find('"', end + 2);
+  }
+  if (end == std::string_view::npos) {
+    return {};
+  }
+  field.text = row.substr(0, end);
+  row.remove_prefix(end + 1);
+  skip_blanks(row, divider);
+  return row.empty() || row.front() == divider ? std::optional(field) : std::nullopt;
+}
+
+// Takes one field off; the divider behind it stays.
+std::optional<Field> take_field(std::string_view& row, char divider) noexcept {
+  skip_blanks(row, divider);
+  if (row.starts_with('"')) {
+    return take_quoted(row, divider);
+  }
+  const Field field{.text = row.substr(0, row.find(divider))};
+  row.remove_prefix(field.text.size());
+  return field;
+}
+
+std::string_view unquote(const Field& field, std::string& unquoted) {
+  if (!field.has_quotes_inside) {
+    return trim(field.text);
+  }
+  unquoted.clear();
+  for (std::size_t at = 0; at < field.text.size(); ++at) {
+    unquoted.push_back(field.text[at]);
+    at += field.text[at] == '"' ? 1 : 0;
+  }
+  return trim(unquoted);
+}
+
+}  // namespace
+
+char divider_of(std::string_view row) noexcept {
+  std::array<bool, 3> seen{};
+  constexpr std::string_view kDividers = "\t,;";
+  bool is_quoted = false;
+  for (const char byte : row) {
+    is_quoted ^= byte == '"';
+    const std::size_t at = kDividers.find(byte);
+    if (!is_quoted && at != std::string_view::npos) {
+      seen[at] = true;
+    }
+  }
+  for (std::size_t at = 0; at < seen.size(); ++at) {
+    if (seen[at]) {
+      return kDividers[at];
+    }
+  }
+  return ',';
+}
+
+RuleEntry csv_field(std::string_view row, char divider, std::size_t column, std::string& unquoted) {
+  for (std::size_t at = 0;; ++at) {
+    const auto field = take_field(row, divider);
+    if (!field) {
+      return {.skipped = RuleSkip::bad_quotes};
+    }
+    if (at == column) {
+      const std::string_view text = unquote(*field, unquoted);
+      return text.empty() ? RuleEntry{.skipped = RuleSkip::missing_column} : RuleEntry{.text = text};
+    }
+    if (row.empty()) {
+      return {.skipped = RuleSkip::missing_column};
+    }
+    row.remove_prefix(1);
+  }
+}
+
+std::vector<std::string> csv_fields(std::string_view row, char divider) {
+  std::vector<std::string> fields;
+  std::string unquoted;
+  while (true) {
+    const auto field = take_field(row, divider);
+    fields.emplace_back(field ? unquote(*field, unquoted) : std::string_view());
+    if (!field || row.empty()) {
+      return fields;
+    }
+    row.remove_prefix(1);
+  }
+}
+
+}  // namespace mankai::detail

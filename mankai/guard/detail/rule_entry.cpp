@@ -1,0 +1,159 @@
+#include "mankai/guard/detail/rule_entry.hpp"
+
+#include <algorithm>
+
+namespace mankai::detail {
+namespace {
+
+constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
+constexpr char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
+constexpr bool is_letter(char byte) noexcept { return lower(byte) >= 'a' && lower(byte) <= 'z'; }
+constexpr bool is_beyond_ascii(char byte) noexcept { return static_cast<unsigned char>(byte) >= 0x80; }
+
+// Names that are in use, whether the DNS allows them or not.
+constexpr bool is_host_byte(char byte) noexcept {
+  return is_letter(byte) || is_digit(byte) || byte == '.' || byte == '-' || byte == '_' || is_beyond_ascii(byte);
+}
+
+constexpr RuleEntry skip(RuleSkip reason) noexcept { return {.skipped = reason}; }
+
+// "*.ads.example" and ".ads.example" -> "ads.example".
+std::string_view without_star(std::string_view text, bool& is_widened) noexcept {
+  is_widened = text.starts_with("*.");
+  text.remove_prefix(is_widened ? 2 : 0);
+  text.remove_prefix(text.starts_with('.') ? 1 : 0);
+  return text;
+}
+
+// Where the authority begins: behind "scheme://" or "//".
+std::size_t authority_begin(std::string_view text) noexcept {
+  if (text.starts_with("//")) {
+    return 2;
+  }
+  const std::size_t colon = text.find("://");
+  const auto is_scheme_byte = [](char byte) {
+    return is_letter(byte) || is_digit(byte) || byte == '+' || byte == '-' || byte == '.';
+  };
+  if (colon == std::string_view::npos || colon == 0 || !std::ranges::all_of(text.substr(0, colon), is_scheme_byte)) {
+    return 0;
+  }
+  return colon + 3;
+}
+
+// The authority without user and port.
+std::string_view host_of(std::string_view authority) noexcept {
+  const std::size_t at = authority.rfind('@');
+  authority.remove_prefix(at == std::string_view::npos ? 0 : at + 1);
+  const std::size_t colon = authority.rfind(':');
+  if (colon != std::string_view::npos && std::ranges::all_of(authority.substr(colon + 1), is_digit)) {
+    authority = authority.substr(0, colon);
+  }
+  return authority;
+}
+
+bool is_address_in_brackets(std::string_view host) noexcept {
+  return host.starts_with('[') && host.ends_with(']') && looks_like_address(host.substr(1, host.size() - 2));
+}
+
+// A URL's host may be escaped.
+std::optional<RuleSkip> check_host(std::string_view host) noexcept {
+  if (host.empty()) {
+    return RuleSkip::no_host;
+  }
+  if (host.contains('*')) {
+    return RuleSkip::wildcard;
+  }
+  const bool is_one = std::ranges::all_of(host, [](char byte) { return is_host_byte(byte) || byte == '%'; });
+  return is_one || is_address_in_brackets(host) ? std::nullopt : std::optional(RuleSkip::not_a_host);
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) noexcept {
+  while (!text.empty() && is_blank(text.front())) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && is_blank(text.back())) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+std::string_view without_comment(std::string_view line) noexcept {
+  for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
+    if (at == 0 || is_blank(line[at - 1])) {
+      return trim(line.substr(0, at));
+    }
+  }
+  return trim(line);
+}
+
+std::string_view next_word(std::string_view& text) noexcept {
+  const auto* const end = std::ranges::find_if(text, is_blank);
+  const std::string_view word(text.begin(), end);
+  text = trim(std::string_view(end, text.end()));
+  return word;
+}
+
+bool is_same_word(std::string_view a, std::string_view b) noexcept {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+bool looks_like_address(std::string_view word) noexcept {
+  const std::string_view address = word.substr(0, word.find('%'));
+  const auto is_hex = [](char byte) { return is_digit(byte) || (lower(byte) >= 'a' && lower(byte) <= 'f'); };
+  if (address.contains(':')) {
+    const bool is_v6 =
+        std::ranges::all_of(address, [&](char byte) { return is_hex(byte) || byte == ':' || byte == '.'; });
+    return is_v6 && std::ranges::count(address, ':') >= 2;
+  }
+  return std::ranges::count(word, '.') == 3 &&
+         std::ranges::all_of(word, [](char byte) { return is_digit(byte) || byte == '.'; });
+}
+
+bool looks_like_rule(std::string_view text) noexcept {
+  if (text.contains("://") || looks_like_address(text)) {
+    return true;
+  }
+  const std::string_view host = text.substr(0, text.find_first_of("/:?"));
+  const std::size_t dot = host.rfind('.');
+  return dot != std::string_view::npos && dot != 0 && std::ranges::all_of(host, is_host_byte) &&
+         (is_letter(host.back()) || is_beyond_ascii(host.back()));
+}
+
+RuleEntry read_host(std::string_view text) noexcept {
+  RuleEntry entry;
+  entry.text = without_star(text, entry.is_widened);
+  if (entry.text.contains('%')) {
+    return skip(RuleSkip::not_a_host);
+  }
+  if (const auto reason = check_host(entry.text)) {
+    return skip(*reason);
+  }
+  return entry;
+}
+
+RuleEntry read_url(std::string_view text, Spaces spaces) noexcept {
+  RuleEntry entry;
+  if (const std::size_t hash = text.find('#'); hash != std::string_view::npos) {
+    if (hash + 1 < text.size()) {
+      return skip(RuleSkip::fragment);
+    }
+    text = text.substr(0, hash);
+  }
+  if (spaces == Spaces::refused && std::ranges::any_of(text, is_blank)) {
+    return skip(RuleSkip::not_a_host);
+  }
+  const std::size_t begin = authority_begin(text);
+  if (begin == 0) {
+    text = without_star(text, entry.is_widened);
+  }
+  const std::string_view rest = text.substr(begin);
+  if (const auto reason = check_host(host_of(rest.substr(0, rest.find_first_of("/?"))))) {
+    return skip(*reason);
+  }
+  entry.text = text;
+  return entry;
+}
+
+}  // namespace mankai::detail

@@ -1,0 +1,43 @@
+#pragma once
+
+/// What stands in a list where a host or a URL should stand -> a rule's text, or why it is none.
+
+#include <optional>
+#include <string_view>
+
+#include "mankai/guard/rule_list.hpp"
+
+namespace mankai::detail {
+
+/// A rule's text, or a reason.
+struct RuleEntry {
+  std::string_view text{};
+  std::optional<RuleSkip> skipped{};
+  bool is_widened = false;
+  bool is_narrowed = false;
+};
+
+/// Whether a URL in a text may have spaces in its path, as in a field of a CSV.
+enum class Spaces : bool { refused, allowed };
+
+[[nodiscard]] constexpr bool is_blank(char byte) noexcept { return byte == ' ' || byte == '\t' || byte == '\r'; }
+/// Without blanks at both ends.
+[[nodiscard]] std::string_view trim(std::string_view text) noexcept;
+/// Without blanks and a comment, '#' at the start or behind a blank, at the end.
+[[nodiscard]] std::string_view without_comment(std::string_view line) noexcept;
+/// The text up to the first blank, which is taken off with what divides it from the next; empty at the end.
+[[nodiscard]] std::string_view next_word(std::string_view& text) noexcept;
+/// Compares ASCII letters in any case.
+[[nodiscard]] bool is_same_word(std::string_view a, std::string_view b) noexcept;
+
+/// Whether it is written as an IPv4 or IPv6 address, with a zone perhaps.
+[[nodiscard]] bool looks_like_address(std::string_view word) noexcept;
+/// Whether it is a URL, an address, or a name of more than one label that ends with a letter: not "1.5", nor "url".
+[[nodiscard]] bool looks_like_rule(std::string_view text) noexcept;
+
+/// Reads "ads.example", ".ads.example", "*.ads.example". Errors: none; total.
+[[nodiscard]] RuleEntry read_host(std::string_view text) noexcept;
+/// Reads those, and with a scheme, user, port, path, query. Errors: none; total.
+[[nodiscard]] RuleEntry read_url(std::string_view text, Spaces spaces) noexcept;
+
+}  // namespace mankai::detail

@@ -1,0 +1,159 @@
+#pragma once
+
+/// Block lists, line by line, as rules that a guard takes: hosts files, lists of domains and of URLs, CSV, and of
+/// Adblock's syntax what says the same as a host with or without a path.
+///
+/// A line is never taken for less or more than it says without a word: what is no such rule is skipped and counted by
+/// its reason, and what a guard reads a little wider or narrower than its list does is counted, too (`RuleListCounts`).
+/// Three things all lists have in common: a rule's host covers the hosts below it, its path all that is below it with
+/// or without a last '/', and scheme, port and user are no part of it.
+///
+///     mankai::RuleListReader list = mankai::RuleListReader::create({}, first_lines).value();
+///     for (const std::string_view line : lines) {
+///       const mankai::RuleLine read = list.read(line);
+///       for (const std::string_view rule : read.rules) {
+///         const auto added = read.is_exception ? builder.add_allow(rule) : builder.add_block(rule);
+///         if (!added) list.refuse(read);
+///       }
+///     }
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/base/error.hpp"
+
+namespace mankai {
+
+namespace detail {
+struct RuleEntry;
+}
+
+/// How a list is written.
+enum class RuleListFormat : std::uint8_t {
+  automatic,  ///< as its first lines look
+  hosts,      ///< "0.0.0.0 ads.example www.ads.example  # comment"
+  domains,    ///< "ads.example", also ".ads.example" and "*.ads.example"; a line
+  urls,       ///< "http://ads.example:80/x?y" or "ads.example/x", and what is in lists of domains
+  csv,        ///< one column has a domain or URL; fields divided by ',', ';' or tabs
+  adblock,    ///< "||ads.example^", "||ads.example/x^", "|http://ads.example/x|", exceptions "@@||ads.example^"
+};
+inline constexpr std::array kRuleListFormats = {RuleListFormat::automatic, RuleListFormat::hosts,
+                                                RuleListFormat::domains,   RuleListFormat::urls,
+                                                RuleListFormat::csv,       RuleListFormat::adblock};
+
+/// Returns the name used in options, such as "adblock".
+[[nodiscard]] std::string_view name(RuleListFormat format) noexcept;
+/// Errors: not_found for another name, with all there are.
+[[nodiscard]] Result<RuleListFormat> rule_list_format(std::string_view text);
+
+/// Why a line, or a name in it, gave no rule.
+enum class RuleSkip : std::uint8_t {
+  local_name,      ///< hosts: "localhost" and its like
+  other_address,   ///< hosts: an address that names are sent to, not "nowhere"
+  not_a_host,      ///< bytes that no name has, or more than one word
+  no_host,         ///< a path alone, or a scheme without a host
+  fragment,        ///< a URL with "#…", which no server sees: without it the rule would cover more
+  missing_column,  ///< csv: the row is too short, or its field empty
+  bad_quotes,      ///< csv: a quote that is not closed, or something behind it
+  element_hiding,  ///< adblock: hides parts of a page, or changes it
+  options,     ///< adblock: "$third-party" and others, under which a rule holds only sometimes, or says another thing
+  regex,       ///< adblock: "/…/"
+  wildcard,    ///< '*' where it stands for something
+  unanchored,  ///< adblock: matches wherever it stands in a URL
+  open_end,    ///< adblock: matches longer names, too: "||ads.example/ad" is also about "/advice"
+  other_pattern,  ///< adblock: '^' or '|' in another place
+  refused,        ///< what the guard took for no rule
+};
+inline constexpr std::size_t kRuleSkips = 15;
+
+/// Returns one phrase, such as "hides elements of a page".
+[[nodiscard]] std::string_view describe(RuleSkip reason) noexcept;
+
+/// What a list had.
+struct RuleListCounts {
+  std::uint64_t lines = 0;
+  std::uint64_t rules = 0;
+  std::uint64_t exceptions = 0;
+  std::uint64_t without_rules = 0;  ///< lines: blank, comments, headings
+  std::array<std::uint64_t, kRuleSkips> skipped{};
+  /// Of the rules and exceptions those that cover more than their list says: "*.ads.example" the host itself, an
+  /// address of one page what is below it, too.
+  std::uint64_t widened = 0;
+  /// Those that cover less: Adblock does not tell 'A' from 'a' in paths without $match-case, and '^' is also ';' or
+  /// '&'.
+  std::uint64_t narrowed = 0;
+
+  [[nodiscard]] std::uint64_t skipped_for(RuleSkip reason) const noexcept {
+    return skipped[static_cast<std::size_t>(reason)];
+  }
+  [[nodiscard]] std::uint64_t all_skipped() const noexcept;
+};
+
+/// What one line says.
+struct RuleLine {
+  /// Texts for GuardBuilder; views into the line or the reader, until the next line. Only hosts files give several.
+  std::span<const std::string_view> rules;
+  bool is_exception = false;
+  /// Why something of the line gave no rule; the last reason, where a hosts file has several names.
+  std::optional<RuleSkip> skipped;
+};
+
+/// How to read.
+struct RuleListOptions {
+  RuleListFormat format = RuleListFormat::automatic;
+  /// csv: the column's name in the heading, or its number from 1; empty: a column named as such columns are ("url",
+  /// "domain", …), or else the first that has a host or URL in the first row.
+  std::string column = {};
+};
+
+/// Lines enough for `create`; more are not looked at.
+inline constexpr std::size_t kRuleListFirstLines = 256;
+
+/// Reads one list. Threads: one at a time.
+class RuleListReader {
+ public:
+  /// Shape:   first are the list's first lines, without their ends, which are read again by `read`; the more, the surer
+  ///          is the format. Fewer than kRuleListFirstLines if the list has no more.
+  /// Errors:  invalid_argument for a column that the list has not.
+  [[nodiscard]] static Result<RuleListReader> create(const RuleListOptions& options,
+                                                     std::span<const std::string_view> first);
+
+  /// Reads the next line, without its end.
+  /// Cost: one or two passes over the line; allocates only for quotes in quotes. Errors: none; total on any bytes.
+  [[nodiscard]] RuleLine read(std::string_view line);
+
+  /// Counts one rule of that line as refused: the guard said that it is none.
+  void refuse(const RuleLine& line) noexcept;
+
+  /// Never automatic. A list that was taken for one of domains becomes one of URLs when it has one.
+  [[nodiscard]] RuleListFormat format() const noexcept { return format_; }
+  [[nodiscard]] const RuleListCounts& counts() const noexcept { return counts_; }
+
+ private:
+  RuleListReader() = default;
+
+  [[nodiscard]] Result<void> find_column(const std::string& wanted, std::span<const std::string_view> first);
+  void read_hosts(std::string_view line, RuleLine& read);
+  void read_plain(std::string_view line, RuleLine& read);
+  void read_csv(std::string_view line, RuleLine& read);
+  void read_adblock_line(std::string_view line, RuleLine& read);
+  void take(const detail::RuleEntry& entry, RuleLine& read);
+  void skip(RuleSkip reason, RuleLine& read) noexcept;
+
+  RuleListFormat format_ = RuleListFormat::domains;
+  bool is_guessed_ = false;
+  char divider_ = ',';
+  std::size_t column_ = 0;
+  std::optional<std::uint64_t> heading_;  ///< csv: the number of its line, from 0
+  RuleListCounts counts_;
+  std::vector<std::string_view> rules_;  ///< of the line
+  std::string unquoted_;
+};
+
+}  // namespace mankai

@@ -1,0 +1,335 @@
+#include "mankai/guard/rule_list.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/guard/detail/csv_row.hpp"
+
+namespace mankai::test {
+namespace {
+
+using Lines = std::vector<std::string_view>;
+
+// A list, read.
+struct Read {
+  std::vector<std::string> blocks;
+  std::vector<std::string> allows;
+  RuleListCounts counts;
+  RuleListFormat format{};
+
+  [[nodiscard]] std::uint64_t skipped(RuleSkip reason) const { return counts.skipped_for(reason); }
+};
+
+Read read_list(const Lines& lines, const RuleListOptions& options = {}) {
+  auto reader = RuleListReader::create(options, lines).value();
+  Read all;
+  for (const std::string_view line : lines) {
+    const RuleLine read = reader.read(line);
+    for (const std::string_view rule : read.rules) {
+      (read.is_exception ? all.allows : all.blocks).emplace_back(rule);
+    }
+  }
+  all.counts = reader.counts();
+  all.format = reader.format();
+  EXPECT_EQ(all.counts.lines, lines.size());
+  EXPECT_EQ(all.counts.rules, all.blocks.size());
+  EXPECT_EQ(all.counts.exceptions, all.allows.size());
+  return all;
+}
+
+// What one line of a format gives: its rules with blanks between them, "@@" before those of exceptions, or the reason.
+std::string one(RuleListFormat format, std::string_view line) {
+  auto reader = RuleListReader::create({.format = format}, {}).value();
+  const RuleLine read = reader.read(line);
+  std::string said;
+  for (const std::string_view rule : read.rules) {
+    said.append(said.empty() ? "" : " ").append(read.is_exception ? "@@" : "").append(rule);
+  }
+  if (read.skipped) {
+    said.append(said.empty() ? "" : " ").append("<").append(describe(*read.skipped)).append(">");
+  }
+  said.append(reader.counts().widened != 0 ? " wider" : "").append(reader.counts().narrowed != 0 ? " narrower" : "");
+  return said;
+}
+
+std::string skipped(RuleSkip reason) { return "<" + std::string(describe(reason)) + ">"; }
+
+struct Case {
+  std::string_view line;
+  std::string expected;
+};
+
+void expect_all(RuleListFormat format, const std::vector<Case>& cases) {
+  for (const Case& each : cases) {
+    EXPECT_EQ(one(format, each.line), each.expected) << each.line;
+  }
+}
+
+TEST(RuleList, hosts_files) {
+  expect_all(RuleListFormat::hosts,
+             {
+                 {"0.0.0.0 ads.example", "ads.example"},
+                 {"127.0.0.1\tads.example www.ads.example  # both", "ads.example www.ads.example"},
+                 {":: ads.example", "ads.example"},
+                 {"::1 ads.example#comment", "ads.example"},
+                 {"  0 ads.example\r", "ads.example"},
+                 {"# 0.0.0.0 ads.example", ""},
+                 {"", ""},
+                 {"   ", ""},
+                 {"127.0.0.1 localhost", skipped(RuleSkip::local_name)},
+                 {"127.0.0.1 LOCALHOST.localdomain ads.example", "ads.example " + skipped(RuleSkip::local_name)},
+                 {"0.0.0.0 0.0.0.0", skipped(RuleSkip::local_name)},
+                 {"255.255.255.255 broadcasthost", skipped(RuleSkip::local_name)},
+                 {"fe80::1%lo0 localhost", skipped(RuleSkip::local_name)},
+                 {"10.0.0.7 intranet.example", skipped(RuleSkip::other_address)},
+                 {"2001:db8::7 intranet.example", skipped(RuleSkip::other_address)},
+                 {"0.0.0.0", skipped(RuleSkip::no_host)},
+                 {"ads.example", skipped(RuleSkip::not_a_host)},
+                 {"0.0.0.0 ads.example/path", skipped(RuleSkip::not_a_host)},
+                 {"0.0.0.0 _dmarc.ads-1.example", "_dmarc.ads-1.example"},
+                 {"0.0.0.0 b\xc3\xbc"
+                  "cher.example",
+                  "b\xc3\xbc"
+                  "cher.example"},
+             });
+}
+
+TEST(RuleList, domains) {
+  expect_all(RuleListFormat::domains, {
+                                          {"ads.example", "ads.example"},
+                                          {"  Ads.Example.  ", "Ads.Example."},
+                                          {"ads.example # why", "ads.example"},
+                                          {".ads.example", "ads.example"},
+                                          {"*.ads.example", "ads.example wider"},
+                                          {"com", "com"},
+                                          {"192.0.2.7", "192.0.2.7"},
+                                          {"! comment", ""},
+                                          {"; comment", ""},
+                                          {"ads.*", skipped(RuleSkip::wildcard)},
+                                          {"*.*.example", skipped(RuleSkip::wildcard)},
+                                          {"*", skipped(RuleSkip::wildcard)},
+                                          {".", skipped(RuleSkip::no_host)},
+                                          {"ads.example other.example", skipped(RuleSkip::not_a_host)},
+                                          {"ads.example/path", skipped(RuleSkip::not_a_host)},
+                                          {"http://ads.example", skipped(RuleSkip::not_a_host)},
+                                          {"ads%2eexample", skipped(RuleSkip::not_a_host)},
+                                          {"\"ads.example\",", skipped(RuleSkip::not_a_host)},
+                                          {std::string_view("a\0b", 3), skipped(RuleSkip::not_a_host)},
+                                      });
+}
+
+TEST(RuleList, urls) {
+  expect_all(RuleListFormat::urls, {
+                                       {"http://ads.example/x?y", "http://ads.example/x?y"},
+                                       {"ads.example/x", "ads.example/x"},
+                                       {"ads.example", "ads.example"},
+                                       {"//ads.example/x", "//ads.example/x"},
+                                       {"https://u:p@ads.example:8443/x", "https://u:p@ads.example:8443/x"},
+                                       {"http://192.0.2.7:60905/i", "http://192.0.2.7:60905/i"},
+                                       {"http://[2001:db8::7]:80/i", "http://[2001:db8::7]:80/i"},
+                                       {"ads.example:8080", "ads.example:8080"},
+                                       {"ads.example/a*b", "ads.example/a*b"},
+                                       {"*.ads.example/x", "ads.example/x wider"},
+                                       {".ads.example/x", "ads.example/x"},
+                                       {"http://ads.example/#", "http://ads.example/"},
+                                       {"http://ads.example/#/login", skipped(RuleSkip::fragment)},
+                                       {"http://ads.example/ # why", "http://ads.example/"},
+                                       {"# http://ads.example/", ""},
+                                       {"/path/alone", skipped(RuleSkip::no_host)},
+                                       {"?q", skipped(RuleSkip::no_host)},
+                                       {"http:///x", skipped(RuleSkip::no_host)},
+                                       {"http://:80/", skipped(RuleSkip::no_host)},
+                                       {"http://*.ads.example/", skipped(RuleSkip::wildcard)},
+                                       {"http://ads.example/a b", skipped(RuleSkip::not_a_host)},
+                                       {"ads.example malware", skipped(RuleSkip::not_a_host)},
+                                       {"mailto:a@ads.example", "mailto:a@ads.example"},
+                                       {"http://[::1/", skipped(RuleSkip::not_a_host)},
+                                       {"http://a\\b/", skipped(RuleSkip::not_a_host)},
+                                   });
+}
+
+TEST(RuleList, adblock_rules_that_a_guard_says_as_well) {
+  expect_all(RuleListFormat::adblock,
+             {
+                 {"||ads.example^", "ads.example"},
+                 {"||ads.example^*", "ads.example"},
+                 {"||ads.example/", "ads.example/"},
+                 {"||ads.example/*", "ads.example/"},
+                 {"||ads.example^$all", "ads.example"},
+                 {"||com^", "com"},
+                 {"||192.0.2.7^", "192.0.2.7"},
+                 {"||[2001:db8::7]^", "[2001:db8::7]"},
+                 {"||ads.example/x/", "ads.example/x/ narrower"},
+                 {"||ads.example/x/$match-case", "ads.example/x/"},
+                 {"||ads.example/12/", "ads.example/12/"},
+                 {"||ads.example/12/*", "ads.example/12/"},
+                 {"||ads.example/x^", "ads.example/x narrower"},
+                 {"||ads.example/x^$match-case", "ads.example/x narrower"},  // ';', '&' and others behind it
+                 {"||ads.example/12?3|", "ads.example/12?3"},
+                 {"||ads.example/12|", "ads.example/12 wider"},
+                 {"||ads.example:8080^", "ads.example:8080 wider"},
+                 {"|http://ads.example/12|", "http://ads.example/12 wider"},
+                 {"|https://ads.example^", "https://ads.example wider"},
+                 {"@@||ads.example^", "@@ads.example"},
+                 {"@@||ads.example/x^", "@@ads.example/x narrower"},
+                 {"@@|http://ads.example/12|", "@@http://ads.example/12 wider"},
+                 {"||ads.example/12$34/", "ads.example/12$34/"},
+             });
+}
+
+TEST(RuleList, adblock_lines_without_rules) {
+  expect_all(RuleListFormat::adblock,
+             {{"! comment", ""}, {"[Adblock Plus 2.0]", ""}, {"", ""}, {"# comment", ""}, {"#", ""}});
+}
+
+TEST(RuleList, adblock_rules_that_a_guard_cannot_say) {
+  const auto expect = [](RuleSkip reason, const Lines& lines) {
+    for (const std::string_view line : lines) {
+      EXPECT_EQ(one(RuleListFormat::adblock, line), skipped(reason)) << line;
+      EXPECT_EQ(one(RuleListFormat::adblock, "@@" + std::string(line)), skipped(reason)) << line;
+    }
+  };
+  expect(RuleSkip::element_hiding, {"##.ad", "ads.example##.ad", "a.example,b.example#@#.ad", "a.example#?#div",
+                                    "a.example#$#x", "a.example#@?#div", "a.example##+js(x)"});
+  expect(RuleSkip::options,
+         {"||ads.example^$third-party", "||ads.example^$script,image", "||ads.example^$domain=a.example|b.example",
+          "||ads.example^$document", "||ads.example^$important", "||ads.example^$badfilter", "||ads.example^$~script",
+          "||ads.example^$generichide", "||ads.example^$all,third-party", "||ads.example^$match-case,popup"});
+  expect(RuleSkip::regex, {"/banner[0-9]+/", "/x$/", "/ads/"});
+  expect(RuleSkip::wildcard,
+         {"||*.ads.example^", "||ads.*^", "||ads.example/*/x^", "|http*://ads.example^", "a*b", "*"});
+  expect(RuleSkip::unanchored, {"ads.example", "-banner-", "/ads/x", "http://ads.example/", "ads.example^"});
+  expect(RuleSkip::open_end,
+         {"||ads.example", "||ads.", "||ads.example/ads", "||ads.example/x?", "||ads.example/x?y=1",
+          "||ads.example/x?y=1^", "||ads.example*", "|http://ads.example", "|http://ads.example/x"});
+  expect(RuleSkip::other_pattern,
+         {"||ads.example|", "||ads.example^|", "||ads.example/|", "||ads.example/^", "||ads.example/x^|",
+          "||ads.example/x/^", "||ads.example^x", "||ads.example^x^y|", "||a|b^", "||.ads.example^", "|ads.example^",
+          "||http://ads.example^", "||ads.example?x|"});
+  expect(RuleSkip::no_host, {"||^", "||/x/", "|http:///x/"});
+}
+
+TEST(RuleList, csv_by_name_number_and_guess) {
+  const Lines lines = {"id,Date Added,URL,tags",
+                       R"("1","2025-04-21","http://ads.example/x","a,b")",
+                       R"(2,2025-04-21, "http://b.example/""q""" ,c)",
+                       "3,2025-04-21,,d",
+                       "4,2025-04-21",
+                       R"(5,"2025,http://c.example/)",
+                       R"(6,x,"http://d.example/"y,z)",
+                       "",
+                       "# comment"};
+  for (const std::string column : {"", "url", "URL", "3"}) {
+    const Read read = read_list(lines, {.format = RuleListFormat::csv, .column = column});
+    EXPECT_EQ(read.blocks, (std::vector<std::string>{"http://ads.example/x", "http://b.example/\"q\""})) << column;
+    EXPECT_EQ(read.skipped(RuleSkip::missing_column), 2U);
+    EXPECT_EQ(read.skipped(RuleSkip::bad_quotes), 2U);
+    EXPECT_EQ(read.counts.without_rules, 3U);
+  }
+  EXPECT_EQ(read_list(lines).format, RuleListFormat::csv);
+}
+
+TEST(RuleList, csv_whose_heading_is_a_comment) {
+  const Lines urlhaus = {"################", "# Database dump #", "#", "# id,dateadded,url,threat",
+                         R"("1","2025-04-21 12:35:06","http://192.0.2.7:60905/bin sh","malware")"};
+  for (const std::string column : {"", "url", "3"}) {
+    EXPECT_EQ(read_list(urlhaus, {.column = column}).blocks,
+              (std::vector<std::string>{"http://192.0.2.7:60905/bin sh"}));
+  }
+  const Lines tabs = {"#date\tdomain", "2020-10-14\tads.example", "2020-10-15\tb.example"};
+  for (const std::string column : {"", "domain", "2"}) {
+    EXPECT_EQ(read_list(tabs, {.column = column}).blocks, (std::vector<std::string>{"ads.example", "b.example"}));
+  }
+}
+
+TEST(RuleList, csv_without_a_heading) {
+  const Lines lines = {"1;ads.example", "2;b.example"};
+  EXPECT_EQ(read_list(lines).blocks, (std::vector<std::string>{"ads.example", "b.example"}));
+  EXPECT_EQ(read_list(lines, {.column = "2"}).blocks, (std::vector<std::string>{"ads.example", "b.example"}));
+}
+
+TEST(RuleList, csv_without_that_column_is_an_error_that_names_those_there_are) {
+  for (const Lines& lines : {Lines{"id,link", "1,2"}, Lines{"# id,link", "1,2"}}) {
+    const auto reader = RuleListReader::create({.format = RuleListFormat::csv, .column = "url"}, lines);
+    ASSERT_FALSE(reader.has_value());
+    EXPECT_EQ(reader.error().code, ErrorCode::invalid_argument);
+    EXPECT_TRUE(reader.error().detail.contains("'url'") && reader.error().detail.contains("id, link"))
+        << reader.error().detail;
+  }
+  EXPECT_FALSE(RuleListReader::create({.format = RuleListFormat::csv}, Lines{"a,b", "1,2"}).has_value());
+  EXPECT_TRUE(RuleListReader::create({.format = RuleListFormat::csv, .column = "url"}, {}).has_value());
+}
+
+TEST(RuleList, the_format_is_what_the_first_lines_look_like) {
+  const auto expect = [](RuleListFormat format, const Lines& lines) {
+    EXPECT_EQ(read_list(lines).format, format) << lines.front();
+  };
+  expect(RuleListFormat::hosts, {"# Title", "127.0.0.1 localhost", "0.0.0.0 ads.example"});
+  expect(RuleListFormat::hosts, {"0.0.0.0 ads.example # x"});
+  expect(RuleListFormat::domains, {"# Title", "ads.example", "b.example"});
+  expect(RuleListFormat::domains, {"192.0.2.7", "ads.example"});
+  expect(RuleListFormat::domains, {"# nothing at all"});
+  expect(RuleListFormat::urls, {"ads.example", "http://b.example/a,b;c"});
+  expect(RuleListFormat::urls, {"http://b.example/a,b;c"});
+  expect(RuleListFormat::csv, {"a.example,malware", "b.example,malware"});
+  expect(RuleListFormat::csv, {"url,threat", "http://b.example/x,malware"});
+  expect(RuleListFormat::adblock, {"! Title", "-banner-", "||ads.example^"});
+  expect(RuleListFormat::adblock, {"[Adblock Plus 2.0]", "ads.example"});
+  expect(RuleListFormat::adblock, {"ads.example", "b.example##.ad"});
+}
+
+TEST(RuleList, a_list_taken_for_domains_becomes_one_of_urls_when_it_has_one) {
+  Lines lines(kRuleListFirstLines + 1, "ads.example");
+  lines.back() = "http://b.example/x";
+  const Read read = read_list(lines);
+  EXPECT_EQ(read.format, RuleListFormat::urls);
+  EXPECT_EQ(read.blocks.back(), "http://b.example/x");
+}
+
+TEST(RuleList, a_byte_order_mark_is_no_part_of_a_rule) {
+  EXPECT_EQ(read_list({"\xef\xbb\xbf"
+                       "ads.example"})
+                .blocks,
+            (std::vector<std::string>{"ads.example"}));
+  EXPECT_EQ(read_list({"\xef\xbb\xbf"
+                       "url,x",
+                       "ads.example,1"})
+                .blocks,
+            (std::vector<std::string>{"ads.example"}));
+}
+
+TEST(RuleList, refused_rules_are_counted_so) {
+  auto reader = RuleListReader::create({.format = RuleListFormat::urls}, {}).value();
+  const RuleLine read = reader.read("mailto:a@ads.example");
+  ASSERT_EQ(read.rules.size(), 1U);
+  reader.refuse(read);
+  EXPECT_EQ(reader.counts().rules, 0U);
+  EXPECT_EQ(reader.counts().skipped_for(RuleSkip::refused), 1U);
+  EXPECT_EQ(reader.counts().all_skipped(), 1U);
+}
+
+TEST(RuleList, formats_have_names) {
+  for (const RuleListFormat format : kRuleListFormats) {
+    EXPECT_EQ(rule_list_format(name(format)).value(), format);
+  }
+  const auto unknown = rule_list_format("xml");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code, ErrorCode::not_found);
+}
+
+TEST(CsvRow, fields_and_dividers) {
+  using Fields = std::vector<std::string>;
+  EXPECT_EQ(detail::csv_fields(R"(a,"b,c", "d""e" ,,f )", ','), (Fields{"a", "b,c", "d\"e", "", "f"}));
+  EXPECT_EQ(detail::csv_fields("", ','), (Fields{""}));
+  EXPECT_EQ(detail::csv_fields("a\t\tb", '\t'), (Fields{"a", "", "b"}));
+  EXPECT_EQ(detail::divider_of(R"("a,b";c)"), ';');
+  EXPECT_EQ(detail::divider_of("a;b,c\td"), '\t');
+  EXPECT_EQ(detail::divider_of("a;b,c"), ',');
+  EXPECT_EQ(detail::divider_of("a"), ',');
+}
+
+}  // namespace
+}  // namespace mankai::test
