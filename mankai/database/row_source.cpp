@@ -1,5 +1,7 @@
 #include "mankai/database/row_source.hpp"
 
+#include "mankai/database/sqlite_source.hpp"
+
 namespace mankai {
 
 void KeyList::add(std::string_view key) {
@@ -29,6 +31,13 @@ void RowChanges::clear() noexcept {
   position = 0;
   transactions = 0;
   committed.reset();
+}
+
+Result<std::unique_ptr<RowSource>> open_row_source(const RowSourceSettings& settings) {
+  if (settings.source.starts_with("sqlite:")) {
+    return SqliteSource::create(settings);
+  }
+  return fail(ErrorCode::invalid_argument, "'" + settings.source + "' names no source: write sqlite:PATH");
 }
 
 }  // namespace mankai

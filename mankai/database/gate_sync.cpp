@@ -1,0 +1,243 @@
+#include "mankai/database/gate_sync.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "mankai/database/source_settings.hpp"
+#include "mankai/hash/hasher.hpp"
+
+namespace mankai {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How soon a stop is noticed.
+constexpr Duration kSlice = std::chrono::milliseconds(100);
+constexpr std::uint64_t kMinKeys = 1000;
+
+// A name that no other gate has: eight hexadecimal digits of the system's randomness.
+std::string new_name() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr unsigned kBits = 4;
+  constexpr int kCount = 8;
+  std::uint64_t drawn = HashSpec::random().seed[0];
+  std::string name = "mankai_";
+  for (int i = 0; i < kCount; ++i, drawn >>= kBits) {
+    name += kDigits[drawn % kDigits.size()];
+  }
+  return name;
+}
+
+Result<void> stopped() { return fail(ErrorCode::invalid_argument, "was stopped before the gate was built"); }
+
+Result<Gate> gate_of_snapshot(RowSource& source, const RowSourceSettings& settings, const GateBuild& build) {
+  const auto count = source.count_keys();
+  if (!count) {
+    return std::unexpected(count.error());
+  }
+  auto gate = Gate::create(
+      {.keys = build.keys.value_or(std::max(2 * *count, kMinKeys)), .fpr = build.fpr, .source_id = settings.installed});
+  if (!gate) {
+    return std::unexpected(gate.error());
+  }
+  const auto position = source.snapshot([&](std::span<const std::string_view> keys) -> Result<void> {
+    if (build.should_stop && build.should_stop()) {
+      return stopped();
+    }
+    return gate->apply({.inserted = keys}, 0);
+  });
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  if (auto positioned = gate->apply({}, *position); !positioned) {
+    return std::unexpected(positioned.error());
+  }
+  return gate;
+}
+
+// The filter's place is taken last, and where that fails the old settings stand again. A crash in between leaves filter
+// and settings of two gates, which differ in their name and are refused.
+Result<void> put_in_place(const std::string& path, const RowSourceSettings& settings, Gate& gate, Existing existing) {
+  const auto old = read_source_settings(path);
+  // Settings without their filter are of no use to anybody.
+  if (auto written = write_source_settings(path, settings, Existing::replace); !written) {
+    return written;
+  }
+  auto saved = gate.save(path, existing);
+  if (!saved) {
+    static_cast<void>(old ? write_source_settings(path, *old, Existing::replace)
+                          : remove_file(source_settings_path(path)));
+  }
+  return saved;
+}
+
+std::string take_out(const RowSourceSettings& settings) {
+  auto source = open_row_source(settings);
+  if (!source) {
+    return source.error().message();
+  }
+  const auto removed = (*source)->uninstall();
+  return removed ? std::string() : removed.error().message();
+}
+
+bool may_pass(const Error& error) { return error.code == ErrorCode::io || error.code == ErrorCode::locked; }
+
+}  // namespace
+
+Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings, const GateBuild& build) {
+  settings.installed = new_name();
+  if (auto fits = to_text(settings); !fits) {
+    return std::unexpected(fits.error());
+  }
+  std::array<std::byte, 1> none{};
+  if (build.existing == Existing::refuse && read_start(path, none)) {
+    return fail(ErrorCode::invalid_argument, path + ": exists already");
+  }
+  const auto old = read_source_settings(path);
+  auto source = open_row_source(settings);
+  if (!source) {
+    return std::unexpected(source.error());
+  }
+  if (auto installed = (*source)->install(); !installed) {
+    return std::unexpected(installed.error());
+  }
+  auto gate = gate_of_snapshot(**source, settings, build);
+  Result<void> done = gate ? Result<void>{} : std::unexpected(gate.error());
+  if (done) {
+    done = put_in_place(path, settings, *gate, build.existing);
+  }
+  if (!done) {
+    static_cast<void>((*source)->uninstall());
+    return std::unexpected(done.error());
+  }
+  return GateBuilt{.keys = gate->facts().keys,
+                   .position = gate->position().value_or(0),
+                   .replaced_left = old ? take_out(*old) : std::string()};
+}
+
+GateSync::GateSync(Gate& gate, RowSourceSettings settings, GateSyncOptions options)
+    : gate_(gate), settings_(std::move(settings)), options_(std::move(options)) {}
+
+void GateSync::stop() noexcept { is_stopped_.store(true, std::memory_order_relaxed); }
+
+Result<void> GateSync::check_gate() const {
+  if (gate_.position() && gate_.source_id() == settings_.installed) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument,
+              "the gate and what says where its keys come from are not of the same build: build it again");
+}
+
+void GateSync::wait(Duration duration) const {
+  const auto until = Clock::now() + duration;
+  while (!is_stopped_.load(std::memory_order_relaxed) && Clock::now() < until) {
+    std::this_thread::sleep_for(std::min<Clock::duration>(kSlice, until - Clock::now()));
+  }
+}
+
+Result<void> GateSync::run() {
+  if (auto fits = check_gate(); !fits) {
+    return fits;
+  }
+  Duration pause = options_.first_wait;
+  while (true) {
+    auto followed = follow();
+    source_.reset();
+    if (followed || is_gate_broken_ || !may_pass(followed.error())) {
+      return followed;
+    }
+    if (is_stopped_.load(std::memory_order_relaxed)) {
+      return {};
+    }
+    pause = std::exchange(made_progress_, false) ? options_.first_wait : pause;
+    if (options_.on_trouble) {
+      options_.on_trouble(followed.error(), pause);
+    }
+    wait(pause);
+    pause = std::min(2 * pause, options_.longest_wait);
+  }
+}
+
+// One connection's life.
+Result<void> GateSync::follow() {
+  auto source = open_row_source(settings_);
+  if (!source) {
+    return std::unexpected(source.error());
+  }
+  source_ = std::move(*source);
+  if (auto started = source_->start(gate_.position().value_or(0)); !started) {
+    return started;
+  }
+  RowChanges changes;
+  auto acknowledged_at = Clock::now();
+  while (!is_stopped_.load(std::memory_order_relaxed)) {
+    const auto came = take(changes, kSlice);
+    if (!came) {
+      return std::unexpected(came.error());
+    }
+    if (Clock::now() - acknowledged_at >= options_.acknowledge_every) {
+      if (auto acknowledged = acknowledge(); !acknowledged) {
+        return acknowledged;
+      }
+      acknowledged_at = Clock::now();
+    }
+    if (options_.until_caught_up) {
+      const auto done = is_caught_up();
+      if (!done || *done) {
+        return done ? acknowledge() : std::unexpected(done.error());
+      }
+    }
+  }
+  return acknowledge();
+}
+
+Result<bool> GateSync::take(RowChanges& changes, Duration patience) {
+  const auto came = source_->next(changes, patience);
+  if (!came || !*came) {
+    return came;
+  }
+  auto applied =
+      gate_.apply({.clears = changes.clears, .inserted = changes.inserted.views(), .erased = changes.erased.views()},
+                  changes.position);
+  if (!applied) {
+    is_gate_broken_ = true;
+    return std::unexpected(applied.error());
+  }
+  made_progress_ = true;
+  if (options_.on_applied) {
+    options_.on_applied(changes);
+  }
+  return true;
+}
+
+Result<bool> GateSync::is_caught_up() {
+  if (!target_) {
+    const auto mark = source_->mark();
+    if (!mark) {
+      return std::unexpected(mark.error());
+    }
+    target_ = *mark;
+  }
+  return gate_.position().value_or(0) >= *target_;
+}
+
+Result<void> GateSync::acknowledge() {
+  const std::uint64_t position = gate_.position().value_or(0);
+  if (position == acknowledged_) {
+    return {};
+  }
+  if (auto synced = gate_.sync(); !synced) {
+    is_gate_broken_ = true;
+    return synced;
+  }
+  auto told = source_->acknowledge(position);
+  if (told) {
+    acknowledged_ = position;
+  }
+  return told;
+}
+
+}  // namespace mankai

@@ -1,0 +1,89 @@
+#pragma once
+
+/// Builds a gate of a source and keeps it in step.
+///
+///     auto gate = mankai::Gate::open("baskets.mk");
+///     auto settings = mankai::read_source_settings("baskets.mk");
+///     mankai::GateSync sync(*gate, *settings);
+///     std::jthread keeper([&] { sync.run(); });            // until sync.stop()
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "mankai/database/row_source.hpp"
+#include "mankai/service/gate.hpp"
+
+namespace mankai {
+
+/// How a gate is built.
+struct GateBuild {
+  std::optional<std::uint64_t> keys = {};  ///< rows to size it for; twice as many as there are, unless given
+  double fpr = 0.01;
+  Existing existing = Existing::refuse;
+  std::function<bool()> should_stop = {};  ///< asked now and then; ends it with nothing done
+};
+
+/// What was built.
+struct GateBuilt {
+  std::uint64_t keys = 0;
+  std::uint64_t position = 0;
+  std::string replaced_left = {};  ///< why what the replaced gate had installed could not be taken out; else empty
+};
+
+/// Installs what the source needs under a new name, makes the gate of a snapshot, and writes both files, whole or not
+/// at all: after an error nothing is left installed, as far as the database can be reached. A gate that is replaced is
+/// taken out of its database. Errors: as RowSource's, Gate::save's; invalid_argument when it was stopped.
+[[nodiscard]] Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings, const GateBuild& build);
+
+/// How a gate is kept in step.
+struct GateSyncOptions {
+  /// How often the gate is synchronised with the disk and the source may forget, while there are changes.
+  Duration acknowledge_every = std::chrono::seconds(1);
+  Duration first_wait = std::chrono::milliseconds(100);  ///< before a source is tried again; then twice as long
+  Duration longest_wait = std::chrono::seconds(30);
+  bool until_caught_up = false;  ///< ends when everything is applied that the source had when it began
+  /// Told of an error after which the source is tried again, and in how long. Called by run.
+  std::function<void(const Error&, Duration)> on_trouble = {};
+  /// Told what was applied just now. Called by run.
+  std::function<void(const RowChanges&)> on_applied = {};
+};
+
+/// Applies a source's changes to a gate, each once in effect, from where the gate stands.
+///
+/// What is applied is on the disk before the source may forget it. A source that cannot be reached is tried again with
+/// longer and longer waits, for ever; nothing is lost meanwhile, and the gate answers as of its position.
+///
+/// Threads: one runs; any may stop it, also a signal handler. Gate and options outlive it.
+class GateSync {
+ public:
+  GateSync(Gate& gate, RowSourceSettings settings, GateSyncOptions options = {});
+
+  /// Returns when it was stopped, or has caught up. Errors: those of the source after which trying again does not help;
+  /// those of the gate; invalid_argument for a gate that was not built from this source.
+  [[nodiscard]] Result<void> run();
+  void stop() noexcept;
+
+ private:
+  [[nodiscard]] Result<void> check_gate() const;
+  [[nodiscard]] Result<void> follow();
+  [[nodiscard]] Result<bool> take(RowChanges& changes, Duration patience);
+  [[nodiscard]] Result<bool> is_caught_up();
+  [[nodiscard]] Result<void> acknowledge();
+  void wait(Duration duration) const;
+
+  Gate& gate_;
+  RowSourceSettings settings_;
+  GateSyncOptions options_;
+  std::unique_ptr<RowSource> source_;
+  std::optional<std::uint64_t> target_;
+  std::uint64_t acknowledged_ = 0;
+  bool made_progress_ = false;
+  bool is_gate_broken_ = false;
+  std::atomic<bool> is_stopped_{false};
+};
+
+}  // namespace mankai

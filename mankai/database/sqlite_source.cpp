@@ -1,0 +1,482 @@
+#include "mankai/database/sqlite_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace mankai {
+namespace {
+
+using detail::sql_name;
+using detail::sql_text;
+using detail::SqliteStatement;
+using detail::SqliteTransaction;
+
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);
+// A transaction is read whole unless the stream is so far behind.
+constexpr std::uint64_t kMaxChanges = 1'000'000;
+constexpr std::size_t kSnapshotBytes = std::size_t{1} << 20U;
+constexpr int kSampledRows = 100;
+
+constexpr std::array<std::string_view, 2> kTables = {"keys", "changes"};
+constexpr std::array<std::string_view, 5> kTriggers = {"insert", "update", "delete", "added", "removed"};
+
+// A key as the tables of ours have it: a letter for its type, then its text, of a blob its hexadecimal digits. Two keys
+// have the same only if they are the same to the last bit.
+std::string encoded(const std::string& key) {
+  return "(substr(typeof(" + key + "), 1, 1) || CASE typeof(" + key + ") WHEN 'blob' THEN hex(" + key + ") ELSE CAST(" +
+         key + " AS TEXT) END)";
+}
+
+// The key's bytes. What nobody wrote in this form is taken as it is.
+void add_decoded(std::string_view text, KeyList& keys) {
+  if (text.empty()) {
+    return;
+  }
+  const std::string_view rest = text.substr(1);
+  if (text.front() != 'b' || rest.size() % 2 != 0) {
+    keys.add(rest);
+    return;
+  }
+  std::string bytes;
+  constexpr int kHexadecimal = 16;
+  for (std::size_t i = 0; i < rest.size(); i += 2) {
+    unsigned value = 0;
+    std::from_chars(rest.data() + i, rest.data() + i + 2, value, kHexadecimal);
+    bytes += static_cast<char>(value);
+  }
+  keys.add(bytes);
+}
+
+// A statement that must not be made differently by what stands in the condition: a comment ends with the line.
+std::string condition_of(const RowSourceSettings& settings) {
+  return settings.where.empty() ? "1" : "(" + settings.where + "\n)";
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+}  // namespace
+
+SqliteSource::SqliteSource(RowSourceSettings settings, std::string path)
+    : settings_(std::move(settings)), path_(std::move(path)) {}
+
+Result<std::unique_ptr<RowSource>> SqliteSource::create(const RowSourceSettings& settings) {
+  constexpr std::string_view kScheme = "sqlite:";
+  if (!settings.source.starts_with(kScheme) || settings.source.size() == kScheme.size()) {
+    return fail(ErrorCode::invalid_argument, "no path in " + settings.source + ": write sqlite:PATH");
+  }
+  if (settings.table.empty() || settings.key.empty()) {
+    return fail(ErrorCode::invalid_argument, "a source needs a table and its column of keys");
+  }
+  if (!is_name(settings.installed)) {
+    return fail(ErrorCode::invalid_argument, "what is installed is named by letters, digits and '_'");
+  }
+  return std::unique_ptr<RowSource>(new SqliteSource(settings, settings.source.substr(kScheme.size())));
+}
+
+Result<void> SqliteSource::connect() {
+  if (database_) {
+    return {};
+  }
+  auto opened = detail::SqliteDatabase::open(path_);
+  if (!opened) {
+    return std::unexpected(opened.error());
+  }
+  database_.emplace(std::move(*opened));
+  return {};
+}
+
+std::string SqliteSource::name(std::string_view suffix) const {
+  return sql_name(settings_.installed + "_" + std::string(suffix));
+}
+
+// The rows that have the key of NEW or OLD and the condition is true for. The first comparison is for the index; the
+// second is exact.
+std::string SqliteSource::rows_of(std::string_view which) const {
+  const std::string table = sql_name(settings_.table);
+  const std::string here = table + "." + sql_name(settings_.key);
+  const std::string given = std::string(which) + "." + sql_name(settings_.key);
+  return "SELECT 1 FROM " + table + " WHERE " + here + " = " + given + " AND " + encoded(here) + " = " +
+         encoded(given) + " AND " + condition_of(settings_);
+}
+
+// Makes N_keys right for the key of NEW or OLD.
+std::string SqliteSource::look(std::string_view which) const {
+  const std::string key = encoded(std::string(which) + "." + sql_name(settings_.key));
+  const std::string keys = name("keys");
+  return "DELETE FROM " + keys + " WHERE key = " + key + " AND NOT EXISTS (" + rows_of(which) + "); INSERT INTO " +
+         keys + "(key) SELECT " + key + " WHERE " + key + " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM " + keys +
+         " WHERE key = " + key + ") AND EXISTS (" + rows_of(which) + ");";
+}
+
+Result<void> SqliteSource::check_table() {
+  auto found = database_->prepare("SELECT type, sql FROM main.sqlite_schema WHERE lower(name) = lower(" +
+                                  sql_text(settings_.table) + ") AND type IN ('table', 'view')");
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  const auto has_row = found->step();
+  if (!has_row) {
+    return std::unexpected(has_row.error());
+  }
+  if (!*has_row) {
+    return fail(ErrorCode::not_found, "there is no table " + settings_.table);
+  }
+  if (found->text(0) != "table" || found->text(1).substr(0, 14) == "CREATE VIRTUAL") {
+    return fail(ErrorCode::invalid_argument,
+                settings_.table + " is a view or a virtual table, whose changes no trigger sees: name the table");
+  }
+  auto column = database_->prepare("SELECT " + sql_name(settings_.table) + "." + sql_name(settings_.key) + " FROM " +
+                                   sql_name(settings_.table));
+  return column ? Result<void>{} : std::unexpected(column.error().within("the key"));
+}
+
+// Alone it must be an expression, and in parentheses the same one.
+Result<void> SqliteSource::check_condition() {
+  if (settings_.where.empty()) {
+    return {};
+  }
+  const std::string rows = "SELECT 1 FROM " + sql_name(settings_.table) + " WHERE ";
+  for (const std::string& form : {settings_.where, condition_of(settings_)}) {
+    if (auto compiled = database_->prepare(rows + form); !compiled) {
+      return std::unexpected(compiled.error().within("the condition"));
+    }
+  }
+  return check_condition_on_copy();
+}
+
+// It may depend on the row and nothing else. An index on some rows has the same rule, so SQLite checks it for us; the
+// index is on a copy of a few rows, which is gone with the transaction.
+Result<void> SqliteSource::check_condition_on_copy() {
+  const std::string table = sql_name(settings_.table);
+  auto transaction = SqliteTransaction::begin(*database_, "DEFERRED");
+  if (!transaction) {
+    return std::unexpected(transaction.error());
+  }
+  auto checked = database_->run("CREATE TEMP TABLE " + table + " AS SELECT * FROM main." + table + " LIMIT " +
+                                std::to_string(kSampledRows));
+  if (checked) {
+    checked = database_->run("INSERT INTO temp." + table + " DEFAULT VALUES");
+  }
+  if (!checked) {
+    return checked;
+  }
+  checked = database_->run("CREATE INDEX temp." + name("check") + " ON " + table + "(" + sql_name(settings_.key) +
+                           ") WHERE " + condition_of(settings_));
+  if (!checked) {
+    return fail(ErrorCode::invalid_argument,
+                "the condition must depend on nothing but the row's own columns: " + checked.error().detail);
+  }
+  return checked;
+}
+
+Result<void> SqliteSource::check_index() {
+  auto plan = database_->prepare("EXPLAIN QUERY PLAN SELECT 1 FROM " + sql_name(settings_.table) + " WHERE " +
+                                 sql_name(settings_.key) + " = 'x'");
+  if (!plan) {
+    return std::unexpected(plan.error());
+  }
+  constexpr int kDetail = 3;
+  const auto has_row = plan->step();
+  if (!has_row || !*has_row || plan->text(kDetail).starts_with("SEARCH")) {
+    return has_row ? Result<void>{} : std::unexpected(has_row.error());
+  }
+  return fail(ErrorCode::invalid_argument, "the key has no index, by which each write would look it up: CREATE INDEX " +
+                                               sql_name(settings_.table + "_" + settings_.key) + " ON " +
+                                               sql_name(settings_.table) + "(" + sql_name(settings_.key) + ")");
+}
+
+Result<void> SqliteSource::check_not_installed() {
+  auto count = database_->integer("SELECT count(*) FROM main.sqlite_schema WHERE name = " +
+                                  sql_text(settings_.installed + "_changes"));
+  if (!count) {
+    return std::unexpected(count.error());
+  }
+  if (*count != 0) {
+    return fail(ErrorCode::invalid_argument, settings_.installed + " is installed in " + path_ + " already");
+  }
+  return {};
+}
+
+Result<void> SqliteSource::create_tables() {
+  const std::string table = sql_name(settings_.table);
+  const std::string key = encoded(table + "." + sql_name(settings_.key));
+  return database_->run("CREATE TABLE " + name("keys") +
+                        "(key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID; CREATE TABLE " + name("changes") +
+                        "(seq INTEGER PRIMARY KEY, change INTEGER NOT NULL, key TEXT NOT NULL); " +
+                        // The last row always stays, so that numbers never come again.
+                        "INSERT INTO " + name("changes") + " VALUES (1, 0, ''); INSERT INTO " + name("keys") +
+                        " SELECT DISTINCT " + key + " FROM " + table + " WHERE " + table + "." +
+                        sql_name(settings_.key) + " IS NOT NULL AND " + condition_of(settings_));
+}
+
+Result<void> SqliteSource::create_triggers() {
+  const std::string table = sql_name(settings_.table);
+  const std::string keys = name("keys");
+  const std::string write = " BEGIN INSERT INTO " + name("changes") + "(change, key) VALUES ";
+  return database_->run("CREATE TRIGGER " + name("added") + " AFTER INSERT ON " + keys + write +
+                        "(1, NEW.key); END; CREATE TRIGGER " + name("removed") + " AFTER DELETE ON " + keys + write +
+                        "(-1, OLD.key); END; CREATE TRIGGER " + name("insert") + " AFTER INSERT ON " + table +
+                        " BEGIN " + look("NEW") + " END; CREATE TRIGGER " + name("update") + " AFTER UPDATE ON " +
+                        table + " BEGIN " + look("OLD") + look("NEW") + " END; CREATE TRIGGER " + name("delete") +
+                        " AFTER DELETE ON " + table + " BEGIN " + look("OLD") + " END");
+}
+
+// A trigger is compiled with the statement that fires it: what is wrong with one must be found before the shop does.
+Result<void> SqliteSource::compile_writes() {
+  const std::string table = sql_name(settings_.table);
+  const std::string key = sql_name(settings_.key);
+  for (const std::string& statement : {"INSERT INTO " + table + "(" + key + ") VALUES (NULL)",
+                                       "UPDATE " + table + " SET " + key + " = " + key, "DELETE FROM " + table}) {
+    if (auto compiled = database_->prepare(statement); !compiled) {
+      return std::unexpected(compiled.error().within("the triggers do not fit the table"));
+    }
+  }
+  return {};
+}
+
+Result<void> SqliteSource::install() {
+  using Step = Result<void> (SqliteSource::*)();
+  for (const Step check : {&SqliteSource::connect, &SqliteSource::check_table, &SqliteSource::check_condition,
+                           &SqliteSource::check_index, &SqliteSource::check_not_installed}) {
+    if (auto checked = (this->*check)(); !checked) {
+      return checked;
+    }
+  }
+  auto transaction = SqliteTransaction::begin(*database_, "IMMEDIATE");
+  if (!transaction) {
+    return std::unexpected(transaction.error());
+  }
+  for (const Step step :
+       {&SqliteSource::create_tables, &SqliteSource::create_triggers, &SqliteSource::compile_writes}) {
+    if (auto done = (this->*step)(); !done) {
+      return done;
+    }
+  }
+  return transaction->commit();
+}
+
+Result<std::size_t> SqliteSource::uninstall() {
+  if (auto connected = connect(); !connected) {
+    return std::unexpected(connected.error());
+  }
+  auto transaction = SqliteTransaction::begin(*database_, "IMMEDIATE");
+  if (!transaction) {
+    return std::unexpected(transaction.error());
+  }
+  const std::string objects = "SELECT count(*) FROM main.sqlite_schema WHERE type IN ('table', 'trigger')";
+  const auto before = database_->integer(objects);
+  for (const std::string_view trigger : kTriggers) {
+    if (auto dropped = database_->run("DROP TRIGGER IF EXISTS main." + name(trigger)); !dropped) {
+      return std::unexpected(dropped.error());
+    }
+  }
+  for (const std::string_view table : kTables) {
+    if (auto dropped = database_->run("DROP TABLE IF EXISTS main." + name(table)); !dropped) {
+      return std::unexpected(dropped.error());
+    }
+  }
+  const auto after = database_->integer(objects);
+  if (!before || !after) {
+    return std::unexpected((before ? after : before).error());
+  }
+  if (auto committed = transaction->commit(); !committed) {
+    return std::unexpected(committed.error());
+  }
+  return static_cast<std::size_t>(*before - *after);
+}
+
+Result<void> SqliteSource::check_installed() {
+  std::string names;
+  for (const std::string_view trigger : kTriggers) {
+    names += (names.empty() ? "" : ", ") + sql_text(settings_.installed + "_" + std::string(trigger));
+  }
+  const auto count =
+      database_->integer("SELECT count(*) FROM main.sqlite_schema WHERE type = 'trigger' AND name IN (" + names + ")");
+  const auto version = database_->integer("PRAGMA schema_version");
+  if (!count || !version) {
+    return std::unexpected((count ? version : count).error());
+  }
+  if (*count != static_cast<std::int64_t>(kTriggers.size())) {
+    return fail(ErrorCode::not_found, "the triggers " + settings_.installed + "_… are not on " + settings_.table +
+                                          " of " + path_ +
+                                          " (any more): what changed meanwhile is not known, so "
+                                          "build the gate again");
+  }
+  schema_version_ = *version;
+  return {};
+}
+
+Result<std::uint64_t> SqliteSource::newest() {
+  auto found = database_->integer("SELECT coalesce(max(seq), 0) FROM main." + name("changes"));
+  return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : std::unexpected(found.error());
+}
+
+Result<std::uint64_t> SqliteSource::count_keys() {
+  if (auto connected = connect(); !connected) {
+    return std::unexpected(connected.error());
+  }
+  auto found = database_->integer("SELECT count(*) FROM main." + name("keys"));
+  return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : std::unexpected(found.error());
+}
+
+Result<std::uint64_t> SqliteSource::snapshot(const TakeKeys& take) {
+  if (auto connected = connect(); !connected) {
+    return std::unexpected(connected.error());
+  }
+  auto transaction = SqliteTransaction::begin(*database_, "DEFERRED");
+  if (!transaction) {
+    return std::unexpected(transaction.error());
+  }
+  auto position = newest();
+  auto rows = database_->prepare("SELECT key FROM main." + name("keys"));
+  if (!position || !rows) {
+    return std::unexpected(position ? rows.error() : position.error());
+  }
+  KeyList keys;
+  while (true) {
+    const auto has_row = rows->step();
+    if (!has_row) {
+      return std::unexpected(has_row.error());
+    }
+    if (*has_row) {
+      add_decoded(rows->text(0), keys);
+    }
+    if (!*has_row || keys.bytes() >= kSnapshotBytes) {
+      if (auto taken = take(keys.views()); !taken) {
+        return std::unexpected(taken.error());
+      }
+      keys.clear();
+    }
+    if (!*has_row) {
+      return position;
+    }
+  }
+}
+
+Result<void> SqliteSource::start(std::uint64_t position) {
+  if (auto connected = connect(); !connected) {
+    return connected;
+  }
+  if (auto installed = check_installed(); !installed) {
+    return installed;
+  }
+  const auto stands =
+      database_->integer("SELECT count(*) FROM main." + name("changes") + " WHERE seq = " + std::to_string(position));
+  if (!stands) {
+    return std::unexpected(stands.error());
+  }
+  if (*stands == 0) {
+    return fail(ErrorCode::not_found, "the changes behind " + std::to_string(position) + " are not in " + path_ +
+                                          ": they were taken out, or this is another database; build the gate again");
+  }
+  position_ = position;
+  seen_version_ = -1;
+  is_started_ = true;
+  return {};
+}
+
+// What came to nothing in between is left out, but a key that is there at the end and was not in between is in both
+// lists: somebody may have found then that it was gone, and reported it.
+Result<bool> SqliteSource::read_changes(RowChanges& changes) {
+  auto transaction = SqliteTransaction::begin(*database_, "DEFERRED");
+  if (!transaction) {
+    return std::unexpected(transaction.error());
+  }
+  const auto schema = database_->integer("PRAGMA schema_version");
+  const auto last = newest();
+  if (!schema || !last) {
+    return std::unexpected(schema ? last.error() : schema.error());
+  }
+  if (*schema != schema_version_) {
+    if (auto installed = check_installed(); !installed) {
+      return std::unexpected(installed.error());
+    }
+  }
+  if (*last <= position_) {
+    return false;
+  }
+  changes.position = std::min(*last, position_ + kMaxChanges);
+  auto rows = database_->prepare("SELECT key, sum(change), max(change) FROM main." + name("changes") +
+                                 " WHERE seq > ?1 AND seq <= ?2 AND change <> 0 GROUP BY key");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  rows->bind(1, static_cast<std::int64_t>(position_));
+  rows->bind(2, static_cast<std::int64_t>(changes.position));
+  while (true) {
+    const auto has_row = rows->step();
+    if (!has_row) {
+      return std::unexpected(has_row.error());
+    }
+    if (!*has_row) {
+      return true;
+    }
+    const bool came = rows->integer(2) > 0;
+    if (came && rows->integer(1) >= 0) {
+      add_decoded(rows->text(0), changes.inserted);
+    }
+    if (rows->integer(1) < 0 || (came && rows->integer(1) == 0)) {
+      add_decoded(rows->text(0), changes.erased);
+    }
+  }
+}
+
+Result<bool> SqliteSource::next(RowChanges& changes, Duration patience) {
+  if (!is_started_) {
+    return fail(ErrorCode::invalid_argument, "the stream was not started");
+  }
+  changes.clear();
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    // Asked before the tables are: what is committed in between shows up as another version next time.
+    const auto version = database_->integer("PRAGMA data_version");
+    if (!version) {
+      return std::unexpected(version.error());
+    }
+    if (*version != seen_version_) {
+      auto came = read_changes(changes);
+      if (!came || *came) {
+        position_ = came ? changes.position : position_;
+        return came;
+      }
+      seen_version_ = *version;
+    }
+    const auto left = until - std::chrono::steady_clock::now();
+    if (left <= Duration::zero() || is_stopped_.load(std::memory_order_relaxed)) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(left, kLookEvery));
+  }
+}
+
+// The row at the position stays: `start` finds it, and numbers never come again.
+Result<void> SqliteSource::acknowledge(std::uint64_t position) {
+  if (auto connected = connect(); !connected) {
+    return connected;
+  }
+  return database_->run("DELETE FROM main." + name("changes") + " WHERE seq < " + std::to_string(position));
+}
+
+Result<SourceLag> SqliteSource::lag(std::uint64_t position) {
+  if (auto connected = connect(); !connected) {
+    return std::unexpected(connected.error());
+  }
+  if (auto installed = check_installed(); !installed) {
+    return std::unexpected(installed.error());
+  }
+  const auto last = newest();
+  if (!last) {
+    return std::unexpected(last.error());
+  }
+  return SourceLag{.newest = *last, .behind = *last > position ? *last - position : 0, .unit = "changes"};
+}
+
+}  // namespace mankai
