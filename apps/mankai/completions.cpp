@@ -61,7 +61,24 @@ std::string bash_value(const Option& option) {
   return ":";
 }
 
+std::string words_of(const std::vector<Subcommand>& subcommands) {
+  std::vector<std::string> words;
+  for (const Subcommand& subcommand : subcommands) {
+    words.push_back(subcommand.word());
+  }
+  return join(words);
+}
+
 std::string bash_case(const Subcommand& subcommand) {
+  if (subcommand.is_group()) {
+    std::string text = "    " + subcommand.word() + ")\n      if ((COMP_CWORD == 2)); then _mankai_words " +
+                       quoted(words_of(subcommand.children) + " --help") +
+                       "; return; fi\n      case ${COMP_WORDS[2]} in\n";
+    for (const Subcommand& child : subcommand.children) {
+      text += bash_case(child);
+    }
+    return text + "      esac ;;\n";
+  }
   std::string values;
   std::vector<std::string> options = {"--help"};
   std::string positional = ":";
@@ -78,7 +95,7 @@ std::string bash_case(const Subcommand& subcommand) {
                 "; return ;;\n";
     }
   }
-  std::string text = "    " + subcommand.name + ")\n";
+  std::string text = "    " + subcommand.word() + ")\n";
   if (!values.empty()) {
     text += "      case \"$previous\" in\n" + values + "      esac\n";
   }
@@ -115,6 +132,30 @@ std::string zsh_specs(const Option& option) {
   return specs;
 }
 
+std::string zsh_list(const std::vector<Subcommand>& subcommands) {
+  std::string text = "    local -a commands\n    commands=(\n";
+  for (const Subcommand& subcommand : subcommands) {
+    text += "      " + quoted(subcommand.word() + ":" + escape(subcommand.summary, ":\\")) + "\n";
+  }
+  return text + "    )\n    _describe command commands\n    return\n";
+}
+
+std::string zsh_case(const Subcommand& subcommand) {
+  if (subcommand.is_group()) {
+    std::string text = "    " + subcommand.word() + ")\n  if ((CURRENT == 2)); then\n" + zsh_list(subcommand.children) +
+                       "  fi\n  shift words\n  ((CURRENT--))\n  case $words[1] in\n";
+    for (const Subcommand& child : subcommand.children) {
+      text += zsh_case(child);
+    }
+    return text + "  esac ;;\n";
+  }
+  std::string text = "    " + subcommand.word() + ") _arguments -s '--help[Prints help]'";
+  for (const Option& option : subcommand.options) {
+    text += " \\\n      " + zsh_specs(option);
+  }
+  return text + " ;;\n";
+}
+
 std::string fish_line(const Subcommand& subcommand, const std::string& rest) {
   return "complete -c mankai -n '__mankai_is " + subcommand.name + "' " + rest + "\n";
 }
@@ -140,13 +181,24 @@ std::string fish_option(const Subcommand& subcommand, const Option& option) {
                                    " -d '" + escape(first_sentence(option.help), "'\\") + "'");
 }
 
+std::string fish_subcommand(const Subcommand& subcommand) {
+  std::string text;
+  for (const Option& option : subcommand.options) {
+    text += fish_option(subcommand, option);
+  }
+  for (const Subcommand& child : subcommand.children) {
+    text += "complete -c mankai -n '__mankai_is " + subcommand.name + "; and not __mankai_has_child' -a " +
+            child.word() + " -d '" + escape(child.summary, "'\\") + "'\n";
+    text += fish_subcommand(child);
+  }
+  return text + fish_line(subcommand, "-l help -s h -d 'Prints help'");
+}
+
 }  // namespace
 
 std::string bash_completion(const std::vector<Subcommand>& subcommands) {
-  std::vector<std::string> names;
   std::string cases;
   for (const Subcommand& subcommand : subcommands) {
-    names.push_back(subcommand.name);
     cases += bash_case(subcommand);
   }
   return R"(# bash completion for mankai; generated from the text of its help
@@ -169,7 +221,7 @@ _mankai() {
   fi
   if ((COMP_CWORD == 1)); then
     _mankai_words ')" +
-         join(names) + R"( --help --version'
+         words_of(subcommands) + R"( --help --version'
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -182,28 +234,17 @@ complete -F _mankai mankai
 }
 
 std::string zsh_completion(const std::vector<Subcommand>& subcommands) {
-  std::string commands;
   std::string cases;
   for (const Subcommand& subcommand : subcommands) {
-    commands += "      " + quoted(subcommand.name + ":" + escape(subcommand.summary, ":\\")) + "\n";
-    cases += "    " + subcommand.name + ") _arguments -s '--help[Prints help]'";
-    for (const Option& option : subcommand.options) {
-      cases += " \\\n      " + zsh_specs(option);
-    }
-    cases += " ;;\n";
+    cases += zsh_case(subcommand);
   }
   return R"(#compdef mankai
 # zsh completion for mankai; generated from the text of its help
 
 _mankai() {
   if ((CURRENT == 2)); then
-    local -a commands
-    commands=(
-)" + commands +
-         R"(    )
-    _describe command commands
-    return
-  fi
+)" + zsh_list(subcommands) +
+         R"(  fi
   shift words
   ((CURRENT--))
   case $words[1] in
@@ -220,7 +261,12 @@ std::string fish_completion(const std::vector<Subcommand>& subcommands) {
 
 function __mankai_is
     set -l words (commandline -opc)
-    test (count $words) -ge 2; and test $words[2] = $argv[1]
+    set -l last (math 1 + (count $argv))
+    test (count $words) -ge $last; and test "$words[2..$last]" = "$argv"
+end
+
+function __mankai_has_child
+    test (count (commandline -opc)) -ge 3
 end
 
 complete -c mankai -f
@@ -230,10 +276,7 @@ complete -c mankai -f
             escape(subcommand.summary, "'\\") + "'\n";
   }
   for (const Subcommand& subcommand : subcommands) {
-    for (const Option& option : subcommand.options) {
-      text += fish_option(subcommand, option);
-    }
-    text += fish_line(subcommand, "-l help -s h -d 'Prints help'");
+    text += fish_subcommand(subcommand);
   }
   return text;
 }

@@ -41,6 +41,14 @@ std::string options_text(const Subcommand& subcommand, bool positional) {
   return text;
 }
 
+std::string list_of(const std::vector<Subcommand>& subcommands) {
+  std::string text = "\nCommands:\n";
+  for (const Subcommand& subcommand : subcommands) {
+    text += fmt::format("  {:<8} {}\n", subcommand.word(), subcommand.summary);
+  }
+  return text;
+}
+
 }  // namespace
 
 const std::vector<std::pair<std::string, std::string>>& exit_codes() {
@@ -56,7 +64,8 @@ const std::vector<std::pair<std::string, std::string>>& exit_codes() {
 }
 
 std::string usage_line(const Subcommand& subcommand) {
-  std::string line = "mankai " + subcommand.name + " [OPTION...]";
+  std::string line = "mankai " + subcommand.name + (subcommand.is_group() ? " COMMAND" : "") + " [OPTION...]";
+  line += subcommand.is_group() ? " [ARGUMENT...]" : "";
   for (const Option& option : subcommand.options) {
     if (option.is_positional()) {
       const std::string name = option.name + (option.is_repeatable ? "..." : "");
@@ -77,7 +86,12 @@ std::string help_for(const Subcommand& subcommand) {
   if (const std::string arguments = options_text(subcommand, true); !arguments.empty()) {
     text += "\nArguments:\n" + arguments;
   }
-  text += "\nOptions:\n" + options_text(subcommand, false) + "  -h, --help\n      Prints this.\n\nExamples:\n";
+  if (subcommand.is_group()) {
+    text += list_of(subcommand.children) + "\nmankai " + subcommand.name + " COMMAND --help explains one.\n";
+  } else {
+    text += "\nOptions:\n" + options_text(subcommand, false) + "  -h, --help\n      Prints this.\n";
+  }
+  text += "\nExamples:\n";
   for (const Example& example : subcommand.examples) {
     text += "  " + example.line + "\n      " + example.meaning + "\n";
   }
@@ -85,11 +99,8 @@ std::string help_for(const Subcommand& subcommand) {
 }
 
 std::string overview(const std::vector<Subcommand>& subcommands) {
-  std::string text =
-      fmt::format("mankai: {}\n\nUsage: mankai COMMAND [OPTION...] [ARGUMENT...]\n\nCommands:\n", kTagline);
-  for (const Subcommand& subcommand : subcommands) {
-    text += fmt::format("  {:<8} {}\n", subcommand.name, subcommand.summary);
-  }
+  std::string text = fmt::format("mankai: {}\n\nUsage: mankai COMMAND [OPTION...] [ARGUMENT...]\n", kTagline);
+  text += list_of(subcommands);
   text +=
       "\nmankai COMMAND --help explains one, with examples; man mankai has it all.\n"
       "mankai --version prints the version.\n\nExit codes:\n";

@@ -1,5 +1,8 @@
 #include <exception>
 #include <new>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/mankai/command_line.hpp"
 #include "apps/mankai/errors.hpp"
@@ -26,14 +29,22 @@ int print(const std::string& text) {
   return finished ? static_cast<int>(ExitCode::fine) : report(finished.error());
 }
 
-int unknown_command(const std::string& name, const std::vector<Subcommand>& subcommands) {
-  std::vector<std::string> names;
+/// What is typed before one of these subcommands: "mankai", or "mankai guard".
+using Prefix = std::string;
+
+int missing_command(const Prefix& prefix) {
+  say("a command is missing; see " + prefix + " --help");
+  return static_cast<int>(ExitCode::usage);
+}
+
+int unknown_command(const std::string& word, const std::vector<Subcommand>& subcommands, const Prefix& prefix) {
+  std::vector<std::string> words;
   for (const Subcommand& subcommand : subcommands) {
-    names.push_back(subcommand.name);
+    words.push_back(subcommand.word());
   }
-  const std::string near = nearest(name, names);
-  say((name.starts_with('-') ? "unknown option " : "unknown command ") + name +
-      (near.empty() ? "" : ", did you mean " + near + "?") + "; see mankai --help");
+  const std::string near = nearest(word, words);
+  say((word.starts_with('-') ? "unknown option " : "unknown command ") + word +
+      (near.empty() ? "" : ", did you mean " + near + "?") + "; see " + prefix + " --help");
   return static_cast<int>(ExitCode::usage);
 }
 
@@ -49,28 +60,43 @@ int run_subcommand(const Subcommand& subcommand, const std::vector<std::string>&
   return code ? *code : report(code.error());
 }
 
-int run(const std::vector<std::string>& arguments) {
-  const std::vector<Subcommand> subcommands = all_subcommands();
-  if (arguments.empty()) {
-    say("a command is missing; see mankai --help");
-    return static_cast<int>(ExitCode::usage);
+bool is_help(const std::string& word) { return word == "help" || word == "--help" || word == "-h"; }
+
+// Goes from word to word down to a subcommand that is no group; `help` is what describes all of these.
+int run(const std::vector<Subcommand>& subcommands, std::vector<std::string> arguments, const Prefix& prefix,
+        const std::string& help) {
+  const bool asks_for_help = !arguments.empty() && is_help(arguments.front());
+  if (asks_for_help) {
+    arguments.erase(arguments.begin());
   }
-  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  std::string name = arguments.front();
-  if (name == "--version" || name == "-V") {
+  if (arguments.empty()) {
+    return asks_for_help ? print(help) : missing_command(prefix);
+  }
+  const std::string word = arguments.front();
+  arguments.erase(arguments.begin());
+  for (const Subcommand& subcommand : subcommands) {
+    if (subcommand.word() != word) {
+      continue;
+    }
+    if (asks_for_help && !subcommand.is_group()) {
+      return print(help_for(subcommand));
+    }
+    if (asks_for_help) {
+      arguments.insert(arguments.begin(), "help");
+    }
+    return subcommand.is_group()
+               ? run(subcommand.children, std::move(arguments), "mankai " + subcommand.name, help_for(subcommand))
+               : run_subcommand(subcommand, arguments);
+  }
+  return unknown_command(word, subcommands, prefix);
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && (arguments.front() == "--version" || arguments.front() == "-V")) {
     return print("mankai " MANKAI_VERSION "\n");
   }
-  const bool asks_for_help = name == "help" || name == "--help" || name == "-h";
-  if (asks_for_help && rest.empty()) {
-    return print(overview(subcommands));
-  }
-  name = asks_for_help ? rest.front() : name;
-  for (const Subcommand& subcommand : subcommands) {
-    if (subcommand.name == name) {
-      return asks_for_help ? print(help_for(subcommand)) : run_subcommand(subcommand, rest);
-    }
-  }
-  return unknown_command(name, subcommands);
+  const std::vector<Subcommand> subcommands = all_subcommands();
+  return run(subcommands, arguments, "mankai", overview(subcommands));
 }
 
 }  // namespace

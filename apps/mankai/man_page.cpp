@@ -42,6 +42,17 @@ std::string item(const std::string& heading, const std::string& text) {
   return ".TP\n.B " + escape(heading) + "\n" + paragraphs(text, ".IP");
 }
 
+std::string examples(const Subcommand& subcommand) {
+  std::string out;
+  for (const Example& example : subcommand.examples) {
+    out += item(example.line, example.meaning + ".");
+  }
+  for (const Subcommand& child : subcommand.children) {
+    out += examples(child);
+  }
+  return out;
+}
+
 std::string section(const Subcommand& subcommand) {
   std::string out = ".SS " + escape("mankai " + subcommand.name) + "\n.B " + escape(usage_line(subcommand)) +
                     "\n.PP\n" + paragraphs(subcommand.description, ".PP");
@@ -51,6 +62,9 @@ std::string section(const Subcommand& subcommand) {
         out += item(option_heading(option), option.help);
       }
     }
+  }
+  for (const Subcommand& child : subcommand.children) {
+    out += section(child);
   }
   return out;
 }
@@ -73,9 +87,7 @@ std::string man_page(const std::vector<Subcommand>& subcommands, const std::stri
   }
   out += ".SH EXAMPLES\n";
   for (const Subcommand& subcommand : subcommands) {
-    for (const Example& example : subcommand.examples) {
-      out += item(example.line, example.meaning + ".");
-    }
+    out += examples(subcommand);
   }
   return out;
 }

@@ -1,0 +1,196 @@
+// The subcommands that change a guard's file: add, remove, allow, disallow, compact.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/guard_subcommands.hpp"
+#include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/signals.hpp"
+#include "mankai/catalog/spec.hpp"
+#include "mankai/service/guard_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  std::vector<std::string> rules;
+  InputRequest input;
+  std::optional<std::uint64_t> id;
+  bool quiet = false;
+};
+
+using Rules = std::vector<std::string_view>;
+
+/// What a subcommand does to the file with all of the rules.
+using Change = std::function<Result<GuardFile::Outcomes>(GuardFile&, const Rules&, Output&)>;
+
+// All of them, since the file is written once; a request to stop leaves it as it is.
+Result<std::vector<std::string>> read_rules(const Request& request) {
+  std::vector<std::string> rules;
+  const auto read = for_each_batch(request.rules, request.input, [&](std::span<const std::string_view> lines) {
+    for (const std::string_view line : lines) {
+      if (!line.empty()) {
+        rules.emplace_back(line);
+      }
+    }
+    return stop_signal() == 0;
+  });
+  return read ? Result<std::vector<std::string>>(std::move(rules)) : std::unexpected(read.error());
+}
+
+void summarise(const Request& request, const GuardFile::Outcomes& outcomes) {
+  if (!request.quiet && isatty(STDERR_FILENO) == 1) {
+    say(fmt::format("{}: {} changed, {} as they were", request.file, human_count(outcomes.changed),
+                    human_count(outcomes.unchanged)));
+  }
+}
+
+Result<int> run(const Request& request, const Change& change) {
+  if (auto valid = check_keys(request.rules, request.input); !valid) {
+    return std::unexpected(valid.error());
+  }
+  catch_stop_signals();
+  auto file = GuardFile::open(request.file, GuardFile::Mode::write);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  const auto texts = read_rules(request);
+  if (!texts) {
+    return std::unexpected(texts.error());
+  }
+  if (stop_signal() != 0) {
+    return exit_code_after_stop(0);
+  }
+  Output output;
+  const auto outcomes = change(*file, Rules(texts->begin(), texts->end()), output);
+  if (!outcomes) {
+    return std::unexpected(outcomes.error().within(request.file));
+  }
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  summarise(request, *outcomes);
+  return 0;
+}
+
+Subcommand changing(const std::string& name, std::string summary, std::string description,
+                    std::vector<Example> examples, const std::shared_ptr<Request>& request, Change change) {
+  Subcommand command{.name = name,
+                     .summary = std::move(summary),
+                     .description = std::move(description),
+                     .examples = std::move(examples)};
+  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file)};
+  for (Option& option : key_options(request->rules, request->input)) {
+    if (option.is_positional()) {
+      option.name = "RULE";
+      option.help = "Rules. Without any, they are read line by line; empty lines are left out.";
+    }
+    command.options.push_back(std::move(option));
+  }
+  command.run = [request, change = std::move(change)] { return run(*request, change); };
+  return command;
+}
+
+Option id_option(std::string help, Request& request) {
+  return parsed_option("--id", "N", std::move(help), parse_count, request.id);
+}
+
+constexpr std::string_view kWholeFile =
+    "\n\nEvery run writes the file anew and puts it in the old one's place, so give many rules at once. When it "
+    "returns, the change is on the disk; after an error nothing was changed. One process at a time can change a file; "
+    "checks go on meanwhile.";
+
+std::string described(std::string text) { return text.append(kWholeFile); }
+
+std::string_view word_for(RemoveOutcome outcome) {
+  return outcome == RemoveOutcome::not_found ? "not-found\t" : "still-held\t";
+}
+
+Result<GuardFile::Outcomes> remove(const Request& request, GuardFile& file, const Rules& rules, Output& output) {
+  return file.remove(rules, request.id, [&](std::string_view rule, RemoveOutcome outcome) {
+    if (outcome != RemoveOutcome::removed && !request.quiet) {
+      output.append(word_for(outcome));
+      output.append_line(rule);
+    }
+  });
+}
+
+}  // namespace
+
+Subcommand guard_add_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command = changing(
+      "guard add", "add rules",
+      described("Adds rules to a guard, each under an id, which is 0 unless given. A rule is in force while at least "
+                "one id holds it, and adding it twice under one id changes nothing; so programs that number their "
+                "additions can take each back by itself. Lists hold their rules under 0."),
+      {{"mankai guard add blocked.mkg worse.example evil.example/foo", "two rules"},
+       {"mankai guard add blocked.mkg --id 1042 evil.example < /dev/null", "under an id of its own"}},
+      request, [request](GuardFile& file, const Rules& rules, Output& /*output*/) {
+        return file.add(rules, request->id.value_or(0));
+      });
+  command.options.push_back(id_option("The id that holds the rules. 0 unless given.", *request));
+  return command;
+}
+
+Subcommand guard_remove_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command = changing(
+      "guard remove", "remove rules",
+      described("Takes rules out, whoever holds them, or with --id only that id's hold. Rules above and below them "
+                "stay. A rule that was not there is printed behind `not-found`, one that other ids still hold behind "
+                "`still-held`. Without kept rules, what was not there can be taken for a rule at the rate of a false "
+                "look; taking it out does no harm."),
+      {{"mankai guard remove blocked.mkg good.example", "no more"},
+       {"mankai guard remove blocked.mkg --id 1042 evil.example", "only what this id had added"}},
+      request,
+      [request](GuardFile& file, const Rules& rules, Output& output) { return remove(*request, file, rules, output); });
+  command.options.push_back(id_option("Takes only this id's hold away.", *request));
+  command.options.push_back(flag("--quiet", "Prints nothing.", request->quiet));
+  return command;
+}
+
+Subcommand guard_allow_subcommand() {
+  return changing("guard allow", "make exceptions",
+                  described("Makes exceptions, which have the shape of rules and win over them: what they cover is not "
+                            "blocked, whatever the lists say. They are kept exactly."),
+                  {{"mankai guard allow blocked.mkg good.evil.example", "a host below a blocked one"}},
+                  std::make_shared<Request>(),
+                  [](GuardFile& file, const Rules& rules, Output& /*output*/) { return file.allow(rules); });
+}
+
+Subcommand guard_disallow_subcommand() {
+  return changing("guard disallow", "take exceptions back", described("Takes exceptions back, also those of lists."),
+                  {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}},
+                  std::make_shared<Request>(),
+                  [](GuardFile& file, const Rules& rules, Output& /*output*/) { return file.disallow(rules); });
+}
+
+Subcommand guard_compact_subcommand() {
+  auto file = std::make_shared<std::string>();
+  Subcommand command{
+      .name = "guard compact",
+      .summary = "fold changes into the filter",
+      .description =
+          "Makes a new filter of the rules in force: those that were added take a few bits each then, in place of "
+          "about "
+          "a hundred bytes of memory, and those that were removed nothing. The answers stay as they are. A file that "
+          "was built with --no-rules cannot be compacted; build it again from its lists.",
+      .examples = {{"mankai guard compact blocked.mkg", "after many changes"}},
+  };
+  command.options = {positional("FILE", "The guard's file.", ValueKind::file, *file)};
+  command.run = [file]() -> Result<int> {
+    auto opened = GuardFile::open(*file, GuardFile::Mode::write);
+    if (!opened) {
+      return std::unexpected(opened.error());
+    }
+    auto made = opened->compact();
+    return made ? Result<int>(0) : std::unexpected(made.error());
+  };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,164 @@
+#include <span>
+
+#include "apps/mankai/escape.hpp"
+#include "apps/mankai/guard_subcommands.hpp"
+#include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/signals.hpp"
+#include "mankai/service/guard_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+using Answer = Verdict::Answer;
+
+struct Request {
+  std::string file;
+  std::vector<std::string> urls;
+  InputRequest input;
+  bool blocked = false;
+  bool ok = false;
+  bool quiet = false;
+  bool json = false;
+};
+
+// An exception is no news to whoever only asks what is blocked; --json tells.
+std::string_view word_for(Answer answer) {
+  switch (answer) {
+    case Answer::ok:
+    case Answer::allowed: return "ok";
+    case Answer::blocked: return "blocked";
+    case Answer::invalid: return "invalid";
+  }
+  return "";
+}
+
+std::string json_line(std::string_view url, const Verdict& verdict) {
+  Report report;
+  report.add("answer", std::string(verdict.answer == Answer::allowed ? "allowed" : word_for(verdict.answer)));
+  add_bytes("url", url, report);
+  if (verdict.answer == Answer::invalid) {
+    report.add("reason", std::string(verdict.rule));
+  } else if (verdict.answer != Answer::ok) {
+    report.add("rule", std::string(verdict.rule));
+  }
+  return report.json();
+}
+
+/// Asks about URLs and prints what the guard says.
+class Checker {
+ public:
+  Checker(const Request& request, const Guard& guard) : request_(request), guard_(guard) {}
+
+  Result<int> run() {
+    const auto asked = for_each_batch(
+        request_.urls, request_.input, [this](std::span<const std::string_view> urls) { return take(urls); },
+        [this] { output_.flush(); });
+    if (auto finished = output_.finish(); !finished) {
+      return std::unexpected(finished.error());
+    }
+    if (!asked) {
+      return std::unexpected(asked.error());
+    }
+    const bool is_negative = request_.quiet && is_any_blocked_;
+    return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
+  }
+
+ private:
+  bool take(std::span<const std::string_view> urls) {
+    for (const std::string_view url : urls) {
+      const Verdict verdict = guard_.check(url, scratch_);
+      is_any_blocked_ = is_any_blocked_ || verdict.answer == Answer::blocked;
+      if (!request_.quiet) {
+        print(url, verdict);
+      }
+    }
+    return !output_.has_failed() && !(request_.quiet && is_any_blocked_);
+  }
+
+  void print(std::string_view url, const Verdict& verdict) {
+    const std::string_view word = word_for(verdict.answer);
+    const bool is_wanted = (!request_.blocked && !request_.ok) || (request_.blocked ? word == "blocked" : word == "ok");
+    if (!is_wanted) {
+      return;
+    }
+    if (request_.json) {
+      output_.append(json_line(url, verdict));
+    } else if (request_.blocked || request_.ok) {
+      output_.append_line(url);
+    } else {
+      print_line(word, url, verdict);
+    }
+  }
+
+  void print_line(std::string_view word, std::string_view url, const Verdict& verdict) {
+    output_.append(word);
+    output_.append("\t");
+    output_.append(url);
+    if (word != "ok") {
+      output_.append("\t");
+      output_.append(verdict.rule);
+    }
+    output_.append("\n");
+  }
+
+  const Request& request_;
+  const Guard& guard_;
+  GuardScratch scratch_;
+  Output output_;
+  bool is_any_blocked_ = false;
+};
+
+Result<int> run(const Request& request) {
+  if (static_cast<int>(request.blocked) + static_cast<int>(request.ok) + static_cast<int>(request.quiet) > 1) {
+    return fail(ErrorCode::invalid_argument, "--blocked, --ok and --quiet exclude each other");
+  }
+  if (auto valid = check_keys(request.urls, request.input); !valid) {
+    return std::unexpected(valid.error());
+  }
+  catch_stop_signals();
+  const auto file = GuardFile::open(request.file);
+  return file ? Checker(request, file->guard()).run() : std::unexpected(file.error());
+}
+
+}  // namespace
+
+Subcommand guard_check_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "guard check",
+      .summary = "say which URLs are blocked",
+      .description =
+          "Prints, for each URL given as an argument or else for each line of the inputs, in their order and as soon "
+          "as there is no more to read at once: `blocked`, the URL and the rule, or `ok` and the URL, with tabs "
+          "between them. The rule is the expression of the URL that is in the lists, such as evil.example/foo. What "
+          "is no URL with a host is `invalid`, with the reason.\n\n"
+          "ok is always true. blocked is wrong for at most the share of URLs that the file was made for, and never "
+          "when it is exact. The exit code is 0 whatever the answers.",
+      .examples = {{"mankai guard check blocked.mkg https://evil.example/foo", "one answer"},
+                   {"mankai guard check --ok blocked.mkg < frontier.txt", "the URLs that are not blocked"},
+                   {"mankai guard check --quiet blocked.mkg URL || echo blocked", "the answer as the exit code"}},
+  };
+  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file)};
+  for (Option& option : key_options(request->urls, request->input)) {
+    if (option.is_positional()) {
+      option.name = "URL";
+      option.help = "URLs. Without any, they are read line by line.";
+    }
+    command.options.push_back(std::move(option));
+  }
+  Option quiet =
+      flag("--quiet", "Prints nothing: the exit code is 0 if no URL is blocked, 1 if one is.", request->quiet);
+  quiet.letter = 'q';
+  command.options.push_back(flag("--blocked", "Prints only the blocked URLs, without more.", request->blocked));
+  command.options.push_back(flag("--ok", "Prints only the URLs that are not blocked, without more.", request->ok));
+  command.options.push_back(std::move(quiet));
+  command.options.push_back(
+      flag("--json", "Prints an object a line; an exception shows as `allowed`, with its rule.", request->json));
+  command.options.push_back(max_line_option(request->input));
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,59 @@
+#include "apps/mankai/guard_report.hpp"
+#include "apps/mankai/guard_subcommands.hpp"
+#include "apps/mankai/output.hpp"
+#include "mankai/service/guard_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  bool json = false;
+  bool prometheus = false;
+};
+
+std::string text_of(const Request& request, const GuardFacts& facts) {
+  if (request.prometheus) {
+    PrometheusText text;
+    add_metrics(facts, text);
+    return text.text();
+  }
+  const Report report = report_on(facts, request.file);
+  return request.json ? report.json() : report.text();
+}
+
+Result<int> run(const Request& request) {
+  if (request.json && request.prometheus) {
+    return fail(ErrorCode::invalid_argument, "--json and --prometheus exclude each other");
+  }
+  const auto file = GuardFile::open(request.file);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  Output output;
+  output.append(text_of(request, file->guard().facts()));
+  auto finished = output.finish();
+  return finished ? Result<int>(0) : std::unexpected(finished.error());
+}
+
+}  // namespace
+
+Subcommand guard_info_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "guard info",
+      .summary = "describe a guard's file",
+      .description =
+          "Prints how many rules there are, where, how large that is, and how often a URL is blocked wrongly: of the "
+          "URLs with the most looks, and of those whose domain no rule names, as a formula has it.",
+      .examples = {{"mankai guard info blocked.mkg", "for people"},
+                   {"mankai guard info --prometheus blocked.mkg > guard.prom", "for a collector of files"}},
+  };
+  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file),
+                     flag("--json", "Prints JSON.", request->json),
+                     flag("--prometheus", "Prints metrics in Prometheus' text format.", request->prometheus)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

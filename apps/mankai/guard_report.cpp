@@ -1,0 +1,65 @@
+#include "apps/mankai/guard_report.hpp"
+
+#include <fmt/format.h>
+
+#include "apps/mankai/format.hpp"
+
+namespace mankai::command {
+namespace {
+
+std::string rate_words(const GuardFacts& facts) {
+  if (facts.is_exact) {
+    return "no URL is blocked wrongly";
+  }
+  if (facts.base_rules == 0) {
+    return "no URL is blocked wrongly: there is no filter yet";
+  }
+  return fmt::format("at most {} of URLs, {} of those whose domain is not listed", human_share(facts.fpr_worst),
+                     human_share(facts.fpr_stranger));
+}
+
+}  // namespace
+
+Report report_on(const GuardFacts& facts, const std::string& file) {
+  Report report;
+  report.add("file", file, "file", file);
+  report.add("base_rules", facts.base_rules, "rules", human_count(facts.base_rules) + " in the filter");
+  report.add("removed_rules", facts.removed_rules, "removed", human_count(facts.removed_rules) + " of these");
+  report.add("added_rules", facts.added_rules, "added", human_count(facts.added_rules) + " beside it, exactly");
+  report.add("exceptions", facts.exceptions, "exceptions", human_count(facts.exceptions));
+  report.add("fpr", facts.fpr, "promised", human_share(facts.fpr) + " of URLs");
+  report.add("fpr_worst", facts.fpr_worst, "wrong", rate_words(facts));
+  report.add("fpr_stranger", facts.fpr_stranger);
+  report.add("exact", facts.is_exact);
+  report.add("base_keys", facts.base_keys);
+  report.add("value_bits", std::uint64_t{facts.value_bits});
+  report.add("base_bytes", facts.base_bytes, "filter",
+             fmt::format("{}, {:.2f} bits a rule", human_bytes(facts.base_bytes), facts.bits_per_rule));
+  report.add("bits_per_rule", facts.bits_per_rule);
+  report.add("keeps_rules", facts.keeps_rules);
+  report.add("rules_bytes", facts.rules_bytes, "kept rules",
+             facts.keeps_rules ? human_bytes(facts.rules_bytes) + " on disk" : "none: cannot be compacted");
+  report.add("overlay_bytes", facts.overlay_bytes, "changes", human_bytes(facts.overlay_bytes) + " of memory");
+  report.add("hash", std::string(name(facts.hash)), "hash",
+             std::string(name(facts.hash)) + (facts.hash == HashKind::siphash ? ", keyed; its key is not shown" : ""));
+  report.add("canonical_version", std::uint64_t{facts.canonical_version});
+  return report;
+}
+
+void add_metrics(const GuardFacts& facts, PrometheusText& text) {
+  text.begin("mankai_guard_rules", MetricType::gauge, "Rules: in the filter, removed from it, added beside it.");
+  text.sample(facts.base_rules, {{"part", "filter"}});
+  text.sample(facts.removed_rules, {{"part", "removed"}});
+  text.sample(facts.added_rules, {{"part", "added"}});
+  text.single("mankai_guard_exceptions", MetricType::gauge, "Exceptions, which win over rules.", facts.exceptions);
+  text.single("mankai_guard_promised_ratio", MetricType::gauge, "The promised share of URLs blocked wrongly.",
+              facts.fpr);
+  text.single("mankai_guard_worst_ratio", MetricType::gauge,
+              "By the formula, the share of the URLs with the most looks that are blocked wrongly.", facts.fpr_worst);
+  text.begin("mankai_guard_bytes", MetricType::gauge, "The filter, the kept rules on disk, and the changes in memory.");
+  text.sample(facts.base_bytes, {{"part", "filter"}});
+  text.sample(facts.rules_bytes, {{"part", "rules"}});
+  text.sample(facts.overlay_bytes, {{"part", "changes"}});
+}
+
+}  // namespace mankai::command
