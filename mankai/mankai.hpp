@@ -39,6 +39,8 @@
 #include "mankai/guard/rule_list.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "mankai/service/gate.hpp"
+#include "mankai/service/gate_counts_file.hpp"
+#include "mankai/service/gate_follower.hpp"
 #include "mankai/service/guard_file.hpp"
 #include "mankai/service/hot.hpp"
 #include "mankai/service/seen.hpp"

@@ -10,23 +10,10 @@
 #include "mankai/catalog/catalog.hpp"
 #include "mankai/catalog/keys.hpp"
 #include "mankai/service/detail/gate_core.hpp"
+#include "mankai/service/detail/gate_file.hpp"
 #include "mankai/service/gate_position.hpp"
 
 namespace mankai {
-namespace {
-
-Result<void> check_is_gate(const AnyFilter& filter) {
-  const FilterSpec spec = spec_of(filter);
-  if (spec.kind == Kind::counting_bloom && !spec.canonical) {
-    return {};
-  }
-  return fail(ErrorCode::invalid_argument,
-              "is " + std::string(spec.canonical ? "a filter of canonical URLs" : info_of(spec.kind).name) +
-                  ", and a gate is a counting-bloom of keys as they are, from which they can be taken out");
-}
-
-}  // namespace
-
 // The filter is in the store, or here.
 class Gate::Impl {
  public:
@@ -42,16 +29,14 @@ class Gate::Impl {
 
   // What the file says of its source.
   Result<void> take_position() {
-    const SourcePosition kept = store_->position();
-    if (kept.empty()) {
-      return {};
-    }
-    auto position = parse_gate_position(kept.view());
+    auto position = detail::gate_position_of(store_->position());
     if (!position) {
       return std::unexpected(position.error());
     }
-    source_id_ = std::move(position->source_id);
-    core_.set_position(position->position);
+    if (*position) {
+      source_id_ = std::move((*position)->source_id);
+      core_.set_position((*position)->position);
+    }
     return {};
   }
 
@@ -219,7 +204,7 @@ Result<Gate> Gate::open(const std::string& path, const GateOptions& options) {
   if (!store) {
     return std::unexpected(store.error());
   }
-  if (const auto fits = check_is_gate(store->filter()); !fits) {
+  if (const auto fits = detail::check_is_gate(store->filter()); !fits) {
     return std::unexpected(fits.error().within(path));
   }
   auto impl = std::make_unique<Impl>(std::move(*store), options);

@@ -18,7 +18,7 @@ namespace mankai {
 namespace {
 
 constexpr std::size_t kKeys = 64;
-constexpr int kTransactions = 4000;
+constexpr std::uint64_t kTransactions = 4000;
 constexpr unsigned kAskers = 3;
 
 struct Row {
@@ -73,7 +73,8 @@ void truncate(World& world, std::uint64_t position) {
 
 void write(World& world) {
   test::Random random(1);
-  for (std::uint64_t i = 1; i <= kTransactions; ++i) {
+  // Until enough was asked at the right time, however the threads are run.
+  for (std::uint64_t i = 1; i <= kTransactions || world.checked.load() < kTransactions; ++i) {
     const std::size_t key = random.below(kKeys);
     if (random.below(200) == 0) {
       truncate(world, i);

@@ -56,9 +56,9 @@ std::optional<std::uint64_t> GateCore::position() const noexcept {
   return position_.load(std::memory_order_acquire);
 }
 
-void GateCore::set_position(std::uint64_t position) noexcept {
-  position_.store(position, std::memory_order_release);
-  has_position_.store(true, std::memory_order_release);
+void GateCore::set_position(std::optional<std::uint64_t> position) noexcept {
+  position_.store(position.value_or(0), std::memory_order_release);
+  has_position_.store(position.has_value(), std::memory_order_release);
 }
 
 GateCounts GateCore::counts() const noexcept {

@@ -27,8 +27,8 @@ class GateCore {
   [[nodiscard]] Digest digest(std::string_view key) const noexcept { return filter_->hasher()(key); }
 
   [[nodiscard]] std::optional<std::uint64_t> position() const noexcept;
-  /// Says that everything up to there is in the filter.
-  void set_position(std::uint64_t position) noexcept;
+  /// Says that everything up to there is in the filter; nothing: it is not known what is.
+  void set_position(std::optional<std::uint64_t> position) noexcept;
   [[nodiscard]] GateCounts counts() const noexcept;
 
   /// Calls change(filter pointer) while nobody asks.

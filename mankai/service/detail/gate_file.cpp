@@ -1,0 +1,29 @@
+#include "mankai/service/detail/gate_file.hpp"
+
+#include <string>
+#include <utility>
+
+namespace mankai::detail {
+
+Result<void> check_is_gate(const AnyFilter& filter) {
+  const FilterSpec spec = spec_of(filter);
+  if (spec.kind == Kind::counting_bloom && !spec.canonical) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument,
+              "is " + std::string(spec.canonical ? "a filter of canonical URLs" : info_of(spec.kind).name) +
+                  ", and a gate is a counting-bloom of keys as they are, from which they can be taken out");
+}
+
+Result<std::optional<GatePosition>> gate_position_of(const SourcePosition& kept) {
+  if (kept.empty()) {
+    return std::optional<GatePosition>();
+  }
+  auto position = parse_gate_position(kept.view());
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  return std::optional(std::move(*position));
+}
+
+}  // namespace mankai::detail
