@@ -33,6 +33,10 @@ Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
       .hash = hash, .fpr = settings.fpr, .keeps_rules = settings.keeps_rules, .is_exact = settings.is_exact};
 }
 
+bool is_deep(const RuleKey& key) noexcept {
+  return key.host_depth > detail::kBaseDepthMax || key.path_depth > detail::kBaseDepthMax;
+}
+
 // Takes over the rules of one table that the base can have, with their ids or all under one; the others go into `deep`.
 Result<void> split(const RuleTable& all, RuleTable& shallow, RuleTable& deep) {
   Result<void> outcome;
@@ -41,7 +45,7 @@ Result<void> split(const RuleTable& all, RuleTable& shallow, RuleTable& deep) {
       return;
     }
     const RuleKey key = all.key_of(node);
-    RuleTable& into = key.host_depth > detail::kBaseDepthMax || key.path_depth > detail::kBaseDepthMax ? deep : shallow;
+    RuleTable& into = is_deep(key) ? deep : shallow;
     for (const std::uint64_t id : node.ids.ids()) {
       if (auto inserted = into.insert(key, id); !inserted) {
         outcome = std::unexpected(inserted.error());
@@ -51,7 +55,7 @@ Result<void> split(const RuleTable& all, RuleTable& shallow, RuleTable& deep) {
   return outcome;
 }
 
-// What is in force of the base, and the overlay.
+// What is in force of a base, and the overlay.
 Result<RuleTable> rules_in_force(const GuardParts& parts) {
   RuleTable all;
   for (std::size_t node = 0; node < parts.rules.size(); ++node) {
@@ -79,16 +83,24 @@ Result<RuleTable> rules_in_force(const GuardParts& parts) {
   return outcome ? Result<RuleTable>(std::move(all)) : std::unexpected(outcome.error());
 }
 
+bool has_deep(const RuleTable& rules) {
+  bool has = false;
+  rules.for_each([&](const RuleTable::Node& node) { has = has || (node.is_rule() && is_deep(rules.key_of(node))); });
+  return has;
+}
+
 // Makes parts whose base has these rules, but for those that are too deep for it.
 Result<GuardParts> with_base(const detail::GuardConfig& config, const RuleTable& rules) {
   GuardParts parts;
   parts.config = config;
-  RuleTable shallow;
-  RuleTable deep;
-  if (auto done = split(rules, shallow, deep); !done) {
-    return std::unexpected(done.error());
+  RuleTable without_deep;
+  const bool is_split = has_deep(rules);
+  if (is_split) {
+    if (auto done = split(rules, without_deep, parts.overlay); !done) {
+      return std::unexpected(done.error());
+    }
   }
-  parts.overlay = std::move(deep);
+  const RuleTable& shallow = is_split ? without_deep : rules;
   if (shallow.is_empty()) {
     return parts;
   }
@@ -249,11 +261,15 @@ Result<void> Guard::compact() {
     return fail(ErrorCode::invalid_argument,
                 "no rules were kept from which it could be made anew; build the lists again");
   }
-  auto rules = rules_in_force(parts_);
-  if (!rules) {
-    return std::unexpected(rules.error());
+  // A million rules take 200 MB: those of a new guard are not copied.
+  Result<RuleTable> merged;
+  if (parts_.base) {
+    merged = rules_in_force(parts_);
   }
-  auto made = with_base(parts_.config, *rules);
+  if (!merged) {
+    return std::unexpected(merged.error());
+  }
+  auto made = with_base(parts_.config, parts_.base ? *merged : parts_.overlay);
   if (!made) {
     return std::unexpected(made.error());
   }

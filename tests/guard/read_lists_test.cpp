@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,7 +10,7 @@
 #include "mankai/guard/rule_list.hpp"
 #include "mankai/stream/line_reader.hpp"
 #include "mankai/stream/source.hpp"
-#include "tests/support/shared_data.hpp"
+#include "tests/guard/shared_lists.hpp"
 
 namespace mankai::test {
 namespace {
@@ -28,29 +27,15 @@ struct Expected {
   std::vector<std::pair<RuleSkip, std::uint64_t>> skipped = {};
 };
 
-// Reads a list through its first batch, as the command does.
-RuleListReader read_file(const std::filesystem::path& path) {
-  auto lines = LineReader::create(Source::open(path).value()).value();
-  auto batch = lines.next_batch().value();
-  auto reader = RuleListReader::create({}, batch).value();
-  while (!batch.empty()) {
-    for (const std::string_view line : batch) {
-      static_cast<void>(reader.read(line));
-    }
-    batch = lines.next_batch().value();
-  }
-  return reader;
-}
-
 void expect_list(const Expected& expected) {
-  const auto path = shared_data("blocklists/" + expected.file);
-  const auto reader = read_file(path);
-  const RuleListCounts& counts = reader.counts();
+  RuleListFormat format{};
+  const auto counts = read_shared(shared_data("blocklists/" + expected.file), {},
+                                  [&](const RuleListReader& reader, const RuleLine&) { format = reader.format(); });
   SCOPED_TRACE(expected.file);
   for (const auto& [reason, skipped] : expected.skipped) {
     EXPECT_EQ(counts.skipped_for(reason), skipped) << describe(reason);
   }
-  EXPECT_EQ(name(reader.format()), name(expected.format));
+  EXPECT_EQ(name(format), name(expected.format));
   EXPECT_EQ(counts.lines, expected.lines);
   EXPECT_EQ(counts.rules, expected.rules);
   EXPECT_EQ(counts.exceptions, expected.exceptions);
