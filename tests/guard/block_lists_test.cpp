@@ -34,11 +34,11 @@ GuardSettings settings(bool is_exact) {
 
 // What the lists say, or every so manyth of their lines.
 struct Lists {
-  std::size_t every;
-  std::vector<std::string> rules;
-  std::vector<std::string> exceptions;
-  BlockModel blocks;
-  BlockModel allows;
+  std::size_t every = 1;
+  std::vector<std::string> rules = {};
+  std::vector<std::string> exceptions = {};
+  BlockModel blocks = {};
+  BlockModel allows = {};
 
   void except_some(const std::string& rule) {
     const std::string host = "a.b." + rule.substr(0, rule.find('/'));

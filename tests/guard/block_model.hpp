@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -13,18 +14,15 @@ namespace mankai::test {
 /// nothing with the guard but the canonical form of URLs.
 class BlockModel {
  public:
-  /// Returns false for what is no rule.
+  /// Returns false for what is no rule, or was there.
   bool insert(std::string_view rule) {
-    if (!url::canonicalize(rule, url_)) {
-      return false;
-    }
-    texts_.insert(std::string(url_.host()) + std::string(without_slash(url_.path())) + std::string(query()));
-    return true;
+    return url::canonicalize(rule, url_).has_value() && texts_.insert(text_of_url()).second;
   }
   bool erase(std::string_view rule) {
-    return url::canonicalize(rule, url_).has_value() &&
-           texts_.erase(std::string(url_.host()) + std::string(without_slash(url_.path())) + std::string(query())) != 0;
+    return url::canonicalize(rule, url_).has_value() && texts_.erase(text_of_url()) != 0;
   }
+  /// Whether this text, in canonical form, is a rule.
+  [[nodiscard]] bool has(std::string_view text) const { return texts_.contains(std::string(text)); }
 
   /// Whether a rule covers the URL. Pre: it is one.
   [[nodiscard]] bool covers(std::string_view raw) {
@@ -47,6 +45,10 @@ class BlockModel {
     return path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
   }
   [[nodiscard]] std::string_view query() const { return url_.query() == "?" ? std::string_view() : url_.query(); }
+
+  [[nodiscard]] std::string text_of_url() const {
+    return std::string(url_.host()).append(without_slash(url_.path())).append(query());
+  }
 
   [[nodiscard]] bool covers_at(std::string_view host) {
     text_.assign(host);

@@ -1,0 +1,233 @@
+// What a rule covers and what it does not, spelled in all the ways there are: through an overlay, and through an exact
+// base made of the same rules.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/guard/guard.hpp"
+
+namespace mankai::test {
+namespace {
+
+using Answer = Verdict::Answer;
+using Texts = std::vector<std::string>;
+
+Guard make(const Texts& rules, const Texts& exceptions, bool has_base) {
+  auto guard = Guard::create({.seed = std::array<std::uint64_t, 2>{1, 2}, .is_exact = true}).value();
+  for (const std::string& rule : rules) {
+    EXPECT_TRUE(guard.add(rule).value()) << rule;
+  }
+  for (const std::string& rule : exceptions) {
+    EXPECT_TRUE(guard.allow(rule).value()) << rule;
+  }
+  if (has_base) {
+    EXPECT_TRUE(guard.compact().has_value());
+  }
+  return guard;
+}
+
+struct World {
+  Texts rules;
+  Texts blocked;
+  Texts ok;
+  Texts exceptions = {};
+  Texts allowed = {};
+};
+
+void expect_answers(const Guard& guard, const Texts& urls, Answer answer) {
+  GuardScratch scratch;
+  for (const std::string& url : urls) {
+    EXPECT_EQ(static_cast<int>(guard.check(url, scratch).answer), static_cast<int>(answer)) << url;
+  }
+}
+
+void expect_world(const World& world) {
+  for (const bool has_base : {false, true}) {
+    SCOPED_TRACE(has_base ? "base" : "overlay");
+    const Guard guard = make(world.rules, world.exceptions, has_base);
+    expect_answers(guard, world.blocked, Answer::blocked);
+    expect_answers(guard, world.ok, Answer::ok);
+    expect_answers(guard, world.allowed, Answer::allowed);
+  }
+}
+
+TEST(GuardMeaning, a_host_covers_itself_and_all_below_it) {
+  expect_world(
+      {.rules = {"evil.example"},
+       .blocked = {"evil.example", "http://evil.example/", "https://EVIL.Example:8443/a/b?c#d",
+                   "ftp://u:p@evil.example/x", "a.evil.example", "http://a.b.c.d.evil.example./x", "evil..example",
+                   ".evil.example.", "http://evil%2eexample/", "//evil.example/x"},
+       .ok = {"example", "notevil.example", "evil.example.org", "evilexample", "evil-example",
+              "http://ok.example/evil.example", "http://ok.example/?evil.example", "http://evil.example@ok.example/"}});
+}
+
+TEST(GuardMeaning, a_path_covers_what_is_below_it) {
+  for (const std::string rule : {"h.example/foo", "h.example/foo/", "http://h.example:81//foo//", "h.example/x/../foo",
+                                 "h.example/%66oo", "h.example/./foo/."}) {
+    expect_world(
+        {.rules = {rule},
+         .blocked = {"h.example/foo", "h.example/foo/", "h.example/foo/x", "h.example/foo/x/y?z", "h.example/foo?q",
+                     "h.example/foo/?q", "h.example/foo?", "h.example//foo//x", "a.h.example/foo", "h.example/a/../foo",
+                     "h.example/foo%2Fx", "h.example/foo%3Fq", "h.example/foo#x", "h.example/%2e/foo"},
+         .ok = {"h.example", "h.example/", "h.example/foobar", "h.example/fo", "h.example/Foo", "h.example/x/foo",
+                "h.example/foo/../x", "h.example/foo%20", "h.example?/foo", "other.example/foo", "example/foo"}});
+  }
+}
+
+TEST(GuardMeaning, a_query_covers_exactly_that_page) {
+  expect_world(
+      {.rules = {"h.example/a?x=1"},
+       .blocked = {"h.example/a?x=1", "http://b.h.example:8080/a?x=1#f", "h.example/a/?x=1", "h.example/a%3Fx=1"},
+       .ok = {"h.example/a", "h.example/a?", "h.example/a?x=1&y=2", "h.example/a?x=2", "h.example/a/b?x=1",
+              "h.example/?x=1", "h.example/a/?x=1/", "h.example/x=1"}});
+  expect_world({.rules = {"h.example?q"},
+                .blocked = {"h.example?q", "h.example/?q", "http://w.h.example//?q"},
+                .ok = {"h.example", "h.example/q", "h.example/a?q", "h.example/?q="}});
+  expect_world({.rules = {"h.example/a??"}, .blocked = {"h.example/a??"}, .ok = {"h.example/a?", "h.example/a"}});
+  expect_world(
+      {.rules = {"h.example/a?x/y"}, .blocked = {"h.example/a?x/y"}, .ok = {"h.example/a?x", "h.example/a/?x"}});
+}
+
+// A query's digest is no path's, and the other way round.
+TEST(GuardMeaning, a_query_is_no_segment) {
+  expect_world(
+      {.rules = {"h.example/a?b"}, .blocked = {"h.example/a?b", "h.example/a/%253Fb"}, .ok = {"h.example/a/b"}});
+  expect_world({.rules = {"h.example/a/b"}, .blocked = {"h.example/a/b?c"}, .ok = {"h.example/a?b", "h.example/a?/b"}});
+}
+
+TEST(GuardMeaning, an_empty_query_is_none) {
+  expect_world(
+      {.rules = {"h.example/a?"}, .blocked = {"h.example/a", "h.example/a/b", "h.example/a?c"}, .ok = {"h.example"}});
+}
+
+TEST(GuardMeaning, addresses_have_nothing_below_or_above_them) {
+  expect_world(
+      {.rules = {"192.0.2.7", "[2001:DB8::1]/x"},
+       .blocked = {"http://192.0.2.7/", "192.0.2.7:8080/x", "http://3221225991/", "http://0xC0.0.2.7/",
+                   "http://0300.0.519/", "http://[::ffff:192.0.2.7]/", "http://[2001:db8:0:0::1]:80/x/y"},
+       .ok = {"192.0.2.70", "92.0.2.7", "2.7", "a.192.0.2.7", "http://[2001:db8::1]/y", "http://[2001:db8::1:1]/x"}});
+  expect_world({.rules = {"2.7", "7"}, .blocked = {"2.0.0.7", "0.0.0.7"}, .ok = {"192.0.2.7", "0.2.7.1"}});
+}
+
+TEST(GuardMeaning, names_beyond_ascii_are_punycode) {
+  expect_world({.rules = {"B\xc3\xbc"
+                          "cher.example/\xc3\xa9"},
+                .blocked = {"xn--bcher-kva.example/%C3%A9", "http://www.XN--BCHER-KVA.example/\xc3\xa9/x",
+                            "b%C3%BCcher.example/%c3%a9"},
+                .ok = {"bucher.example/\xc3\xa9", "xn--bcher-kva.example/e"}});
+}
+
+TEST(GuardMeaning, single_labels_and_public_suffixes_are_hosts_as_any) {
+  expect_world({.rules = {"zip", "co.uk/x"},
+                .blocked = {"zip", "http://zip/", "a.zip", "a.b.zip/c", "co.uk/x", "a.b.co.uk/x/y"},
+                .ok = {"zip.example", "example/zip", "co.uk", "uk/x", "a.co.uk/y"}});
+  expect_world({.rules = {"zip/x"}, .blocked = {"zip/x", "a.b.c.zip/x/y"}, .ok = {"zip", "a.zip/y", "x.zip"}});
+}
+
+std::string repeat(std::string_view text, std::size_t count) {
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i) {
+    all += text;
+  }
+  return all;
+}
+
+// The masks' last bit stands for 16 and deeper; the base takes 32, the overlay has the rest.
+TEST(GuardMeaning, every_depth_of_hosts_and_paths) {
+  for (const std::size_t depth : {1U, 2U, 14U, 15U, 16U, 17U, 18U, 31U, 32U, 33U, 34U, 60U, 120U}) {
+    const std::string host = repeat("a.", depth) + "h.example";
+    const std::string path = "p.example" + repeat("/a", depth);
+    expect_world({.rules = {host, path},
+                  .blocked = {host, "a." + host, "b." + host + "/x", path, path + "/", path + "/a", "w." + path + "?q"},
+                  .ok = {"h.example", "b.h.example", repeat("a.", depth - 1) + "h.example",
+                         "b." + repeat("a.", depth - 1) + "h.example", "p.example",
+                         "p.example" + repeat("/a", depth - 1), path + "b", "p.example/b" + repeat("/a", depth)}});
+  }
+}
+
+TEST(GuardMeaning, all_of_many_depths_at_once) {
+  World world;
+  for (std::size_t depth = 1; depth <= 40; ++depth) {
+    world.rules.push_back("x" + std::to_string(depth) + repeat(".a", depth - 1) + ".h.example/p" + repeat("/q", depth) +
+                          "/r");
+    world.blocked.push_back("w." + world.rules.back() + "/s");
+    world.ok.push_back("x" + std::to_string(depth) + repeat(".a", depth) + ".h.example/p" + repeat("/q", depth) + "/r");
+    world.ok.push_back("x" + std::to_string(depth) + repeat(".a", depth - 1) + ".h.example/p" +
+                       repeat("/q", depth + 1) + "/r");
+  }
+  expect_world(world);
+}
+
+TEST(GuardMeaning, hosts_longer_than_any_name_have_the_parents_that_rules_can_name) {
+  const std::string label(63, 'a');
+  const std::string longest = label + "." + label + "." + label + "." + label.substr(0, 55) + ".example";
+  ASSERT_EQ(longest.size(), 255U);
+  const std::string host = repeat("b.", 500) + longest;
+  expect_world(
+      {.rules = {longest}, .blocked = {longest, "b." + longest, host + "/x"}, .ok = {"example", longest.substr(64)}});
+  const std::string wide(300, 'c');
+  expect_world({.rules = {"example"},
+                .blocked = {wide + ".example", repeat("b.", 1000) + "example"},
+                .ok = {wide, "example." + wide}});
+}
+
+TEST(GuardMeaning, a_long_url_is_answered) {
+  const std::string path = repeat("/a", 30'000);
+  expect_world({.rules = {"h.example/a/a/a", "i.example" + repeat("/a", 20'000)},
+                .blocked = {"h.example" + path, "i.example" + path + "?q"},
+                .ok = {"j.example" + path, "h.example/a/b" + path, "i.example" + repeat("/a", 19'999)}});
+}
+
+// An exception wins over every rule, above it and below it.
+TEST(GuardMeaning, exceptions_win) {
+  expect_world(
+      {.rules = {"evil.example", "evil.example/a/b", "good.evil.example", "half.example/x", "q.example/a?b"},
+       .blocked = {"evil.example", "evil.example/a/b", "evil.example/okay", "bad.evil.example", "half.example/x"},
+       .ok = {"ok.example", "half.example/ok", "good.example"},
+       .exceptions = {"evil.example/ok", "good.evil.example", "half.example/x/y", "q.example", "ok.example"},
+       .allowed = {"evil.example/ok", "evil.example/ok/x", "good.evil.example/x", "a.good.evil.example",
+                   "good.evil.example/a/b", "half.example/x/y/z", "q.example/a?b", "w.evil.example/ok"}});
+  expect_world({.rules = {"192.0.2.7", "com"},
+                .blocked = {"192.0.2.7/x", "a.com", "com"},
+                .ok = {"a.net"},
+                .exceptions = {"192.0.2.7/ok", "good.com"},
+                .allowed = {"192.0.2.7/ok", "www.good.com/x"}});
+}
+
+TEST(GuardMeaning, what_has_no_host_is_no_url) {
+  for (const bool has_base : {false, true}) {
+    const Guard guard = make({"h.example"}, {}, has_base);
+    expect_answers(guard,
+                   {"", " ", "/h.example", "?h.example", "http://", "http:///h.example", "mailto:a@h.example", "...",
+                    "http://:80/", "#h.example"},
+                   Answer::invalid);
+  }
+}
+
+TEST(GuardMeaning, what_has_no_host_is_no_rule) {
+  auto guard = Guard::create().value();
+  for (const std::string rule : {"", "/x", "mailto:a@b", "?q", "...", "http://"}) {
+    EXPECT_FALSE(guard.add(rule).has_value()) << rule;
+    EXPECT_FALSE(guard.allow(rule).has_value()) << rule;
+    EXPECT_FALSE(guard.remove(rule).has_value()) << rule;
+  }
+}
+
+TEST(GuardMeaning, a_verdict_names_the_rule) {
+  GuardScratch scratch;
+  for (const bool has_base : {false, true}) {
+    const Guard guard = make({"evil.example/a/b", "q.example/x?y=1", "com", "192.0.2.7/i"}, {"good.com"}, has_base);
+    EXPECT_EQ(guard.check("http://www.evil.example:81/a//b/c?d", scratch).rule, "evil.example/a/b");
+    EXPECT_EQ(guard.check("w.q.example/x/?y=1", scratch).rule, "q.example/x?y=1");
+    EXPECT_EQ(guard.check("a.b.com/x", scratch).rule, "com");
+    EXPECT_EQ(guard.check("http://3221225991/i/j", scratch).rule, "192.0.2.7/i");
+    EXPECT_EQ(guard.check("www.good.com/x", scratch).rule, "good.com");
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test
