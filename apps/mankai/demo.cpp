@@ -1,228 +1,149 @@
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
-#include <chrono>
+#include <fstream>
+#include <optional>
+#include <span>
+#include <utility>
 
+#include "apps/mankai/demo/page.hpp"
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/baseline/exact_sets.hpp"
-#include "mankai/service/seen.hpp"
-#include "mankai/stream/line_reader.hpp"
-#include "mankai/stream/url_generator.hpp"
+#include "lab/report.hpp"
+#include "mankai/catalog/spec.hpp"
+#include "mankai/storage/file.hpp"
 
 namespace mankai::command {
 namespace {
 
-constexpr double kPromisedRate = 0.01;
-constexpr std::size_t kBatch = kBatchLinesMax;
-constexpr std::size_t kExamples = 3;
+constexpr std::string_view kPageName = "index.html";
 
 struct Request {
-  std::uint64_t count = 1'000'000;
+  std::optional<std::uint64_t> events;
   std::optional<std::uint64_t> seed;
+  std::string out = "demo-out";
+  bool force = false;
   bool json = false;
 };
 
-struct Stream {
-  std::string bytes;
-  std::vector<std::string_view> urls;
-  std::vector<bool> is_repeat;  // by the generator, which knows without looking anything up
-  std::uint64_t distinct = 0;
+struct Step {
+  std::string_view name;
+  Result<demo::Exhibit> (*ask)(const demo::Day&, std::uint64_t seed);
 };
+constexpr std::array kSteps = {Step{"seen", demo::ask_seen}, Step{"hot", demo::ask_hot}, Step{"guard", demo::ask_guard},
+                               Step{"gate", demo::ask_gate}};
 
-struct Answers {
-  std::vector<bool> seen;
-  double seconds = 0;
-  std::uint64_t memory_bytes = 0;
-};
-
-struct Verdict {
-  std::uint64_t repeats = 0;
-  std::uint64_t repeats_missed = 0;
-  std::uint64_t firsts_lost = 0;
-  std::vector<std::size_t> examples;
-};
-
-Result<Stream> generate(const Request& request, std::uint64_t seed) {
-  auto generator = UrlGenerator::create({.count = request.count, .seed = seed});
-  if (!generator) {
-    return std::unexpected(generator.error());
+// What is going on, on a terminal only; an empty text takes the line away.
+void show_progress(std::string_view text) {
+  if (isatty(STDERR_FILENO) == 1) {
+    const std::string line = "\r\x1b[K" + std::string(text);
+    static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
   }
-  Stream stream;
-  std::vector<std::size_t> ends;
-  while (generator->has_next()) {
-    stream.is_repeat.push_back(generator->append_next(stream.bytes).is_repeat);
-    ends.push_back(stream.bytes.size());
-  }
-  std::size_t begin = 0;
-  for (const std::size_t end : ends) {
-    stream.urls.push_back(std::string_view(stream.bytes).substr(begin, end - begin));
-    begin = end;
-  }
-  stream.distinct = generator->distinct_so_far();
-  return stream;
 }
 
-template <class Work>
-double seconds_of(const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+// Somebody else's page stays. Errors: invalid_argument, which says the way out.
+Result<void> check_old_page(const std::string& path) {
+  constexpr std::size_t kHeadBytes = 512;
+  std::array<char, kHeadBytes> head{};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return {};  // there is none, or writing it will say what is wrong
+  }
+  file.read(head.data(), head.size());
+  if (std::string_view(head.data(), static_cast<std::size_t>(file.gcount())).contains(demo::kPageMark)) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument,
+              path + ": this page is not one of the demo's; --force replaces it, --out writes elsewhere");
 }
 
-Result<Answers> ask_mankai(const Stream& stream, std::uint64_t seed) {
-  auto seen = Seen::create({.keys = stream.distinct, .fpr = kPromisedRate, .seed = {{seed, 0}}});
-  if (!seen) {
-    return std::unexpected(seen.error());
-  }
-  Answers answers;
-  Result<void> observed;
-  answers.seen.reserve(stream.urls.size());
-  answers.seconds = seconds_of([&] {
-    std::array<bool, kBatch> outcomes{};
-    for (std::size_t i = 0; i < stream.urls.size() && observed; i += kBatch) {
-      const auto batch = std::span(stream.urls).subspan(i, std::min(kBatch, stream.urls.size() - i));
-      const auto seen_before = std::span(outcomes).first(batch.size());
-      observed = seen->observe(batch, seen_before);
-      answers.seen.insert(answers.seen.end(), seen_before.begin(), seen_before.end());
+Result<demo::Tour> make_tour(TrafficGenerator generator, const TrafficOptions& options) {
+  show_progress("a day of traffic …");
+  const demo::Day day = demo::make_day(std::move(generator), options);
+  demo::Tour tour{.asked_events = options.events, .events = day.event_count(), .seed = options.seed, .exhibits = {}};
+  for (const Step& step : kSteps) {
+    show_progress(std::string(step.name) + " …");
+    auto exhibit = step.ask(day, options.seed);
+    if (!exhibit) {
+      show_progress("");
+      return std::unexpected(exhibit.error());
     }
-  });
-  if (!observed) {
-    return std::unexpected(observed.error());
+    tour.exhibits.push_back(std::move(*exhibit));
   }
-  answers.memory_bytes = describe(seen->filter()).image_bytes;
-  return answers;
+  show_progress("");
+  return tour;
 }
 
-// What each key costs in a hash set of strings: a node, its bucket, and the bytes that do not fit into the string.
-std::uint64_t exact_bytes(const Stream& stream) {
-  constexpr std::uint64_t kNodeAndBucket = 64;
-  constexpr std::uint64_t kInPlace = 15;
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < stream.urls.size(); ++i) {
-    if (!stream.is_repeat[i]) {
-      bytes += kNodeAndBucket + (stream.urls[i].size() > kInPlace ? stream.urls[i].size() + 1 : 0);
-    }
-  }
-  return bytes;
-}
-
-Answers ask_exact(const Stream& stream) {
-  Answers answers;
-  answers.seen.reserve(stream.urls.size());
-  baseline::HashSet set;
-  answers.seconds = seconds_of([&] {
-    for (const std::string_view url : stream.urls) {
-      answers.seen.push_back(set.observe(url));
-    }
-  });
-  answers.memory_bytes = exact_bytes(stream);
-  return answers;
-}
-
-Verdict compare(const Answers& mankai, const Answers& exact) {
-  Verdict verdict;
-  std::array<std::size_t, 3> shown{};
-  for (std::size_t i = 0; i < exact.seen.size(); ++i) {
-    const bool is_lost = mankai.seen[i] && !exact.seen[i];
-    verdict.repeats += static_cast<std::uint64_t>(exact.seen[i]);
-    verdict.repeats_missed += static_cast<std::uint64_t>(exact.seen[i] && !mankai.seen[i]);
-    verdict.firsts_lost += static_cast<std::uint64_t>(is_lost);
-    // A few of each: right about a repeat, right about a new one, wrong.
-    std::size_t& count = shown[is_lost ? 2 : static_cast<std::size_t>(exact.seen[i])];
-    if (count < kExamples) {
-      ++count;
-      verdict.examples.push_back(i);
-    }
-  }
-  return verdict;
-}
-
-double per_second(const Stream& stream, const Answers& answers) {
-  return static_cast<double>(stream.urls.size()) / answers.seconds;
-}
-
-std::string example(const Stream& stream, const Answers& mankai, const Answers& exact, std::size_t i) {
-  const auto word = [](bool seen) { return seen ? "repeat" : "new"; };
-  std::string_view url = stream.urls[i];
-  constexpr std::size_t kWidth = 64;
-  const std::string shown = url.size() > kWidth ? std::string(url.substr(0, kWidth - 1)) + "…" : std::string(url);
-  return fmt::format("  {:>9}  {:<6}  {:<6}  {}{}\n", human_count(i + 1), word(mankai.seen[i]), word(exact.seen[i]),
-                     shown, mankai.seen[i] == exact.seen[i] ? "" : "   <- lost");
-}
-
-std::string report_text(const Stream& stream, const Answers& mankai, const Answers& exact, const Verdict& verdict) {
-  const double lost_share = static_cast<double>(verdict.firsts_lost) / static_cast<double>(stream.distinct);
-  std::string text = fmt::format(
-      "Have I seen it? {} URLs, {:.0f} % of them repeats; a filter for {} keys at {} beside an exact set.\n\n",
-      human_count(stream.urls.size()),
-      100 * static_cast<double>(verdict.repeats) / static_cast<double>(stream.urls.size()),
-      human_count(stream.distinct), human_share(kPromisedRate));
-  const auto line = [&text](std::string_view what, const std::string& ours, const std::string& truth) {
-    text += fmt::format("  {:<34} {:>16} {:>16}\n", what, ours, truth);
-  };
-  line("", "mankai", "exact set");
-  line("told new", human_count(stream.distinct - verdict.firsts_lost), human_count(stream.distinct));
-  line("told repeat", human_count(verdict.repeats - verdict.repeats_missed + verdict.firsts_lost),
-       human_count(verdict.repeats));
-  line("repeats missed", human_count(verdict.repeats_missed), "0");
-  line("new ones taken for repeats", human_count(verdict.firsts_lost), "0");
-  line("  as a share (promised: at most 1 %)", human_share(lost_share), "0 %");
-  line("memory", human_bytes(mankai.memory_bytes), human_bytes(exact.memory_bytes));
-  line("URLs a second", human_count(static_cast<std::uint64_t>(per_second(stream, mankai))),
-       human_count(static_cast<std::uint64_t>(per_second(stream, exact))));
-  text += fmt::format("\n  {:.0f} times less memory, {:.1f} times the speed.\n\n  {:>9}  {:<6}  {:<6}  URL\n",
-                      static_cast<double>(exact.memory_bytes) / static_cast<double>(mankai.memory_bytes),
-                      exact.seconds / mankai.seconds, "number", "mankai", "truth");
-  for (const std::size_t i : verdict.examples) {
-    text += example(stream, mankai, exact, i);
-  }
-  text +=
-      "\nTry next:\n"
-      "  mankai gen urls --count 5M > urls.txt\n"
-      "  mankai dedup --count urls.txt > unique.txt\n"
-      "  mankai plan --keys 10M --fpr 0.1%\n"
-      "  mankai --help\n";
-  return text;
-}
-
-std::string report_json(const Stream& stream, const Answers& mankai, const Answers& exact, const Verdict& verdict) {
+Report report_of(const demo::Answers& row) {
   Report report;
-  report.add("urls", std::uint64_t{stream.urls.size()});
-  report.add("distinct", stream.distinct);
-  report.add("repeats", verdict.repeats);
-  report.add("repeats_missed", verdict.repeats_missed);
-  report.add("firsts_lost", verdict.firsts_lost);
-  report.add("lost_share", static_cast<double>(verdict.firsts_lost) / static_cast<double>(stream.distinct));
-  report.add("promised_rate", kPromisedRate);
-  report.add("filter_bytes", mankai.memory_bytes);
-  report.add("exact_bytes", exact.memory_bytes);
-  report.add("filter_urls_per_second", per_second(stream, mankai));
-  report.add("exact_urls_per_second", per_second(stream, exact));
+  report.add("question", row.name);
+  report.add("asked", row.asked);
+  report.add("answered_yes", row.yes);
+  report.add("truth_yes", row.truth);
+  report.add("missed", row.missed);
+  report.add("wrong_yes", row.wrong_yes);
+  report.add("wrong_share", row.wrong_share());
+  report.add("promised_share", row.promised_share);
+  report.add("bytes", row.bytes);
+  report.add("exact_bytes", row.exact_bytes);
+  report.add("questions_per_second", row.per_second());
+  report.add("exact_questions_per_second", row.exact_per_second());
+  return report;
+}
+
+std::string json(const demo::Tour& tour, const std::string& page) {
+  Report report;
+  report.add("events", tour.events);
+  report.add("seed", tour.seed);
+  report.add("page", page);
+  std::vector<Report> rows;
+  for (const demo::Exhibit& exhibit : tour.exhibits) {
+    for (const demo::Answers& row : exhibit.rows) {
+      rows.push_back(report_of(row));
+    }
+  }
+  report.add_list("questions", std::move(rows));
   return report.json();
 }
 
+std::string text(const demo::Tour& tour, const std::string& page) {
+  return "A day of " + human_count(tour.events) +
+         " events at a shop, a link shortener and a crawler: every answer beside the exact truth.\n\n" +
+         demo::table(tour) + "\npage: " + page +
+         "\n\nTry next:\n"
+         "  mankai gen traffic > day.tsv\n"
+         "  mankai plan --keys 10M --fpr 0.1%\n"
+         "  mankai --help\n";
+}
+
 Result<int> run(const Request& request) {
-  constexpr std::uint64_t kDefaultSeed = 1;
-  const std::uint64_t seed = request.seed.value_or(kDefaultSeed);
-  if (request.count == 0) {
-    return fail(ErrorCode::invalid_argument, "--count: a stream needs at least one URL");
+  // What can be refused is refused before anything is made.
+  TrafficOptions options;
+  options.events = request.events.value_or(options.events);
+  options.seed = request.seed.value_or(options.seed);
+  auto generator = TrafficGenerator::create(options);
+  if (!generator) {
+    return std::unexpected(generator.error());
   }
-  const auto stream = generate(request, seed);
-  if (!stream) {
-    return std::unexpected(stream.error());
+  const std::string path = request.out + "/" + std::string(kPageName);
+  if (auto ready = lab::prepare_folder(request.out); !ready) {
+    return std::unexpected(ready.error());
   }
-  const auto mankai = ask_mankai(*stream, seed);
-  if (!mankai) {
-    return std::unexpected(mankai.error());
+  if (auto free = request.force ? Result<void>{} : check_old_page(path); !free) {
+    return std::unexpected(free.error());
   }
-  const Answers exact = ask_exact(*stream);
-  const Verdict verdict = compare(*mankai, exact);
+  const auto tour = make_tour(std::move(*generator), options);
+  if (!tour) {
+    return std::unexpected(tour.error());
+  }
+  const std::string page = demo::page(*tour);
+  if (auto written = write_file(path, std::as_bytes(std::span(page)), Existing::replace); !written) {
+    return std::unexpected(written.error().within(path));
+  }
   Output output;
-  output.append(request.json ? report_json(*stream, *mankai, exact, verdict)
-                             : report_text(*stream, *mankai, exact, verdict));
+  output.append(request.json ? json(*tour, path) : text(*tour, path));
   if (auto finished = output.finish(); !finished) {
     return std::unexpected(finished.error());
   }
@@ -243,16 +164,25 @@ Subcommand demo_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "demo",
-      .summary = "a tour: a million URLs, the answers beside the exact truth",
+      .summary = "a tour: a day of traffic through the four questions, beside the exact truth",
       .description =
-          "Generates a stream of URLs, asks a filter and an exact set of each whether it came before, and shows the "
-          "answers, the memory and the speed of both side by side.",
-      .examples = {{"mankai demo", "takes a few seconds"}, {"mankai demo --count 10M --json", "more, for programs"}},
+          "Generates a day of a shop, a link shortener and a crawler, asks the four questions about it and exact "
+          "structures the same, and shows answers, errors, memory and speed side by side: as a table, and in a page "
+          "with plots, one file that loads nothing. The same seed gives the same day and the same answers.\n\n"
+          "Seen: has the crawler met this URL, in whatever spelling? And lately, in a memory that fades? Hot: which "
+          "products are looked at most right now? Guard: does this link lead into the block list? Gate: has this "
+          "shopper a basket, or can the database be left alone?",
+      .examples = {{"mankai demo", "takes a few seconds, and writes demo-out/index.html"},
+                   {"mankai demo --events 5M --seed 7 --out /tmp/tour --json", "a busier day, for programs"}},
   };
   command.options = {
-      parsed_option("--count", "N", "How many URLs. 1M unless given.", parse_count, request->count),
-      parsed_option("--seed", "S", "Another seed gives other URLs. 1 unless given.", parse_seed_number, request->seed),
-      flag("--json", "Prints a JSON object.", request->json)};
+      parsed_option("--events", "N", "About how many events the day has, from 1000 on. 1M unless given.", parse_count,
+                    request->events),
+      parsed_option("--seed", "S", "Another seed gives another day. 1 unless given.", parse_seed_number, request->seed),
+      text_option("--out", "DIR", "Where the page goes, a new or an existing folder. demo-out unless given.",
+                  ValueKind::file, request->out),
+      flag("--force", "Replaces DIR/index.html even if another program wrote it.", request->force),
+      flag("--json", "Prints a JSON object instead of the table.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

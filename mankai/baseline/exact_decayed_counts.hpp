@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,8 +31,9 @@ class ExactDecayedCounts {
     double count = 0;
   };
 
-  /// Pre: 0 <= lambda <= 1.
-  explicit ExactDecayedCounts(double lambda) noexcept : lambda_(lambda) {}
+  /// Pre: 0 <= lambda <= 1; the resource outlives the counts.
+  explicit ExactDecayedCounts(double lambda, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : lambda_(lambda), counts_(memory) {}
 
   /// Counts an event of the tick, which may lie before events that came earlier.
   void insert(std::string_view key, Tick at) {
@@ -88,7 +90,7 @@ class ExactDecayedCounts {
   }
 
   double lambda_;
-  std::unordered_map<std::string, Count, Hash, std::equal_to<>> counts_;
+  std::pmr::unordered_map<std::pmr::string, Count, Hash, std::equal_to<>> counts_;
 };
 
 }  // namespace mankai::baseline

@@ -423,22 +423,65 @@ class GenAndDemo(CommandTest):
         self.assertTrue(len(targets) * 0.005 < len(blocked) < len(targets) * 0.1, len(blocked))
         self.error("gen", "blocklist", "--rules", "1", code=2, says="--rules")
 
-    def test_demo_misses_no_repeat(self):
-        report = json.loads(self.out("demo", "--count", "50k", "--json"))
-        self.assertEqual(report["urls"], 50000)
-        self.assertEqual(report["repeats_missed"], 0)
-        self.assertLess(report["lost_share"], report["promised_rate"])
-        self.assertLess(report["filter_bytes"] * 20, report["exact_bytes"])
-        text = self.out("demo", "--count", "20k", "--seed", "5").decode()
-        self.assertIn("repeats missed", text)
-        self.assertIn("Try next", text)
-        self.error("demo", "--count", "0", code=2)
+    def test_demo_keeps_its_promises(self):
+        stdout, stderr = self.run_mankai("demo", "--events", "50k", "--json")
+        self.assertEqual(stderr, b"", "progress is for terminals")
+        report = json.loads(stdout)
+        self.assertEqual((report["seed"], report["page"]), (1, "demo-out/index.html"))
+        self.assertAlmostEqual(report["events"], 50000, delta=2500)
+        rows = {row["question"]: row for row in report["questions"]}
+        self.assertEqual(list(rows), ["seen", "seen-lately", "hot", "guard", "gate"])
+        for name, row in rows.items():
+            self.assertGreater(row["asked"], 0, name)
+            right = row["truth_yes"] - row["missed"] + row["wrong_yes"]
+            # In the fading memory what is older than its half-life may be told either way.
+            (self.assertGreaterEqual if name == "seen-lately" else self.assertEqual)(row["answered_yes"], right, name)
+            self.assertGreater(row["truth_yes"], 0, name)
+        for name in ("seen", "guard", "gate"):
+            self.assertEqual(rows[name]["missed"], 0, name)
+            self.assertLess(rows[name]["wrong_share"], rows[name]["promised_share"], name)
+        for name in ("seen", "seen-lately", "guard"):
+            self.assertLess(rows[name]["bytes"] * 10, rows[name]["exact_bytes"], name)
+        self.assertLess(rows["seen-lately"]["missed"] * 5, rows["seen-lately"]["truth_yes"])
+        self.assertLess(rows["hot"]["missed"] * 20, rows["hot"]["truth_yes"])
+        self.assert_no_temporaries()
+
+    def test_demo_is_the_same_for_the_same_seed(self):
+        clocked = {"questions_per_second", "exact_questions_per_second"}
+
+        def answers(*arguments):
+            report = json.loads(self.out("demo", "--events", "5k", "--json", *arguments))
+            return [{key: row[key] for key in row.keys() - clocked} for row in report["questions"]]
+        self.assertEqual(answers("--seed", "7"), answers("--seed", "7", "--out", "other"))
+        self.assertNotEqual(answers("--seed", "8"), answers("--seed", "7"))
+
+    def test_demo_shows_a_table_and_writes_its_page_only_over_its_own(self):
+        text = self.out("demo", "--events", "5k", "--out", "a/b").decode()
+        for word in ("Seen?", "Seen lately?", "Hot?", "Blocked?", "Worth fetching?", "page: a/b/index.html", "Try next"):
+            self.assertIn(word, text)
+        self.assertLess(max(map(len, text.splitlines())), 125)
+        page = self.read("a/b/index.html")
+        self.assertTrue(page.startswith(b"<!doctype html>") and page.endswith(b"</html>\n"))
+        self.run_mankai("demo", "--events", "6k", "--out", "a/b")
+        self.assertNotEqual(self.read("a/b/index.html"), page, "its own page is replaced")
+        self.write("a/b/index.html", b"<html>somebody's own</html>")
+        self.error("demo", "--events", "5k", "--out", "a/b", code=2, says=("a/b/index.html", "--force", "--out"))
+        self.assertEqual(self.read("a/b/index.html"), b"<html>somebody's own</html>")
+        self.run_mankai("demo", "--events", "5k", "--out", "a/b", "--force")
+        self.assertIn(b"mankai demo", self.read("a/b/index.html"))
+
+    def test_demo_refuses_what_it_cannot_do_at_once(self):
+        self.error("demo", "--events", "10", code=2, says="events")
+        self.error("demo", "--seed", "x", code=2, says="--seed")
+        self.write("file", b"x")
+        self.error("demo", "--out", "file", code=4, says=("file", "--out"))
+        self.assertEqual(self.read("file"), b"x")
 
 
 class Streams(CommandTest):
     OUTPUTS = (["--help"], ["--version"], ["info", "f.mk"], ["info", "--json", "f.mk"], ["check", "f.mk", "a"],
                ["plan", "--keys", "10", "--fpr", "1%"], ["verify", "f.mk"], ["gen", "urls", "--count", "100k"],
-               ["demo", "--count", "1000"], ["dedup", "text"])
+               ["demo", "--events", "1000"], ["dedup", "text"])
 
     def setUp(self):
         super().setUp()

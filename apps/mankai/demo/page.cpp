@@ -1,0 +1,293 @@
+#include "apps/mankai/demo/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/mankai/demo/plot.hpp"
+#include "apps/mankai/format.hpp"
+#include "lab/text.hpp"
+
+namespace mankai::command::demo {
+namespace {
+
+using lab::html_escape;
+
+// The palette is Okabe and Ito's, which people tell apart whatever their eyes, made lighter where it is dark.
+constexpr std::string_view kStyle = R"css(
+:root { color-scheme: light dark; --paper: #fbfaf8; --card: #ffffff; --ink: #1f2328; --soft: #57606a; --rule: #dcdfe3;
+  --petal: #b3477d; --tint: #fbeff5; --c0: #0067a5; --c1: #c24e00; --c2: #00795a; --c3: #a5558a; --c4: #8a6a00;
+  --c5: #3d444c; }
+@media (prefers-color-scheme: dark) { :root { --paper: #15171b; --card: #1c1f25; --ink: #e8eaed; --soft: #a5adb8;
+  --rule: #363b44; --petal: #f29ac4; --tint: #2b1f28; --c0: #6cb8f0; --c1: #f39a5a; --c2: #4fcfa6; --c3: #dd9cc8;
+  --c4: #e3c35a; --c5: #cfd4da; } }
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 17px/1.6 system-ui, "Segoe UI", "Helvetica Neue", "DejaVu Sans", Arial, sans-serif; }
+main { max-width: 60rem; margin: 0 auto; padding: 2.5rem 1rem 4rem; }
+h1 { font-size: 2rem; line-height: 1.15; margin: 0 0 .6rem; text-wrap: balance; }
+.blossom { width: 1.1em; height: 1.1em; margin-right: .35em; vertical-align: -.15em; fill: var(--petal); }
+.blossom circle { fill: var(--paper); }
+h2 { font-size: 1.45rem; line-height: 1.25; margin: 3.2rem 0 .4rem; padding-top: 1.4rem;
+  border-top: 2px solid var(--petal); text-wrap: balance; }
+p { margin: .6rem 0; max-width: 44rem; }
+p, li, td { overflow-wrap: anywhere; }
+.lead { font-size: 1.1rem; }
+.soft, figcaption small { color: var(--soft); }
+a { color: var(--c0); }
+nav ul { display: flex; flex-wrap: wrap; gap: .5rem; list-style: none; margin: 1.2rem 0 0; padding: 0; }
+nav a { display: block; padding: .3rem .8rem; border: 1px solid var(--rule); border-radius: 1rem;
+  background: var(--card); text-decoration: none; }
+a:focus-visible { outline: 3px solid var(--petal); outline-offset: 2px; }
+ul.found { margin: .6rem 0; padding: 0 0 0 1.1rem; max-width: 44rem; }
+ul.found li { margin: .35rem 0; }
+ul.found li::marker { color: var(--petal); }
+table { border-collapse: collapse; width: 100%; font-size: .875rem; line-height: 1.4; margin: 1rem 0; }
+caption { text-align: left; color: var(--soft); padding-bottom: .5rem; }
+th { text-align: right; font-weight: 600; vertical-align: bottom; border-bottom: 1.5px solid var(--ink); }
+th, td { padding: .45rem 0 .45rem .8rem; }
+th:first-child, td:first-child, tbody th { text-align: left; padding-left: 0; }
+tbody th, td { border-bottom: 1px solid var(--rule); vertical-align: top; }
+tbody th small { display: block; color: var(--soft); font-weight: 400; max-width: 12rem; }
+td { text-align: right; font-variant-numeric: tabular-nums; }
+td small { display: block; color: var(--soft); }
+figure { margin: 1.6rem 0; padding: 1rem; background: var(--card); border: 1px solid var(--rule);
+  border-radius: .6rem; }
+figcaption { font-weight: 600; }
+.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .4rem 0 .6rem; padding: 0;
+  font-size: .875rem; }
+.legend li { display: flex; align-items: center; gap: .45rem; overflow-wrap: anywhere; }
+.swatch { width: 24px; height: 12px; flex: none; }
+.plot { width: 100%; height: auto; display: block; }
+.plot.narrow { display: none; }
+.plot text { fill: var(--soft); font-size: 13px; font-variant-numeric: tabular-nums; }
+.plot text.label { fill: var(--ink); }
+.plot.narrow text { font-size: 12px; }
+.grid { stroke: var(--rule); stroke-width: 1; }
+.axis { stroke: var(--soft); stroke-width: 1.5; }
+.band { fill: var(--petal); opacity: .18; }
+.line { fill: none; stroke-width: 2.25; stroke-linejoin: round; }
+.dashed { stroke-dasharray: 7 5; }
+.dots circle { stroke: var(--card); stroke-width: 1; }
+.line.c0, .dots.c0 line { stroke: var(--c0); } .dots.c0 { fill: var(--c0); }
+.line.c1, .dots.c1 line { stroke: var(--c1); } .dots.c1 { fill: var(--c1); }
+.line.c2, .dots.c2 line { stroke: var(--c2); } .dots.c2 { fill: var(--c2); }
+.line.c3, .dots.c3 line { stroke: var(--c3); } .dots.c3 { fill: var(--c3); }
+.line.c4, .dots.c4 line { stroke: var(--c4); } .dots.c4 { fill: var(--c4); }
+.line.c5, .dots.c5 line { stroke: var(--c5); } .dots.c5 { fill: var(--c5); }
+.bars { display: grid; grid-template-columns: max-content 1fr; gap: .3rem .8rem; align-items: center; margin: 1rem 0;
+  font-size: .875rem; max-width: 44rem; }
+.bar { display: flex; align-items: center; gap: .5rem; white-space: nowrap; }
+.bar i { height: .9rem; min-width: 2px; border-radius: .2rem; background: var(--c0); }
+.bar.exact i { background: var(--soft); }
+pre { background: var(--tint); border: 1px solid var(--rule); border-radius: .5rem; padding: .8rem 1rem;
+  font: .875rem/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
+footer { margin-top: 3rem; color: var(--soft); font-size: .875rem; }
+@media (max-width: 47rem) {
+  body { font-size: 16px; } main { padding-top: 1.5rem; } h1 { font-size: 1.6rem; }
+  figure { margin-left: -.4rem; margin-right: -.4rem; padding: .8rem .4rem; } figcaption, .legend { padding: 0 .4rem; }
+  .plot.wide { display: none; } .plot.narrow { display: block; }
+  table, tbody, tr, td, tbody th { display: block; width: auto; } thead { display: none; }
+  caption { display: block; }
+  tr { background: var(--card); border: 1px solid var(--rule); border-radius: .6rem; padding: .6rem .8rem;
+    margin: .7rem 0; }
+  tbody th { border: 0; padding: 0 0 .3rem; font-size: 1rem; } tbody th small { max-width: none; }
+  td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .1rem 0; }
+  td::before { content: attr(data-label); color: var(--soft); text-align: left; }
+  td small { display: inline; }
+}
+@media print { figure, tr { break-inside: avoid; } }
+)css";
+
+// Five petals, for a name that means full bloom.
+constexpr std::string_view kBlossom =
+    "<svg class=\"blossom\" viewBox=\"-12 -12 24 24\" aria-hidden=\"true\"><g>"
+    "<path id=\"petal\" d=\"M0 0C-5-3-5-9-2-11L0-9 2-11C5-9 5-3 0 0Z\"/><use href=\"#petal\" "
+    "transform=\"rotate(72)\"/><use href=\"#petal\" transform=\"rotate(144)\"/><use href=\"#petal\" "
+    "transform=\"rotate(216)\"/><use href=\"#petal\" transform=\"rotate(288)\"/></g><circle r=\"1.8\"/></svg>";
+
+std::string million(double per_second) { return fmt::format("{:.2g} M/s", per_second / 1e6); }
+
+std::string short_share(double share) { return fmt::format("{:.2f} %", 100 * share); }
+
+double times_less(const Answers& row) {
+  return static_cast<double>(row.exact_bytes) / static_cast<double>(std::max<std::uint64_t>(row.bytes, 1));
+}
+
+std::string cell(std::string_view label, const std::string& text, const std::string& below = "") {
+  return fmt::format("<td data-label=\"{}\"><span>{}{}</span></td>", label, html_escape(text),
+                     below.empty() ? "" : " <small>" + html_escape(below) + "</small>");
+}
+
+std::string html_row(const Answers& row) {
+  std::string html =
+      fmt::format("<tr><th scope=\"row\">{}<small>{}</small></th>", html_escape(row.question), html_escape(row.about));
+  html += cell("asked", human_count(row.asked));
+  html += cell("told yes", human_count(row.yes));
+  html += cell("truth", human_count(row.truth));
+  html += cell("missed", human_count(row.missed), row.promised);
+  html += cell("wrongly yes", human_count(row.wrong_yes),
+               row.promised_share > 0
+                   ? fmt::format("{} of at most {:g} %", short_share(row.wrong_share()), 100 * row.promised_share)
+                   : short_share(row.wrong_share()));
+  html += cell("memory", human_bytes(row.bytes),
+               fmt::format("exact: {}, {:.0f}×", human_bytes(row.exact_bytes), times_less(row)));
+  html += cell("speed", million(row.per_second()), "exact: " + million(row.exact_per_second()));
+  return html + "</tr>\n";
+}
+
+std::string html_table(const Tour& tour) {
+  std::string html =
+      "<table><caption>Every answer was compared with that of an exact structure, which keeps everything. A share is "
+      "of "
+      "those for which no is the truth; speed is on one core, in questions a second.</caption>\n<thead><tr>";
+  for (const std::string_view heading :
+       {"question", "asked", "told yes", "truth", "missed", "wrongly yes", "memory", "speed"}) {
+    html += fmt::format("<th scope=\"col\">{}</th>", heading);
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const Exhibit& exhibit : tour.exhibits) {
+    for (const Answers& row : exhibit.rows) {
+      html += html_row(row);
+    }
+  }
+  return html + "</tbody></table>\n";
+}
+
+std::string memory_bars(const Exhibit& exhibit) {
+  std::uint64_t most = 1;
+  for (const Answers& row : exhibit.rows) {
+    most = std::max({most, row.bytes, row.exact_bytes});
+  }
+  constexpr double kLongest = 58;  // per cent: what is left is for the number
+  const auto bar = [most](std::string_view kind, std::uint64_t bytes) {
+    return fmt::format("<span class=\"bar {}\"><i style=\"width: {:.2f}%\"></i>{}</span>", kind,
+                       kLongest * static_cast<double>(bytes) / static_cast<double>(most), human_bytes(bytes));
+  };
+  std::string html = "<div class=\"bars\" role=\"group\" aria-label=\"Memory\">";
+  for (const Answers& row : exhibit.rows) {
+    html += fmt::format("<span>{}</span>{}<span>exact</span>{}\n", html_escape(row.question), bar("ours", row.bytes),
+                        bar("exact", row.exact_bytes));
+  }
+  return html + "</div>\n";
+}
+
+std::string section(const Exhibit& exhibit) {
+  std::string html = fmt::format("<section id=\"{}\"><h2>{}</h2>\n<p>{}</p>\n<ul class=\"found\">", exhibit.id,
+                                 html_escape(exhibit.heading), html_escape(exhibit.text));
+  for (const std::string& sentence : exhibit.found) {
+    html += "<li>" + html_escape(sentence) + "</li>\n";
+  }
+  html += "</ul>\n<p class=\"soft\">Memory, beside an exact structure:</p>\n" + memory_bars(exhibit);
+  for (const Plot& plot : exhibit.plots) {
+    html += plot_figure(plot);
+  }
+  return html + "</section>\n";
+}
+
+Plot wrong_plot(const Tour& tour) {
+  constexpr double kRoom = 1.25;
+  Plot plot{.id = "plot-wrong",
+            .title = "False positives over the day, beside the promise",
+            .description =
+                "The share of noes that were told as yes, for each hour of the day and each filter, and the "
+                "promised rate of 1 % as a dashed line.",
+            .x = day_axis(),
+            .y = {.label = "wrongly yes, share of an hour's noes",
+                  .unit = AxisUnit::share,
+                  .least = 0,
+                  .greatest = kPromisedRate},
+            .curves = {}};
+  for (const Exhibit& exhibit : tour.exhibits) {
+    if (exhibit.wrong_by_hour.points.empty()) {
+      continue;
+    }
+    plot.curves.push_back(exhibit.wrong_by_hour);
+    for (const Point& point : exhibit.wrong_by_hour.points) {
+      plot.y.greatest = std::max(plot.y.greatest, point.y);
+    }
+  }
+  plot.curves.push_back(
+      {.name = "promised at most, when full",
+       .style = CurveStyle::dashed,
+       .colour = 5,
+       .points = {{.x = plot.x.least, .y = kPromisedRate}, {.x = plot.x.greatest, .y = kPromisedRate}}});
+  plot.y.greatest *= kRoom;
+  return plot;
+}
+
+std::string header(const Tour& tour) {
+  std::string html = fmt::format(
+      "<header>\n<h1>{}Mankai: four questions, one day</h1>\n"
+      "<p class=\"lead\">A shop, a link shortener and a crawler lived through a day of {} events. At each of them a "
+      "service asked a question with a yes or a no, and Mankai answered from a small memory that may be wrong now and "
+      "then, in one direction and as often as it promised. This page holds every answer beside the exact truth.</p>\n"
+      "<nav aria-label=\"The four questions\"><ul>",
+      kBlossom, human_count(tour.events));
+  for (const Exhibit& exhibit : tour.exhibits) {
+    html += fmt::format("<li><a href=\"#{}\">{}</a></li>", exhibit.id, html_escape(exhibit.heading));
+  }
+  return html + "</ul></nav>\n</header>\n";
+}
+
+std::string promise_section(const Tour& tour) {
+  return "<section id=\"promise\"><h2>Is the promise kept?</h2>\n"
+         "<p>A filter is made for a number of keys and a rate of errors, here 1 %. While it is emptier than that, it "
+         "is "
+         "wrong less often; and it is never wrong about what it knows.</p>\n" +
+         plot_figure(wrong_plot(tour)) + "</section>\n";
+}
+
+std::string next_section(const Tour& tour) {
+  return fmt::format(
+      "<section id=\"next\"><h2>Try it</h2>\n<p>The day is made up, but the same for everybody: this page was made by "
+      "<code>mankai demo --events {} --seed {}</code>. Another seed gives another day.</p>\n"
+      "<pre><code># the day itself\nmankai gen traffic &gt; day.tsv\n\n"
+      "# have I seen it?\nmankai dedup --canonical frontier.txt\n\n"
+      "# what is hot right now?\nmankai hot --follow access.log\n\n"
+      "# is it blocked?\nmankai guard check rules.guard https://example.org/\n\n"
+      "# is there anything to fetch?\nmankai gate check baskets.mk 7f3a91bc</code></pre></section>\n"
+      "<footer>Exact structures are the standard library's hash tables; their memory is what they ask for, without "
+      "what "
+      "the allocator adds. Speeds are of one run on this machine.</footer>\n",
+      tour.asked_events, tour.seed);
+}
+
+}  // namespace
+
+std::string page(const Tour& tour) {
+  std::string html = fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{}\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>Mankai: four questions, one day</title>\n<link rel=\"icon\" "
+      "href=\"data:,\">\n<style>{}</style>\n</head>\n"
+      "<body>\n<main>\n",
+      kPageMark, kStyle);
+  html += header(tour) + html_table(tour);
+  for (const Exhibit& exhibit : tour.exhibits) {
+    html += section(exhibit);
+  }
+  return html + promise_section(tour) + next_section(tour) + "</main>\n</body>\n</html>\n";
+}
+
+std::string table(const Tour& tour) {
+  constexpr auto kLine = "{:<15}{:>9}{:>10}{:>9}{:>8}{:>11}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}\n";
+  std::string text = fmt::format(kLine, "", "", "told", "in", "", "wrongly", "", "", "", "exact", "", "exact");
+  text += fmt::format(kLine, "question", "asked", "yes", "truth", "missed", "yes", "share", "promised", "memory",
+                      "memory", "speed", "speed");
+  for (const Exhibit& exhibit : tour.exhibits) {
+    for (const Answers& row : exhibit.rows) {
+      text += fmt::format(kLine, row.question, human_count(row.asked), human_count(row.yes), human_count(row.truth),
+                          human_count(row.missed), human_count(row.wrong_yes), short_share(row.wrong_share()),
+                          row.promised_share > 0 ? fmt::format("{:g} %", 100 * row.promised_share) : "-",
+                          human_bytes(row.bytes), human_bytes(row.exact_bytes), million(row.per_second()),
+                          million(row.exact_per_second()));
+    }
+  }
+  return text;
+}
+
+}  // namespace mankai::command::demo

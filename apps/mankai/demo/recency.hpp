@@ -1,0 +1,90 @@
+#pragma once
+
+/// Which keys came lately, and how lately, exactly: the truth beside a memory that fades.
+
+#include <cstdint>
+#include <list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "apps/mankai/demo/exhibit.hpp"
+
+namespace mankai::command::demo {
+
+/// The last different keys that came, at most so many.
+class LastKeys {
+ public:
+  explicit LastKeys(std::uint64_t most) : most_(most), order_(&memory_), places_(&memory_) {}
+
+  /// Returns whether the key is among the last ones, and makes it the newest.
+  bool observe(std::string_view key) {
+    const auto found = places_.find(std::pmr::string(key, &memory_));
+    if (found != places_.end()) {
+      order_.splice(order_.begin(), order_, found->second);
+      return true;
+    }
+    const auto made = places_.emplace(key, order_.end()).first;
+    order_.push_front(&made->first);
+    made->second = order_.begin();
+    if (places_.size() > most_) {
+      places_.erase(*order_.back());
+      order_.pop_back();
+    }
+    return false;
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.most_bytes(); }
+
+ private:
+  using Order = std::pmr::list<const std::pmr::string*>;
+
+  CountedMemory memory_;
+  std::uint64_t most_;
+  Order order_;  // newest first
+  std::pmr::unordered_map<std::pmr::string, Order::iterator> places_;
+};
+
+/// Counts how many different keys came since a key came last, in a tree of partial sums over the events: each key
+/// counts at its newest event.
+class Ages {
+ public:
+  explicit Ages(std::size_t events) : sums_(events + 1), last_(events) {}
+
+  /// Notes the next event; returns how many other keys came since that of the same key and one, or 0 for a new key.
+  /// Pre: number is below the events.
+  std::uint64_t next(std::uint64_t number) {
+    ++now_;
+    std::uint64_t age = 0;
+    if (const std::uint64_t before = std::exchange(last_.at(number), now_); before > 0) {
+      age = distinct_ - sum(before) + 1;
+      add(before, false);
+    } else {
+      ++distinct_;
+    }
+    add(now_, true);
+    return age;
+  }
+
+ private:
+  void add(std::uint64_t at, bool is_there) {
+    for (; at < sums_.size(); at += at & -at) {
+      sums_[at] += is_there ? 1 : ~std::uint64_t{0};
+    }
+  }
+  [[nodiscard]] std::uint64_t sum(std::uint64_t to) const {
+    std::uint64_t keys = 0;
+    for (; to > 0; to &= to - 1) {
+      keys += sums_[to];
+    }
+    return keys;
+  }
+
+  std::vector<std::uint64_t> sums_;
+  std::vector<std::uint64_t> last_;  // event of each number, from 1
+  std::uint64_t now_ = 0;
+  std::uint64_t distinct_ = 0;
+};
+
+}  // namespace mankai::command::demo
