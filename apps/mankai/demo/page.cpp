@@ -222,9 +222,11 @@ Plot wrong_plot(const Tour& tour) {
 std::string header(const Tour& tour) {
   std::string html = fmt::format(
       "<header>\n<h1>{}Mankai: four questions, one day</h1>\n"
-      "<p class=\"lead\">A shop, a link shortener and a crawler lived through a day of {} events. At each of them a "
-      "service asked a question with a yes or a no, and Mankai answered from a small memory that may be wrong now and "
-      "then, in one direction and as often as it promised. This page holds every answer beside the exact truth.</p>\n"
+      "<p class=\"lead\">A shop, a link shortener and a crawler lived through a day of {} events, and asked four "
+      "questions "
+      "about them, hundreds of thousands of times. Mankai answers from a small memory, which may be wrong now and "
+      "then: "
+      "in a way that is known, and as often as was chosen. This page holds every answer beside the exact truth.</p>\n"
       "<nav aria-label=\"The four questions\"><ul>",
       kBlossom, human_count(tour.events));
   for (const Exhibit& exhibit : tour.exhibits) {
@@ -237,7 +239,11 @@ std::string promise_section(const Tour& tour) {
   return "<section id=\"promise\"><h2>Is the promise kept?</h2>\n"
          "<p>A filter is made for a number of keys and a rate of errors, here 1 %. While it is emptier than that, it "
          "is "
-         "wrong less often; and it is never wrong about what it knows.</p>\n" +
+         "wrong less often; and it is never wrong about what it knows.</p>\n<p>The crawler's filter fills all day and "
+         "comes near its promise at midnight. The block list is made once, and its promise holds for the worst URL "
+         "there "
+         "can be, most are far from it. The gate's memo keeps who was asked for in vain from being asked for "
+         "again.</p>\n" +
          plot_figure(wrong_plot(tour)) + "</section>\n";
 }
 
