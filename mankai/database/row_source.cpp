@@ -1,5 +1,6 @@
 #include "mankai/database/row_source.hpp"
 
+#include "mankai/database/postgres_source.hpp"
 #include "mankai/database/sqlite_source.hpp"
 
 namespace mankai {
@@ -37,7 +38,13 @@ Result<std::unique_ptr<RowSource>> open_row_source(const RowSourceSettings& sett
   if (settings.source.starts_with("sqlite:")) {
     return SqliteSource::create(settings);
   }
-  return fail(ErrorCode::invalid_argument, "'" + settings.source + "' names no source: write sqlite:PATH");
+  if (settings.source.starts_with("postgres:") || settings.source.starts_with("postgresql:")) {
+    return open_postgres_source(settings);
+  }
+  // It is not repeated: there may be a password in it.
+  return fail(ErrorCode::invalid_argument,
+              "a source is sqlite:PATH, postgres:CONNECTION, such as \"postgres:host=db.example dbname=shop\", or "
+              "postgres://USER@HOST/DATABASE");
 }
 
 }  // namespace mankai

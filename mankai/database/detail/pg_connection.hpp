@@ -1,0 +1,98 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mankai/base/error.hpp"
+
+// A connection to a PostgreSQL server, by libpq, whose calls all end when somebody asks them to.
+
+namespace mankai::detail {
+
+using PgClock = std::chrono::steady_clock;
+
+/// What a server answered to a query.
+class PgAnswer {
+ public:
+  explicit PgAnswer(PGresult* result) noexcept : result_(result, PQclear) {}
+
+  [[nodiscard]] int rows() const noexcept { return PQntuples(result_.get()); }
+  [[nodiscard]] bool is_null(int row, int column) const noexcept {
+    return PQgetisnull(result_.get(), row, column) != 0;
+  }
+  /// Empty for NULL. Stands as long as the answer does.
+  [[nodiscard]] std::string_view text(int row, int column) const noexcept;
+  [[nodiscard]] bool is_true(int row, int column) const noexcept { return text(row, column) == "t"; }
+
+  [[nodiscard]] PGresult* get() const noexcept { return result_.get(); }
+
+ private:
+  std::unique_ptr<PGresult, void (*)(PGresult*)> result_;
+};
+
+/// Where calls that wait look whether they should go on: a descriptor that becomes readable, or -1.
+struct PgStop {
+  int fd = -1;
+};
+
+enum class PgUse : std::uint8_t { queries, replication };
+
+/// One connection, with the text forms of all types fixed, without time limits of the server, and blind to no row.
+///
+/// Errors:  io when the server cannot be reached or is gone, also with EINTR when asked to stop: the connection is of
+///          no use then. Else what the server says: not_found for what does not exist, locked for what is in use,
+///          invalid_argument for the rest.
+/// Threads: one at a time.
+class PgConnection {
+ public:
+  /// Connects as libpq does: by the text, the environment, and the files of services and passwords.
+  [[nodiscard]] static Result<PgConnection> open(const std::string& dsn, PgUse use, PgStop stop);
+
+  /// One statement, with texts in place of $1, $2... Not on a replication connection.
+  [[nodiscard]] Result<PgAnswer> query(const std::string& sql, std::span<const std::string> values = {});
+  /// One command in the simple protocol, as replication connections want it.
+  [[nodiscard]] Result<PgAnswer> command(const std::string& text);
+
+  /// Begins a COPY to us, or in both directions.
+  [[nodiscard]] Result<void> begin_copy(const std::string& text, PgUse use);
+  enum class Copy : std::uint8_t { data, nothing_yet, end };
+  /// Takes the next piece, waiting for it until the deadline; what it holds stands until the next call.
+  [[nodiscard]] Result<Copy> next_copy(std::string_view& data, PgClock::time_point deadline);
+  [[nodiscard]] Result<void> send_copy(std::string_view data);
+
+  /// As an SQL identifier, or text, in quotes.
+  [[nodiscard]] Result<std::string> quoted_name(std::string_view name) const;
+  [[nodiscard]] Result<std::string> quoted_text(std::string_view text) const;
+
+  /// Such as 150018.
+  [[nodiscard]] int version() const noexcept { return PQserverVersion(connection_.get()); }
+
+ private:
+  PgConnection(PGconn* connection, PgStop stop) noexcept : connection_(connection, PQfinish), stop_(stop) {}
+
+  [[nodiscard]] Result<void> connect(PgClock::time_point deadline);
+  [[nodiscard]] Result<void> prepare_session();
+  [[nodiscard]] Result<PgAnswer> finish_query(bool was_sent);
+  [[nodiscard]] Result<PgAnswer> next_answer();
+  [[nodiscard]] Result<void> wait_for_answer();
+  [[nodiscard]] Result<bool> wait(short events, PgClock::time_point deadline);
+  [[nodiscard]] Result<Copy> end_copy();
+  [[nodiscard]] std::unexpected<Error> lost(std::string_view what) const;
+
+  std::unique_ptr<PGconn, void (*)(PGconn*)> connection_;
+  std::unique_ptr<char, void (*)(void*)> piece_{nullptr, PQfreemem};
+  PgStop stop_;
+};
+
+/// Whether the text, as libpq understands it, has a password in it. Errors: invalid_argument for one that it does not
+/// understand; what stands in it is not repeated.
+[[nodiscard]] Result<bool> has_password(const std::string& dsn);
+
+}  // namespace mankai::detail
