@@ -1,0 +1,238 @@
+#include "apps/mankai/dedup_memory.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/store_report.hpp"
+#include "apps/mankai/times.hpp"
+#include "mankai/base/duration.hpp"
+
+namespace mankai::command {
+namespace {
+
+/// What --grow starts with: two megabytes.
+constexpr std::uint64_t kGrowingKeys = 1'000'000;
+/// Clocks differ; a time later than this from now is a mistake, and would make a window forget everything.
+constexpr Duration kFuture = std::chrono::hours(24);
+
+Result<Seen> open_seen(const DedupMemoryRequest& request) {
+  // A state that exists already is as large as it was made.
+  const bool is_new = request.state.empty() || ::access(request.state.c_str(), F_OK) != 0;
+  const bool starts_small = request.grow && is_new && !request.filter.keys;
+  const SeenRequest wanted{.kind = request.grow && !request.filter.kind ? Kind::scalable_bloom : request.filter.kind,
+                           .keys = starts_small ? kGrowingKeys : request.filter.keys,
+                           .fpr = request.filter.fpr,
+                           .hash = request.filter.hash,
+                           .seed = request.filter.seed,
+                           .canonical = request.canonical ? std::optional(true) : std::nullopt,
+                           .window = request.window};
+  return request.state.empty() ? Seen::create(wanted) : Seen::open(request.state, wanted, request.store.options());
+}
+
+Result<ConfirmedSeen> open_log(const DedupMemoryRequest& request) {
+  ConfirmedSeenRequest wanted{.hash = request.filter.hash,
+                              .seed = request.filter.seed,
+                              .canonical = request.canonical ? std::optional(true) : std::nullopt};
+  wanted.keys = request.filter.keys.value_or(kGrowingKeys);
+  wanted.fpr = request.filter.fpr.value_or(wanted.fpr);
+  auto memory = ConfirmedSeen::open(request.log, wanted);
+  if (memory && memory->log().dropped_bytes() > 0) {
+    say(fmt::format("warning: {}: the last {} bytes were no whole batch and are gone: what was printed at the end of "
+                    "the last run may come again",
+                    request.log, human_count(memory->log().dropped_bytes())));
+  }
+  return memory;
+}
+
+Result<void> check_log(const DedupMemoryRequest& request) {
+  if (!request.state.empty()) {
+    return fail(ErrorCode::invalid_argument, "--confirm remembers by itself: leave --state out");
+  }
+  if (request.window) {
+    return fail(ErrorCode::invalid_argument, "--confirm never forgets: leave --forget out");
+  }
+  if (request.grow || request.filter.kind) {
+    return fail(ErrorCode::invalid_argument, "--confirm has a filter of its own, which grows: leave --kind and --grow "
+                                             "out");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_dedup_memory(const DedupMemoryRequest& request) {
+  if (request.grow && request.filter.kind && !info_of(*request.filter.kind).can_grow) {
+    return fail(ErrorCode::invalid_argument, "--grow needs a kind that grows: leave --kind out");
+  }
+  if (request.grow && request.window) {
+    return fail(ErrorCode::invalid_argument, "--forget has a window of a fixed size: leave --grow out, and give --keys "
+                                             "for those of a window");
+  }
+  if (request.store.policy && request.state.empty() && request.log.empty()) {
+    return fail(ErrorCode::invalid_argument, "--durability says how --state or --confirm is kept: give both");
+  }
+  return request.log.empty() ? Result<void>{} : check_log(request);
+}
+
+DedupMemory::DedupMemory(Memory memory, const DedupMemoryRequest& request)
+    : memory_(std::move(memory)),
+      file_(request.log.empty() ? request.state : request.log),
+      policy_(request.store.policy.value_or(StoreRequest::Policy{})),
+      seen_(std::make_unique<bool[]>(kBatchLinesMax)) {}
+
+Result<DedupMemory> DedupMemory::open(const DedupMemoryRequest& request) {
+  if (!request.log.empty()) {
+    auto log = open_log(request);
+    return log ? Result<DedupMemory>(DedupMemory(std::move(*log), request)) : std::unexpected(log.error());
+  }
+  auto seen = open_seen(request);
+  if (!seen) {
+    return std::unexpected(seen.error());
+  }
+  if (seen->store() != nullptr) {
+    warn_of_loss(request.state, seen->store()->recovery());
+  }
+  return DedupMemory(std::move(*seen), request);
+}
+
+bool DedupMemory::forgets() const noexcept {
+  const auto* const seen = std::get_if<Seen>(&memory_);
+  return seen != nullptr && seen->window().has_value();
+}
+
+Result<void> DedupMemory::observe(const DedupBatch& batch, std::span<Answer> answers) {
+  if (auto* const seen = std::get_if<Seen>(&memory_)) {
+    return observe(*seen, batch, answers);
+  }
+  std::get<ConfirmedSeen>(memory_).observe(batch.keys, answers);
+  return {};
+}
+
+Result<void> DedupMemory::observe(Seen& seen, const DedupBatch& batch, std::span<Answer> answers) {
+  const std::span<bool> outcomes(seen_.get(), batch.keys.size());
+  seen.begin();
+  auto observed = forgets() ? seen.observe(batch.keys, times_of(batch.times), outcomes)
+                            : seen.observe(batch.keys, outcomes);
+  std::ranges::transform(outcomes, answers.begin(),
+                         [](bool is_repeat) { return is_repeat ? Answer::repeat : Answer::fresh; });
+  return observed;
+}
+
+// Where no record has said when it came, the clock says it.
+std::span<const Time> DedupMemory::times_of(std::span<const std::optional<Time>> times) {
+  const Time now = clock_now();
+  times_.clear();
+  for (const std::optional<Time>& time : times) {
+    const bool is_in_future = time > now + kFuture;
+    in_future_ += static_cast<std::uint64_t>(is_in_future);
+    without_time_ += static_cast<std::uint64_t>(!time);
+    if (time && !is_in_future) {
+      before_ = time;
+    }
+    times_.push_back(before_.value_or(now));
+  }
+  return times_;
+}
+
+Result<void> DedupMemory::commit() {
+  if (file_.empty()) {
+    return {};
+  }
+  if (auto* const seen = std::get_if<Seen>(&memory_)) {
+    return seen->commit();
+  }
+  is_unsynced_ = true;
+  auto committed = std::get<ConfirmedSeen>(memory_).commit();
+  return committed ? sync_if_due() : committed;
+}
+
+Result<void> DedupMemory::idle() { return is_unsynced_ ? sync_if_due() : Result<void>{}; }
+
+Result<void> DedupMemory::sync_if_due() {
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_due = policy_.durability == Durability::always ||
+                      (policy_.durability == Durability::interval && now - synced_ >= policy_.interval);
+  if (!is_due) {
+    return {};
+  }
+  synced_ = now;
+  is_unsynced_ = false;
+  return std::get<ConfirmedSeen>(memory_).sync();
+}
+
+Result<void> DedupMemory::close() {
+  if (auto* const seen = std::get_if<Seen>(&memory_)) {
+    return seen->close();
+  }
+  return std::get<ConfirmedSeen>(memory_).sync();
+}
+
+std::string DedupMemory::capacity_warning(bool is_at_end) const {
+  const auto* const seen = std::get_if<Seen>(&memory_);
+  if (seen == nullptr || !seen->is_over_capacity()) {
+    return {};
+  }
+  if (forgets()) {
+    return fmt::format("more lines come in {} than it is made for ({}): more new ones than {} are taken for repeats; "
+                       "give a larger --keys",
+                       to_text(*seen->window()), human_count(seen->capacity_keys()),
+                       human_share(spec_of(seen->filter()).fpr));
+  }
+  if (is_at_end) {
+    return command::capacity_warning(seen->keys_inserted(), seen->capacity_keys());
+  }
+  return fmt::format(
+      "more than {} different lines: from here on more than {} of the new ones are taken for repeats; give a larger "
+      "--keys, or --grow",
+      human_count(seen->capacity_keys()), human_share(spec_of(seen->filter()).fpr));
+}
+
+void DedupMemory::add_to(Report& report) const {
+  if (const auto* const confirmed = std::get_if<ConfirmedSeen>(&memory_)) {
+    add_log_to(report, *confirmed);
+    return;
+  }
+  const auto& seen = std::get<Seen>(memory_);
+  if (forgets()) {
+    add_window_to(report, seen);
+  }
+  const FilterInfo info = describe(seen.filter());
+  const std::string warning = seen.is_over_capacity() ? ": TOO MANY, give a larger --keys or --grow" : "";
+  report.add("keys_inserted", info.keys_inserted, "remembered",
+             fmt::format("{} of {} it is made for{}", human_count(info.keys_inserted), human_count(info.capacity_keys),
+                         warning));
+  report.add("capacity_keys", info.capacity_keys);
+  report.add("over_capacity", seen.is_over_capacity());
+  report.add("memory_bytes", info.image_bytes, "memory", human_bytes(info.image_bytes));
+  report.add("fpr_target", info.fpr_target);
+  report.add("fpr_estimate", info.fpr_estimate, "rate now",
+             fmt::format("{} of new lines are taken for repeats", human_share(info.fpr_estimate)));
+}
+
+void DedupMemory::add_window_to(Report& report, const Seen& seen) const {
+  const auto seconds = [](Duration duration) { return std::chrono::duration<double>(duration).count(); };
+  report.add("window_seconds", seconds(*seen.window()), "window",
+             fmt::format("{}, forgotten after {}", to_text(*seen.window()), to_text(*seen.forgets_after())));
+  report.add("forgets_after_seconds", seconds(*seen.forgets_after()));
+  report.add("without_time", without_time_);
+  report.add("in_future", in_future_);
+}
+
+void DedupMemory::add_log_to(Report& report, const ConfirmedSeen& memory) const {
+  const DigestLog& log = memory.log();
+  report.add("log_keys", log.digests(), "in the log",
+             fmt::format("{} in {} files, {}", human_count(log.digests()), log.runs() + 1,
+                         human_bytes(log.file_bytes())));
+  report.add("log_bytes", log.file_bytes());
+  report.add("log_runs", std::uint64_t{log.runs()});
+  report.add("log_dropped_bytes", log.dropped_bytes());
+  report.add("capacity_keys", memory.filter().capacity_keys());
+  report.add("memory_bytes", memory.memory_bytes(), "memory", human_bytes(memory.memory_bytes()));
+}
+
+}  // namespace mankai::command

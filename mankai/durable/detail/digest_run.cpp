@@ -1,0 +1,309 @@
+#include "mankai/durable/detail/digest_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "mankai/hash/checksum.hpp"
+#include "mankai/storage/file.hpp"
+
+namespace mankai::detail {
+namespace {
+
+/// A search that interpolates ends here: the rest is in the same page or the next.
+constexpr std::size_t kNear = 64;
+/// What a merge reads of each run at once.
+constexpr std::size_t kMergePiece = 4096;
+
+std::uint64_t checksum_of(const DigestRunFooter& footer) noexcept {
+  return checksum(std::as_bytes(std::span(&footer, 1)).first(offsetof(DigestRunFooter, checksum)));
+}
+
+Result<void> check_footer(const DigestRunFooter& footer, const DigestRunEntry& entry, const std::string& path) {
+  if (footer.magic != kDigestRunMagic || footer.checksum != checksum_of(footer)) {
+    return fail(ErrorCode::corrupt, path + ": its last 64 bytes are not those of a run");
+  }
+  if (footer.version != kDigestLogVersion) {
+    return fail(ErrorCode::unsupported_version, path + ": is of version " + std::to_string(footer.version));
+  }
+  if (footer.entry != entry) {
+    return fail(ErrorCode::corrupt, path + ": is a run of another log, or of this one at another time");
+  }
+  return {};
+}
+
+/// Where a digest is in sorted ones. They are spread evenly, so that its place can be told from its value, within some
+/// square roots of their number.
+class Search {
+ public:
+  Search(std::span<const WideDigest> sorted, WideDigest digest)
+      : sorted_(sorted), digest_(digest), end_(sorted.size()) {}
+
+  /// How many places are left.
+  [[nodiscard]] std::size_t size() const noexcept { return end_ - begin_; }
+
+  void interpolate() noexcept {
+    const auto places = static_cast<double>(size());
+    const double share =
+        high_ > low_ ? static_cast<double>(digest_.first - low_) / static_cast<double>(high_ - low_) : 1.0;
+    const auto guess = begin_ + std::min(static_cast<std::size_t>(share * places), size() - 1);
+    const auto around = static_cast<std::size_t>(2 * std::sqrt(places));
+    const std::size_t first = guess - std::min(around, guess - begin_);
+    const std::size_t last = guess + std::min(around, end_ - 1 - guess);
+    probe(first);
+    if (last >= begin_ && last < end_) {
+      probe(last);
+    }
+  }
+  void halve() noexcept {
+    if (size() > 0) {
+      probe(begin_ + size() / 2);
+    }
+  }
+  /// Looks at all that are left.
+  [[nodiscard]] bool finds() const noexcept {
+    const auto left = sorted_.subspan(begin_, std::min(size() + 1, sorted_.size() - begin_));
+    return std::ranges::binary_search(left, digest_);
+  }
+
+ private:
+  // Everything in front of begin_ is less than the digest, and nothing from end_ on.
+  void probe(std::size_t place) noexcept {
+    if (sorted_[place] < digest_) {
+      begin_ = place + 1;
+      low_ = sorted_[place].first;
+    } else {
+      end_ = place;
+      high_ = sorted_[place].first;
+    }
+  }
+
+  std::span<const WideDigest> sorted_;
+  WideDigest digest_;
+  std::size_t begin_ = 0;
+  std::size_t end_;
+  std::uint64_t low_ = 0;
+  std::uint64_t high_ = ~std::uint64_t{0};
+};
+
+/// The digests of a run or of memory, the least first.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const WideDigest> sorted) : piece_(sorted) {}
+  explicit Cursor(const DigestRun& run) : run_(&run), buffer_(kMergePiece) {}
+
+  [[nodiscard]] Result<bool> has_next() {
+    if (at_ < piece_.size()) {
+      return true;
+    }
+    if (run_ == nullptr || read_ == run_->entry().digests) {
+      return false;
+    }
+    const auto count = std::min<std::uint64_t>(buffer_.size(), run_->entry().digests - read_);
+    const auto into = std::span(buffer_).first(static_cast<std::size_t>(count));
+    if (auto done = run_->read(read_, into); !done) {
+      return std::unexpected(done.error());
+    }
+    read_ += count;
+    piece_ = into;
+    at_ = 0;
+    return true;
+  }
+  [[nodiscard]] WideDigest next() const noexcept { return piece_[at_]; }
+  void skip() noexcept { ++at_; }
+
+ private:
+  const DigestRun* run_ = nullptr;
+  std::vector<WideDigest> buffer_;
+  std::span<const WideDigest> piece_;
+  std::size_t at_ = 0;
+  std::uint64_t read_ = 0;
+};
+
+// The cursor with the least digest; nullptr when all are at their end.
+Result<Cursor*> least(std::vector<Cursor>& cursors) {
+  Cursor* found = nullptr;
+  for (Cursor& cursor : cursors) {
+    const auto has_next = cursor.has_next();
+    if (!has_next) {
+      return std::unexpected(has_next.error());
+    }
+    if (*has_next && (found == nullptr || cursor.next() < found->next())) {
+      found = &cursor;
+    }
+  }
+  return found;
+}
+
+/// Appends digests to a run's file, and sums them up.
+class RunWriter {
+ public:
+  RunWriter(OpenFile file, std::uint64_t number)
+      : file_(std::move(file)), entry_{.number = number, .digests = 0, .checksum = 0} {
+    piece_.reserve(kDigestPiece);
+  }
+
+  [[nodiscard]] Result<void> append(WideDigest digest) {
+    piece_.push_back(digest);
+    return piece_.size() < kDigestPiece ? Result<void>{} : flush();
+  }
+
+  [[nodiscard]] Result<DigestRunEntry> finish() {
+    if (auto done = flush(); !done) {
+      return std::unexpected(done.error());
+    }
+    DigestRunFooter footer{.magic = kDigestRunMagic,
+                           .version = kDigestLogVersion,
+                           .zero = 0,
+                           .entry = entry_,
+                           .reserved = {},
+                           .checksum = 0};
+    footer.checksum = checksum_of(footer);
+    if (auto done = file_.write(entry_.digests * sizeof(WideDigest), std::as_bytes(std::span(&footer, 1))); !done) {
+      return std::unexpected(done.error());
+    }
+    if (auto done = file_.sync(); !done) {
+      return std::unexpected(done.error());
+    }
+    return entry_;
+  }
+
+ private:
+  [[nodiscard]] Result<void> flush() {
+    if (piece_.empty()) {
+      return {};
+    }
+    const auto bytes = std::as_bytes(std::span<const WideDigest>(piece_));
+    if (auto done = file_.write(entry_.digests * sizeof(WideDigest), bytes); !done) {
+      return done;
+    }
+    entry_.checksum = checksum(bytes, entry_.checksum);
+    entry_.digests += piece_.size();
+    piece_.clear();
+    return {};
+  }
+
+  OpenFile file_;
+  DigestRunEntry entry_;
+  std::vector<WideDigest> piece_;
+};
+
+}  // namespace
+
+std::string digest_run_path(const std::string& log, std::uint64_t number) {
+  return log + "-run-" + std::to_string(number);
+}
+
+Result<DigestRun> DigestRun::open(const std::string& log, const DigestRunEntry& entry, FileCalls& calls) {
+  const std::string path = digest_run_path(log, entry.number);
+  auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  const std::uint64_t bytes = entry.digests * sizeof(WideDigest);
+  if (file->size() != bytes + sizeof(DigestRunFooter)) {
+    return fail(ErrorCode::corrupt, path + ": has " + std::to_string(file->size()) + " bytes instead of " +
+                                        std::to_string(bytes + sizeof(DigestRunFooter)));
+  }
+  DigestRunFooter footer{};
+  if (auto done = file->read(bytes, std::as_writable_bytes(std::span(&footer, 1))); !done) {
+    return std::unexpected(done.error());
+  }
+  if (auto valid = check_footer(footer, entry, path); !valid) {
+    return std::unexpected(valid.error());
+  }
+  auto region = file->map_region(bytes);
+  if (!region) {
+    return std::unexpected(region.error());
+  }
+  DigestRun run(entry, std::move(*file), std::move(*region));
+  if (auto valid = run.check(path); !valid) {
+    return std::unexpected(valid.error());
+  }
+  return run;
+}
+
+Result<void> DigestRun::check(const std::string& path) const {
+  std::uint64_t sum = 0;
+  bool is_sorted = true;
+  WideDigest before{};
+  auto read = for_each([&](std::span<const WideDigest> piece) {
+    sum = checksum(std::as_bytes(piece), sum);
+    is_sorted = is_sorted && before <= piece.front() && std::ranges::is_sorted(piece);
+    before = piece.back();
+  });
+  if (read && (sum != entry_.checksum || !is_sorted)) {
+    return fail(ErrorCode::corrupt, path + ": its digests are damaged: their checksum is another one");
+  }
+  return read;
+}
+
+std::span<const WideDigest> DigestRun::digests() const noexcept {
+  return {reinterpret_cast<const WideDigest*>(bytes_.bytes().data()), static_cast<std::size_t>(entry_.digests)};
+}
+
+bool DigestRun::contains(WideDigest digest) const noexcept {
+  Search search(digests(), digest);
+  while (search.size() > kNear) {
+    const std::size_t before = search.size();
+    search.interpolate();
+    if (search.size() > before / 2) {
+      search.halve();
+    }
+  }
+  return search.finds();
+}
+
+Result<void> DigestRun::read(std::uint64_t from, std::span<WideDigest> into) const {
+  return file_.read(from * sizeof(WideDigest), std::as_writable_bytes(into));
+}
+
+Result<void> DigestRun::for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
+  std::vector<WideDigest> buffer(static_cast<std::size_t>(std::min<std::uint64_t>(kDigestPiece, entry_.digests)));
+  for (std::uint64_t from = 0; from < entry_.digests; from += buffer.size()) {
+    const auto count = std::min<std::uint64_t>(buffer.size(), entry_.digests - from);
+    const auto piece = std::span(buffer).first(static_cast<std::size_t>(count));
+    if (auto done = read(from, piece); !done) {
+      return done;
+    }
+    use(piece);
+  }
+  return {};
+}
+
+Result<DigestRunEntry> write_digest_run(const std::string& log, std::uint64_t number,
+                                        std::span<const WideDigest> sorted, std::span<const DigestRun> runs,
+                                        FileCalls& calls) {
+  const std::string path = digest_run_path(log, number);
+  if (auto made = write_file(path, {}, Existing::replace, nullptr, calls); !made) {
+    return std::unexpected(made.error());
+  }
+  auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  RunWriter writer(std::move(*file), number);
+  std::vector<Cursor> cursors;
+  cursors.reserve(runs.size() + 1);
+  cursors.emplace_back(sorted);
+  for (const DigestRun& run : runs) {
+    cursors.emplace_back(run);
+  }
+  for (;;) {
+    const auto cursor = least(cursors);
+    if (!cursor) {
+      return std::unexpected(cursor.error());
+    }
+    if (*cursor == nullptr) {
+      return writer.finish();
+    }
+    if (auto done = writer.append((*cursor)->next()); !done) {
+      return std::unexpected(done.error());
+    }
+    (*cursor)->skip();
+  }
+}
+
+}  // namespace mankai::detail

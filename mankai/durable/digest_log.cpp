@@ -1,0 +1,417 @@
+#include "mankai/durable/digest_log.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/durable/detail/digest_run.hpp"
+#include "mankai/durable/detail/digest_table.hpp"
+#include "mankai/hash/checksum.hpp"
+#include "mankai/storage/file.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::DigestRun;
+using detail::DigestTable;
+
+/// A run that is not larger than so many times the new one is merged into it.
+constexpr std::uint64_t kMergeRatio = 2;
+
+std::uint64_t checksum_of(const DigestLogHeader& header) noexcept {
+  return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(DigestLogHeader, checksum)));
+}
+
+std::uint64_t checksum_of(std::span<const WideDigest> digests, std::uint64_t before) noexcept {
+  const std::uint64_t count = digests.size();
+  return checksum(std::as_bytes(digests), checksum(std::as_bytes(std::span(&count, 1)), before));
+}
+
+DigestLogHeader header_of(const DigestLogKeys& keys) noexcept {
+  return {.magic = kDigestLogMagic,
+          .version = kDigestLogVersion,
+          .canonical_version = keys.canonical_version,
+          .hash_kind = static_cast<std::uint32_t>(keys.first.kind),
+          .run_count = 0,
+          .first_seed = keys.first.seed,
+          .second_seed = keys.second.seed,
+          .next_run = 1,
+          .retired_count = 0,
+          .zero = 0,
+          .runs = {},
+          .retired = {},
+          .reserved = {},
+          .checksum = 0};
+}
+
+DigestLogKeys keys_of(const DigestLogHeader& header) noexcept {
+  const auto kind = static_cast<HashKind>(header.hash_kind);
+  return {.first = {.kind = kind, .seed = header.first_seed},
+          .second = {.kind = kind, .seed = header.second_seed},
+          .canonical_version = header.canonical_version};
+}
+
+bool is_hash_kind(std::uint32_t value) noexcept {
+  return std::ranges::any_of(kHashKinds, [value](HashKind kind) { return static_cast<std::uint32_t>(kind) == value; });
+}
+
+// What a right checksum does not say: that the numbers make sense, as those of a file made to mislead may not.
+bool makes_sense(const DigestLogHeader& header) noexcept {
+  if (header.run_count > kMaxDigestRuns || header.retired_count > kMaxDigestRuns || !is_hash_kind(header.hash_kind)) {
+    return false;
+  }
+  const auto runs = std::span(header.runs).first(header.run_count);
+  std::uint64_t digests = 0;
+  for (const DigestRunEntry& run : runs) {
+    if (run.digests == 0 || run.digests > kMaxLoggedDigests || run.number >= header.next_run) {
+      return false;
+    }
+    digests += run.digests;
+  }
+  // What is retired is removed.
+  const auto counts = [&](std::uint64_t number) {
+    return std::ranges::find(runs, number, &DigestRunEntry::number) != runs.end();
+  };
+  return digests <= kMaxLoggedDigests &&
+         std::ranges::none_of(std::span(header.retired).first(header.retired_count), counts);
+}
+
+Result<void> check_header(const DigestLogHeader& header) {
+  if (header.magic != kDigestLogMagic) {
+    return fail(ErrorCode::corrupt, "is no log of digests");
+  }
+  if (header.checksum != checksum_of(header)) {
+    return fail(ErrorCode::corrupt, "its first page is damaged: its checksum is another one");
+  }
+  if (header.version != kDigestLogVersion) {
+    return fail(ErrorCode::unsupported_version, "is a log of version " + std::to_string(header.version) +
+                                                    ", and this library reads version " +
+                                                    std::to_string(kDigestLogVersion));
+  }
+  if (!makes_sense(header)) {
+    return fail(ErrorCode::corrupt, "its first page contradicts itself");
+  }
+  return {};
+}
+
+Result<DigestLogHeader> read_header(const OpenFile& file, const std::string& path) {
+  DigestLogHeader header{};
+  if (file.size() < sizeof(header)) {
+    return fail(ErrorCode::corrupt,
+                path + ": is no log of digests: it has only " + std::to_string(file.size()) + " bytes");
+  }
+  if (auto done = file.read(0, std::as_writable_bytes(std::span(&header, 1))); !done) {
+    return std::unexpected(done.error());
+  }
+  if (auto valid = check_header(header); !valid) {
+    return std::unexpected(valid.error().within(path));
+  }
+  return header;
+}
+
+}  // namespace
+
+class DigestLog::Impl {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Impl>> open(const std::string& path, const DigestLogKeys& if_new,
+                                                          const DigestLogOptions& options) {
+    FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
+    if (auto made = make_if_missing(path, if_new, calls); !made) {
+      return std::unexpected(made.error());
+    }
+    auto lock = FileLock::acquire(path, calls);
+    if (!lock) {
+      return std::unexpected(lock.error());
+    }
+    auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
+    if (!file) {
+      return std::unexpected(file.error());
+    }
+    auto header = read_header(*file, path);
+    if (!header) {
+      return std::unexpected(header.error());
+    }
+    std::unique_ptr<Impl> impl(
+        new Impl(path, std::move(*lock), std::move(*file), *header, options.recent_digests, calls));
+    if (auto loaded = impl->load(); !loaded) {
+      return std::unexpected(loaded.error());
+    }
+    return impl;
+  }
+
+  [[nodiscard]] const DigestLogKeys& keys() const noexcept { return keys_; }
+
+  [[nodiscard]] bool contains(WideDigest digest) const noexcept {
+    return recent_.contains(digest) ||
+           std::ranges::any_of(runs_, [digest](const DigestRun& run) { return run.contains(digest); });
+  }
+
+  void add(WideDigest digest) { recent_.add(digest); }
+
+  [[nodiscard]] Result<void> commit() {
+    if (auto done = append(recent_.digests().subspan(committed_)); !done) {
+      return done;
+    }
+    return recent_.digests().size() < recent_most_ ? Result<void>{} : make_run();
+  }
+
+  [[nodiscard]] Result<void> sync() { return file_.sync(); }
+
+  [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
+    for (const DigestRun& run : runs_) {
+      if (auto done = run.for_each(use); !done) {
+        return done;
+      }
+    }
+    use(recent_.digests().first(committed_));
+    return {};
+  }
+
+  [[nodiscard]] std::uint64_t in_runs() const noexcept {
+    std::uint64_t digests = 0;
+    for (const DigestRun& run : runs_) {
+      digests += run.entry().digests;
+    }
+    return digests;
+  }
+  [[nodiscard]] std::uint64_t digests() const noexcept { return in_runs() + recent_.digests().size(); }
+  [[nodiscard]] std::size_t runs() const noexcept { return runs_.size(); }
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept {
+    return end_ + in_runs() * sizeof(WideDigest) + runs_.size() * sizeof(DigestRunFooter);
+  }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return recent_.memory_bytes(); }
+  [[nodiscard]] std::uint64_t dropped_bytes() const noexcept { return dropped_bytes_; }
+
+ private:
+  Impl(std::string path, FileLock lock, OpenFile file, const DigestLogHeader& header, std::size_t recent_most,
+       FileCalls& calls)
+      : path_(std::move(path)),
+        recent_most_(recent_most),
+        calls_(&calls),
+        lock_(std::move(lock)),
+        file_(std::move(file)),
+        header_(header),
+        keys_(keys_of(header)) {}
+
+  // Somebody else may make it at the same time: then there is one.
+  [[nodiscard]] static Result<void> make_if_missing(const std::string& path, const DigestLogKeys& keys,
+                                                    FileCalls& calls) {
+    if (calls.access(path.c_str(), F_OK) == 0) {
+      return {};
+    }
+    DigestLogHeader header = header_of(keys);
+    header.checksum = checksum_of(header);
+    auto made = write_file(path, std::as_bytes(std::span(&header, 1)), Existing::refuse, nullptr, calls);
+    return !made && calls.access(path.c_str(), F_OK) == 0 ? Result<void>{} : made;
+  }
+
+  [[nodiscard]] Result<void> load() {
+    for (const DigestRunEntry& entry : std::span(header_.runs).first(header_.run_count)) {
+      auto run = DigestRun::open(path_, entry, *calls_);
+      if (!run) {
+        return std::unexpected(run.error());
+      }
+      runs_.push_back(std::move(*run));
+    }
+    if (auto read = load_batches(); !read) {
+      return read;
+    }
+    if (auto removed = remove_retired(); !removed) {
+      return removed;
+    }
+    dropped_bytes_ = file_.size() - end_;
+    return dropped_bytes_ == 0 ? Result<void>{} : write_anew(header_);
+  }
+
+  // Up to the first one that is not whole. It is the last one that was being written when the machine ended, or what
+  // had not been synchronised.
+  [[nodiscard]] Result<void> load_batches() {
+    const std::uint64_t before = in_runs();
+    end_ = sizeof(DigestLogHeader);
+    while (file_.size() - end_ > sizeof(DigestBatchHeader)) {
+      const auto batch = read_batch(before + recent_.digests().size());
+      if (!batch) {
+        return std::unexpected(batch.error());
+      }
+      if (batch->empty()) {
+        break;
+      }
+      for (const WideDigest digest : *batch) {
+        if (!recent_.contains(digest)) {
+          recent_.add(digest);
+        }
+      }
+      end_ += sizeof(DigestBatchHeader) + batch->size() * sizeof(WideDigest);
+    }
+    committed_ = recent_.digests().size();
+    return {};
+  }
+
+  // Nothing where there is no whole batch.
+  [[nodiscard]] Result<std::vector<WideDigest>> read_batch(std::uint64_t before) const {
+    DigestBatchHeader batch{};
+    if (auto done = file_.read(end_, std::as_writable_bytes(std::span(&batch, 1))); !done) {
+      return std::unexpected(done.error());
+    }
+    const std::uint64_t most = (file_.size() - end_ - sizeof(batch)) / sizeof(WideDigest);
+    if (batch.digests == 0 || batch.digests > most) {
+      return std::vector<WideDigest>();
+    }
+    std::vector<WideDigest> digests(static_cast<std::size_t>(batch.digests));
+    if (auto done = file_.read(end_ + sizeof(batch), std::as_writable_bytes(std::span(digests))); !done) {
+      return std::unexpected(done.error());
+    }
+    if (checksum_of(digests, before) != batch.checksum) {
+      digests.clear();
+    }
+    return digests;
+  }
+
+  [[nodiscard]] Result<void> append(std::span<const WideDigest> digests) {
+    if (digests.empty()) {
+      return {};
+    }
+    const DigestBatchHeader batch{.checksum = checksum_of(digests, digests_committed()), .digests = digests.size()};
+    std::vector<std::byte> bytes;
+    bytes.reserve(sizeof(batch) + digests.size_bytes());
+    std::ranges::copy(std::as_bytes(std::span(&batch, 1)), std::back_inserter(bytes));
+    std::ranges::copy(std::as_bytes(digests), std::back_inserter(bytes));
+    if (auto done = file_.write(end_, bytes); !done) {
+      return done;
+    }
+    end_ += bytes.size();
+    committed_ = recent_.digests().size();
+    return {};
+  }
+  [[nodiscard]] std::uint64_t digests_committed() const noexcept { return in_runs() + committed_; }
+
+  // The runs from this one on become one with the recent digests.
+  [[nodiscard]] std::size_t first_merged() const noexcept {
+    std::uint64_t together = recent_.digests().size();
+    std::size_t first = runs_.size();
+    while (first > 0 && (runs_[first - 1].entry().digests <= kMergeRatio * together || first == kMaxDigestRuns)) {
+      together += runs_[--first].entry().digests;
+    }
+    return first;
+  }
+
+  // The new run is on the disk before the log's file, in one step, says that it counts and the old ones and the batches
+  // do not. What a crash leaves is a file of a number that is given again, or one that is on the list of the retired.
+  [[nodiscard]] Result<void> make_run() {
+    std::vector<WideDigest> sorted(recent_.digests().begin(), recent_.digests().end());
+    std::ranges::sort(sorted);
+    const std::size_t first = first_merged();
+    const auto merged = std::span(runs_).subspan(first);
+    const auto entry = detail::write_digest_run(path_, header_.next_run, sorted, merged, *calls_);
+    if (!entry) {
+      return std::unexpected(entry.error());
+    }
+    auto run = DigestRun::open(path_, *entry, *calls_);
+    if (!run) {
+      return std::unexpected(run.error());
+    }
+    DigestLogHeader header = header_;
+    header.retired = {};
+    std::ranges::transform(merged, header.retired.begin(), [](const DigestRun& old) { return old.entry().number; });
+    header.retired_count = static_cast<std::uint32_t>(merged.size());
+    header.runs = {};
+    std::ranges::transform(std::span(runs_).first(first), header.runs.begin(), &DigestRun::entry);
+    header.runs[first] = *entry;
+    header.run_count = static_cast<std::uint32_t>(first + 1);
+    header.next_run = header_.next_run + 1;
+    recent_.clear();
+    committed_ = 0;
+    if (auto written = write_anew(header); !written) {
+      return written;
+    }
+    runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(first), runs_.end());
+    runs_.push_back(std::move(*run));
+    return remove_retired();
+  }
+
+  // Writes the file with this first page and the recent digests as one batch, and goes on with it. Batches are summed
+  // up with what stands in the runs that the page names.
+  [[nodiscard]] Result<void> write_anew(DigestLogHeader header) {
+    header.checksum = checksum_of(header);
+    std::uint64_t before = 0;
+    for (const DigestRunEntry& entry : header.runs) {
+      before += entry.digests;
+    }
+    const auto digests = recent_.digests().first(committed_);
+    const DigestBatchHeader batch{.checksum = checksum_of(digests, before), .digests = digests.size()};
+    std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(&header, 1))};
+    if (!digests.empty()) {
+      parts.push_back(std::as_bytes(std::span(&batch, 1)));
+      parts.push_back(std::as_bytes(digests));
+    }
+    if (auto written = write_file_parts(path_, parts, Existing::replace, &lock_, *calls_); !written) {
+      return written;
+    }
+    auto file = OpenFile::open(path_, OpenFile::Mode::write, *calls_);
+    if (!file) {
+      return std::unexpected(file.error());
+    }
+    file_ = std::move(*file);
+    header_ = header;
+    end_ = file_.size();
+    return {};
+  }
+
+  [[nodiscard]] Result<void> remove_retired() {
+    for (const std::uint64_t number : std::span(header_.retired).first(header_.retired_count)) {
+      const std::string path = detail::digest_run_path(path_, number);
+      if (calls_->access(path.c_str(), F_OK) != 0) {
+        continue;
+      }
+      if (auto removed = remove_file(path, *calls_); !removed) {
+        return removed;
+      }
+    }
+    return {};
+  }
+
+  std::string path_;
+  std::size_t recent_most_;
+  FileCalls* calls_;
+  FileLock lock_;
+  OpenFile file_;
+  DigestLogHeader header_;
+  DigestLogKeys keys_;
+  std::vector<DigestRun> runs_;
+  DigestTable recent_;
+  std::size_t committed_ = 0;  // of the recent ones
+  std::uint64_t end_ = 0;      // of the batches in the file
+  std::uint64_t dropped_bytes_ = 0;
+};
+
+DigestLog::DigestLog(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+DigestLog::DigestLog(DigestLog&&) noexcept = default;
+DigestLog& DigestLog::operator=(DigestLog&&) noexcept = default;
+DigestLog::~DigestLog() = default;
+
+Result<DigestLog> DigestLog::open(const std::string& path, const DigestLogKeys& if_new,
+                                  const DigestLogOptions& options) {
+  MANKAI_ASSERT(if_new.first.kind == if_new.second.kind);
+  auto impl = Impl::open(path, if_new, options);
+  return impl ? Result<DigestLog>(DigestLog(std::move(*impl))) : std::unexpected(impl.error());
+}
+
+const DigestLogKeys& DigestLog::keys() const noexcept { return impl_->keys(); }
+bool DigestLog::contains(WideDigest digest) const noexcept { return impl_->contains(digest); }
+void DigestLog::add(WideDigest digest) { impl_->add(digest); }
+Result<void> DigestLog::commit() { return impl_->commit(); }
+Result<void> DigestLog::sync() { return impl_->sync(); }
+Result<void> DigestLog::for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
+  return impl_->for_each(use);
+}
+std::uint64_t DigestLog::digests() const noexcept { return impl_->digests(); }
+std::size_t DigestLog::runs() const noexcept { return impl_->runs(); }
+std::uint64_t DigestLog::file_bytes() const noexcept { return impl_->file_bytes(); }
+std::uint64_t DigestLog::memory_bytes() const noexcept { return impl_->memory_bytes(); }
+std::uint64_t DigestLog::dropped_bytes() const noexcept { return impl_->dropped_bytes(); }
+
+}  // namespace mankai

@@ -1,0 +1,247 @@
+#include "mankai/durable/digest_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mankai/durable/detail/digest_run.hpp"
+#include "mankai/hash/checksum.hpp"
+#include "tests/support/random.hpp"
+
+namespace mankai {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Random;
+
+const DigestLogKeys kKeys = {.first = {.kind = HashKind::xxh3, .seed = {1, 0}},
+                             .second = {.kind = HashKind::xxh3, .seed = {2, 0}}};
+
+class DigestLogTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "mankai-digests-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  [[nodiscard]] std::string path() const { return (folder_ / "seen.log").string(); }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  [[nodiscard]] std::string bytes(const std::string& file) const {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  void write(const std::string& file, const std::string& bytes) const {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  [[nodiscard]] Result<DigestLog> open(std::size_t recent = 1 << 18) const {
+    return DigestLog::open(path(), kKeys, {.recent_digests = recent});
+  }
+
+ private:
+  fs::path folder_;
+};
+
+WideDigest digest(Random& random) { return {.first = random.number(), .second = random.number()}; }
+
+std::set<WideDigest> all_of(const DigestLog& log) {
+  std::set<WideDigest> all;
+  EXPECT_TRUE(log.for_each([&](std::span<const WideDigest> piece) { all.insert(piece.begin(), piece.end()); }));
+  return all;
+}
+
+// Goal: it holds what was added and nothing else, through runs, merges and openings. Method: an exact set, and digests
+// that share their first half, which the search must tell apart.
+TEST_F(DigestLogTest, it_holds_what_was_added) {
+  Random random(1);
+  std::set<WideDigest> exact;
+  auto log = open(100);
+  ASSERT_TRUE(log.has_value()) << log.error().message();
+  std::size_t most_runs = 0;
+  for (int batch = 0; batch < 200; ++batch) {
+    for (std::uint64_t count = random.below(60); count > 0; --count) {
+      WideDigest added = digest(random);
+      if (!exact.empty() && random.below(4) == 0) {
+        added.first = exact.lower_bound(added) == exact.end() ? 0 : exact.lower_bound(added)->first;
+      }
+      ASSERT_EQ(log->contains(added), exact.contains(added));
+      if (exact.insert(added).second) {
+        log->add(added);
+      }
+    }
+    ASSERT_TRUE(log->commit());
+    most_runs = std::max(most_runs, log->runs());
+    if (batch % 97 == 0) {
+      log = fail(ErrorCode::io, "closed");
+      log = open(100);
+      ASSERT_TRUE(log.has_value()) << log.error().message();
+    }
+  }
+  EXPECT_EQ(all_of(*log), exact);
+  EXPECT_EQ(log->digests(), exact.size());
+  EXPECT_TRUE(std::ranges::all_of(exact, [&](const WideDigest& added) { return log->contains(added); }));
+  for (int i = 0; i < 20'000; ++i) {
+    ASSERT_FALSE(log->contains(digest(random)));
+  }
+  EXPECT_LE(most_runs, 10U);
+  EXPECT_EQ(files(), log->runs() + 1) << "runs that were merged are gone";
+}
+
+// Digests that are not spread at all: everything still is found, by halving.
+TEST_F(DigestLogTest, the_search_needs_no_luck) {
+  auto log = open(5000);
+  std::vector<WideDigest> digests;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    digests.push_back({.first = i < 2500 ? i / 100 : ~std::uint64_t{0} - i % 3, .second = i});
+  }
+  std::ranges::for_each(digests, [&](const WideDigest& added) { log->add(added); });
+  ASSERT_TRUE(log->commit());
+  ASSERT_EQ(log->runs(), 1U);
+  for (const WideDigest& added : digests) {
+    EXPECT_TRUE(log->contains(added));
+    EXPECT_FALSE(log->contains({.first = added.first, .second = added.second + 5000}));
+    EXPECT_FALSE(log->contains({.first = added.first + 1000, .second = added.second}));
+  }
+}
+
+TEST_F(DigestLogTest, what_was_not_committed_is_not_there) {
+  const WideDigest kept = {.first = 1, .second = 2};
+  const WideDigest lost = {.first = 0, .second = 0};
+  {
+    auto log = open();
+    log->add(kept);
+    ASSERT_TRUE(log->commit());
+    log->add(lost);
+    EXPECT_TRUE(log->contains(lost));
+  }
+  auto log = open();
+  EXPECT_TRUE(log->contains(kept));
+  EXPECT_FALSE(log->contains(lost));
+  EXPECT_EQ(log->dropped_bytes(), 0U);
+}
+
+TEST_F(DigestLogTest, the_keys_are_those_it_was_made_with) {
+  ASSERT_TRUE(open().has_value());
+  const DigestLogKeys others = {.first = {.kind = HashKind::siphash, .seed = {3, 4}},
+                                .second = {.kind = HashKind::siphash, .seed = {5, 6}},
+                                .canonical_version = 1};
+  EXPECT_EQ(DigestLog::open(path(), others)->keys(), kKeys);
+}
+
+TEST_F(DigestLogTest, two_at_a_time_are_refused) {
+  const auto log = open();
+  EXPECT_EQ(open().error().code, ErrorCode::locked);
+}
+
+std::vector<WideDigest> three_batches(DigestLog& log) {
+  Random random(3);
+  std::vector<WideDigest> added;
+  for (std::size_t i = 0; i < 9; ++i) {
+    added.push_back(digest(random));
+    log.add(added.back());
+    if (i % 3 == 2) {
+      EXPECT_TRUE(log.commit());
+    }
+  }
+  return added;
+}
+
+// Goal: a file cut off anywhere has the batches before, says how much is gone, and goes on.
+TEST_F(DigestLogTest, a_torn_end_is_dropped_and_reported) {
+  std::vector<WideDigest> added;
+  {
+    auto log = open();
+    added = three_batches(*log);
+  }
+  const std::string whole = bytes(path());
+  constexpr std::size_t kBatch = 16 + 3 * 16;
+  ASSERT_EQ(whole.size(), 4096 + 3 * kBatch);
+  for (std::size_t cut = 4096; cut < whole.size(); cut += 9) {
+    write(path(), whole.substr(0, cut));
+    const std::size_t batches = (cut - 4096) / kBatch;
+    for (int again = 0; again < 2; ++again) {
+      auto log = open();
+      ASSERT_TRUE(log.has_value()) << log.error().message();
+      EXPECT_EQ(log->digests(), 3 * batches);
+      EXPECT_EQ(log->dropped_bytes(), again == 0 ? cut - 4096 - batches * kBatch : 0U);
+      EXPECT_EQ(log->contains(added.back()), false);
+    }
+    auto log = open();
+    log->add(added.back());
+    ASSERT_TRUE(log->commit());
+    EXPECT_TRUE(open().error().code == ErrorCode::locked);
+  }
+}
+
+// Goal: no damage makes the log hold what was never added, and damage where no crash makes any is an error. Method:
+// bits of the log's file and of a run, spread over both.
+TEST_F(DigestLogTest, damage_is_an_error_or_a_loss_at_the_end) {
+  std::set<WideDigest> exact;
+  {
+    auto log = open(9);
+    for (const WideDigest& added : three_batches(*log)) {
+      exact.insert(added);
+    }
+    log->add({.first = 7, .second = 7});
+    exact.insert({.first = 7, .second = 7});
+    ASSERT_TRUE(log->commit());
+    ASSERT_EQ(log->runs(), 1U);
+  }
+  for (const std::string& file : {path(), detail::digest_run_path(path(), 1)}) {
+    const std::string whole = bytes(file);
+    for (std::size_t bit = 0; bit < whole.size() * 8; bit += bit < 4096 * 8 && file == path() ? 991 : 13) {
+      std::string damaged = whole;
+      damaged[bit / 8] = static_cast<char>(static_cast<unsigned char>(damaged[bit / 8]) ^ (1U << (bit % 8)));
+      write(file, damaged);
+      const auto log = open(9);
+      const bool is_in_batch = file == path() && bit >= 4096 * 8;
+      ASSERT_EQ(log.has_value(), is_in_batch) << file << " bit " << bit;
+      if (log) {
+        EXPECT_GT(log->dropped_bytes(), 0U);
+        EXPECT_TRUE(std::ranges::includes(exact, all_of(*log)));
+      } else {
+        EXPECT_TRUE(log.error().code == ErrorCode::corrupt || log.error().code == ErrorCode::unsupported_version);
+      }
+      write(file, whole);
+    }
+    write(file, whole.substr(0, whole.size() / 2));
+    EXPECT_EQ(open().error().code, ErrorCode::corrupt);
+    write(file, whole);
+  }
+  fs::remove(detail::digest_run_path(path(), 1));
+  EXPECT_EQ(open().error().code, ErrorCode::not_found);
+}
+
+// The bytes of version 1, for good: they change with a new version only.
+TEST_F(DigestLogTest, the_bytes_are_those_of_version_1) {
+  {
+    auto log = open(9);
+    static_cast<void>(three_batches(*log));
+    log->add({.first = 7, .second = 8});
+    ASSERT_TRUE(log->commit());
+  }
+  const auto sum = [&](const std::string& file) {
+    const std::string whole = bytes(file);
+    return checksum(std::as_bytes(std::span(whole)));
+  };
+  EXPECT_EQ(sum(path()), 5184468518691613435U);
+  EXPECT_EQ(sum(detail::digest_run_path(path(), 1)), 10092054309665900215U);
+}
+
+TEST_F(DigestLogTest, what_is_no_log_is_refused) {
+  for (const std::string& text : {std::string(), std::string("http://a.example/\n"), std::string(10'000, 'x')}) {
+    write(path(), text);
+    EXPECT_EQ(open().error().code, ErrorCode::corrupt);
+    EXPECT_EQ(bytes(path()), text);
+  }
+  EXPECT_EQ(DigestLog::open(path() + "/no/such", kKeys).error().code, ErrorCode::io);
+}
+
+}  // namespace
+}  // namespace mankai

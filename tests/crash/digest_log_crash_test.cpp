@@ -1,0 +1,226 @@
+/// What a DigestLog promises about the end of the process or of the machine (the top of durable/digest_log.hpp), at
+/// every moment of random workloads, and about calls that fail.
+///
+/// Method: batches are numbered. At a moment, the log must open and hold whole batches, from the first one on without a
+/// gap: all whose commit has returned if the process ended; if the machine did, those before the last sync that has.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mankai/durable/digest_log.hpp"
+#include "tests/support/crash_rounds.hpp"
+#include "tests/support/failing_calls.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/simulated_disk.hpp"
+
+namespace mankai::test {
+namespace {
+
+const std::string kPath = "/disk/seen.log";
+const DigestLogKeys kKeys = {.first = {.kind = HashKind::xxh3, .seed = {1, 0}},
+                             .second = {.kind = HashKind::xxh3, .seed = {2, 0}}};
+constexpr std::size_t kRecent = 12;
+constexpr std::size_t kBatch = 5;
+
+Result<DigestLog> open(FileCalls& calls) {
+  return DigestLog::open(kPath, kKeys, {.recent_digests = kRecent, .calls = &calls});
+}
+
+WideDigest digest_of(std::size_t batch, std::size_t number) {
+  Random random(batch * kBatch + number);
+  return {.first = random.number(), .second = random.number()};
+}
+
+/// How many batches there are, from the first on; nothing when it is not so.
+std::optional<std::size_t> batches_of(const DigestLog& log) {
+  const auto batches = static_cast<std::size_t>(log.digests() / kBatch);
+  bool is_right = log.digests() % kBatch == 0;
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      is_right = is_right && log.contains(digest_of(batch, i));
+    }
+  }
+  return is_right ? std::optional(batches) : std::nullopt;
+}
+
+struct Commit {
+  std::size_t begun;
+  std::size_t ended;
+};
+
+struct Sync {
+  std::size_t ended;
+  std::size_t batches;
+};
+
+class Workload {
+ public:
+  explicit Workload(SimulatedDisk& disk) : disk_(disk), log_(open(disk)) {}
+
+  void run(std::uint64_t seed, std::size_t steps) {
+    Random random(seed);
+    for (std::size_t i = 0; i < steps; ++i) {
+      switch (random.below(8)) {
+        case 0: reopen(); break;
+        case 1:
+        case 2: sync(); break;
+        default: commit();
+      }
+    }
+    log_ = fail(ErrorCode::io, "closed");
+  }
+
+  [[nodiscard]] std::size_t begun_at(std::size_t moment) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(commits_, [&](const Commit& commit) { return commit.begun <= moment; }));
+  }
+  [[nodiscard]] std::size_t committed_at(std::size_t moment) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(commits_, [&](const Commit& commit) { return commit.ended <= moment; }));
+  }
+  [[nodiscard]] std::size_t synced_at(std::size_t moment) const {
+    std::size_t batches = 0;
+    for (const Sync& sync : syncs_) {
+      batches = sync.ended <= moment ? sync.batches : batches;
+    }
+    return batches;
+  }
+
+ private:
+  void commit() {
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      log_->add(digest_of(commits_.size(), i));
+    }
+    const std::size_t begun = disk_.moment();
+    ASSERT_TRUE(log_->commit());
+    commits_.push_back({.begun = begun, .ended = disk_.moment()});
+  }
+  void sync() {
+    ASSERT_TRUE(log_->sync());
+    syncs_.push_back({.ended = disk_.moment(), .batches = commits_.size()});
+  }
+  void reopen() {
+    log_ = fail(ErrorCode::io, "closed");
+    log_ = open(disk_);
+    ASSERT_TRUE(log_.has_value()) << log_.error().message();
+    ASSERT_EQ(batches_of(*log_), commits_.size());
+  }
+
+  SimulatedDisk& disk_;
+  Result<DigestLog> log_;
+  std::vector<Commit> commits_;
+  std::vector<Sync> syncs_;
+};
+
+// Whether what is found has so many batches; and twice, since the first to open mends.
+bool is_right(SimulatedDisk& found, std::size_t least, std::size_t most) {
+  for (int again = 0; again < 2; ++again) {
+    const auto log = open(found);
+    if (!log) {
+      ADD_FAILURE() << log.error().message();
+      return false;
+    }
+    const auto batches = batches_of(*log);
+    if (!batches || *batches < least || *batches > most) {
+      return false;
+    }
+  }
+  return true;
+}
+
+struct Tried {
+  std::size_t disks = 0;
+  std::size_t wrong = 0;
+};
+
+Tried try_all(const SimulatedDisk& disk, const Workload& workload, std::size_t first, std::uint64_t seeds) {
+  Tried tried;
+  for (DiskWalk walk(disk);; walk.step()) {
+    const std::size_t moment = walk.moment();
+    if (moment >= first && moment % kMomentStep == 0) {
+      for (const Loss loss : kLosses) {
+        for (std::uint64_t seed = 0; seed < (loss == Loss::some ? seeds : 1); ++seed) {
+          ++tried.disks;
+          tried.wrong += static_cast<std::size_t>(
+              !is_right(*walk.machine_ends(loss, seed), workload.synced_at(moment), workload.begun_at(moment)));
+        }
+      }
+      ++tried.disks;
+      tried.wrong += static_cast<std::size_t>(
+          !is_right(*walk.process_ends(moment), workload.committed_at(moment), workload.begun_at(moment)));
+    }
+    if (walk.is_at_end()) {
+      return tried;
+    }
+  }
+}
+
+TEST(DigestLogCrash, batches_are_as_promised_at_every_moment) {
+  const std::uint64_t workloads = crash_rounds(2);
+  std::size_t disks = 0;
+  for (std::uint64_t seed = 0; seed < workloads; ++seed) {
+    SimulatedDisk disk("/disk");
+    Workload workload(disk);
+    const std::size_t first = disk.moment();
+    workload.run(seed, 30);
+    const Tried tried = try_all(disk, workload, first, 4);
+    EXPECT_EQ(tried.wrong, 0U) << "of " << tried.disks << ", seed " << seed;
+    disks += tried.disks;
+    EXPECT_EQ(disk.in_use(), 0U);
+  }
+  EXPECT_GT(disks, 1000U);
+}
+
+// A log that is being made is there whole, or not at all.
+TEST(DigestLogCrash, a_log_that_is_being_made_opens) {
+  SimulatedDisk disk("/disk");
+  ASSERT_TRUE(open(disk).has_value());
+  for (DiskWalk walk(disk); !walk.is_at_end(); walk.step()) {
+    for (const Loss loss : kLosses) {
+      EXPECT_TRUE(is_right(*walk.machine_ends(loss, 1), 0, 0));
+    }
+  }
+}
+
+// Goal: whatever call fails, the error is told, and what was committed before is there. Method: each call in its turn,
+// every second one with all that come after it.
+TEST(DigestLogFailure, a_failed_call_loses_nothing_that_was_committed) {
+  for (const Failure failure : {Failure::io, Failure::no_space, Failure::interrupted, Failure::short_transfer}) {
+    std::size_t number = 0;
+    for (bool has_failed = true; has_failed; ++number) {
+      SimulatedDisk disk("/disk");
+      FailingCalls calls(disk);
+      std::size_t committed = 0;
+      std::size_t begun = 0;
+      const bool breaks_disk = failure == Failure::io || failure == Failure::no_space;
+      calls.fail(failure, number, breaks_disk && number % 2 == 0);
+      if (auto log = open(calls)) {
+        for (bool is_well = true; is_well && begun < 7;) {
+          for (std::size_t i = 0; i < kBatch; ++i) {
+            log->add(digest_of(begun, i));
+          }
+          ++begun;
+          is_well = log->commit().has_value();
+          committed = is_well ? begun : committed;
+        }
+      }
+      has_failed = calls.has_failed();
+      calls.stop();
+      const auto log = open(disk);
+      ASSERT_TRUE(log.has_value()) << log.error().message() << ", " << calls.failed();
+      const auto batches = batches_of(*log);
+      ASSERT_TRUE(batches.has_value()) << calls.failed();
+      EXPECT_GE(*batches, committed) << calls.failed();
+      EXPECT_LE(*batches, begun) << calls.failed();
+      ASSERT_LT(number, 5000U);
+    }
+    EXPECT_GT(number, 20U);
+  }
+}
+
+}  // namespace
+}  // namespace mankai::test
