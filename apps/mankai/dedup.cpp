@@ -1,277 +1,53 @@
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <array>
-#include <chrono>
-#include <cstring>
-
+#include "apps/mankai/dedup_run.hpp"
 #include "apps/mankai/filter_options.hpp"
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/input.hpp"
-#include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
-#include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/service/seen.hpp"
+#include "mankai/base/duration.hpp"
 
 namespace mankai::command {
 namespace {
 
-using Lines = std::span<const std::string_view>;
+using Request = DedupRequest;
 
-/// What --grow starts with: two megabytes.
-constexpr std::uint64_t kGrowingKeys = 1'000'000;
-
-struct Request {
-  InputRequest input;
-  FilterOptions filter;
-  std::string state;
-  StoreRequest store;
-  std::optional<std::uint64_t> field;
-  std::optional<char> delimiter;
-  bool grow = false;
-  bool canonical = false;
-  bool repeats = false;
-  bool count = false;
-  bool json = false;
-};
-
-struct Counts {
-  std::uint64_t lines = 0;
-  std::uint64_t unique = 0;
-  std::uint64_t without_field = 0;
-};
-
-/// Finds the part of each line that is compared.
-class FieldKeys {
- public:
-  FieldKeys(std::uint64_t field, char delimiter) : field_(field), delimiter_(delimiter) {}
-
-  Lines of(Lines lines) {
-    without_field_.clear();
-    without_field_.reserve(lines.size());  // keys point into its strings
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      keys_[i] = key_of(lines[i]);
-    }
-    return std::span(keys_).first(lines.size());
+Result<void> check_input(const DedupInputRequest& input) {
+  if (input.delimiter && !input.field && !input.time_field) {
+    return fail(ErrorCode::invalid_argument, "--delimiter goes with --field");
   }
-  /// Returns how many lines of the last batch lack the field.
-  [[nodiscard]] std::size_t without_field() const noexcept { return without_field_.size(); }
-
- private:
-  std::string_view key_of(std::string_view line) {
-    const char* begin = line.data();
-    const char* const end = begin + line.size();
-    for (std::uint64_t field = 1;; ++field) {
-      const char* stop = find(begin, end);
-      if (field == field_) {
-        return {begin, static_cast<std::size_t>((stop == nullptr ? end : stop) - begin)};
-      }
-      if (stop == nullptr) {
-        // No field contains a line feed, so this line is a repeat of an equal line only; and this is no URL, so that
-        // --canonical leaves it as it is.
-        return without_field_.emplace_back("file:///\n" + std::string(line));
-      }
-      begin = stop + 1;
-    }
+  if (input.field == 0U || input.time_field == 0U) {
+    return fail(ErrorCode::invalid_argument, "--field: fields are counted from 1");
   }
-  [[nodiscard]] const char* find(const char* begin, const char* end) const {
-    return static_cast<const char*>(std::memchr(begin, delimiter_, static_cast<std::size_t>(end - begin)));
+  const bool has_lines = input.format == DedupFormat::automatic || input.format == DedupFormat::lines;
+  if ((input.field || input.time_field) && !has_lines) {
+    return fail(ErrorCode::invalid_argument,
+                "--field and --time-field are of lines: in a WARC or CDX file the URL is compared");
   }
-
-  std::uint64_t field_;
-  char delimiter_;
-  std::vector<std::string> without_field_;
-  std::array<std::string_view, kBatchLinesMax> keys_;
-};
-
-// Lines that stand one after the other in the reader's buffer, line feeds between them, go out as one piece.
-std::uint64_t print_lines(Lines lines, const bool* seen, bool wanted, Output& output) {
-  std::uint64_t printed = 0;
-  for (std::size_t i = 0; i < lines.size();) {
-    if (seen[i] != wanted) {
-      ++i;
-      continue;
-    }
-    const char* const begin = lines[i].data();
-    const char* end = begin + lines[i].size();
-    std::size_t next = i + 1;
-    while (next < lines.size() && seen[next] == wanted && lines[next].data() == end + 1) {
-      end = lines[next].data() + lines[next].size();
-      ++next;
-    }
-    output.append_line({begin, static_cast<std::size_t>(end - begin)});
-    printed += next - i;
-    i = next;
+  if (input.records && input.format != DedupFormat::automatic && input.format != DedupFormat::warc) {
+    return fail(ErrorCode::invalid_argument, "--records are those of WARC files: leave it or --format out");
   }
-  return printed;
-}
-
-class Dedup {
- public:
-  Dedup(const Request& request, Seen seen) : request_(request), seen_(std::move(seen)) {
-    if (request.field) {
-      fields_.emplace(*request.field, request.delimiter.value_or('\t'));
-    }
-  }
-
-  Result<int> run() {
-    auto input = Input::open(request_.input, [this] { output_.flush(); });
-    if (!input) {
-      return std::unexpected(input.error());
-    }
-    auto read = read_all(*input);
-    if (auto finished = finish(); !finished) {
-      return std::unexpected(finished.error());
-    }
-    summarise(*input);
-    if (!read) {
-      return std::unexpected(read.error());
-    }
-    return exit_code_after_stop(0);
-  }
-
- private:
-  Result<void> read_all(Input& input) {
-    while (!output_.has_failed()) {
-      const auto batch = input.next_batch();
-      if (!batch) {
-        return std::unexpected(batch.error());
-      }
-      if (batch->empty()) {
-        break;
-      }
-      if (auto taken = take(*batch); !taken) {
-        return taken;
-      }
-    }
-    return {};
-  }
-
-  Result<void> take(Lines lines) {
-    std::array<bool, kBatchLinesMax> outcomes;
-    const auto seen = std::span(outcomes).first(lines.size());
-    seen_.begin();
-    if (auto observed = seen_.observe(fields_ ? fields_->of(lines) : lines, seen); !observed) {
-      return observed;
-    }
-    const std::uint64_t printed = print_lines(lines, seen.data(), request_.repeats, output_);
-    counts_.lines += lines.size();
-    counts_.unique += request_.repeats ? lines.size() - printed : printed;
-    counts_.without_field += fields_ ? fields_->without_field() : 0;
-    if (seen_.is_over_capacity() && !is_warned_) {
-      is_warned_ = true;
-      say(fmt::format(
-          "warning: line {}: more than {} different lines: from here on more than {} of the new ones are "
-          "taken for repeats; give a larger --keys, or --grow",
-          human_count(counts_.lines), human_count(seen_.capacity_keys()), human_share(spec_of(seen_.filter()).fpr)));
-    }
-    return remember();
-  }
-
-  // Only when they have been written, so that no line is remembered that nobody got.
-  Result<void> remember() { return request_.state.empty() || !output_.flush() ? Result<void>{} : seen_.commit(); }
-
-  Result<void> finish() {
-    if (auto finished = output_.finish(); !finished) {
-      static_cast<void>(seen_.close());
-      if (request_.state.empty()) {
-        return finished;
-      }
-      // Said aloud for a closed pipe too, which is a quiet end where nothing depends on it.
-      return fail(finished.error().code, finished.error().message() + "; " + request_.state +
-                                             " does not remember the lines that were not written");
-    }
-    return seen_.close();
-  }
-
-  void summarise(const Input& input) const {
-    if (counts_.without_field > 0) {
-      say(fmt::format("{} lines have no field {}: they were compared as a whole", human_count(counts_.without_field),
-                      *request_.field));
-    }
-    if (!request_.count && !request_.json) {
-      if (is_warned_) {
-        say("warning: " + capacity_warning(seen_.keys_inserted(), seen_.capacity_keys()));
-      }
-      return;
-    }
-    const Report report = summary(input);
-    const std::string text = request_.json ? report.json() : report.text();
-    static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
-  }
-
-  [[nodiscard]] Report summary(const Input& input) const {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const FilterInfo info = describe(seen_.filter());
-    const std::uint64_t repeats = counts_.lines - counts_.unique;
-    Report report;
-    report.add("lines", counts_.lines, "lines", human_count(counts_.lines));
-    report.add("unique", counts_.unique, "unique", human_count(counts_.unique));
-    report.add("repeats", repeats, "repeats", human_count(repeats));
-    report.add("without_field", counts_.without_field);
-    report.add("bytes_read", input.bytes_read(), "read", human_bytes(input.bytes_read()));
-    report.add("seconds", seconds, "time",
-               fmt::format("{:.2f} s, {} lines/s", seconds,
-                           human_count(static_cast<std::uint64_t>(static_cast<double>(counts_.lines) / seconds))));
-    report.add(
-        "keys_inserted", info.keys_inserted, "remembered",
-        fmt::format("{} of {} it is made for{}", human_count(info.keys_inserted), human_count(info.capacity_keys),
-                    seen_.is_over_capacity() ? ": TOO MANY, give a larger --keys or --grow" : ""));
-    report.add("capacity_keys", info.capacity_keys);
-    report.add("over_capacity", seen_.is_over_capacity());
-    report.add("memory_bytes", info.image_bytes, "memory", human_bytes(info.image_bytes));
-    report.add("fpr_target", info.fpr_target);
-    report.add("fpr_estimate", info.fpr_estimate, "rate now",
-               fmt::format("{} of new lines are taken for repeats", human_share(info.fpr_estimate)));
-    return report;
-  }
-
-  const Request& request_;
-  Seen seen_;
-  std::optional<FieldKeys> fields_;
-  Output output_;
-  Counts counts_;
-  bool is_warned_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-Result<Seen> open_seen(const Request& request) {
-  // A state that exists already is as large as it was made.
-  const bool is_new = request.state.empty() || ::access(request.state.c_str(), F_OK) != 0;
-  const bool starts_small = request.grow && is_new && !request.filter.keys;
-  const SeenRequest wanted{.kind = request.grow && !request.filter.kind ? Kind::scalable_bloom : request.filter.kind,
-                           .keys = starts_small ? kGrowingKeys : request.filter.keys,
-                           .fpr = request.filter.fpr,
-                           .hash = request.filter.hash,
-                           .seed = request.filter.seed,
-                           .canonical = request.canonical ? std::optional(true) : std::nullopt};
-  return request.state.empty() ? Seen::create(wanted) : Seen::open(request.state, wanted, request.store.options());
+  return {};
 }
 
 Result<int> run(const Request& request) {
-  if (request.grow && request.filter.kind && !info_of(*request.filter.kind).can_grow) {
-    return fail(ErrorCode::invalid_argument, "--grow needs a kind that grows: leave --kind out");
+  if (auto valid = check_dedup_memory(request.memory); !valid) {
+    return std::unexpected(valid.error());
   }
-  if (request.delimiter && !request.field) {
-    return fail(ErrorCode::invalid_argument, "--delimiter goes with --field");
+  if (auto valid = check_input(request.input); !valid) {
+    return std::unexpected(valid.error());
   }
-  if (request.field && *request.field == 0) {
-    return fail(ErrorCode::invalid_argument, "--field: fields are counted from 1");
-  }
-  if (request.store.policy && request.state.empty()) {
-    return fail(ErrorCode::invalid_argument, "--durability says how --state is kept: give both");
+  if (request.label && request.repeats) {
+    return fail(ErrorCode::invalid_argument, "--label prints all lines, --repeats some: give one of them");
   }
   catch_stop_signals();
-  auto seen = open_seen(request);
-  if (!seen) {
-    return std::unexpected(seen.error());
+  auto memory = DedupMemory::open(request.memory);
+  if (!memory) {
+    return std::unexpected(memory.error());
   }
-  if (seen->store() != nullptr) {
-    warn_of_loss(request.state, seen->store()->recovery());
+  if (request.input.time_field && !memory->forgets()) {
+    return fail(ErrorCode::invalid_argument, "--time-field says when lines came, for --forget: give both");
   }
-  return Dedup(request, std::move(*seen)).run();
+  return run_dedup(request, std::move(*memory));
 }
 
 Result<char> parse_delimiter(std::string_view text) {
@@ -305,42 +81,79 @@ Subcommand dedup_subcommand() {
           "and locked while in use. Lines are remembered as they are written: first a batch of them goes to the "
           "output, "
           "then into FILE-journal. So after a crash some lines may come twice, but nothing is remembered that was not "
-          "written. --durability says when a batch survives the machine's end.",
+          "written. --durability says when a batch survives the machine's end.\n\n"
+          "Of a WARC file, with a gzip member a record or not, the URLs of its captures are compared and printed; of a "
+          "CDX or CDXJ file the URLs are compared and the lines printed. Where a WARC file is cut off or a length in "
+          "it "
+          "is wrong, that is an error with the place, after what came before was printed.\n\n"
+          "With --forget, a line is dropped for as long after it was printed, and printed again some time later. With "
+          "--confirm no new line is dropped at all: a log on disk knows all that were printed exactly.",
       .examples = {{"mankai dedup urls.txt > unique.txt", "each URL once"},
                    {"zcat crawl-*.gz | mankai dedup --state seen.mk --keys 100M", "remembers between runs"},
                    {"tail -F access.log | mankai dedup --field 7 --delimiter ' '", "each path once, as it comes"},
                    {"mankai dedup --grow --canonical frontier.txt", "however many URLs, however they are spelt"},
-                   {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"}},
+                   {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"},
+                   {"mankai dedup crawl-*.warc.gz > urls.txt", "the URLs that a crawl has fetched"},
+                   {"mankai dedup --state fetched.mk --forget 7d frontier.txt", "each URL once a week"},
+                   {"mankai dedup --confirm seen.log --label links.txt",
+                    "new, repeat or rescued: never a URL too few"}},
   };
   command.options = {
       positionals("INPUT", "Files to read, - for standard input. Standard input without any.", ValueKind::file,
-                  request->input.paths),
+                  request->input.input.paths),
       text_option("--state", "FILE", "Keeps what has been seen in FILE, between runs.", ValueKind::file,
-                  request->state),
-      durability_option(request->store, "what --state remembers"),
+                  request->memory.state),
+      durability_option(request->memory.store, "what --state or --confirm remembers"),
+      text_option("--confirm", "LOG",
+                  "Looks up in LOG whatever the filter takes for a repeat, and keeps there 16 bytes for each line that "
+                  "was printed, between runs: no new line is dropped. The filter is made of LOG, and grows.",
+                  ValueKind::file, request->memory.log),
+      parsed_option(
+          "--forget", "TIME",
+          "Prints a line again when it was printed longer ago than TIME, such as 12h or 7d: never before, and "
+          "for sure after a third more, unless it is taken for another then. --keys are those of that time. "
+          "The time is the WARC record's, the CDX line's or --time-field's, or else the clock's.",
+          parse_duration, request->memory.window),
       flag(
           "--grow",
           "Grows when it has --keys different lines, instead of taking more and more new ones for repeats: --fpr holds "
           "for any number. Starts with 1M unless --keys is given.",
-          request->grow),
+          request->memory.grow),
       flag(
           "--canonical",
           "Compares URLs in canonical form, so that two spellings of one URL are repeats, and prints the lines as they "
           "are. What is no URL is compared as it is.",
-          request->canonical),
+          request->memory.canonical),
       flag("--repeats", "Prints the repeats instead.", request->repeats),
+      flag("--label",
+           "Prints every line, with new or maybe and a tab in front; with --confirm new, repeat, or rescued, which is "
+           "new although the filter took it for a repeat.",
+           request->label),
+      choice_option(parsed_option("--format", "FORMAT",
+                                  "What the inputs are: auto finds it out for each by its first line; lines; warc; "
+                                  "cdx, also CDXJ. auto unless given.",
+                                  parse_dedup_format, request->input.format),
+                    dedup_format_names()),
+      parsed_option("--records", "TYPES",
+                    "Which WARC records are taken: all, or some of response, resource, revisit, request, metadata, "
+                    "conversion, other. response,resource,revisit unless given: one for each time a URL was fetched.",
+                    parse_warc_types, request->input.records),
       parsed_option("--field", "N",
                     "Compares only the Nth field of each line, counted from 1, and prints the whole line. "
                     "A line that has no such field is compared as a whole.",
-                    parse_count, request->field),
+                    parse_count, request->input.field),
+      parsed_option("--time-field", "N",
+                    "The Nth field of a line says when it came, for --forget: ISO 8601, seconds since 1970, or as "
+                    "servers log it. A line without one comes when the line before did.",
+                    parse_count, request->input.time_field),
       parsed_option("--delimiter", "C", "What separates fields: one byte. A tab unless given. Quotes have no meaning.",
-                    parse_delimiter, request->delimiter)};
-  for (Option& option : filter_options(request->filter, "10M unless given.", "0.001 unless given.")) {
+                    parse_delimiter, request->input.delimiter)};
+  for (Option& option : filter_options(request->memory.filter, "10M unless given.", "0.001 unless given.")) {
     command.options.push_back(std::move(option));
   }
   command.options.push_back(flag("--count", "Prints a summary on standard error.", request->count));
   command.options.push_back(flag("--json", "Prints the summary as JSON, on standard error.", request->json));
-  command.options.push_back(max_line_option(request->input));
+  command.options.push_back(max_line_option(request->input.input));
   command.run = [request] { return run(*request); };
   return command;
 }

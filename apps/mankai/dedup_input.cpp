@@ -14,8 +14,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kFormats = {"auto", "lines", "warc", "cdx"};
 /// The first line tells the format; no legend is longer.
 constexpr std::size_t kPeekBytes = 4096;
-// In front of a line that is compared as a whole. No field has a line feed, and this is no URL, so that --canonical leaves
-// it as it is: it equals an equal line only.
+// In front of a line that is compared as a whole. No field has a line feed, and this is no URL, so that --canonical
+// leaves it as it is: it equals an equal line only.
 constexpr std::string_view kWholeLine = "file:///\n";
 
 }  // namespace

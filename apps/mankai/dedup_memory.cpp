@@ -42,7 +42,8 @@ Result<ConfirmedSeen> open_log(const DedupMemoryRequest& request) {
   wanted.fpr = request.filter.fpr.value_or(wanted.fpr);
   auto memory = ConfirmedSeen::open(request.log, wanted);
   if (memory && memory->log().dropped_bytes() > 0) {
-    say(fmt::format("warning: {}: the last {} bytes were no whole batch and are gone: what was printed at the end of "
+    say(
+        fmt::format("warning: {}: the last {} bytes were no whole batch and are gone: what was printed at the end of "
                     "the last run may come again",
                     request.log, human_count(memory->log().dropped_bytes())));
   }
@@ -57,8 +58,9 @@ Result<void> check_log(const DedupMemoryRequest& request) {
     return fail(ErrorCode::invalid_argument, "--confirm never forgets: leave --forget out");
   }
   if (request.grow || request.filter.kind) {
-    return fail(ErrorCode::invalid_argument, "--confirm has a filter of its own, which grows: leave --kind and --grow "
-                                             "out");
+    return fail(ErrorCode::invalid_argument,
+                "--confirm has a filter of its own, which grows: leave --kind and --grow "
+                "out");
   }
   return {};
 }
@@ -70,8 +72,9 @@ Result<void> check_dedup_memory(const DedupMemoryRequest& request) {
     return fail(ErrorCode::invalid_argument, "--grow needs a kind that grows: leave --kind out");
   }
   if (request.grow && request.window) {
-    return fail(ErrorCode::invalid_argument, "--forget has a window of a fixed size: leave --grow out, and give --keys "
-                                             "for those of a window");
+    return fail(ErrorCode::invalid_argument,
+                "--forget has a window of a fixed size: leave --grow out, and give --keys "
+                "for those of a window");
   }
   if (request.store.policy && request.state.empty() && request.log.empty()) {
     return fail(ErrorCode::invalid_argument, "--durability says how --state or --confirm is kept: give both");
@@ -116,8 +119,8 @@ Result<void> DedupMemory::observe(const DedupBatch& batch, std::span<Answer> ans
 Result<void> DedupMemory::observe(Seen& seen, const DedupBatch& batch, std::span<Answer> answers) {
   const std::span<bool> outcomes(seen_.get(), batch.keys.size());
   seen.begin();
-  auto observed = forgets() ? seen.observe(batch.keys, times_of(batch.times), outcomes)
-                            : seen.observe(batch.keys, outcomes);
+  auto observed =
+      forgets() ? seen.observe(batch.keys, times_of(batch.times), outcomes) : seen.observe(batch.keys, outcomes);
   std::ranges::transform(outcomes, answers.begin(),
                          [](bool is_repeat) { return is_repeat ? Answer::repeat : Answer::fresh; });
   return observed;
@@ -178,10 +181,10 @@ std::string DedupMemory::capacity_warning(bool is_at_end) const {
     return {};
   }
   if (forgets()) {
-    return fmt::format("more lines come in {} than it is made for ({}): more new ones than {} are taken for repeats; "
-                       "give a larger --keys",
-                       to_text(*seen->window()), human_count(seen->capacity_keys()),
-                       human_share(spec_of(seen->filter()).fpr));
+    return fmt::format(
+        "more lines come in {} than it is made for ({}): more new ones than {} are taken for repeats; "
+        "give a larger --keys",
+        to_text(*seen->window()), human_count(seen->capacity_keys()), human_share(spec_of(seen->filter()).fpr));
   }
   if (is_at_end) {
     return command::capacity_warning(seen->keys_inserted(), seen->capacity_keys());
@@ -225,9 +228,9 @@ void DedupMemory::add_window_to(Report& report, const Seen& seen) const {
 
 void DedupMemory::add_log_to(Report& report, const ConfirmedSeen& memory) const {
   const DigestLog& log = memory.log();
-  report.add("log_keys", log.digests(), "in the log",
-             fmt::format("{} in {} files, {}", human_count(log.digests()), log.runs() + 1,
-                         human_bytes(log.file_bytes())));
+  report.add(
+      "log_keys", log.digests(), "in the log",
+      fmt::format("{} in {} files, {}", human_count(log.digests()), log.runs() + 1, human_bytes(log.file_bytes())));
   report.add("log_bytes", log.file_bytes());
   report.add("log_runs", std::uint64_t{log.runs()});
   report.add("log_dropped_bytes", log.dropped_bytes());

@@ -140,12 +140,6 @@ Result<int> run(Request& request) {
   return run_hot(request.run, std::move(*hot), request.state);
 }
 
-Option choice_option(Option option, std::span<const std::string_view> choices) {
-  option.kind = ValueKind::choice;
-  option.choices.assign(choices.begin(), choices.end());
-  return option;
-}
-
 constexpr std::array<std::string_view, 6> kFormats = {"auto", "combined", "squid", "w3c", "json", "keys"};
 
 void add_input_options(Request& request, std::vector<Option>& options) {

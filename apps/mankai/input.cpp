@@ -1,171 +1,31 @@
 #include "apps/mankai/input.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <utility>
 
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "mankai/catalog/spec.hpp"
-#include "mankai/stream/follow.hpp"
 
 namespace mankai::command {
-namespace {
 
-// An open input: a file of our own, or the standard input.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ > STDERR_FILENO) {
-      close(fd_);
-    }
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
-
-struct OpenInput {
-  Descriptor descriptor;
-  bool may_wait;                       // a pipe, a terminal, a socket
-  std::optional<std::uint64_t> bytes;  // of a regular file
-};
-
-std::string label_of(const std::string& path) { return path == "-" ? "standard input" : path; }
-
-Result<OpenInput> open_input(const std::string& path) {
-  const int fd = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const std::string label = label_of(path);
-  if (fd < 0) {
-    return fail(errno == ENOENT ? ErrorCode::not_found : ErrorCode::io, label + ": cannot open", errno);
-  }
-  Descriptor descriptor(fd);
-  struct stat status{};
-  if (fstat(fd, &status) != 0) {
-    return fail(ErrorCode::io, label + ": cannot read", errno);
-  }
-  if (S_ISDIR(status.st_mode)) {
-    return fail(ErrorCode::io, label + ": is a directory; name the files in it");
-  }
-  const bool is_regular = S_ISREG(status.st_mode);
-  std::optional<std::uint64_t> bytes;
-  if (is_regular && status.st_size > 0) {
-    bytes = static_cast<std::uint64_t>(status.st_size);
-  }
-  return OpenInput{.descriptor = std::move(descriptor), .may_wait = !is_regular, .bytes = bytes};
-}
-
-// Whether something can be read within the time; a request to stop counts as nothing.
-bool is_readable(int fd, int timeout_ms) {
-  std::array<pollfd, 2> waiting{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
-                                pollfd{.fd = stop_descriptor(), .events = POLLIN, .revents = 0}};
-  return poll(waiting.data(), waiting.size(), timeout_ms) > 0 && waiting[0].revents != 0;
-}
-
-// Waits until there is something to read or a request to stop; says so first if it is not at once.
-void wait_for_input(int fd, const std::function<void()>& before_waiting, std::chrono::milliseconds look_interval) {
-  if (is_readable(fd, 0)) {
-    return;
-  }
-  do {
-    before_waiting();
-  } while (stop_signal() == 0 && !is_readable(fd, static_cast<int>(look_interval.count())));
-}
-
-ReadFunction reader_of(OpenInput input, const std::function<void()>& before_waiting,
-                       std::chrono::milliseconds look_interval) {
-  return [input = std::move(input), before_waiting, look_interval](std::span<char> into) -> Result<std::size_t> {
-    const int fd = input.descriptor.get();
-    for (bool must_wait = input.may_wait;; must_wait = must_wait || errno == EAGAIN) {
-      if (must_wait) {
-        wait_for_input(fd, before_waiting, look_interval);
-      }
-      if (stop_signal() != 0) {
-        return fail(ErrorCode::io, "asked to stop", EINTR);
-      }
-      const ssize_t got = read(fd, into.data(), into.size());
-      if (got >= 0) {
-        return static_cast<std::size_t>(got);
-      }
-      if (errno != EINTR && errno != EAGAIN) {
-        return fail(ErrorCode::io, "cannot read", errno);
-      }
-    }
-  };
-}
-
-// A named pipe must be opened only once: its writer would take the end of the first look for the end of the reader.
-bool is_fifo(const std::string& path) {
-  struct stat status{};
-  return path != "-" && stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
-}
-
-// A stream cannot be followed, and ends when its writer does.
-bool is_followed(const InputRequest& request, const std::string& path) {
-  return request.follow_last && &path == &request.paths.back() && path != "-" && !is_fifo(path);
-}
-
-// The bytes of all inputs together, if they are all files. Finds those that cannot be opened.
-Result<std::optional<std::uint64_t>> total_bytes(const InputRequest& request) {
-  std::optional<std::uint64_t> total = 0;
-  for (const std::string& path : request.paths) {
-    if (is_fifo(path)) {
-      total.reset();
-      continue;
-    }
-    if (is_followed(request, path)) {
-      total.reset();
-      if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
-        say(path + ": is not there yet: waiting for it");
-        continue;
-      }
-    }
-    const auto input = open_input(path);
-    if (!input) {
-      return std::unexpected(input.error());
-    }
-    total = total && input->bytes ? std::optional(*total + *input->bytes) : std::nullopt;
-  }
-  return total;
-}
-
-}  // namespace
-
-Input::Input(InputRequest request, std::function<void()> before_waiting, std::optional<std::uint64_t> total)
-    : request_(std::move(request)), before_waiting_(std::move(before_waiting)), progress_(total) {}
+Input::Input(Sources sources, const InputRequest& request)
+    : sources_(std::move(sources)), max_line_bytes_(request.max_line_bytes), progress_(sources_.total_bytes()) {}
 
 Result<Input> Input::open(const InputRequest& request, std::function<void()> before_waiting) {
-  InputRequest named = request;
-  if (named.paths.empty()) {
-    named.paths = {"-"};
-  }
-  const auto total = total_bytes(named);
-  if (!total) {
-    return std::unexpected(total.error());
-  }
-  return Input(std::move(named), std::move(before_waiting), *total);
+  auto sources = Sources::open(request, std::move(before_waiting));
+  return sources ? Result<Input>(Input(std::move(*sources), request)) : std::unexpected(sources.error());
 }
 
 Result<std::span<const std::string_view>> Input::next_batch() {
   while (stop_signal() == 0) {
     if (!reader_) {
-      if (opened_ == request_.paths.size()) {
-        break;
-      }
-      if (auto opened = open_next(); !opened) {
+      const auto opened = open_next();
+      if (!opened) {
         return std::unexpected(opened.error());
+      }
+      if (!*opened) {
+        break;
       }
     }
     auto batch = reader_->next_batch();
@@ -188,38 +48,26 @@ std::uint64_t Input::bytes_read() const noexcept {
   return bytes_before_ + (reader_ ? reader_->source().raw_bytes_consumed() : 0);
 }
 
-Result<Source> Input::open_source(const std::string& path) {
-  if (is_followed(request_, path)) {
-    return follow(path,
-                  {.from_end = request_.follow_from_end, .stop_fd = stop_descriptor(), .on_idle = before_waiting_});
-  }
-  auto input = open_input(path);
-  if (!input) {
-    return std::unexpected(input.error());
-  }
-  return Source::from_function(reader_of(std::move(*input), before_waiting_, request_.look_interval), label_of(path));
-}
-
-Result<void> Input::open_next() {
-  auto source = open_source(request_.paths[opened_++]);
+Result<bool> Input::open_next() {
+  auto source = sources_.next();
   if (!source) {
     return std::unexpected(source.error());
   }
+  if (!*source) {
+    return false;
+  }
   LineReaderOptions options;
-  options.max_line_bytes = request_.max_line_bytes.value_or(options.max_line_bytes);
-  auto reader = LineReader::create(std::move(*source), options);
+  options.max_line_bytes = max_line_bytes_.value_or(options.max_line_bytes);
+  auto reader = LineReader::create(std::move(**source), options);
   if (!reader) {
     return std::unexpected(reader.error());
   }
   reader_ = std::move(*reader);
-  return {};
+  return true;
 }
 
 void Input::close_current() {
-  if (const std::uint64_t ignored = reader_->source().ignored_bytes(); ignored > 0) {
-    progress_.clear();
-    say(reader_->source().label() + ": " + std::to_string(ignored) + " bytes after the gzip data were ignored");
-  }
+  warn_of_ignored_bytes(reader_->source(), progress_);
   bytes_before_ = bytes_read();
   reader_.reset();
 }

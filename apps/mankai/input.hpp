@@ -1,8 +1,6 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,20 +8,11 @@
 #include <vector>
 
 #include "apps/mankai/progress.hpp"
+#include "apps/mankai/sources.hpp"
 #include "apps/mankai/subcommand.hpp"
 #include "mankai/stream/line_reader.hpp"
 
 namespace mankai::command {
-
-/// Where keys come from.
-struct InputRequest {
-  std::vector<std::string> paths;               ///< files, "-" for standard input; standard input when empty
-  std::optional<std::uint64_t> max_line_bytes;  ///< unset: LineReader's own
-  bool follow_last = false;                     ///< the last file never ends, as with tail -F
-  bool follow_from_end = false;                 ///< what is in it now is not read
-  /// How often `before_waiting` is called while nothing more can be read.
-  std::chrono::milliseconds look_interval = std::chrono::seconds(1);
-};
 
 /// The lines of several inputs, one after the other.
 class Input {
@@ -45,15 +34,13 @@ class Input {
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return reader_->first_line_number(); }
 
  private:
-  Input(InputRequest request, std::function<void()> before_waiting, std::optional<std::uint64_t> total);
+  Input(Sources sources, const InputRequest& request);
 
-  [[nodiscard]] Result<void> open_next();
-  [[nodiscard]] Result<Source> open_source(const std::string& path);
+  [[nodiscard]] Result<bool> open_next();
   void close_current();
 
-  InputRequest request_;
-  std::function<void()> before_waiting_;
-  std::size_t opened_ = 0;
+  Sources sources_;
+  std::optional<std::uint64_t> max_line_bytes_;
   std::optional<LineReader> reader_;
   std::uint64_t bytes_before_ = 0;
   std::uint64_t lines_ = 0;

@@ -47,4 +47,10 @@ Option text_option(std::string name, std::string value, std::string help, ValueK
           }};
 }
 
+Option choice_option(Option option, std::span<const std::string_view> choices) {
+  option.kind = ValueKind::choice;
+  option.choices.assign(choices.begin(), choices.end());
+  return option;
+}
+
 }  // namespace mankai::command

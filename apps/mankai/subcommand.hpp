@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,6 +72,9 @@ struct Subcommand {
 [[nodiscard]] Option positionals(std::string name, std::string help, ValueKind kind, std::vector<std::string>& targets);
 [[nodiscard]] Option text_option(std::string name, std::string value, std::string help, ValueKind kind,
                                  std::string& target);
+
+/// The option with its value one of these.
+[[nodiscard]] Option choice_option(Option option, std::span<const std::string_view> choices);
 
 /// An option whose value is read by `parse`, which returns a Result; its error gets the option's name in front.
 template <class Parse, class T>
