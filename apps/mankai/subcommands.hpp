@@ -21,6 +21,7 @@ namespace mankai::command {
 [[nodiscard]] Subcommand recover_subcommand();
 [[nodiscard]] Subcommand journal_subcommand();
 [[nodiscard]] Subcommand guard_subcommand();
+[[nodiscard]] Subcommand gate_subcommand();
 [[nodiscard]] Subcommand dedup_subcommand();
 [[nodiscard]] Subcommand hot_subcommand();
 [[nodiscard]] Subcommand gen_subcommand();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -29,6 +30,17 @@ std::string new_name() {
     name += kDigits[drawn % kDigits.size()];
   }
   return name;
+}
+
+// A file is found again from wherever the gate is synced.
+std::string with_whole_path(const std::string& source) {
+  constexpr std::string_view kScheme = "sqlite:";
+  if (!source.starts_with(kScheme) || source.size() == kScheme.size()) {
+    return source;
+  }
+  std::error_code ignored;
+  const auto whole = std::filesystem::absolute(source.substr(kScheme.size()), ignored);
+  return whole.empty() ? source : std::string(kScheme) + whole.lexically_normal().string();
 }
 
 Result<void> stopped() { return fail(ErrorCode::invalid_argument, "was stopped before the gate was built"); }
@@ -89,6 +101,7 @@ bool may_pass(const Error& error) { return error.code == ErrorCode::io || error.
 
 Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings, const GateBuild& build) {
   settings.installed = new_name();
+  settings.source = with_whole_path(settings.source);
   if (auto fits = to_text(settings); !fits) {
     return std::unexpected(fits.error());
   }
@@ -113,8 +126,10 @@ Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings
     static_cast<void>((*source)->uninstall());
     return std::unexpected(done.error());
   }
+  const std::uint64_t position = gate->position().value_or(0);
   return GateBuilt{.keys = gate->facts().keys,
-                   .position = gate->position().value_or(0),
+                   .position = position,
+                   .position_text = (*source)->position_text(position),
                    .replaced_left = old ? take_out(*old) : std::string()};
 }
 
@@ -122,6 +137,10 @@ GateSync::GateSync(Gate& gate, RowSourceSettings settings, GateSyncOptions optio
     : gate_(gate), settings_(std::move(settings)), options_(std::move(options)) {}
 
 void GateSync::stop() noexcept { is_stopped_.store(true, std::memory_order_relaxed); }
+
+bool GateSync::is_stopped() const {
+  return is_stopped_.load(std::memory_order_relaxed) || (options_.should_stop && options_.should_stop());
+}
 
 Result<void> GateSync::check_gate() const {
   if (gate_.position() && gate_.source_id() == settings_.installed) {
@@ -133,7 +152,7 @@ Result<void> GateSync::check_gate() const {
 
 void GateSync::wait(Duration duration) const {
   const auto until = Clock::now() + duration;
-  while (!is_stopped_.load(std::memory_order_relaxed) && Clock::now() < until) {
+  while (!is_stopped() && Clock::now() < until) {
     std::this_thread::sleep_for(std::min<Clock::duration>(kSlice, until - Clock::now()));
   }
 }
@@ -146,10 +165,10 @@ Result<void> GateSync::run() {
   while (true) {
     auto followed = follow();
     source_.reset();
-    if (followed || is_gate_broken_ || !may_pass(followed.error())) {
+    if (followed || is_gate_broken_ || options_.until_caught_up || !may_pass(followed.error())) {
       return followed;
     }
-    if (is_stopped_.load(std::memory_order_relaxed)) {
+    if (is_stopped()) {
       return {};
     }
     pause = std::exchange(made_progress_, false) ? options_.first_wait : pause;
@@ -173,7 +192,7 @@ Result<void> GateSync::follow() {
   }
   RowChanges changes;
   auto acknowledged_at = Clock::now();
-  while (!is_stopped_.load(std::memory_order_relaxed)) {
+  while (!is_stopped()) {
     const auto came = take(changes, kSlice);
     if (!came) {
       return std::unexpected(came.error());

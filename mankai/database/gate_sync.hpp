@@ -31,6 +31,7 @@ struct GateBuild {
 struct GateBuilt {
   std::uint64_t keys = 0;
   std::uint64_t position = 0;
+  std::string position_text = {};  ///< as the database writes it
   std::string replaced_left = {};  ///< why what the replaced gate had installed could not be taken out; else empty
 };
 
@@ -45,7 +46,9 @@ struct GateSyncOptions {
   Duration acknowledge_every = std::chrono::seconds(1);
   Duration first_wait = std::chrono::milliseconds(100);  ///< before a source is tried again; then twice as long
   Duration longest_wait = std::chrono::seconds(30);
-  bool until_caught_up = false;  ///< ends when everything is applied that the source had when it began
+  /// Ends when everything is applied that the source had when it began, or with its first error.
+  bool until_caught_up = false;
+  std::function<bool()> should_stop = {};  ///< asked now and then, for what cannot call stop
   /// Told of an error after which the source is tried again, and in how long. Called by run.
   std::function<void(const Error&, Duration)> on_trouble = {};
   /// Told what was applied just now. Called by run.
@@ -68,6 +71,7 @@ class GateSync {
   void stop() noexcept;
 
  private:
+  [[nodiscard]] bool is_stopped() const;
   [[nodiscard]] Result<void> check_gate() const;
   [[nodiscard]] Result<void> follow();
   [[nodiscard]] Result<bool> take(RowChanges& changes, Duration patience);

@@ -436,6 +436,9 @@ Result<bool> SqliteSource::next(RowChanges& changes, Duration patience) {
   changes.clear();
   const auto until = std::chrono::steady_clock::now() + patience;
   while (true) {
+    if (database_->was_moved()) {
+      return fail(ErrorCode::io, path_ + ": was removed, or another file took its place");
+    }
     // Asked before the tables are: what is committed in between shows up as another version next time.
     const auto version = database_->integer("PRAGMA data_version");
     if (!version) {

@@ -260,6 +260,22 @@ TEST_F(SqliteSourceTest, a_table_that_was_made_anew_is_noticed) {
   EXPECT_EQ(came.error().code, ErrorCode::not_found);
 }
 
+TEST_F(SqliteSourceTest, a_file_that_was_replaced_is_noticed) {
+  Shop shop(database());
+  shop.run(kBaskets);
+  ASSERT_TRUE(build_gate(gate(), settings(), {}));
+  auto source = open_row_source(*read_source_settings(gate()));
+  ASSERT_TRUE((*source)->start(1));
+  RowChanges changes;
+  EXPECT_EQ((*source)->next(changes, Duration::zero()), false);
+  fs::rename(database(), database() + ".old");
+  EXPECT_EQ((*source)->next(changes, Duration::zero()).error().code, ErrorCode::io);
+  Shop other(database());
+  other.run(kBaskets);
+  auto again = open_row_source(*read_source_settings(gate()));
+  EXPECT_EQ((*again)->start(1).error().code, ErrorCode::not_found);
+}
+
 // Goal: whatever is written, the gate has the keys of the query, each as often as different values have its bytes.
 // Method: random statements, of all kinds that SQLite has, on tables whose keys have different types, affinities and
 // collations; triggers of the shop that change rows again, and vacuums; syncs in between.

@@ -104,6 +104,11 @@ Result<SqliteStatement> SqliteDatabase::prepare(std::string_view sql) {
   return statement;
 }
 
+bool SqliteDatabase::was_moved() noexcept {
+  int moved = 0;
+  return sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
+}
+
 Result<std::int64_t> SqliteDatabase::integer(std::string_view sql) {
   auto statement = prepare(sql);
   if (!statement) {

@@ -47,6 +47,8 @@ class SqliteDatabase {
   [[nodiscard]] Result<void> run(const std::string& sql);
   /// Compiles one statement. Errors: as run; invalid_argument when more follows it.
   [[nodiscard]] Result<SqliteStatement> prepare(std::string_view sql);
+  /// Whether the path names another file by now, or none.
+  [[nodiscard]] bool was_moved() noexcept;
   /// The first column of the first row. Errors: as run; corrupt without a row.
   [[nodiscard]] Result<std::int64_t> integer(std::string_view sql);
 

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/gate_subcommands.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/signals.hpp"
+#include "mankai/catalog/spec.hpp"
+#include "mankai/database/gate_sync.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  RowSourceSettings settings;
+  GateBuild build;
+  std::uint64_t keys = 0;
+  bool install_triggers = false;
+  bool force = false;
+};
+
+Result<void> check(const Request& request) {
+  for (const auto& [name, value] : {std::pair{"--from", &request.settings.source},
+                                    {"--table", &request.settings.table},
+                                    {"--key", &request.settings.key}}) {
+    if (value->empty()) {
+      return fail(ErrorCode::invalid_argument, std::string(name) + " is missing; see mankai gate build --help");
+    }
+  }
+  if (request.settings.source.starts_with("sqlite:") && !request.install_triggers) {
+    return fail(ErrorCode::invalid_argument,
+                "a gate of an SQLite table needs triggers on it and two tables beside it, which cost each write a "
+                "little: say --install-triggers if they may be put into the database; `mankai gate drop` takes them "
+                "out again");
+  }
+  return {};
+}
+
+Result<int> run(const Request& request) {
+  if (auto valid = check(request); !valid) {
+    return std::unexpected(valid.error());
+  }
+  catch_stop_signals();
+  GateBuild build = request.build;
+  build.keys = request.keys == 0 ? std::nullopt : std::optional(request.keys);
+  build.existing = request.force ? Existing::replace : Existing::refuse;
+  build.should_stop = [] { return stop_signal() != 0; };
+  const auto built = build_gate(request.file, request.settings, build);
+  if (!built) {
+    if (stop_signal() != 0) {
+      return exit_code_after_stop(0);
+    }
+    const bool exists = built.error().detail.ends_with("exists already");
+    return exists ? fail(built.error().code, built.error().detail + "; --force replaces it")
+                  : Result<int>(std::unexpected(built.error()));
+  }
+  say(fmt::format("{}: {} keys at {}, as of position {}; `mankai gate sync {}` keeps it in step", request.file,
+                  human_count(built->keys), human_share(build.fpr), built->position_text, request.file));
+  if (!built->replaced_left.empty()) {
+    say("what the replaced gate had put into its database could not be taken out: " + built->replaced_left);
+  }
+  return exit_code_after_stop(0);
+}
+
+std::vector<Option> options_of(Request& request) {
+  return {
+      positional("FILE", "The file to make; beside it FILE-source, which says where the keys come from.",
+                 ValueKind::file, request.file),
+      text_option("--from", "SOURCE",
+                  "sqlite:PATH, or postgres:DSN with a DSN of libpq, such as postgres:dbname=shop. No password: "
+                  "PGPASSFILE or the server's own rules.",
+                  ValueKind::text, request.settings.source),
+      text_option("--table", "TABLE", "The table.", ValueKind::text, request.settings.table),
+      text_option("--key", "COLUMN", "The column whose values are asked for; SQLite needs an index on it.",
+                  ValueKind::text, request.settings.key),
+      text_option("--where", "CONDITION",
+                  "A condition in the database's SQL over the row's own columns. Every row unless given.",
+                  ValueKind::text, request.settings.where),
+      parsed_option("--keys", "N", "How many keys it is made for. Twice as many as there are unless given.",
+                    parse_count, request.keys),
+      parsed_option("--fpr", "RATE", "The share of keys without a row that are answered maybe. 0.01 unless given.",
+                    parse_rate, request.build.fpr),
+      flag("--install-triggers",
+           "Lets five triggers and two tables be put into an SQLite database, without which its changes cannot be "
+           "seen.",
+           request.install_triggers),
+      flag("--force", "Replaces FILE if it exists, and takes out of the database what it had there.", request.force),
+  };
+}
+
+}  // namespace
+
+Subcommand gate_build_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "gate build",
+      .summary = "make a gate of a table's keys",
+      .description =
+          "Puts into the database what is needed to see its changes, reads the keys of those rows that the condition "
+          "is true for, as of one moment, and makes the gate's file of them. If it fails, nothing is left behind.\n\n"
+          "PostgreSQL gets a publication and a replication slot, which keeps the server's log until `mankai gate sync` "
+          "has read it: do not leave a gate that nobody syncs. SQLite gets triggers, if --install-triggers allows "
+          "them. `mankai gate drop` takes them out.",
+      .examples = {{"mankai gate build b.mk --from sqlite:shop.db --table baskets --key cookie --where 'items > 0' "
+                    "--install-triggers",
+                    "the baskets of an SQLite database that have something in them"},
+                   {"mankai gate build b.mk --from 'postgres:host=db dbname=shop' --table shop.baskets --key cookie",
+                    "every row of a PostgreSQL table"}},
+  };
+  command.options = options_of(*request);
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

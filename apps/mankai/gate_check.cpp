@@ -1,0 +1,125 @@
+#include <charconv>
+#include <span>
+
+#include "apps/mankai/escape.hpp"
+#include "apps/mankai/gate_subcommands.hpp"
+#include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/signals.hpp"
+#include "mankai/database/pgoutput.hpp"
+#include "mankai/service/gate_counts_file.hpp"
+#include "mankai/service/gate_follower.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  std::vector<std::string> keys;
+  InputRequest input;
+  std::uint64_t after = 0;
+  bool count = false;
+  bool quiet = false;
+  bool json = false;
+};
+
+// A number, or as PostgreSQL writes one.
+Result<std::uint64_t> parse_position(std::string_view text) {
+  if (text.find('/') != std::string_view::npos) {
+    const auto lsn = parse_lsn(text);
+    return lsn ? Result<std::uint64_t>(lsn->value) : std::unexpected(lsn.error());
+  }
+  std::uint64_t position = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is no position, such as 1234 or 0/16B3748");
+  }
+  return position;
+}
+
+void print(const Request& request, std::string_view key, bool is_maybe, Output& output) {
+  const std::string_view word = is_maybe ? "maybe" : "empty";
+  if (request.json) {
+    Report report;
+    report.add("answer", std::string(word));
+    add_bytes("key", key, report);
+    output.append(report.json());
+    return;
+  }
+  output.append(word);
+  output.append("\t");
+  output.append_line(key);
+}
+
+Result<int> run(const Request& request) {
+  catch_stop_signals();
+  const auto gate = GateFollower::open(request.file);
+  if (!gate) {
+    return std::unexpected(gate.error());
+  }
+  Output output;
+  bool is_any_maybe = false;
+  const auto ask = [&](std::span<const std::string_view> keys) {
+    for (const std::string_view key : keys) {
+      const bool is_maybe = gate->maybe(key, request.after).is_maybe();
+      is_any_maybe = is_any_maybe || is_maybe;
+      if (!request.quiet) {
+        print(request, key, is_maybe, output);
+      }
+    }
+    return !output.has_failed();
+  };
+  const auto asked = for_each_batch(request.keys, request.input, ask, [&] { output.flush(); });
+  const auto counted = request.count ? add_gate_counts(request.file, gate->counts()) : Result<void>{};
+  if (auto finished = output.finish(); !finished) {
+    return std::unexpected(finished.error());
+  }
+  if (!asked || !counted) {
+    return std::unexpected((asked ? counted : asked).error());
+  }
+  return exit_code_after_stop(static_cast<int>(request.quiet && !is_any_maybe ? ExitCode::negative : ExitCode::fine));
+}
+
+}  // namespace
+
+Subcommand gate_check_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "gate check",
+      .summary = "ask a gate",
+      .description =
+          "Prints empty or maybe, a tab and the key, for each key given as an argument or else for each line of the "
+          "inputs, in their order. empty is certain as of the gate's position; maybe is wrong for keys without a row "
+          "at the gate's false positive rate. The exit code is 0 whatever the answers.\n\n"
+          "A key is what the table's column has, as text; of a blob its bytes.",
+      .examples = {{"mankai gate check baskets.mk 5f21c07a", "empty or maybe"},
+                   {"mankai gate check baskets.mk --after 1234 5f21c07a",
+                    "maybe, until the change at position 1234 is applied"},
+                   {"mankai gate check --quiet baskets.mk 5f21c07a && psql ...", "asks the database only if need be"}},
+  };
+  command.options = {positional("FILE", "The gate's file.", ValueKind::file, request->file)};
+  for (Option& option : key_options(request->keys, request->input)) {
+    command.options.push_back(std::move(option));
+  }
+  Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if one of the keys is maybe, 1 if all are empty.",
+                      request->quiet);
+  quiet.letter = 'q';
+  command.options.push_back(parsed_option("--after", "POSITION",
+                                          "Answers maybe as long as the change at this position is not applied.",
+                                          parse_position, request->after));
+  command.options.push_back(std::move(quiet));
+  command.options.push_back(flag("--json", "Prints a JSON object a line.", request->json));
+  command.options.push_back(
+      flag("--count", "Adds what was asked to FILE-counts, which `mankai gate status` shows.", request->count));
+  command.options.push_back(max_line_option(request->input));
+  command.run = [request]() -> Result<int> {
+    if (auto valid = check_keys(request->keys, request->input); !valid) {
+      return std::unexpected(valid.error());
+    }
+    return run(*request);
+  };
+  return command;
+}
+
+}  // namespace mankai::command

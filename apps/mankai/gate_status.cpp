@@ -1,0 +1,212 @@
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "apps/mankai/escape.hpp"
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/gate_subcommands.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/prometheus.hpp"
+#include "apps/mankai/report.hpp"
+#include "mankai/database/row_source.hpp"
+#include "mankai/database/source_settings.hpp"
+#include "mankai/durable/store_info.hpp"
+#include "mankai/service/gate_counts_file.hpp"
+#include "mankai/service/gate_position.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  bool offline = false;
+  bool json = false;
+  bool prometheus = false;
+};
+
+struct Status {
+  GateFacts facts;
+  GateCounts counts;
+  std::optional<std::uint64_t> position = {};
+  std::string position_text = {};
+  int writer = 0;
+  std::optional<RowSourceSettings> settings = {};
+  std::optional<SourceLag> lag = {};
+  std::string trouble = {};  ///< why the lag is not known
+};
+
+// The gate answers without its source; so status does, and says what is missing.
+void ask_source(const Request& request, const std::string& source_id, Status& status) {
+  auto settings = read_source_settings(request.file);
+  if (!settings) {
+    status.trouble = settings.error().message();
+    return;
+  }
+  status.settings = std::move(*settings);
+  auto source = open_row_source(*status.settings);
+  if (!source) {
+    status.trouble = source.error().message();
+    return;
+  }
+  status.position_text = (*source)->position_text(status.position.value_or(0));
+  if (source_id != status.settings->installed) {
+    status.trouble = "the gate and what says where its keys come from are not of the same build: build it again";
+  } else if (!request.offline) {
+    const auto lag = (*source)->lag(status.position.value_or(0));
+    status.lag = lag ? std::optional(*lag) : std::nullopt;
+    status.trouble = lag ? "" : lag.error().message();
+  }
+}
+
+Result<Status> status_of(const Request& request) {
+  const auto store = inspect_store(request.file);
+  if (!store) {
+    return std::unexpected(store.error());
+  }
+  const auto* const filter = std::get_if<CountingBloom>(&store->filter);
+  if (filter == nullptr) {
+    return fail(ErrorCode::invalid_argument, request.file + ": is no gate, which is a counting-bloom");
+  }
+  const auto counts = read_gate_counts(request.file);
+  if (!counts) {
+    return std::unexpected(counts.error());
+  }
+  Status status{.facts = gate_facts(*filter), .counts = *counts, .writer = store->info.writer};
+  std::string source_id;
+  if (const auto& kept = store->info.recovery.position; !kept.empty()) {
+    auto position = parse_gate_position(kept.view());
+    if (!position) {
+      return std::unexpected(position.error().within(request.file));
+    }
+    status.position = position->position;
+    status.position_text = std::to_string(position->position);
+    source_id = std::move(position->source_id);
+  }
+  ask_source(request, source_id, status);
+  return status;
+}
+
+void add_source(const Status& status, Report& report) {
+  if (status.settings) {
+    add_bytes("source", status.settings->source, report, "source");
+    add_bytes("table", status.settings->table, report, "table");
+    add_bytes("key", status.settings->key, report, "key");
+    add_bytes("where", status.settings->where, report, "where");
+    report.add("installed", status.settings->installed, "installed", status.settings->installed);
+  }
+  if (status.position) {
+    report.add("position", *status.position, "position", status.position_text);
+    report.add("position_text", status.position_text);
+  }
+  if (status.lag) {
+    report.add("lag", status.lag->behind, "lag",
+               fmt::format("{} {}", human_count(status.lag->behind), status.lag->unit));
+    report.add("lag_unit", std::string(status.lag->unit));
+  }
+  if (!status.trouble.empty()) {
+    report.add("source_error", status.trouble, "source", "not asked: " + status.trouble);
+  }
+  report.add("is_syncing", status.writer != 0, "sync",
+             status.writer != 0 ? fmt::format("process {}", status.writer) : "nobody");
+}
+
+Report report_on(const Status& status, const std::string& file) {
+  const GateFacts& facts = status.facts;
+  const GateCounts& counts = status.counts;
+  Report report;
+  add_bytes("file", file, report, "file");
+  add_source(status, report);
+  report.add("keys", facts.keys, "keys",
+             fmt::format("{} of {}", human_count(facts.keys), human_count(facts.capacity_keys)));
+  report.add("capacity_keys", facts.capacity_keys);
+  report.add("saturation", facts.saturation, "saturation", human_share(facts.saturation));
+  report.add("phase", std::uint64_t{facts.phase}, "phase", std::to_string(facts.phase));
+  report.add("fpr_estimate", facts.fpr_estimate, "maybe, wrongly",
+             fmt::format("{} of the keys without a row now, {} when full", human_share(facts.fpr_estimate),
+                         human_share(facts.fpr_target)));
+  report.add("fpr_target", facts.fpr_target);
+  report.add("stuck_cells", facts.stuck_cells);
+  report.add("bytes", facts.image_bytes, "size", human_bytes(facts.image_bytes));
+  report.add("asked", counts.asked, "asked", human_count(counts.asked));
+  const double saved = counts.asked == 0 ? 0 : static_cast<double>(counts.empty) / static_cast<double>(counts.asked);
+  report.add("queries_saved", counts.empty, "queries saved",
+             counts.asked == 0 ? "0" : fmt::format("{}, {}", human_count(counts.empty), human_share(saved)));
+  report.add("memo_hits", counts.memo_hits, "by the memo", human_count(counts.memo_hits));
+  report.add("queries_made", counts.maybe, "queries made", human_count(counts.maybe));
+  report.add("false_positives", counts.false_positives, "in vain", human_count(counts.false_positives));
+  return report;
+}
+
+std::string metrics_of(const Status& status) {
+  PrometheusText text;
+  const GateFacts& facts = status.facts;
+  text.single("mankai_gate_keys", MetricType::gauge, "Keys of rows in the gate.", facts.keys);
+  text.single("mankai_gate_capacity_keys", MetricType::gauge, "Keys that the gate was made for.", facts.capacity_keys);
+  text.single("mankai_gate_saturation_ratio", MetricType::gauge, "Share of cells that are not 0.", facts.saturation);
+  text.single("mankai_gate_phase", MetricType::gauge, "Cells a key.", std::uint64_t{facts.phase});
+  text.single("mankai_gate_false_positive_ratio", MetricType::gauge,
+              "Estimated share of keys without a row that are answered maybe.", facts.fpr_estimate);
+  text.single("mankai_gate_bytes", MetricType::gauge, "Size of the filter.", facts.image_bytes);
+  text.single("mankai_gate_is_syncing", MetricType::gauge, "1 while a process keeps the gate in step.",
+              std::uint64_t{status.writer != 0 ? 1U : 0U});
+  if (status.position) {
+    text.single("mankai_gate_position", MetricType::gauge, "Position of the source up to which all is applied.",
+                *status.position);
+  }
+  if (status.lag) {
+    text.begin("mankai_gate_lag", MetricType::gauge, "How far the source is ahead, in its own unit.");
+    text.sample(status.lag->behind, {{"unit", status.lag->unit}});
+  }
+  text.single("mankai_gate_source_up", MetricType::gauge, "1 if the source could be asked.",
+              std::uint64_t{status.lag ? 1U : 0U});
+  text.begin("mankai_gate_answers_total", MetricType::counter, "Questions, by answer, as the processes counted them.");
+  text.sample(status.counts.empty, {{"answer", "empty"}});
+  text.sample(status.counts.maybe, {{"answer", "maybe"}});
+  text.single("mankai_gate_memo_hits_total", MetricType::counter, "Of the empty ones, those that the memo knew.",
+              status.counts.memo_hits);
+  text.single("mankai_gate_false_positives_total", MetricType::counter, "Queries that were reported as in vain.",
+              status.counts.false_positives);
+  return text.text();
+}
+
+Result<int> run(const Request& request) {
+  if (request.json && request.prometheus) {
+    return fail(ErrorCode::invalid_argument, "--json and --prometheus exclude each other");
+  }
+  const auto status = status_of(request);
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  Output output;
+  const Report report = report_on(*status, request.file);
+  output.append(request.prometheus ? metrics_of(*status) : request.json ? report.json() : report.text());
+  auto finished = output.finish();
+  return finished ? Result<int>(0) : std::unexpected(finished.error());
+}
+
+}  // namespace
+
+Subcommand gate_status_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "gate status",
+      .summary = "describe a gate",
+      .description =
+          "Prints where the gate stands and how far its source is ahead, which is the window in which a new row may "
+          "still be answered empty; how full it is, in the words of the paper that had the idea: saturation, the share "
+          "of cells that are not 0, and phase, the cells a key; and how many queries it saved, as far as those who ask "
+          "it add their counts to FILE-counts.\n\n"
+          "A source that cannot be reached is said, and is no error.",
+      .examples = {{"mankai gate status baskets.mk", "for people"},
+                   {"mankai gate status --json baskets.mk | jq .lag", "for programs"},
+                   {"mankai gate status --prometheus baskets.mk > gate.prom", "for a collector of files"}},
+  };
+  command.options = {positional("FILE", "The gate's file.", ValueKind::file, request->file),
+                     flag("--offline", "Does not ask the source.", request->offline),
+                     flag("--json", "Prints a JSON object.", request->json),
+                     flag("--prometheus", "Prints metrics in Prometheus' text format.", request->prometheus)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,26 @@
+// Any bytes as the small text files beside a gate and the position in its file: what is accepted is written back as it
+// was read.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/database/source_settings.hpp"
+#include "mankai/service/gate_counts_file.hpp"
+#include "mankai/service/gate_position.hpp"
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto settings = mankai::parse_source_settings(text)) {
+    MANKAI_ASSERT(mankai::to_text(*settings) == text);
+  }
+  if (const auto counts = mankai::parse_gate_counts(text)) {
+    MANKAI_ASSERT(mankai::parse_gate_counts(mankai::to_text(*counts)) == *counts);
+  }
+  if (const auto position = mankai::parse_gate_position(text)) {
+    MANKAI_ASSERT(mankai::parse_gate_position(mankai::to_text(*position)) == *position);
+  }
+  return 0;
+}
