@@ -1,5 +1,5 @@
 #!/bin/sh
-# The whole bench: peers in a plain and a native caller, rates at 2e8 keys, the command against awk.
+# The whole bench: peers in a plain and a native caller, rates at 2e8 keys, the command against awk, guard serve.
 # Usage: bench/run.sh BUILD_DIR
 # LARGE=1 adds 2e8 keys (20 minutes, 8 GB); BENCH_STRICT=1 fails when a peer is missing; BENCH_CPU=1 pins to a CPU.
 # Tables on stdout; TSVs, and their summary for docs/benchmarks.md, in BUILD_DIR/results.
@@ -31,6 +31,9 @@ expand -t 14 "$results/fpr.tsv"
 
 echo
 "$here/command.sh" "$build/bin/mankai" "$results" || status=1
+
+echo
+"$here/guard_serve.py" "$build/bin/mankai" "$results" || status=1
 
 "$here/summarise.py" "$results" >"$results/summary.md"
 echo

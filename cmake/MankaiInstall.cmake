@@ -90,6 +90,10 @@ endforeach()
 # The command, with the man pages and completions that it wrote into share/ of the build folder.
 if(TARGET mankai_command)
   install(TARGETS mankai_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # An example to be copied: where services belong is the system's business, not the prefix's.
+  configure_file(${PROJECT_SOURCE_DIR}/apps/mankai/serve/mankai-guard.service.in
+    ${PROJECT_BINARY_DIR}/package/mankai-guard.service @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/mankai-guard.service DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/mankai)
 endif()
 foreach(folder man bash-completion zsh fish)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/share/${folder} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} OPTIONAL)

@@ -48,6 +48,7 @@ MAY_USE = {
     "sqlite3.h": {"database"},
     "libpq-fe.h": {"database"},
     "CLI": set(),
+    "httplib.h": set(),
     "nlohmann": {"stream"},
     "fmt": set(),
     "re2": set(),

@@ -17,10 +17,11 @@ Subcommand guard_subcommand() {
           "rate --fpr, unless the file is --exact.",
       .examples = {{"mankai guard build blocked.mkg hosts.txt easylist.txt", "one file of several lists"},
                    {"mankai guard check blocked.mkg https://evil.example/foo", "blocked or ok"},
-                   {"mankai guard add blocked.mkg worse.example", "one rule more, at once"}},
+                   {"mankai guard add blocked.mkg worse.example", "one rule more, at once"},
+                   {"mankai guard serve blocked.mkg", "the same over HTTP"}},
       .children = {guard_build_subcommand(), guard_check_subcommand(), guard_add_subcommand(),
                    guard_remove_subcommand(), guard_allow_subcommand(), guard_disallow_subcommand(),
-                   guard_compact_subcommand(), guard_info_subcommand()},
+                   guard_compact_subcommand(), guard_info_subcommand(), guard_serve_subcommand()},
   };
 }
 

@@ -1,0 +1,322 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "apps/mankai/guard_subcommands.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/serve/access_log.hpp"
+#include "apps/mankai/serve/guard_service.hpp"
+#include "apps/mankai/serve/http_server.hpp"
+#include "apps/mankai/serve/listener.hpp"
+#include "apps/mankai/serve/live_guard.hpp"
+#include "apps/mankai/serve/metrics.hpp"
+#include "apps/mankai/serve/notify.hpp"
+
+namespace mankai::command {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+/// How much longer than one request the end of the service may take.
+constexpr std::chrono::seconds kStopMargin(5);
+
+struct Request {
+  std::string file;
+  serve::Endpoint listen{.host = "127.0.0.1", .port = "8080"};
+  unsigned threads = std::max(2U, std::thread::hardware_concurrency());
+  unsigned connections = 4096;
+  unsigned timeout = 10;  // seconds
+  std::string log;
+  bool no_watch = false;
+  bool no_redirect = false;
+};
+
+/// Stop and reload as something to wait for, so that no handler interrupts anything. Signals that were ignored at the
+/// start, as under nohup, stay ignored.
+class Signals {
+ public:
+  /// Before there are threads: they do not see these signals either.
+  Signals() {
+    sigset_t set{};
+    sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      sigaddset(&set, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &set, &before_);
+    descriptor_ = serve::Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
+
+  /// Returns the next signal, or 0.
+  [[nodiscard]] int next() const {
+    signalfd_siginfo info{};
+    const ssize_t bytes = read(descriptor_.get(), &info, sizeof(info));
+    return bytes == sizeof(info) ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+ private:
+  sigset_t before_{};
+  serve::Descriptor descriptor_;
+};
+
+// As many descriptors as the system lets us have; returns how many connections that is enough for.
+std::size_t make_room_for(unsigned connections) {
+  constexpr rlim_t kOthers = 64;  // files, standard streams, and what a reload opens
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return connections;
+  }
+  const rlim_t wanted = connections + kOthers;
+  if (limit.rlim_cur < wanted) {
+    limit.rlim_cur = std::min(wanted, limit.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  return std::min<std::size_t>(connections, limit.rlim_cur > kOthers ? limit.rlim_cur - kOthers : 1);
+}
+
+class ServeRun {
+ public:
+  ServeRun(const Request& request, std::unique_ptr<serve::LiveGuard> guard, std::unique_ptr<serve::AccessLog> log)
+      : request_(request),
+        guard_(std::move(guard)),
+        log_(std::move(log)),
+        service_(*guard_, metrics_,
+                 {.redirects = !request.no_redirect,
+                  .server_counts = [this] { return server_->counts(); },
+                  .lost_log_lines = [this] { return log_ ? log_->lost() : 0; }}) {}
+
+  Result<int> run() {
+    auto listener = serve::listen_at(request_.listen);
+    if (!listener) {
+      return std::unexpected(listener.error());
+    }
+    const Signals signals;
+    auto server =
+        serve::HttpServer::start(std::move(listener->socket),
+                                 {.threads = request_.threads,
+                                  .connections_max = make_room_for(request_.connections),
+                                  .limits = {.receiving = std::chrono::seconds(request_.timeout),
+                                             .sending = std::chrono::seconds(request_.timeout)},
+                                  .handle = [this](const auto& asked, auto& answer) { service_.handle(asked, answer); },
+                                  .observe = [this](const serve::Exchange& exchange) { observe(exchange); }});
+    if (!server) {
+      return std::unexpected(server.error());
+    }
+    server_ = std::move(*server);
+    tell_ready(listener->at);
+    serve_until_stopped(signals);
+    return stop(signals);
+  }
+
+ private:
+  void observe(const serve::Exchange& exchange) {
+    metrics_.count(exchange);
+    if (log_) {
+      log_->write(exchange);
+    }
+  }
+
+  // Whoever started the service learns the port, which the system may have chosen; if nobody listens, it serves all the
+  // same.
+  void tell_ready(const serve::Endpoint& at) {
+    manager_.tell("READY=1\nSTATUS=Serving " + request_.file + " on " + serve::to_text(at));
+    Output output;
+    output.append_line("listening on http://" + serve::to_text(at));
+    static_cast<void>(output.finish());
+  }
+
+  void serve_until_stopped(const Signals& signals) {
+    constexpr milliseconds kBetweenLooks(1000);
+    auto next_look = Clock::now() + kBetweenLooks;
+    for (;;) {
+      constexpr milliseconds kLongest(250);
+      constexpr milliseconds kWhileLoading(20);
+      wait(signals, loading_.valid() ? kWhileLoading : kLongest);
+      server_->look_after();
+      end_reload();
+      for (int signal = signals.next(); signal != 0; signal = signals.next()) {
+        if (signal != SIGHUP) {
+          return;
+        }
+        begin_reload();
+        reopen_log();
+      }
+      if (!request_.no_watch && !loading_.valid() && Clock::now() >= next_look) {
+        next_look = Clock::now() + kBetweenLooks;
+        if (guard_->has_changed()) {
+          begin_reload();
+        }
+      }
+    }
+  }
+
+  void wait(const Signals& signals, milliseconds longest) const {
+    constexpr milliseconds kFullPause(10);
+    std::array<pollfd, 2> descriptors = {pollfd{.fd = signals.descriptor(), .events = POLLIN, .revents = 0},
+                                         pollfd{.fd = server_->listener(), .events = POLLIN, .revents = 0}};
+    const bool is_full = server_->listener() < 0;
+    static_cast<void>(poll(descriptors.data(), descriptors.size(),
+                           static_cast<int>((is_full ? std::min(longest, kFullPause) : longest).count())));
+  }
+
+  // Beside everything else: a large file takes a while, and new clients need not wait for it.
+  void begin_reload() {
+    if (loading_.valid()) {
+      loads_again_ = true;  // what is being read may be older than the wish
+      return;
+    }
+    manager_.tell_reloading();
+    loading_ = std::async(std::launch::async, [this]() -> Result<void> {
+      try {
+        return guard_->reload();
+      } catch (const std::bad_alloc&) {
+        return fail(ErrorCode::out_of_space, request_.file + ": no memory for it beside the one in use");
+      }
+    });
+  }
+
+  void end_reload() {
+    if (!loading_.valid() || loading_.wait_for(milliseconds(0)) != std::future_status::ready) {
+      return;
+    }
+    const auto loaded = loading_.get();
+    metrics_.count_reload(loaded.has_value());
+    say(loaded ? request_.file + ": loaded again"
+               : loaded.error().message() + "; what was loaded before goes on serving");
+    manager_.tell("READY=1");
+    if (std::exchange(loads_again_, false)) {
+      begin_reload();
+    }
+  }
+
+  void reopen_log() {
+    if (log_) {
+      if (auto reopened = log_->reopen(); !reopened) {
+        say(reopened.error().message() + "; lines go on into the old one");
+      }
+    }
+  }
+
+  int stop(const Signals& signals) {
+    const auto longest = std::chrono::seconds(request_.timeout) + kStopMargin;
+    manager_.tell("STOPPING=1");
+    server_->begin_stop();
+    const auto latest = Clock::now() + longest;
+    while (!server_->has_stopped() && Clock::now() < latest) {
+      wait(signals, milliseconds(20));
+      server_->look_after();
+      if (const int signal = signals.next(); signal == SIGINT || signal == SIGTERM) {
+        constexpr int kSignalBase = 128;
+        _exit(kSignalBase + signal);  // asked twice: at once
+      }
+    }
+    server_->finish_stop();
+    return static_cast<int>(ExitCode::fine);
+  }
+
+  const Request& request_;
+  std::unique_ptr<serve::LiveGuard> guard_;
+  std::unique_ptr<serve::AccessLog> log_;
+  serve::Metrics metrics_;
+  serve::GuardService service_;
+  serve::ServiceManager manager_;
+  bool loads_again_ = false;
+  // Last, since their threads use all the others.
+  std::unique_ptr<serve::HttpServer> server_;
+  std::future<Result<void>> loading_;
+};
+
+Result<int> run(const Request& request) {
+  auto guard = serve::LiveGuard::open(request.file);
+  if (!guard) {
+    return std::unexpected(guard.error());
+  }
+  std::unique_ptr<serve::AccessLog> log;
+  if (!request.log.empty()) {
+    auto opened = serve::AccessLog::open(request.log);
+    if (!opened) {
+      return std::unexpected(opened.error());
+    }
+    log = std::move(*opened);
+  }
+  return ServeRun(request, std::move(*guard), std::move(log)).run();
+}
+
+template <unsigned kMost>
+Result<unsigned> parse_number(const std::string& text) {
+  unsigned number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number == 0 || number > kMost) {
+    return fail(ErrorCode::invalid_argument, fmt::format("a number from 1 to {} is needed", kMost));
+  }
+  return number;
+}
+
+}  // namespace
+
+Subcommand guard_serve_subcommand() {
+  constexpr unsigned kThreadsMax = 1024;
+  constexpr unsigned kConnectionsMax = 1'000'000;
+  constexpr unsigned kTimeoutMax = 3600;
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "guard serve",
+      .summary = "answer over HTTP whether URLs are blocked",
+      .description =
+          "Answers GET /check?url=URL with JSON; POST /check, one URL a line, with lines as guard check prints them, "
+          "or with JSON where Accept asks for application/json; GET /redirect?url=URL with a redirection, or with a "
+          "warning page where the URL is blocked; GET /metrics for Prometheus; GET /healthz. URLs in a query are "
+          "percent-encoded.\n\n"
+          "When FILE is replaced or changed it is opened and checked, and answers come from it from then on, without a "
+          "request lost; one that is damaged is refused, and the old one stays. SIGHUP does the same at once, and "
+          "opens the log anew.\n\n"
+          "On Ctrl-C or SIGTERM nobody is accepted any more, requests that are here are answered, and the exit code is "
+          "0. The address is printed when the service is ready; systemd is told, too.",
+      .examples = {{"mankai guard serve blocked.mkg", "on 127.0.0.1:8080"},
+                   {"curl -G http://127.0.0.1:8080/check --data-urlencode url=http://evil.example/", "one URL"},
+                   {"curl --data-binary @urls.txt http://127.0.0.1:8080/check", "a batch"},
+                   {"mankai guard serve blocked.mkg --listen 127.0.0.1:9000 --log access.log", "with a log"}},
+  };
+  command.options = {
+      positional("FILE", "The guard's file.", ValueKind::file, request->file),
+      parsed_option("--listen", "ADDRESS:PORT",
+                    "Where to listen; 127.0.0.1:8080 unless given. Port 0 is any free one. For other machines a proxy "
+                    "with TLS belongs in front.",
+                    serve::parse_endpoint, request->listen),
+      parsed_option("--threads", "N", "Threads that answer; as many as there are processors, at least 2, unless given.",
+                    parse_number<kThreadsMax>, request->threads),
+      parsed_option("--connections", "N",
+                    "Open connections at most, 4096 unless given. Who has been idle for longest makes room for others.",
+                    parse_number<kConnectionsMax>, request->connections),
+      parsed_option("--timeout", "SECONDS",
+                    "How long a client may take to send a request, and to read an answer; 10 unless given.",
+                    parse_number<kTimeoutMax>, request->timeout),
+      text_option("--log", "PATH",
+                  "Appends a line a request, in the Common Log Format; - is the standard error. Not written unless "
+                  "given: the lines have the URLs that were asked for.",
+                  ValueKind::file, request->log),
+      flag("--no-watch", "Does not look every second whether the file was replaced.", request->no_watch),
+      flag("--no-redirect", "Leaves /redirect out.", request->no_redirect)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

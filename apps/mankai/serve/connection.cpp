@@ -1,0 +1,206 @@
+#include "apps/mankai/serve/connection.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace mankai::command::serve {
+namespace {
+
+constexpr std::size_t kReceiveBytes = std::size_t{16} << 10;
+/// How much one client may send before others get their turn.
+constexpr unsigned kReceivesInARow = 64;
+/// Memory that an answer may leave behind for the next one.
+constexpr std::size_t kKeptOutputBytes = std::size_t{64} << 10;
+
+bool would_block() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
+}  // namespace
+
+std::chrono::seconds TimeLimits::of(Phase phase) const noexcept {
+  switch (phase) {
+    case Phase::idle: return idle;
+    case Phase::receiving: return receiving;
+    case Phase::sending: return sending;
+    case Phase::lingering: return lingering;
+  }
+  return idle;
+}
+
+Connection::Connection(int socket, std::string address, int port, const TimeLimits& limits)
+    : socket_(socket), address_(std::move(address)), port_(port), limits_(limits) {
+  enter(Phase::idle);
+}
+
+Connection::~Connection() { ::close(socket_); }
+
+// The limit first: whoever looks from outside must not hold a new phase to the limit of the old one.
+void Connection::enter(Phase phase) {
+  deadline_.store(std::chrono::steady_clock::now() + limits_.of(phase), std::memory_order_release);
+  phase_.store(phase, std::memory_order_release);
+}
+
+bool Connection::cut() noexcept {
+  if (is_cut_.exchange(true, std::memory_order_relaxed)) {
+    return false;
+  }
+  shutdown(socket_, phase() == Phase::idle ? SHUT_RD : SHUT_RDWR);
+  return true;
+}
+
+Step Connection::advance() {
+  if (phase() == Phase::lingering) {
+    return linger();
+  }
+  if (sent_ < output_.size()) {
+    if (phase() != Phase::sending) {
+      enter(Phase::sending);
+    }
+    const Moved moved = send_output();
+    if (moved != Moved::all) {
+      return moved == Moved::some ? Step::wait_output : Step::close;
+    }
+    return after_sending();
+  }
+  for (unsigned i = 0; i < kReceivesInARow && !is_last_; ++i) {
+    if (auto step = look_for_request()) {
+      return *step;
+    }
+    const Moved moved = receive();
+    if (moved != Moved::some) {
+      return moved == Moved::all ? Step::wait_input : Step::close;
+    }
+  }
+  return is_last_ ? Step::close : Step::wait_input;
+}
+
+Step Connection::after_sending() {
+  output_.clear();
+  sent_ = 0;
+  if (output_.capacity() > kKeptOutputBytes) {
+    output_.shrink_to_fit();
+  }
+  if (is_last_) {
+    shutdown(socket_, SHUT_WR);
+    enter(Phase::lingering);
+    return linger();
+  }
+  enter(Phase::idle);
+  return look_for_request().value_or(Step::wait_input);
+}
+
+std::optional<Step> Connection::look_for_request() {
+  if (!head_) {
+    // An empty line in front of a request is forgiven (RFC 9112, 2.2).
+    const std::size_t begin = input_.starts_with("\r\n") ? 2 : 0;
+    input_.erase(0, begin);
+    if (input_.empty()) {
+      return std::nullopt;
+    }
+    if (phase() != Phase::receiving) {
+      enter(Phase::receiving);
+    }
+    auto head = read_head(input_);
+    if (!head) {
+      refusal_ = head.error();
+      return Step::refuse;
+    }
+    head_ = std::move(*head);
+    if (!head_) {
+      return std::nullopt;
+    }
+    head_at_ = 0;
+  }
+  if (input_.size() >= head_->bytes + head_->body_bytes) {
+    return Step::answer;
+  }
+  if (head_->awaits_continue) {
+    ask_for_body();
+  }
+  return std::nullopt;
+}
+
+// A few bytes on a connection on which nothing is on its way: they go out at once, or the client is a strange one.
+void Connection::ask_for_body() {
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  head_->awaits_continue = false;
+  static_cast<void>(send(socket_, kContinue.data(), kContinue.size(), MSG_NOSIGNAL));
+}
+
+Connection::Moved Connection::send_output() {
+  while (sent_ < output_.size()) {
+    const ssize_t sent = send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) {
+      continue;
+    }
+    if (sent < 0) {
+      return would_block() ? Moved::some : Moved::failed;
+    }
+    sent_ += static_cast<std::size_t>(sent);
+  }
+  return Moved::all;
+}
+
+// Returns `some` for bytes, `all` when there are none for now, `failed` at the end.
+Connection::Moved Connection::receive() {
+  std::array<char, kReceiveBytes> bytes;
+  ssize_t received = 0;
+  do {
+    received = recv(socket_, bytes.data(), bytes.size(), 0);
+  } while (received < 0 && errno == EINTR);
+  if (received <= 0) {
+    return received < 0 && would_block() ? Moved::all : Moved::failed;
+  }
+  input_.append(bytes.data(), static_cast<std::size_t>(received));
+  return Moved::some;
+}
+
+Step Connection::linger() {
+  for (unsigned i = 0; i < kReceivesInARow; ++i) {
+    const Moved moved = receive();
+    input_.clear();
+    if (moved != Moved::some) {
+      return moved == Moved::all ? Step::wait_input : Step::close;
+    }
+  }
+  return Step::wait_input;
+}
+
+std::string_view Connection::body() const noexcept {
+  return std::string_view(input_).substr(head_->bytes, head_->body_bytes);
+}
+
+void Connection::end_request(bool closes) {
+  is_last_ = is_last_ || closes || refusal_;
+  if (head_) {
+    input_.erase(0, head_->bytes + head_->body_bytes);
+    head_.reset();
+  }
+}
+
+ssize_t Connection::read(char* bytes, std::size_t size) {
+  const std::size_t length = std::min(size, head_->text.size() - head_at_);
+  std::copy_n(head_->text.data() + head_at_, length, bytes);
+  head_at_ += length;
+  return static_cast<ssize_t>(length);
+}
+
+ssize_t Connection::write(const char* bytes, std::size_t size) {
+  output_.append(bytes, size);
+  return static_cast<ssize_t>(size);
+}
+
+void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
+  ip = address_;
+  port = port_;
+}
+
+void Connection::get_local_ip_and_port(std::string& ip, int& port) const {
+  ip.clear();
+  port = 0;
+}
+
+}  // namespace mankai::command::serve

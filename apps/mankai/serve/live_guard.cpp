@@ -1,0 +1,63 @@
+#include "apps/mankai/serve/live_guard.hpp"
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <utility>
+
+#include "mankai/storage/file.hpp"
+
+namespace mankai::command::serve {
+namespace {
+
+std::optional<FileStamp> stamp_of(const std::string& path) {
+  constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+  struct stat found{};
+  if (stat(path.c_str(), &found) != 0) {
+    return std::nullopt;
+  }
+  return FileStamp{.device = found.st_dev,
+                   .inode = found.st_ino,
+                   .bytes = static_cast<std::uint64_t>(found.st_size),
+                   .modified_nanoseconds = found.st_mtim.tv_sec * kNanosecondsPerSecond + found.st_mtim.tv_nsec};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LiveGuard>> LiveGuard::open(std::string path) {
+  std::unique_ptr<LiveGuard> guard(new LiveGuard(std::move(path)));
+  auto loaded = guard->reload();
+  return loaded ? Result<std::unique_ptr<LiveGuard>>(std::move(guard)) : std::unexpected(loaded.error());
+}
+
+std::shared_ptr<const LiveGuard::Loaded> LiveGuard::current() const {
+  const std::lock_guard lock(mutex_);
+  return loaded_;
+}
+
+bool LiveGuard::has_changed() const {
+  const auto now = stamp_of(path_);
+  return now && *now != tried_;
+}
+
+Result<void> LiveGuard::reload() {
+  // Looked at first: a file that is replaced meanwhile is seen as changed afterwards, and read again.
+  tried_ = stamp_of(path_).value_or(FileStamp());
+  auto bytes = read_file(path_);
+  if (!bytes) {
+    return std::unexpected(bytes.error());
+  }
+  if (bytes->size() == 0) {
+    return fail(ErrorCode::corrupt, path_ + ": is empty");
+  }
+  auto guard = Guard::from_region(std::move(*bytes));
+  if (!guard) {
+    return std::unexpected(guard.error().within(path_));
+  }
+  auto loaded = std::make_shared<const Loaded>(Loaded{.guard = std::move(*guard), .stamp = tried_});
+  const std::lock_guard lock(mutex_);
+  loaded_.swap(loaded);
+  return {};
+}
+
+}  // namespace mankai::command::serve

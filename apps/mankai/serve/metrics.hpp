@@ -1,0 +1,53 @@
+#pragma once
+
+/// What the service counts, for /metrics.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "apps/mankai/prometheus.hpp"
+#include "apps/mankai/serve/http_server.hpp"
+
+namespace mankai::command::serve {
+
+/// What a request asked for.
+enum class Route : std::uint8_t { check, check_batch, redirect, metrics, healthz, other };
+inline constexpr std::array<std::string_view, 6> kRouteNames = {"check",   "check_batch", "redirect",
+                                                                "metrics", "healthz",     "other"};
+
+/// The route of "GET /check?url=…".
+[[nodiscard]] Route route_of(std::string_view request_line) noexcept;
+
+/// Counters that any number of threads add to.
+class Metrics {
+ public:
+  using Counter = std::atomic<std::uint64_t>;
+
+  void count(const Exchange& exchange);
+  /// `answer` is the index of the answer in kAnswerNames.
+  void count_check(std::size_t answer, std::uint64_t probes);
+  void count_reload(bool is_good);
+
+  void write(PrometheusText& out) const;
+
+  static constexpr std::array<std::string_view, 4> kAnswerNames = {"ok", "blocked", "allowed", "invalid"};
+
+ private:
+  static constexpr std::array<int, 14> kStatuses = {200, 302, 400, 403, 404, 405, 411,
+                                                    413, 414, 415, 431, 500, 501, 505};
+  static constexpr std::array<double, 11> kBounds = {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3,
+                                                     2e-3,  5e-3,  10e-3,  100e-3, 1};
+  using Statuses = std::array<Counter, kStatuses.size() + 1>;  ///< the last one for any other
+
+  std::array<Statuses, kRouteNames.size()> requests_{};
+  std::array<Counter, kAnswerNames.size()> checks_{};
+  Counter probes_ = 0;
+  std::array<Counter, kBounds.size() + 1> latencies_{};  ///< not cumulated
+  Counter latency_nanoseconds_ = 0;
+  Counter good_reloads_ = 0;
+  Counter failed_reloads_ = 0;
+};
+
+}  // namespace mankai::command::serve

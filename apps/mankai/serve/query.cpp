@@ -1,0 +1,138 @@
+#include "apps/mankai/serve/query.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "mankai/url/canonical_url.hpp"
+
+namespace mankai::command::serve {
+namespace {
+
+constexpr char kFirstPrintable = 0x21;
+constexpr char kLastPrintable = 0x7e;
+constexpr unsigned kDigitBits = 4;
+
+std::optional<unsigned> digit_of(char byte) noexcept {
+  constexpr unsigned kTen = 10;
+  if (byte >= '0' && byte <= '9') {
+    return static_cast<unsigned>(byte - '0');
+  }
+  const char letter = static_cast<char>(static_cast<unsigned char>(byte) | 0x20U);
+  return letter >= 'a' && letter <= 'f' ? std::optional(static_cast<unsigned>(letter - 'a') + kTen) : std::nullopt;
+}
+
+std::string decoded(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto high = text[i] == '%' && i + 2 < text.size() ? digit_of(text[i + 1]) : std::nullopt;
+    const auto low = high ? digit_of(text[i + 2]) : std::nullopt;
+    if (low) {
+      out += static_cast<char>((*high << kDigitBits) | *low);
+      i += 2;
+    } else {
+      out += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return out;
+}
+
+// Returns the length of "http://" or "https://", in any case, or 0.
+std::size_t scheme_bytes(std::string_view url) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    const std::string_view begin = url.substr(0, scheme.size());
+    const bool is_it = std::ranges::equal(begin, scheme, [](char found, char wanted) {
+      return (found >= 'A' && found <= 'Z' ? static_cast<char>(found + ('a' - 'A')) : found) == wanted;
+    });
+    if (is_it) {
+      return scheme.size();
+    }
+  }
+  return 0;
+}
+
+std::string encoded(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  constexpr unsigned kDigitMask = 0xf;
+  constexpr std::string_view kUnsafe = "\"<>\\^`{|}";
+  std::string out;
+  for (const char byte : text) {
+    if (byte < kFirstPrintable || byte > kLastPrintable || kUnsafe.contains(byte)) {
+      const auto value = static_cast<unsigned char>(byte);
+      out += {'%', kDigits[value >> kDigitBits], kDigits[value & kDigitMask]};
+    } else {
+      out += byte;
+    }
+  }
+  return out;
+}
+
+// What no browser takes for anything but a name or an address.
+bool is_plain_host(std::string_view host) {
+  return std::ranges::all_of(host, [](char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || std::string_view("-._:[]").contains(byte);
+  });
+}
+
+bool has_blank_or_control(std::string_view url) {
+  return std::ranges::any_of(url,
+                             [](char byte) { return (byte >= 0 && byte < kFirstPrintable) || byte > kLastPrintable; });
+}
+
+}  // namespace
+
+Result<std::string> query_value(std::string_view target, std::string_view name) {
+  target = target.substr(0, target.find('#'));
+  const std::size_t mark = target.find('?');
+  std::string_view rest = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+  std::optional<std::string_view> value;
+  while (!rest.empty()) {
+    const std::string_view pair = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+    if (pair.substr(0, pair.find('=')) != name) {
+      continue;
+    }
+    if (value) {
+      return fail(ErrorCode::invalid_argument, std::string(name) + "= is given twice: percent-encode its value");
+    }
+    value = pair.substr(std::min(pair.size(), name.size() + 1));
+  }
+  if (!value || value->empty()) {
+    return fail(ErrorCode::invalid_argument,
+                std::string(name) + "= is missing, with a percent-encoded URL as its value");
+  }
+  return decoded(*value);
+}
+
+Result<std::string> redirect_location(std::string_view url) {
+  const std::size_t scheme = scheme_bytes(url);
+  if (scheme == 0) {
+    return fail(ErrorCode::invalid_argument, "Only addresses that begin with http:// or https:// are followed.");
+  }
+  if (has_blank_or_control(url)) {
+    return fail(ErrorCode::invalid_argument, "The address has blanks or control characters in it.");
+  }
+  const std::size_t authority_end = std::min(url.find_first_of("/?#", scheme), url.size());
+  const std::string_view authority = url.substr(scheme, authority_end - scheme);
+  if (authority.find_first_of("@\\") != std::string_view::npos) {
+    return fail(ErrorCode::invalid_argument,
+                "The address has a user name or a backslash in front of its path, which hides where it leads.");
+  }
+  auto canonical = url::canonicalize(url);
+  if (!canonical || !is_plain_host(canonical->host())) {
+    return fail(ErrorCode::invalid_argument, "The address names no host that can be visited.");
+  }
+  const std::string_view rest = url.substr(authority_end);
+  std::string location(canonical->scheme());
+  location.append("://").append(canonical->authority());
+  location += rest.starts_with('/') ? "" : "/";
+  location += encoded(rest);
+  // Whatever else two readers of a URL may disagree about: what was checked and where the link leads are the same.
+  const auto leads_to = url::canonicalize(location);
+  if (!leads_to || *leads_to != *canonical) {
+    return fail(ErrorCode::invalid_argument, "The address can be read in two ways.");
+  }
+  return location;
+}
+
+}  // namespace mankai::command::serve

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "mankai/base/error.hpp"
+
+namespace mankai::command::serve {
+
+/// Returns the value of the only parameter `name` of a request's target such as "/check?url=http%3A%2F%2Fa%2F".
+///
+/// Shape:   a form's encoding: %XX is a byte, '+' a blank; a '%' that no two digits follow stands for itself. The value
+///          ends at '&' or '#', so that what is in it has to be encoded.
+/// Errors:  invalid_argument when the parameter is missing, empty or there twice: an answer about the wrong one of two
+///          URLs would be worse than none.
+/// Threads: pure.
+[[nodiscard]] Result<std::string> query_value(std::string_view target, std::string_view name);
+
+/// Returns the Location for a link to `url`, which was found good, or why there is none.
+///
+/// Shape:   "http://" or "https://", the host and port that were checked, and the rest of the URL as it came, with
+///          every byte that could end a header or be read in two ways percent-encoded.
+/// Errors:  invalid_argument, with a sentence for the person: another scheme, no scheme, no host; blanks or control
+///          characters; a user name or a backslash before the path, which hide from people where a link leads.
+/// Threads: pure.
+[[nodiscard]] Result<std::string> redirect_location(std::string_view url);
+
+}  // namespace mankai::command::serve

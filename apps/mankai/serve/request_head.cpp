@@ -1,0 +1,180 @@
+#include "apps/mankai/serve/request_head.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace mankai::command::serve {
+namespace {
+
+constexpr std::string_view kLineEnd = "\r\n";
+
+constexpr Refusal kMalformed{400, "Bad Request", "the request's head is malformed"};
+constexpr Refusal kNotEncoded{400, "Bad Request", "the URL has a second '?': percent-encode the value of url="};
+constexpr Refusal kLengths{400, "Bad Request", "the length of the body is malformed or given twice"};
+constexpr Refusal kLengthMissing{411, "Length Required", "a body needs a Content-Length; chunks are not read"};
+constexpr Refusal kBodyTooLong{413, "Payload Too Large", "a body may have 1 MiB; send several requests"};
+constexpr Refusal kLineTooLong{414, "URI Too Long",
+                               "the request line may have 8192 bytes; send the URL by POST /check"};
+constexpr Refusal kHeadTooLong{431, "Request Header Fields Too Large", "the head may have 16384 bytes"};
+
+constexpr Refusal kUnknownMethod{501, "Not Implemented", "the method is not one of HTTP"};
+constexpr Refusal kWrongVersion{505, "HTTP Version Not Supported", "HTTP/1.1 and HTTP/1.0 are understood"};
+
+// Those that the parser knows; most get a 405 behind it.
+constexpr std::array<std::string_view, 9> kMethods = {"GET",     "HEAD",    "POST",  "PUT",  "DELETE",
+                                                      "CONNECT", "OPTIONS", "TRACE", "PATCH"};
+
+// What the answers depend on. Nothing else reaches the parser: no Range, whose regular expression recurses, and no
+// Accept-Encoding, since a proxy compresses at less cost.
+constexpr std::array<std::string_view, 3> kKeptHeaders = {"accept", "content-type", "content-encoding"};
+
+char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte; }
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), lower);
+  return out;
+}
+
+bool is_token(std::string_view text) noexcept {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::ranges::all_of(text, [&](char byte) {
+    const char letter = lower(byte);
+    return (letter >= 'a' && letter <= 'z') || (byte >= '0' && byte <= '9') || kMarks.contains(byte);
+  });
+}
+
+std::string_view trimmed(std::string_view text) noexcept {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  return begin == std::string_view::npos ? std::string_view()
+                                         : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+// A tab may stand in a header's value; every other control character is somebody's trick.
+bool has_control(std::string_view line) noexcept {
+  constexpr char kFirstPrintable = 0x20;
+  constexpr char kDelete = 0x7f;
+  return std::ranges::any_of(
+      line, [](char byte) { return (byte >= 0 && byte < kFirstPrintable && byte != '\t') || byte == kDelete; });
+}
+
+class HeadReader {
+ public:
+  std::expected<RequestHead, Refusal> read(std::string_view lines) {
+    const std::string_view first = next_line(lines);
+    if (auto refusal = take_request_line(first)) {
+      return std::unexpected(*refusal);
+    }
+    while (!lines.empty()) {
+      if (auto refusal = take_header(next_line(lines))) {
+        return std::unexpected(*refusal);
+      }
+    }
+    if (!has_length_ && head_.request_line.starts_with("POST ")) {
+      return std::unexpected(kLengthMissing);
+    }
+    head_.text += kLineEnd;
+    return std::move(head_);
+  }
+
+ private:
+  static std::string_view next_line(std::string_view& lines) {
+    const std::string_view line = lines.substr(0, lines.find(kLineEnd));
+    lines.remove_prefix(std::min(lines.size(), line.size() + kLineEnd.size()));
+    return line;
+  }
+
+  std::optional<Refusal> take_request_line(std::string_view line) {
+    if (line.size() + kLineEnd.size() > kRequestLineBytesMax) {
+      return kLineTooLong;
+    }
+    if (has_control(line) || std::ranges::count(line, ' ') != 2 || line.contains("  ")) {
+      return kMalformed;
+    }
+    if (std::ranges::count(line, '?') > 1) {
+      return kNotEncoded;
+    }
+    if (!line.ends_with(" HTTP/1.1") && !line.ends_with(" HTTP/1.0")) {
+      return kWrongVersion;
+    }
+    if (std::ranges::find(kMethods, line.substr(0, line.find(' '))) == kMethods.end()) {
+      return kUnknownMethod;
+    }
+    head_.closes = line.ends_with(" HTTP/1.0");
+    head_.request_line = line;
+    const std::size_t begin = line.find(' ') + 1;
+    const std::size_t end = line.rfind(' ');
+    head_.target = line.substr(begin, end - begin);
+    head_.text.append(line.substr(0, std::min(line.find_first_of("?#", begin), end))).append(line.substr(end));
+    head_.text += kLineEnd;
+    return std::nullopt;
+  }
+
+  std::optional<Refusal> take_header(std::string_view line) {
+    const std::size_t colon = line.find(':');
+    if (has_control(line) || colon == std::string_view::npos || !is_token(line.substr(0, colon))) {
+      return kMalformed;
+    }
+    const std::string name = lowered(line.substr(0, colon));
+    const std::string_view value = trimmed(line.substr(colon + 1));
+    if (name == "content-length") {
+      return take_length(value);
+    }
+    if (name == "transfer-encoding") {
+      return kLengthMissing;
+    }
+    if (name == "connection") {
+      head_.closes = head_.closes || lowered(value).contains("close");
+    } else if (name == "expect") {
+      head_.awaits_continue = lowered(value) == "100-continue";
+    } else if (std::ranges::find(kKeptHeaders, name) != kKeptHeaders.end()) {
+      head_.text.append(line).append(kLineEnd);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Refusal> take_length(std::string_view value) {
+    const char* end = value.data() + value.size();
+    std::size_t length = 0;
+    const auto parsed = std::from_chars(value.data(), end, length);
+    if (has_length_ || parsed.ptr != end || parsed.ec == std::errc::invalid_argument) {
+      return kLengths;
+    }
+    has_length_ = true;
+    if (parsed.ec == std::errc::result_out_of_range || length > kBodyBytesMax) {
+      return kBodyTooLong;
+    }
+    head_.body_bytes = length;
+    return std::nullopt;
+  }
+
+  RequestHead head_;
+  bool has_length_ = false;
+};
+
+}  // namespace
+
+std::expected<std::optional<RequestHead>, Refusal> read_head(std::string_view bytes) {
+  constexpr std::string_view kHeadEnd = "\r\n\r\n";
+  const std::size_t end = bytes.substr(0, kHeadBytesMax).find(kHeadEnd);
+  if (end == std::string_view::npos) {
+    const std::size_t line_end = bytes.substr(0, kRequestLineBytesMax).find(kLineEnd);
+    if (line_end == std::string_view::npos && bytes.size() >= kRequestLineBytesMax) {
+      return std::unexpected(kLineTooLong);
+    }
+    if (bytes.size() >= kHeadBytesMax) {
+      return std::unexpected(kHeadTooLong);
+    }
+    return std::nullopt;
+  }
+  auto head = HeadReader().read(bytes.substr(0, end));
+  if (!head) {
+    return std::unexpected(head.error());
+  }
+  head->bytes = end + kHeadEnd.size();
+  return std::optional<RequestHead>(std::move(*head));
+}
+
+}  // namespace mankai::command::serve

@@ -1,0 +1,167 @@
+"""What strangers may send to `mankai guard serve`: it answers or hangs up, and others do not notice."""
+import random
+import socket
+
+import serving
+from serving import Client, check_target
+
+
+class Hostile(serving.ServeTest):
+    def setUp(self):
+        super().setUp()
+        self.build()
+
+    def assert_serves(self, process):
+        self.assertEqual(self.ask(process, check_target("http://evil.example/")).json()["answer"], "blocked")
+
+    def test_malformed_heads_are_refused(self):
+        process = self.serve()
+        for head, status in {
+            b"\0\1\2\3\r\n\r\n": 400, b"GET\r\n\r\n": 400, b"GET /healthz\r\n\r\n": 400, b"GET  HTTP/1.1\r\n\r\n": 400, b"\r\nGET  /healthz HTTP/1.1\r\n\r\n": 400,
+            b"BREW /healthz HTTP/1.1\r\n\r\n": 501, b"GET /healthz HTTP/2.0\r\n\r\n": 505,
+            b"GET /healthz HTTP/1.1\r\nA b: c\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nA : c\r\n\r\n": 400,
+            b"GET /healthz HTTP/1.1\r\nA: b\r\n folded\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nnothing\r\n\r\n": 400,
+            b"GET /healthz HTTP/1.1\r\nA: b\nB: c\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\nA: \0\r\n\r\n": 400,
+            b"GET /check?url=a\0b HTTP/1.1\r\n\r\n": 400, b"GET /healthz HTTP/1.1\r\n: b\r\n\r\n": 400,
+            b"POST /check HTTP/1.1\r\n\r\n": 411, b"POST /check HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n": 411,
+            b"POST /check HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n": 411,
+            b"POST /check HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd": 400,
+            b"POST /check HTTP/1.1\r\nContent-Length: -1\r\n\r\n": 400, b"POST /check HTTP/1.1\r\nContent-Length: 0x1\r\n\r\na": 400,
+            b"POST /check HTTP/1.1\r\nContent-Length: \r\n\r\n": 400, b"POST /check HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\na": 400,
+            b"POST /check HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n": 413,
+            b"GET /" + b"a" * 8192: 414, b"A" * 20000: 414,
+            b"GET /healthz HTTP/1.1\r\nA: " + b"b" * 20000: 431,
+            b"GET /healthz HTTP/1.1\r\n" + b"A: b\r\n" * 4000: 431,
+        }.items():
+            with self.subTest(head[:60]), Client(process.port) as client:
+                client.send(head)
+                answer = client.answer()
+                self.assertEqual(answer.status, status)
+                self.assertEqual(answer.headers["connection"], "close")
+                self.assertTrue(answer.json()["error"])
+                self.assertTrue(client.has_ended(), "nobody knows where the next request begins")
+        self.assert_serves(process)
+
+    def test_headers_that_cost_parsers_much_are_not_parsed(self):
+        process = self.serve()
+        with self.client(process) as client:
+            answer = client.ask("/healthz", headers=["Range: bytes=" + ",".join(["0-0"] * 2000),
+                                                     "Accept-Encoding: gzip, br"] + ["X: y"] * 1000)
+            self.assertEqual((answer.status, answer.body), (200, b"ok\n"))
+
+    def test_random_bytes(self):
+        process = self.serve()
+        generator = random.Random(7)
+        start = b"POST /check?url=http://a/ HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello"
+        for _ in range(200):
+            data = bytearray(start)
+            for _ in range(generator.randrange(1, 8)):
+                data[generator.randrange(len(data))] = generator.randrange(256)
+            with Client(process.port) as client:
+                client.send(bytes(data[:generator.randrange(1, len(data) + 1)]))
+                client.socket.shutdown(socket.SHUT_WR)
+                while client.socket.recv(1 << 16):
+                    pass
+        self.assert_serves(process)
+
+    def test_slow_clients_hold_nobody_up(self):
+        process = self.serve("--threads", "1")
+        slow = [self.client(process) for _ in range(100)]
+        for i, client in enumerate(slow):
+            client.send([b"G", b"GET /healthz HTTP/1.1\r\nA: ", b"POST /check HTTP/1.1\r\nContent-Length: 9\r\n\r\nhttp"][i % 3])
+        self.assert_serves(process)
+        slow[1].send(b"b\r\n\r\n")
+        self.assertEqual(slow[1].answer().body, b"ok\n")
+        slow[2].send(b"://a/")
+        self.assertEqual(slow[2].answer().body, b"ok\thttp://a/\n")
+
+    def test_who_does_not_read_holds_nobody_up(self):
+        process = self.serve("--threads", "1")
+        body = b"http://evil.example/\n" * 9000
+        request = b"POST /check HTTP/1.1\r\nAccept: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        greedy = [self.client(process) for _ in range(4)]
+        for client in greedy:
+            client.socket.settimeout(0.2)
+            try:
+                for _ in range(50):
+                    client.send(request)
+            except TimeoutError:
+                pass  # the server has no room for more of its requests
+        self.assert_serves(process)
+
+    def test_requests_sent_together_are_answered_in_order(self):
+        process = self.serve()
+        with self.client(process) as client:
+            client.send(b"".join(b"GET /check?url=http://a/%d HTTP/1.1\r\n\r\n" % i for i in range(300)))
+            self.assertEqual([client.answer().json()["url"] for _ in range(300)],
+                             [f"http://a/{i}" for i in range(300)])
+            client.send(b"GET /healthz HTTP/1.1\r\nContent-Length: 28\r\n\r\nGET /nothing HTTP/1.1\r\n\r\nabcGET /check HTTP/1.1\r\n\r\n")
+            self.assertEqual([client.answer().status for _ in range(2)], [200, 400], "a body is no request")
+
+    def test_byte_by_byte(self):
+        process = self.serve()
+        with self.client(process) as client:
+            for byte in b"\r\nPOST /check HTTP/1.1\r\nContent-Length: 8\r\n\r\nhttp://a":
+                client.send(bytes([byte]))
+            self.assertEqual(client.answer().body, b"ok\thttp://a\n")
+
+    def test_expect_continue(self):
+        process = self.serve()
+        with self.client(process) as client:
+            client.send(b"POST /check HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 8\r\n\r\n")
+            self.assertEqual(client.socket.recv(100), b"HTTP/1.1 100 Continue\r\n\r\n")
+            client.send(b"http://a")
+            self.assertEqual(client.answer().body, b"ok\thttp://a\n")
+            client.send(b"POST /check HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 8000000\r\n\r\n")
+            self.assertEqual(client.answer().status, 413, "known before it is sent")
+
+    def test_who_wants_the_connection_closed(self):
+        process = self.serve()
+        for head in (b"GET /healthz HTTP/1.0\r\n\r\n", b"GET /healthz HTTP/1.1\r\nConnection: Close\r\n\r\n"):
+            with Client(process.port) as client:
+                client.send(head)
+                answer = client.answer()
+                self.assertEqual((answer.body, answer.headers["connection"]), (b"ok\n", "close"))
+                self.assertTrue(client.has_ended())
+        with Client(process.port) as client:  # as `printf … | nc` does
+            client.send(b"GET /healthz HTTP/1.1\r\n\r\n")
+            client.socket.shutdown(socket.SHUT_WR)
+            self.assertEqual(client.answer().body, b"ok\n")
+            self.assertTrue(client.has_ended())
+
+    def test_more_clients_than_there_is_room_for(self):
+        process = self.serve("--connections", "20")
+        kept = [self.client(process) for _ in range(20)]
+        for client in kept:
+            client.ask("/healthz")
+        for _ in range(30):
+            self.assert_serves(process)
+        self.assertGreater(self.metrics(process)['mankai_http_connections_ended_total{why="room"}'], 0)
+
+    def test_thousands_of_connections(self):
+        process = self.serve("--threads", "2")
+        clients = [self.client(process) for _ in range(400)]
+        for _ in range(3):
+            for client in clients:
+                client.send(b"GET /healthz HTTP/1.1\r\n\r\n")
+            for client in clients:
+                self.assertEqual(client.answer().body, b"ok\n")
+
+    def test_who_takes_too_long_is_cut_off(self):
+        process = self.serve("--timeout", "1")
+        with self.client(process) as client:
+            client.send(b"GET /healthz HTTP/1.1\r\n")
+            client.socket.settimeout(0.1)
+            for _ in range(600):  # a byte now and then does not help
+                try:
+                    if client.has_ended():
+                        break
+                except TimeoutError:
+                    client.send(b"A")
+            else:
+                self.fail("it may take as long as it likes")
+        self.assertEqual(self.metrics(process)['mankai_http_connections_ended_total{why="slow"}'], 1)
+
+
+if __name__ == "__main__":
+    serving.harness.main()

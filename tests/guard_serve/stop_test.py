@@ -1,0 +1,53 @@
+"""`mankai guard serve` is ended while many ask: no answer is lost."""
+import os
+import signal
+
+import serving
+from serving import Client, Load, check_target
+
+LISTED = check_target("http://new.example/")
+
+
+class Stop(serving.ServeTest):
+    def setUp(self):
+        super().setUp()
+        self.build(rules=b"new.example\n")
+
+    def test_under_load(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process = self.serve()
+            load = Load(process.port, LISTED)
+            load.wait_for(100)
+            os.kill(process.pid, number)
+            load.join()
+            self.assertEqual(process.wait(serving.PATIENCE), 0)
+            self.assertEqual(load.failures, [])
+            self.assertEqual(set(load.answers), {"blocked"})
+            with self.assertRaises(ConnectionRefusedError):
+                Client(process.port)
+
+    def test_a_request_on_its_way_is_answered(self):
+        process = self.serve()
+        with self.client(process) as client, self.client(process) as idle:
+            idle.ask("/healthz")
+            client.send(b"POST /check HTTP/1.1\r\nContent-Length: 19\r\n\r\nhttp://")
+            self.wait_for(lambda: self.metrics(process)["mankai_http_connections"] >= 3, "both connections")
+            os.kill(process.pid, signal.SIGTERM)
+            self.assertTrue(idle.has_ended())
+            client.send(b"new.example/")
+            answer = client.answer()
+            self.assertEqual((answer.body, answer.headers["connection"]), (b"blocked\thttp://new.example/\tnew.example\n", "close"))
+        self.assertEqual(process.wait(serving.PATIENCE), 0)
+
+    def test_a_second_signal_ends_it_at_once(self):
+        process = self.serve()
+        with self.client(process) as client, self.client(process) as idle:
+            idle.ask("/healthz")
+            client.send(b"GET /hea")
+            os.kill(process.pid, signal.SIGTERM)
+            self.assertTrue(idle.has_ended())
+            self.stop(process, signal.SIGTERM, code=143)
+
+
+if __name__ == "__main__":
+    serving.harness.main()
