@@ -58,6 +58,7 @@ Result<void> split(const RuleTable& all, RuleTable& shallow, RuleTable& deep) {
 // What is in force of a base, and the overlay.
 Result<RuleTable> rules_in_force(const GuardParts& parts) {
   RuleTable all;
+  all.reserve(parts.rules.size() + parts.overlay.node_count());
   for (std::size_t node = 0; node < parts.rules.size(); ++node) {
     if (!parts.rules.is_rule(node)) {
       continue;
@@ -96,6 +97,7 @@ Result<GuardParts> with_base(const detail::GuardConfig& config, const RuleTable&
   RuleTable without_deep;
   const bool is_split = has_deep(rules);
   if (is_split) {
+    without_deep.reserve(rules.node_count());
     if (auto done = split(rules, without_deep, parts.overlay); !done) {
       return std::unexpected(done.error());
     }

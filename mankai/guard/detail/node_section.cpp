@@ -34,9 +34,22 @@ std::span<const T> view(std::span<const std::byte> bytes, std::size_t offset, st
 }
 
 template <class T>
-void append(std::vector<std::byte>& out, const T& value) {
-  const auto bytes = std::as_bytes(std::span(&value, 1));
-  out.insert(out.end(), bytes.begin(), bytes.end());
+void put(std::vector<std::byte>& out, std::size_t offset, std::span<T> values) {
+  std::ranges::copy(std::as_bytes(values), out.begin() + static_cast<std::ptrdiff_t>(offset));
+}
+
+using Entry = std::pair<std::uint64_t, const RuleTable::Node*>;
+
+std::vector<Entry> sorted(const RuleTable& table) {
+  std::vector<Entry> entries;
+  entries.reserve(table.node_count());
+  table.for_each([&](const RuleTable::Node& node) { entries.emplace_back(node.digest.value, &node); });
+  std::ranges::sort(entries, {}, &Entry::first);
+  return entries;
+}
+
+bool lists_ids(const RuleTable::Node& node) {
+  return node.is_rule() && (node.ids.ids().size() > 1 || node.ids.ids().front() != kIdOfLists);
 }
 
 std::unexpected<Error> wrong(const char* what) { return fail(ErrorCode::corrupt, std::string("rules: ") + what); }
@@ -163,50 +176,40 @@ std::optional<std::size_t> NodeSection::find(Digest digest) const noexcept {
 }
 
 std::vector<std::byte> NodeSection::to_bytes(const RuleTable& table) {
-  std::vector<const RuleTable::Node*> nodes;
-  nodes.reserve(table.node_count());
-  table.for_each([&](const RuleTable::Node& node) { nodes.push_back(&node); });
-  std::ranges::sort(nodes, {}, [](const RuleTable::Node* node) { return node->digest; });
-  const auto place_of = [&](Digest digest) {
-    return static_cast<std::uint32_t>(
-        std::ranges::lower_bound(nodes, digest, {}, [](const RuleTable::Node* node) { return node->digest; }) -
-        nodes.begin());
-  };
-  Layout layout{.nodes = nodes.size()};
-  const auto lists_ids = [](const RuleTable::Node& node) {
-    return node.is_rule() && (node.ids.ids().size() > 1 || node.ids.ids().front() != kIdOfLists);
-  };
+  const std::vector<Entry> entries = sorted(table);
+  std::vector<std::uint64_t> digests;
+  std::vector<std::uint32_t> parents;
+  std::vector<std::uint32_t> infos;
   std::vector<std::uint32_t> id_nodes;
   std::vector<std::uint64_t> ids;
-  std::vector<std::byte> out;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    if (lists_ids(*nodes[i])) {
-      const auto all = nodes[i]->ids.ids();
-      id_nodes.insert(id_nodes.end(), all.size(), i);
-      ids.insert(ids.end(), all.begin(), all.end());
+  digests.reserve(entries.size());
+  parents.reserve(entries.size());
+  infos.reserve(entries.size());
+  for (const auto& [digest, node] : entries) {
+    const bool lists = lists_ids(*node);
+    if (lists) {
+      id_nodes.insert(id_nodes.end(), node->ids.ids().size(), static_cast<std::uint32_t>(digests.size()));
+      ids.insert(ids.end(), node->ids.ids().begin(), node->ids.ids().end());
     }
+    digests.push_back(digest);
+    infos.push_back(static_cast<std::uint32_t>(node->kind) | (node->is_rule() ? kIsRule : 0) | (lists ? kListsIds : 0) |
+                    std::uint32_t{node->depth} << kDepthShift);
   }
-  layout.ids = ids.size();
-  out.reserve(layout.bytes());
-  append(out, layout.nodes);
-  append(out, layout.ids);
-  for (const RuleTable::Node* node : nodes) {
-    append(out, node->digest.value);
+  // The same search as a reader's.
+  NodeSection section;
+  section.digests_ = digests;
+  for (const auto& [digest, node] : entries) {
+    parents.push_back(static_cast<std::uint32_t>(section.find(node->parent).value()));
   }
-  for (const RuleTable::Node* node : nodes) {
-    append(out, place_of(node->parent));
-  }
-  for (const RuleTable::Node* node : nodes) {
-    append(out, static_cast<std::uint32_t>(node->kind) | (node->is_rule() ? kIsRule : 0) |
-                    (lists_ids(*node) ? kListsIds : 0) | std::uint32_t{node->depth} << kDepthShift);
-  }
-  for (const std::uint32_t node : id_nodes) {
-    append(out, node);
-  }
-  out.resize(layout.id_values());
-  for (const std::uint64_t id : ids) {
-    append(out, id);
-  }
+  const Layout layout{.nodes = digests.size(), .ids = ids.size()};
+  std::vector<std::byte> out(layout.bytes());
+  put(out, 0, std::span(&layout.nodes, 1));
+  put(out, kWord, std::span(&layout.ids, 1));
+  put(out, layout.digests(), std::span(digests));
+  put(out, layout.parents(), std::span(parents));
+  put(out, layout.infos(), std::span(infos));
+  put(out, layout.id_nodes(), std::span(id_nodes));
+  put(out, layout.id_values(), std::span(ids));
   return out;
 }
 

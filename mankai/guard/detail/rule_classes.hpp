@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "mankai/guard/detail/rule_table.hpp"
@@ -54,7 +55,7 @@ class RuleRates {
   std::uint16_t path_depth_max_ = 0;
   bool has_single_labels_ = false;
   unsigned looks_at_single_ = 0;
-  std::map<std::uint64_t, Anchor> anchors_;
+  std::unordered_map<std::uint64_t, Anchor> anchors_;
 };
 
 }  // namespace mankai::detail

@@ -34,6 +34,10 @@ class RuleTable {
     [[nodiscard]] bool is_rule() const noexcept { return !ids.is_empty(); }
   };
 
+  /// Makes room at once. What is copied from another table, in the order of its places, needs that: otherwise it would
+  /// fill one part of this one after the other.
+  void reserve(std::size_t nodes) { make_room(nodes); }
+
   /// Returns false when the rule is held by this id already. Errors: invalid_argument when another rule has the same
   /// digest, which the next seed makes right.
   [[nodiscard]] Result<bool> insert(const RuleKey& key, std::uint64_t id);

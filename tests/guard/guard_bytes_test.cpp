@@ -1,0 +1,183 @@
+// A guard's bytes from outside: whatever was done to them, they are an error or the same guard.
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "mankai/guard/guard.hpp"
+#include "mankai/guard/guard_format.hpp"
+
+namespace mankai {
+namespace {
+
+using Answer = Verdict::Answer;
+using Bytes = std::vector<std::byte>;
+
+constexpr const char* kUrls[] = {"evil.example",
+                                 "http://www.evil.example/x",
+                                 "other.example/foo/x",
+                                 "other.example/foobar",
+                                 "deep.down.below.example/q?a=1",
+                                 "removed.example",
+                                 "added.example/here",
+                                 "good.evil.example/",
+                                 "10.1.2.3/bin",
+                                 "localhost",
+                                 "stranger.example"};
+
+Guard small_guard(bool keeps_rules) {
+  auto builder = GuardBuilder::create({.seed = {{1, 2}}, .keeps_rules = keeps_rules}).value();
+  for (const char* rule : {"evil.example", "other.example/foo", "below.example/q?a=1", "removed.example",
+                           "a.b.c.d.e.example", "10.1.2.3/bin", "localhost", "x.other.example/1/2/3"}) {
+    EXPECT_TRUE(builder.add_block(rule).value());
+  }
+  EXPECT_TRUE(builder.add_allow("good.evil.example").value());
+  Guard guard = builder.build().value();
+  EXPECT_EQ(guard.remove("removed.example").value(), RemoveOutcome::removed);
+  EXPECT_TRUE(guard.add("added.example/here", 7).value());
+  EXPECT_TRUE(guard.add("added.example/here", 9).value());
+  return guard;
+}
+
+std::string answers(const Guard& guard) {
+  std::string all;
+  GuardScratch scratch;
+  for (const char* url : kUrls) {
+    const Verdict verdict = guard.check(url, scratch);
+    all += std::to_string(static_cast<int>(verdict.answer)) + std::string(verdict.rule) + "\n";
+  }
+  return all;
+}
+
+bool is_promised(const Error& error) {
+  return error.code == ErrorCode::corrupt || error.code == ErrorCode::unsupported_version;
+}
+
+class GuardBytes : public ::testing::TestWithParam<bool> {
+ protected:
+  const Guard guard_ = small_guard(GetParam());
+  const Bytes bytes_ = guard_.to_bytes();
+};
+
+TEST_P(GuardBytes, come_back_the_same) {
+  const Guard again = Guard::from_bytes(bytes_).value();
+  EXPECT_EQ(again.to_bytes(), bytes_);
+  EXPECT_EQ(answers(again), answers(guard_));
+  EXPECT_EQ(again.exceptions(), guard_.exceptions());
+  EXPECT_EQ(again.facts().removed_rules, 1U);
+  EXPECT_EQ(again.facts().added_rules, 1U);
+}
+
+TEST_P(GuardBytes, that_are_cut_are_refused) {
+  for (std::size_t size = 0; size < bytes_.size(); ++size) {
+    const auto cut = Guard::from_bytes(std::span(bytes_).first(size));
+    ASSERT_FALSE(cut.has_value()) << size;
+    EXPECT_TRUE(is_promised(cut.error())) << size << ": " << cut.error().message();
+  }
+}
+
+TEST_P(GuardBytes, with_any_bit_changed_are_refused_or_the_same) {
+  const std::string right = answers(guard_);
+  Bytes changed = bytes_;
+  for (std::size_t bit = 0; bit < 8 * changed.size(); ++bit) {
+    const auto flip = static_cast<std::byte>(1U << bit % 8);
+    changed[bit / 8] ^= flip;
+    const auto read = Guard::from_bytes(changed);
+    EXPECT_TRUE(read ? answers(*read) == right : is_promised(read.error())) << bit;
+    changed[bit / 8] ^= flip;
+  }
+}
+
+// Bytes that somebody made, with right checksums over wrong fields: nothing may be read outside them.
+TEST_P(GuardBytes, that_are_forged_are_refused_or_answer) {
+  GuardHeader header;
+  std::memcpy(&header, bytes_.data(), sizeof(header));
+  for (std::size_t section = 0; section < kGuardSections; ++section) {
+    const auto [offset, size, sum] = header.sections[section];
+    for (std::size_t byte = 0; byte < size; ++byte) {
+      for (const unsigned value : {0x00U, 0x01U, 0x7fU, 0x80U, 0xffU}) {
+        Bytes forged = bytes_;
+        forged[offset + byte] = static_cast<std::byte>(value);
+        GuardHeader sealed = header;
+        sealed.sections[section].checksum = XXH3_64bits_withSeed(forged.data() + offset, size, section);
+        sealed.checksum = XXH3_64bits_withSeed(&sealed, offsetof(GuardHeader, checksum), kGuardHeaderSeed);
+        std::memcpy(forged.data(), &sealed, sizeof(sealed));
+        auto read = Guard::from_bytes(forged);
+        if (!read) {
+          EXPECT_TRUE(is_promised(read.error())) << read.error().message();
+          continue;
+        }
+        static_cast<void>(answers(*read));
+        static_cast<void>(read->compact());
+        static_cast<void>(answers(*read));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(KeptRulesOrNot, GuardBytes, ::testing::Bool());
+
+// The bytes of version 1, forever. Regenerating is right only with a new version.
+TEST(GuardGolden, is_read_and_written_as_ever) {
+  for (const bool keeps_rules : {true, false}) {
+    const std::string path =
+        std::string(MANKAI_GOLDEN_DIR) + (keeps_rules ? "/guard_siphash.mkg" : "/guard_without_rules.mkg");
+    std::ifstream file(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto bytes = std::as_bytes(std::span(text));
+    const Guard guard = small_guard(keeps_rules);
+    ASSERT_EQ(guard.to_bytes(), Bytes(bytes.begin(), bytes.end())) << path;
+    EXPECT_EQ(answers(Guard::from_bytes(bytes).value()), answers(guard));
+  }
+}
+
+TEST(GuardSettings, that_are_impossible_are_refused) {
+  for (const double fpr : {0.0, 1.0, -1.0, 2.0}) {
+    EXPECT_EQ(Guard::create({.fpr = fpr}).error().code, ErrorCode::invalid_argument);
+  }
+  EXPECT_EQ(Guard::create({.keeps_rules = false, .is_exact = true}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(Guard::create({.hash = HashKind::xxh3, .seed = {{1, 2}}}).error().code, ErrorCode::invalid_argument);
+}
+
+TEST(GuardCompaction, needs_kept_rules) {
+  Guard guard = small_guard(false);
+  EXPECT_EQ(guard.compact().error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(guard.facts().added_rules, 1U);
+}
+
+TEST(GuardRules, have_one_form) {
+  const auto text = [](std::string_view raw) { return GuardRule::parse(raw).value().text(); };
+  EXPECT_EQ(text("HTTP://user@WWW.Evil.Example:8080/"), "www.evil.example");
+  EXPECT_EQ(text("evil.example/a/../b//c/"), "evil.example/b/c");
+  EXPECT_EQ(text("evil.example/?q=1#f"), "evil.example?q=1");
+  EXPECT_EQ(text("evil.example/a/?"), "evil.example/a");
+  EXPECT_EQ(text("0x7f.1/x"), "127.0.0.1/x");
+  EXPECT_FALSE(GuardRule::parse("/path").has_value());
+  EXPECT_FALSE(GuardRule::parse(std::string(300, 'a') + ".example").has_value());
+  EXPECT_FALSE(GuardRule::parse("a.example/" + std::string(kRuleBytesMax, 'x')).has_value());
+  std::string labels = "a";
+  for (int i = 0; i < 130; ++i) {
+    labels += ".a";
+  }
+  EXPECT_FALSE(GuardRule::parse(labels).has_value());
+}
+
+TEST(GuardRules, of_any_length_of_host_are_found_in_longer_ones) {
+  Guard guard = Guard::create({.seed = {{1, 2}}}).value();
+  std::string host = "a.example";
+  while (host.size() < 200) {
+    host = "b." + host;
+  }
+  EXPECT_TRUE(guard.add(host).value());
+  GuardScratch scratch;
+  EXPECT_EQ(guard.check(std::string(1000, 'x') + "." + host, scratch).answer, Answer::blocked);
+  EXPECT_EQ(guard.check(host.substr(2), scratch).answer, Answer::ok);
+}
+
+}  // namespace
+}  // namespace mankai

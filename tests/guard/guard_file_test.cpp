@@ -1,0 +1,136 @@
+// A guard in a file: every change is on the disk when its call returns, and a call that fails leaves the file as it was
+// or as it was to be.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "mankai/service/guard_file.hpp"
+#include "tests/support/failing_calls.hpp"
+
+namespace mankai {
+namespace {
+
+using Answer = Verdict::Answer;
+using Rules = std::vector<std::string_view>;
+
+class GuardFileTest : public ::testing::Test {
+ protected:
+  GuardFileTest() {
+    std::filesystem::create_directories(folder_);
+    auto builder = GuardBuilder::create({.seed = {{1, 2}}}).value();
+    EXPECT_TRUE(builder.add_block("evil.example").value());
+    EXPECT_TRUE(GuardFile::write(path_, builder.build().value(), Existing::replace).has_value());
+  }
+  ~GuardFileTest() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] Answer answer(std::string_view url) const {
+    GuardScratch scratch;
+    return GuardFile::open(path_).value().guard().check(url, scratch).answer;
+  }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "guard_file_" + std::to_string(::getpid());
+  const std::string path_ = folder_ + "/blocked.mkg";
+};
+
+TEST_F(GuardFileTest, has_each_change_when_the_call_returns) {
+  GuardFile file = GuardFile::open(path_, GuardFile::Mode::write).value();
+  EXPECT_EQ(file.add(Rules{"a.example", "b.example/x", "evil.example"}).value().changed, 2U);
+  EXPECT_EQ(answer("www.a.example"), Answer::blocked);
+  EXPECT_EQ(answer("b.example/x/y"), Answer::blocked);
+  std::vector<RemoveOutcome> outcomes;
+  const auto note = [&](std::string_view /*rule*/, RemoveOutcome outcome) { outcomes.push_back(outcome); };
+  EXPECT_EQ(file.remove(Rules{"evil.example", "c.example"}, {}, note).value().changed, 1U);
+  EXPECT_EQ(outcomes, (std::vector{RemoveOutcome::removed, RemoveOutcome::not_found}));
+  EXPECT_EQ(answer("evil.example"), Answer::ok);
+  EXPECT_EQ(file.allow(Rules{"good.a.example"}).value().changed, 1U);
+  EXPECT_EQ(answer("good.a.example"), Answer::allowed);
+  EXPECT_TRUE(file.compact().has_value());
+  EXPECT_EQ(GuardFile::open(path_).value().guard().facts().added_rules, 0U);
+  EXPECT_EQ(answer("www.a.example"), Answer::blocked);
+  EXPECT_EQ(file.disallow(Rules{"good.a.example"}).value().changed, 1U);
+  EXPECT_EQ(answer("good.a.example"), Answer::blocked);
+}
+
+TEST_F(GuardFileTest, is_not_touched_for_the_sake_of_one_wrong_rule) {
+  GuardFile file = GuardFile::open(path_, GuardFile::Mode::write).value();
+  const FileIdentity before = file.identity();
+  const auto added = file.add(Rules{"a.example", "/path"});
+  EXPECT_EQ(added.error().code, ErrorCode::invalid_argument);
+  EXPECT_TRUE(added.error().detail.find("/path") != std::string::npos);
+  EXPECT_EQ(answer("a.example"), Answer::ok);
+  EXPECT_EQ(file.add(Rules{"evil.example"}).value().unchanged, 1U);
+  EXPECT_EQ(identify(path_).value(), before);
+}
+
+TEST_F(GuardFileTest, has_one_writer_and_readers_beside_it) {
+  GuardFile writer = GuardFile::open(path_, GuardFile::Mode::write).value();
+  EXPECT_EQ(GuardFile::open(path_, GuardFile::Mode::write).error().code, ErrorCode::locked);
+  const GuardFile reader = GuardFile::open(path_).value();
+  EXPECT_FALSE(reader.is_replaced().value());
+  EXPECT_TRUE(writer.add(Rules{"a.example"}).has_value());
+  EXPECT_TRUE(reader.is_replaced().value());
+  EXPECT_FALSE(writer.is_replaced().value());
+  GuardScratch scratch;
+  EXPECT_EQ(reader.guard().check("a.example", scratch).answer, Answer::ok);
+  EXPECT_EQ(GuardFile::open(path_, GuardFile::Mode::write).error().code, ErrorCode::locked);
+  EXPECT_EQ(GuardFile::write(path_, reader.guard(), Existing::replace).error().code, ErrorCode::locked);
+  EXPECT_EQ(GuardFile::write(path_, reader.guard(), Existing::refuse).error().code, ErrorCode::invalid_argument);
+}
+
+TEST_F(GuardFileTest, that_is_none_is_refused_with_its_name) {
+  const auto missing = GuardFile::open(folder_ + "/none");
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  std::filesystem::resize_file(path_, 100);
+  const auto cut = GuardFile::open(path_);
+  EXPECT_EQ(cut.error().code, ErrorCode::corrupt);
+  EXPECT_TRUE(cut.error().detail.starts_with(path_));
+  std::filesystem::resize_file(path_, 0);
+  EXPECT_EQ(GuardFile::open(path_).error().code, ErrorCode::corrupt);
+}
+
+// Each call that a change makes, in turn, fails in each way it can.
+TEST_F(GuardFileTest, is_whole_after_any_call_that_fails) {
+  using enum test::Failure;
+  for (const test::Failure failure : {io, no_space, interrupted, short_transfer}) {
+    bool is_done = false;
+    for (std::size_t number = 0; !is_done; ++number) {
+      ASSERT_LT(number, 200U);
+      test::FailingCalls calls(system_calls());
+      GuardFile file = GuardFile::open(path_, GuardFile::Mode::write, calls).value();
+      const std::string rule = "host" + std::to_string(number) + ".example";
+      calls.fail(failure, number);
+      const auto added = file.add(Rules{rule});
+      is_done = !calls.has_failed();
+      calls.stop();
+      const Answer now = answer(rule);
+      EXPECT_TRUE(!added || now == Answer::blocked) << calls.failed();
+      EXPECT_EQ(answer("evil.example"), Answer::blocked);
+      EXPECT_EQ(files(), 1U) << calls.failed();
+      if (added && now == Answer::blocked) {
+        EXPECT_EQ(file.remove(Rules{rule}, {}).value().changed, 1U);
+      }
+    }
+  }
+}
+
+TEST_F(GuardFileTest, opening_reports_any_call_that_fails) {
+  bool is_done = false;
+  for (std::size_t number = 0; !is_done; ++number) {
+    ASSERT_LT(number, 100U);
+    test::FailingCalls calls(system_calls());
+    calls.fail(test::Failure::io, number);
+    const auto file = GuardFile::open(path_, GuardFile::Mode::write, calls);
+    is_done = !calls.has_failed();
+    EXPECT_EQ(file.has_value(), is_done) << calls.failed();
+  }
+}
+
+}  // namespace
+}  // namespace mankai
