@@ -65,23 +65,22 @@ class UrlMember {
     return depth_ > 0;
   }
   static bool binary(const nlohmann::json::binary_t&) { return false; }
-  bool start_object(std::size_t) noexcept {
-    is_url_ = false;
-    return ++depth_ <= kDepthMax;
-  }
+  bool start_object(std::size_t) noexcept { return enter(); }
   bool key(const std::string& name) {
     is_url_ = depth_ == 1 && name == "url" && url_.empty();
     return true;
   }
   bool end_object() noexcept { return leave(); }
-  bool start_array(std::size_t) noexcept {
-    is_url_ = false;
-    return depth_ > 0 && ++depth_ <= kDepthMax;
-  }
+  bool start_array(std::size_t) noexcept { return depth_ > 0 && enter(); }
   bool end_array() noexcept { return leave(); }
   static bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) { return false; }
 
  private:
+  bool enter() noexcept {
+    is_url_ = false;
+    ++depth_;
+    return depth_ <= kDepthMax;
+  }
   bool leave() noexcept {
     --depth_;
     return true;

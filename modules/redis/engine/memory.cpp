@@ -167,6 +167,15 @@ void MemoryLimit::set_filter(std::uint64_t used_bytes) noexcept {
   allowance.filter_bytes = most == 0 ? kNoLimit : most - std::min(most, used_bytes);
 }
 
+bool MemoryLimit::has_room(std::uint64_t used_bytes) noexcept {
+  const auto most = static_cast<std::uint64_t>(filter_limit);
+  if (most == 0 || used_bytes < most || is_exempt(context_flags())) {
+    return true;
+  }
+  allowance.is_filter_too_large = true;
+  return false;
+}
+
 const char* memory_error(const char* otherwise) noexcept {
   return allowance.is_filter_too_large ? "ERR the filter would be larger than filter-memory-limit allows" : otherwise;
 }

@@ -32,6 +32,9 @@ class MemoryLimit {
 
   /// What is allocated from now on belongs to a filter that has so many bytes.
   void set_filter(std::uint64_t used_bytes) noexcept;
+  /// Whether a value of so many bytes may take any more: for those whose memory does not come in blocks of
+  /// `engine_memory()`.
+  [[nodiscard]] bool has_room(std::uint64_t used_bytes) noexcept;
 };
 
 /// The error to reply when a command got no memory: this one, unless a block was refused for its filter's size.

@@ -1,0 +1,57 @@
+#pragma once
+
+/// What a key of rules holds: a guard, or the bytes of one that have not all come.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "mankai/guard/guard.hpp"
+
+namespace mankai::redis {
+
+/// The most bytes that a command, or a string of a file, carries of a guard.
+inline constexpr std::size_t kGuardPieceBytes = std::size_t{16} << 20;
+inline constexpr std::uint64_t kMaxGuardBytes = std::uint64_t{1} << 40;
+
+/// The bytes of a guard as they come.
+struct LoadingGuard {
+  std::uint64_t total_bytes = 0;
+  std::vector<std::byte> bytes;
+
+  [[nodiscard]] bool is_complete() const noexcept { return bytes.size() == total_bytes; }
+};
+
+class GuardValue {
+ public:
+  explicit GuardValue(Guard guard) noexcept;
+  explicit GuardValue(LoadingGuard loading) noexcept;
+  GuardValue(const GuardValue&) = delete;
+  GuardValue& operator=(const GuardValue&) = delete;
+  ~GuardValue();
+
+  /// Null while bytes are missing.
+  [[nodiscard]] Guard* guard() noexcept { return std::get_if<Guard>(&content_); }
+  [[nodiscard]] const Guard* guard() const noexcept { return std::get_if<Guard>(&content_); }
+  /// Null when it is a guard.
+  [[nodiscard]] LoadingGuard* loading() noexcept { return std::get_if<LoadingGuard>(&content_); }
+
+  /// How many bytes it is made of, and those of them that are here. Errors: std::bad_alloc.
+  [[nodiscard]] std::uint64_t total_bytes() const;
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Makes the guard when all bytes have come. Errors: corrupt, unsupported_version, out_of_space, after which the key
+  /// must go.
+  [[nodiscard]] Result<void> finish_if_complete();
+
+  /// About what it takes from the engine. Cost: a few sums.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  /// How many there are. Threads: safe.
+  [[nodiscard]] static std::uint64_t alive() noexcept;
+
+ private:
+  std::variant<Guard, LoadingGuard> content_;
+};
+
+}  // namespace mankai::redis

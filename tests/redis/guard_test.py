@@ -1,0 +1,257 @@
+"""URL.BLOCK and its like: rules and the URLs that they cover. Contract, an exact model, and what every family must stand.
+
+Usage: guard_test.py MODULE [unittest arguments...]
+"""
+import random
+import struct
+
+from client import Null, render, wait_for
+from families import Family, KeyMatrix, PersistenceMatrix
+from harness import OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module
+
+NO_RULE = "-ERR not a rule: it has no host, or one that is too long"
+NO_URL = "-ERR not a URL: it has no host"
+URLS = [f"http://h{number % 5}.d{number % 7}.example/p{number % 3}/q{number % 11}" for number in range(200)]
+
+
+def covering(url):
+    """Returns every rule that covers a URL of plain letters, without a query."""
+    host, _, path = url.split("://")[1].partition("/")
+    labels = host.split(".")
+    segments = [segment for segment in path.split("/") if segment]
+    return {".".join(labels[first:]) + "".join(f"/{segment}" for segment in segments[:last])
+            for first in range(len(labels)) for last in range(len(segments) + 1)}
+
+
+class Rules(Family):
+    prefix = "URL"
+    category = "url"
+    others = ("URL.RESERVE", "URL.ADD", "URL.SEEN", "URL.INFO", "URL.SCANDUMP", "URL.LOADCHUNK")
+    keys = ("blocked", "held", "mixed")
+    reads = (("URL.CHECK", "http://a.example/"), ("URL.RULES",))
+    writes = (("URL.BLOCK", "a.example"), ("URL.UNBLOCK", "a.example"), ("URL.ALLOW", "a.example"),
+              ("URL.DISALLOW", "a.example"), ("URL.RULESLOAD", 0, 5, "12345"))
+    events = ((("URL.UNBLOCK", "f", "a.example"), []), (("URL.BLOCK", "f", "mailto:x"), []),
+              (("URL.BLOCK", "f", "a.example", "mailto:x"), ["url.block"]), (("URL.BLOCK", "f", "A.example"), []),
+              (("URL.CHECK", "f", "a.example"), []), (("URL.BLOCK", "f", "a.example", "ID", 7), ["url.block"]),
+              (("URL.UNBLOCK", "f", "a.example", "ID", 8), []), (("URL.UNBLOCK", "f", "a.example", "ID", 7), ["url.unblock"]),
+              (("URL.UNBLOCK", "f", "a.example"), ["url.unblock"]), (("URL.ALLOW", "f", "a.example"), ["url.allow"]),
+              (("URL.ALLOW", "f", "a.example"), []), (("URL.DISALLOW", "f", "a.example"), ["url.disallow"]),
+              (("URL.DISALLOW", "f", "a.example"), []), (("DEL", "f"), ["del"]))
+
+    def fill(self, client):
+        client.must("URL.BLOCK", "blocked", *(f"h{number}.d{number % 3}.example/p{number % 2}" for number in range(60)))
+        for number in range(9):
+            client.must("URL.BLOCK", "held", "h1.d1.example", f"h{number}.d2.example", "ID", number)
+        client.must("URL.BLOCK", "mixed", "d0.example", "d1.example", "h2.d2.example/p0")
+        client.must("URL.UNBLOCK", "mixed", "d1.example")
+        client.must("URL.ALLOW", "mixed", "h0.d0.example")
+
+    def ask(self, client, key):
+        return client.pipeline([("URL.CHECK", key, *URLS), ("URL.RULES", key)])
+
+    def add(self, client, key, words):
+        return client.must("URL.BLOCK", key, *(f"added.example/{word}" for word in words))
+
+    def change_nothing(self, client, key):
+        client.must("URL.BLOCK", key, "mailto:x")
+        client.must("URL.UNBLOCK", key, "not.there.example", "mailto:x")
+        client.must("URL.UNBLOCK", key, "h1.d1.example", "ID", 99)
+        client.must("URL.DISALLOW", key, "not.there.example")
+        client.call("URL.RULESLOAD", key, 0, 5, "12345")
+
+    def chunks(self, client, key):  # there are none to ask for
+        return []
+
+
+@needs_module
+class ContractTest(OneServerTest):
+    @in_both_protocols
+    def test_replies(self, client):
+        null = "_" if client.protocol == 3 else "$-1"
+        for words, reply in (
+                (("URL.CHECK", "f", "http://a.example/", ""), f"*[{null} {NO_URL}]"),
+                (("URL.UNBLOCK", "f", "a.example", ""), f"*[:0 {NO_RULE}]"),
+                (("URL.DISALLOW", "f", "a.example"), "*[:0]"),
+                (("URL.RULES", "f"), "-ERR not found"),
+                (("URL.BLOCK", "f", "", "mailto:x"), f"*[{NO_RULE} {NO_RULE}]"),
+                (("EXISTS", "f"), ":0"),
+                (("URL.BLOCK", "f", "Evil.example", "mailto:x", "a.example/p/", "http://a.example/p"),
+                 f"*[:1 {NO_RULE} :1 :0]"),
+                (("TYPE", "f"), "+mankai-gd"),
+                (("URL.CHECK", "f", "http://x.y.EVIL.example:80/z", "a.example/p/q?r", "a.example/pq", "mailto:x",
+                  "b.a.example/%70"), f'*["evil.example" "a.example/p" {null} {NO_URL} "a.example/p"]'),
+                (("URL.ALLOW", "f", "good.evil.example", ""), f"*[:1 {NO_RULE}]"),
+                (("URL.CHECK", "f", "http://good.evil.example/", "http://bad.evil.example/"),
+                 f'*[{null} "evil.example"]'),
+                (("URL.DISALLOW", "f", "good.evil.example", "good.evil.example"), "*[:1 :0]"),
+                (("URL.BLOCK", "f", "evil.example", "ID", 5), "*[:1]"),
+                (("URL.UNBLOCK", "f", "evil.example", "ID", 6), "*[:0]"),
+                (("URL.UNBLOCK", "f", "evil.example", "ID", 5), "*[:2]"),
+                (("URL.UNBLOCK", "f", "evil.example"), "*[:1]"),
+                (("URL.BLOCK", "f", "id"), "*[:1]"),  # a host of one label
+                (("URL.CHECK", "f", "http://evil.example/", "http://x.id/"), f'*[{null} "id"]')):
+            self.assertEqual(render(client.call(*words)), reply, words)
+
+    def test_errors(self):
+        for words, error in (
+                (("URL.BLOCK", "f"), "wrong number of arguments"),
+                (("URL.UNBLOCK", "f"), "wrong number of arguments"),
+                (("URL.CHECK", "f"), "wrong number of arguments"),
+                (("URL.RULES", "f", "x"), "wrong number of arguments"),
+                (("URL.RULESLOAD", "f", 0, 1), "wrong number of arguments"),
+                (("URL.BLOCK", "f", "a.example", "ID", "x"), "ID must be a number"),
+                (("URL.BLOCK", "f", "a.example", "ID", -1), "ID must be a number"),
+                (("URL.RULESLOAD", "f", 0, 3, "xxx"), "bad data"),
+                (("URL.RULESLOAD", "f", 0, 2, "xxx"), "bad data"),
+                (("URL.RULESLOAD", "f", 5, 9, "xxx"), "not found"),
+                (("URL.RULESLOAD", "f", -1, 9, "xxx"), "numbers of bytes"),
+                (("URL.RULESLOAD", "f", 0, 1 << 50, "xxx"), "numbers of bytes")):
+            self.assertRegex(render(self.client.call(*words)), f"-.*{error}", words)
+        self.assertEqual(self.client.must("EXISTS", "f"), 0)
+
+    def test_facts(self):
+        self.client.must("URL.BLOCK", "f", "a.example", "b.example", "c.example/x")
+        self.client.must("URL.UNBLOCK", "f", "b.example")
+        self.client.must("URL.ALLOW", "f", "d.example")
+        info = self.client.must("URL.RULES", "f")
+        fields = {bytes(name).decode(): value for name, value in zip(info[::2], info[1::2])}
+        self.assertGreater(fields.pop("Size"), 0)
+        self.assertEqual(fields, {"Rules": 2, "Added rules": 2, "Removed rules": 0, "Exceptions": 1, "URL rules": 1})
+
+    def test_loading_in_pieces(self):
+        """What comes half is saved and copied half, refuses questions, and is whole with the last byte."""
+        self.client.config("rdbcompression", "no")
+        self.addCleanup(self.client.config, "rdbcompression", "yes")
+        self.client.must("URL.BLOCK", "f", *(f"h{number}.example" for number in range(100)))
+        dump = self.client.must("DUMP", "f")
+        start = dump.index(b"MKGUAR")
+        length, = struct.unpack_from("<Q", dump, start + 48)  # docs/formats/guard.md
+        image = dump[start:start + length]
+        self.assertEqual(self.client.must("URL.RULESLOAD", "g", 0, length, image), b"OK")
+        self.assertEqual(*self.client.must("DEBUG", "DIGEST-VALUE", "f", "g"))
+        self.client.must("DEL", "g")
+        for offset in range(0, len(image), 1000):
+            if offset:
+                self.assertRegex(render(self.client.call("URL.CHECK", "g", "h1.example")), "not complete")
+                self.assertRegex(render(self.client.call("URL.BLOCK", "g", "h1.example")), "not complete")
+                self.assertRegex(render(self.client.call("URL.RULESLOAD", "g", 1, len(image), "x")), "do not belong")
+            self.assertEqual(self.client.must("URL.RULESLOAD", "g", offset, len(image), image[offset:offset + 1000]), b"OK")
+            self.client.must("DEBUG", "RELOAD")
+            self.client.must("COPY", "g", "h", "REPLACE")
+        self.assertEqual(*self.client.must("DEBUG", "DIGEST-VALUE", "f", "g"))
+        self.assertEqual(*self.client.must("DEBUG", "DIGEST-VALUE", "f", "h"))
+        dice = random.Random(SEED)
+        for _ in range(200 * ROUNDS):  # damage is refused
+            bad = bytearray(image)
+            bad[dice.randrange(len(bad))] ^= 1 << dice.randrange(8)
+            self.client.must("DEL", "bad")
+            if self.client.call("URL.RULESLOAD", "bad", 0, len(bad), bytes(bad)) == b"OK":
+                self.assertEqual(self.client.must("URL.CHECK", "bad", *URLS), self.client.must("URL.CHECK", "f", *URLS))
+
+    def test_limits(self):
+        self.client.config("mankai.filter-memory-limit", 20_000)
+        self.addCleanup(self.client.config, "mankai.filter-memory-limit", 0)
+        replies = [self.client.must("URL.BLOCK", "f", f"h{number}.example")[0] for number in range(2000)]
+        self.assertEqual(render(replies[0]), ":1")
+        self.assertRegex(render(replies[-1]), "filter-memory-limit")
+        self.assertEqual(list(map(render, self.client.must("URL.CHECK", "f", "http://h0.example/"))),
+                         ['"h0.example"'])
+        self.assertEqual(render(self.client.must("URL.UNBLOCK", "f", "h0.example")[0]), ":1")
+
+    def test_memory_is_counted_and_given_back(self):
+        def used():
+            return int(self.client.info("memory")["used_memory"])
+
+        before = used()
+        for start in range(0, 50_000, 5000):
+            self.client.must("URL.BLOCK", "f", *(f"h{number}.example/x" for number in range(start, start + 5000)))
+        took = used() - before
+        usage = self.client.must("MEMORY", "USAGE", "f")
+        self.assertGreater(usage, took / 2)
+        self.assertLess(usage, took * 1.5)
+        self.assertEqual(self.client.info("mankai_guard")["mankai_keys"], "1")
+        self.client.must("UNLINK", "f")
+        wait_for("memory is freed", lambda: used() - before < 1 << 20)
+        self.assertEqual(self.client.info("mankai_guard")["mankai_keys"], "0")
+
+
+@needs_module
+class ModelTest(OneServerTest):
+    """Random rules, ids and exceptions against an exact model."""
+
+    def test_what_is_blocked_is_what_the_model_says(self):
+        for number in range(3 * ROUNDS):
+            dice = random.Random(SEED * 1000 + number)
+            self.client.must("DEL", "f")
+            ids, exceptions = {}, set()
+            for _ in range(150):
+                url = dice.choice(URLS)
+                rule = dice.choice(sorted(covering(url)))
+                spelt = dice.choice((rule, rule.upper().replace("/P", "/p").replace("/Q", "/q"), f"http://{rule}"))
+                chosen = dice.random()
+                holder = dice.randrange(3)
+                if chosen < 0.45:
+                    expected = int(holder not in ids.get(rule, set()))
+                    reply = self.client.must("URL.BLOCK", "f", spelt, "ID", holder)
+                    ids.setdefault(rule, set()).add(holder)
+                elif chosen < 0.6:
+                    held = ids.get(rule, set())
+                    expected = (1 if held == {holder} else 2) if holder in held else 0
+                    reply = self.client.must("URL.UNBLOCK", "f", spelt, "ID", holder)
+                    held.discard(holder)
+                elif chosen < 0.7:
+                    expected = int(bool(ids.pop(rule, None)))
+                    reply = self.client.must("URL.UNBLOCK", "f", spelt)
+                elif chosen < 0.85:
+                    expected = int(rule not in exceptions)
+                    reply = self.client.must("URL.ALLOW", "f", spelt)
+                    exceptions.add(rule)
+                else:
+                    expected = int(rule in exceptions)
+                    reply = self.client.must("URL.DISALLOW", "f", spelt)
+                    exceptions.discard(rule)
+                self.assertEqual(reply, [expected], (rule, chosen))
+                in_force = {rule for rule, held in ids.items() if held}
+                for asked, answer in zip(URLS[:60], self.client.must("URL.CHECK", "f", *URLS[:60])):
+                    rules = covering(asked)
+                    wanted = set() if rules & exceptions else rules & in_force
+                    found = set() if isinstance(answer, Null) else {bytes(answer).decode()}
+                    self.assertEqual(bool(found), bool(wanted), asked)
+                    self.assertLessEqual(found, wanted, asked)
+
+
+@needs_module
+class PersistenceTest(PersistenceMatrix, RedisTest):
+    family = Rules()
+    # Of pieces that are asked for.
+    test_what_is_no_filter_after_all_is_dropped_everywhere = None
+    test_a_large_key_moves_in_chunks = None
+
+    def test_of_many_rules_those_that_change_something_are_appended(self):
+        client = self.start(appendonly="yes", appendfsync="always").client()
+        rules = [f"h{number}.example" for number in range(300)]
+        client.must("URL.BLOCK", "f", *rules)
+        before = int(client.info("persistence")["aof_current_size"])
+        client.must("URL.BLOCK", "f", *rules, "new.example", *rules)
+        self.assertLess(int(client.info("persistence")["aof_current_size"]) - before, 200)
+
+
+@needs_module
+class KeyTest(KeyMatrix, OneServerTest):
+    family = Rules()
+    # Of families that reserve; ContractTest has what holds for rules.
+    test_memory_is_counted_and_given_back = None
+    test_above_the_limit_nothing_is_made_and_what_is_there_answers = None
+
+    def test_above_the_limit_rules_are_refused_and_checks_answered(self):
+        self.client.must("URL.BLOCK", "f", "a.example")
+        self.client.config("maxmemory", 1)
+        self.addCleanup(self.client.config, "maxmemory", 0)
+        self.assertRegex(render(self.client.call("URL.BLOCK", "f", "b.example")), "OOM command not allowed")
+        self.assertEqual(render(self.client.must("URL.CHECK", "f", "a.example", "b.example")[0]), '"a.example"')
+        self.assertEqual(render(self.client.must("URL.UNBLOCK", "f", "a.example")[0]), ":1")
+
+
+if __name__ == "__main__":
+    main()
