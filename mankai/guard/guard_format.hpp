@@ -25,11 +25,9 @@ struct GuardSection {
   std::uint64_t checksum;  ///< XXH3_64, its seed is the section's number
 };
 
-/// Bits of the header's flags.
-enum GuardFlags : std::uint8_t {
-  kGuardKeepsRules = 1,
-  kGuardIsExact = 2,
-};
+/// The bits of a header's flags.
+inline constexpr std::uint8_t kGuardKeepsRules = 1;
+inline constexpr std::uint8_t kGuardIsExact = 2;
 
 /// The first 256 bytes.
 struct GuardHeader {
@@ -37,7 +35,7 @@ struct GuardHeader {
   std::uint32_t version;
   std::uint32_t canonical_version;  ///< url::kCanonicalVersion
   std::uint8_t hash;                ///< HashKind
-  std::uint8_t flags;               ///< GuardFlags
+  std::uint8_t flags;               ///< kGuardKeepsRules, kGuardIsExact
   std::array<std::uint8_t, 6> zero;
   std::array<std::uint64_t, 2> seed;
   double fpr;           ///< promised, a URL
