@@ -49,14 +49,14 @@ ErrorCode code_of(std::string_view state) {
   return is_one_of(kMissing, state) ? ErrorCode::not_found : ErrorCode::invalid_argument;
 }
 
-std::string_view field(const PGresult* result, int which) {
-  const char* const text = PQresultErrorField(result, which);
+std::string_view field(const PGresult* result, char which) {
+  const char* const text = PQresultErrorField(result, static_cast<unsigned char>(which));
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
 std::unexpected<Error> refused(const PGresult* result) {
   std::string detail = "PostgreSQL says: " + one_line(field(result, PG_DIAG_MESSAGE_PRIMARY));
-  for (const int more : {PG_DIAG_MESSAGE_DETAIL, PG_DIAG_MESSAGE_HINT}) {
+  for (const char more : {PG_DIAG_MESSAGE_DETAIL, PG_DIAG_MESSAGE_HINT}) {
     if (const std::string_view text = field(result, more); !text.empty()) {
       detail += " (" + one_line(text) + ")";
     }
