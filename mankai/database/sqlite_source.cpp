@@ -383,8 +383,7 @@ Result<void> SqliteSource::start(std::uint64_t position) {
   return {};
 }
 
-// What came to nothing in between is left out, but a key that is there at the end and was not in between is in both
-// lists: somebody may have found then that it was gone, and reported it.
+// All in one transaction, so that one of the shop's is seen whole.
 Result<bool> SqliteSource::read_changes(RowChanges& changes) {
   auto transaction = SqliteTransaction::begin(*database_, "DEFERRED");
   if (!transaction) {
@@ -404,6 +403,13 @@ Result<bool> SqliteSource::read_changes(RowChanges& changes) {
     return false;
   }
   changes.position = std::min(*last, position_ + kMaxChanges);
+  const auto collected = collect_changes(changes);
+  return collected ? Result<bool>(true) : std::unexpected(collected.error());
+}
+
+// What came to nothing in between is left out, but a key that is there at the end and was not in between is in both
+// lists: somebody may have found then that it was gone, and reported it.
+Result<void> SqliteSource::collect_changes(RowChanges& changes) {
   auto rows = database_->prepare("SELECT key, sum(change), max(change) FROM main." + name("changes") +
                                  " WHERE seq > ?1 AND seq <= ?2 AND change <> 0 GROUP BY key");
   if (!rows) {
@@ -417,13 +423,14 @@ Result<bool> SqliteSource::read_changes(RowChanges& changes) {
       return std::unexpected(has_row.error());
     }
     if (!*has_row) {
-      return true;
+      return {};
     }
+    const std::int64_t sum = rows->integer(1);
     const bool came = rows->integer(2) > 0;
-    if (came && rows->integer(1) >= 0) {
+    if (came && sum >= 0) {
       add_decoded(rows->text(0), changes.inserted);
     }
-    if (rows->integer(1) < 0 || (came && rows->integer(1) == 0)) {
+    if (sum < 0 || (came && sum == 0)) {
       add_decoded(rows->text(0), changes.erased);
     }
   }

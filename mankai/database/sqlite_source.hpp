@@ -64,6 +64,7 @@ class SqliteSource final : public RowSource {
   [[nodiscard]] Result<void> compile_writes();
   [[nodiscard]] Result<std::uint64_t> newest();
   [[nodiscard]] Result<bool> read_changes(RowChanges& changes);
+  [[nodiscard]] Result<void> collect_changes(RowChanges& changes);
 
   [[nodiscard]] std::string name(std::string_view suffix) const;
   [[nodiscard]] std::string rows_of(std::string_view which) const;

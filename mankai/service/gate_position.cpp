@@ -19,9 +19,8 @@ std::string to_text(const GatePosition& position) {
 
 Result<GatePosition> parse_gate_position(std::string_view text) {
   GatePosition found;
-  const char* const end = text.data() + text.size();
-  const auto [behind, error] = std::from_chars(text.data(), end, found.position);
-  const std::string_view rest(behind, end);
+  const auto [behind, error] = std::from_chars(text.begin(), text.end(), found.position);
+  const std::string_view rest(behind, text.end());
   if (error != std::errc() || (!rest.empty() && (rest.front() != ' ' || rest.size() == 1)) ||
       !check_source_id(rest.substr(std::min<std::size_t>(rest.size(), 1)))) {
     return fail(ErrorCode::corrupt, "the source position is none of a gate's: it was given by another program");

@@ -9,8 +9,8 @@ void count(std::atomic<std::uint64_t>& counter) noexcept { counter.fetch_add(1, 
 
 GateCore::Slot& GateCore::slot_of_thread() noexcept {
   static std::atomic<std::size_t> threads{0};
-  thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
-  return slots_[number % kSlots];
+  thread_local const std::size_t kNumber = threads.fetch_add(1, std::memory_order_relaxed);
+  return slots_[kNumber % kSlots];
 }
 
 // The order is what makes it right: the state first, so that whatever is inserted from then on changes it; the position
