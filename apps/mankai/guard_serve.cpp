@@ -37,7 +37,7 @@ struct Request {
   std::string file;
   serve::Endpoint listen{.host = "127.0.0.1", .port = "8080"};
   unsigned threads = std::max(2U, std::thread::hardware_concurrency());
-  unsigned connections = 4096;
+  unsigned connections = 1024;
   unsigned timeout = 10;  // seconds
   std::string log;
   bool no_watch = false;
@@ -304,7 +304,8 @@ Subcommand guard_serve_subcommand() {
       parsed_option("--threads", "N", "Threads that answer; as many as there are processors, at least 2, unless given.",
                     parse_number<kThreadsMax>, request->threads),
       parsed_option("--connections", "N",
-                    "Open connections at most, 4096 unless given. Who has been idle for longest makes room for others.",
+                    "Open connections at most, 1024 unless given; each can take 1 MiB. Who has been idle for longest "
+                    "makes room for others.",
                     parse_number<kConnectionsMax>, request->connections),
       parsed_option("--timeout", "SECONDS",
                     "How long a client may take to send a request, and to read an answer; 10 unless given.",

@@ -1,7 +1,6 @@
 #include "apps/mankai/serve/connection.hpp"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,8 +12,14 @@ namespace {
 constexpr std::size_t kReceiveBytes = std::size_t{16} << 10;
 /// How much one client may send before others get their turn.
 constexpr unsigned kReceivesInARow = 64;
-/// Memory that an answer may leave behind for the next one.
-constexpr std::size_t kKeptOutputBytes = std::size_t{64} << 10;
+/// Memory that a request or an answer may leave behind for the next one.
+constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
+
+void keep_little(std::string& buffer) {
+  if (buffer.capacity() > kKeptBytes) {
+    buffer.shrink_to_fit();
+  }
+}
 
 bool would_block() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
@@ -30,12 +35,10 @@ std::chrono::seconds TimeLimits::of(Phase phase) const noexcept {
   return idle;
 }
 
-Connection::Connection(int socket, std::string address, int port, const TimeLimits& limits)
-    : socket_(socket), address_(std::move(address)), port_(port), limits_(limits) {
+Connection::Connection(Descriptor socket, std::string address, int port, const TimeLimits& limits)
+    : socket_(std::move(socket)), address_(std::move(address)), port_(port), limits_(limits) {
   enter(Phase::idle);
 }
-
-Connection::~Connection() { ::close(socket_); }
 
 // The limit first: whoever looks from outside must not hold a new phase to the limit of the old one.
 void Connection::enter(Phase phase) {
@@ -47,7 +50,7 @@ bool Connection::cut() noexcept {
   if (is_cut_.exchange(true, std::memory_order_relaxed)) {
     return false;
   }
-  shutdown(socket_, phase() == Phase::idle ? SHUT_RD : SHUT_RDWR);
+  shutdown(socket_.get(), phase() == Phase::idle ? SHUT_RD : SHUT_RDWR);
   return true;
 }
 
@@ -80,11 +83,9 @@ Step Connection::advance() {
 Step Connection::after_sending() {
   output_.clear();
   sent_ = 0;
-  if (output_.capacity() > kKeptOutputBytes) {
-    output_.shrink_to_fit();
-  }
+  keep_little(output_);
   if (is_last_) {
-    shutdown(socket_, SHUT_WR);
+    shutdown(socket_.get(), SHUT_WR);
     enter(Phase::lingering);
     return linger();
   }
@@ -127,12 +128,12 @@ std::optional<Step> Connection::look_for_request() {
 void Connection::ask_for_body() {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   head_->awaits_continue = false;
-  static_cast<void>(send(socket_, kContinue.data(), kContinue.size(), MSG_NOSIGNAL));
+  static_cast<void>(send(socket_.get(), kContinue.data(), kContinue.size(), MSG_NOSIGNAL));
 }
 
 Connection::Moved Connection::send_output() {
   while (sent_ < output_.size()) {
-    const ssize_t sent = send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
+    const ssize_t sent = send(socket_.get(), output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) {
       continue;
     }
@@ -149,7 +150,7 @@ Connection::Moved Connection::receive() {
   std::array<char, kReceiveBytes> bytes;
   ssize_t received = 0;
   do {
-    received = recv(socket_, bytes.data(), bytes.size(), 0);
+    received = recv(socket_.get(), bytes.data(), bytes.size(), 0);
   } while (received < 0 && errno == EINTR);
   if (received <= 0) {
     return received < 0 && would_block() ? Moved::all : Moved::failed;
@@ -177,6 +178,7 @@ void Connection::end_request(bool closes) {
   is_last_ = is_last_ || closes || refusal_;
   if (head_) {
     input_.erase(0, head_->bytes + head_->body_bytes);
+    keep_little(input_);
     head_.reset();
   }
 }

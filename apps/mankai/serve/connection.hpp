@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "apps/mankai/serve/descriptor.hpp"
 #include "apps/mankai/serve/request_head.hpp"
 
 namespace mankai::command::serve {
@@ -51,10 +52,7 @@ enum class Step : std::uint8_t {
 class Connection final : public httplib::Stream {
  public:
   /// Takes the socket, which must not block. Pre: the limits live longer.
-  Connection(int socket, std::string address, int port, const TimeLimits& limits);
-  ~Connection() override;
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  Connection(Descriptor socket, std::string address, int port, const TimeLimits& limits);
 
   /// Sends, then receives, as far as it goes without waiting.
   [[nodiscard]] Step advance();
@@ -71,7 +69,7 @@ class Connection final : public httplib::Stream {
   /// What was written since the last answer went out, before it is sent.
   [[nodiscard]] const std::string& answer() const noexcept { return output_; }
 
-  [[nodiscard]] int descriptor() const noexcept { return socket_; }
+  [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
   [[nodiscard]] SteadyTime deadline() const noexcept { return deadline_.load(std::memory_order_relaxed); }
   [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_relaxed); }
   /// Ends the conversation from outside: whoever has the connection next closes it. An idle one still answers what is
@@ -99,7 +97,7 @@ class Connection final : public httplib::Stream {
   [[nodiscard]] Step linger();
   void ask_for_body();
 
-  int socket_;
+  Descriptor socket_;
   std::string address_;
   int port_;
   const TimeLimits& limits_;

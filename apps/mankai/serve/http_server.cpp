@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <new>
 #include <system_error>
 
 namespace mankai::command::serve {
@@ -51,13 +52,6 @@ std::pair<std::string, int> name_of(const sockaddr_storage& address, socklen_t l
 }
 
 }  // namespace
-
-void Descriptor::close() noexcept {
-  if (number_ >= 0) {
-    ::close(number_);
-    number_ = -1;
-  }
-}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(Descriptor listener, Settings settings) {
   Descriptor events(epoll_create1(EPOLL_CLOEXEC));
@@ -107,7 +101,12 @@ void HttpServer::work() {
     if (count != 1 || event.data.ptr == nullptr) {
       return;
     }
-    serve(*static_cast<Connection*>(event.data.ptr));
+    Connection& connection = *static_cast<Connection*>(event.data.ptr);
+    try {
+      serve(connection);
+    } catch (const std::bad_alloc&) {
+      end(connection);  // nothing throws once it is somebody else's
+    }
   }
 }
 
@@ -181,38 +180,50 @@ void HttpServer::end(Connection& connection) {
 }
 
 void HttpServer::look_after() {
-  end_overdue();
+  constexpr milliseconds kBetweenChecks(20);
+  if (Clock::now() >= next_check_) {
+    next_check_ = Clock::now() + kBetweenChecks;
+    end_overdue();
+  }
   if (is_full_ && Clock::now() >= full_until_) {
     is_full_ = false;
   }
   if (listener() >= 0) {
-    accept_all();
+    try {
+      accept_all();
+    } catch (const std::bad_alloc&) {
+      pause_accepting();
+    }
   }
+}
+
+void HttpServer::pause_accepting() {
+  is_full_ = true;
+  full_until_ = Clock::now() + kFullPause;
 }
 
 void HttpServer::accept_all() {
   while (make_room()) {
     sockaddr_storage address{};
     socklen_t length = sizeof(address);
-    const int socket = accept4(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length,
-                               static_cast<int>(SOCK_NONBLOCK) | static_cast<int>(SOCK_CLOEXEC));
-    if (socket >= 0) {
+    Descriptor socket(accept4(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length,
+                              static_cast<int>(SOCK_NONBLOCK) | static_cast<int>(SOCK_CLOEXEC)));
+    if (socket.get() >= 0) {
       auto [name, port] = name_of(address, length);
-      add(socket, std::move(name), port);
+      add(std::move(socket), std::move(name), port);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return;
     } else if (errno != EINTR && errno != ECONNABORTED) {
       break;  // no descriptors or no memory
     }
   }
-  is_full_ = true;
-  full_until_ = Clock::now() + kFullPause;
+  pause_accepting();
 }
 
-void HttpServer::add(int socket, std::string address, int port) {
+void HttpServer::add(Descriptor socket, std::string address, int port) {
   const int on = 1;
-  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  auto connection = std::make_unique<Connection>(socket, std::move(address), port, settings_.limits);
+  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  auto connection = std::make_unique<Connection>(std::move(socket), std::move(address), port, settings_.limits);
   {
     const std::lock_guard lock(mutex_);
     ++accepted_;

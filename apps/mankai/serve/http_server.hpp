@@ -15,29 +15,10 @@
 #include <vector>
 
 #include "apps/mankai/serve/connection.hpp"
+#include "apps/mankai/serve/descriptor.hpp"
 #include "mankai/base/error.hpp"
 
 namespace mankai::command::serve {
-
-/// A descriptor that is closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) noexcept : number_(number) {}
-  ~Descriptor() { close(); }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  [[nodiscard]] int get() const noexcept { return number_; }
-  void close() noexcept;
-
- private:
-  int number_;
-};
 
 /// A request and its answer, as logs and metrics see them.
 struct Exchange {
@@ -108,7 +89,8 @@ class HttpServer : private httplib::Server {
   void end(Connection& connection);
 
   void accept_all();
-  void add(int socket, std::string address, int port);
+  void pause_accepting();
+  void add(Descriptor socket, std::string address, int port);
   [[nodiscard]] bool make_room();
   void end_overdue();
 
@@ -119,6 +101,7 @@ class HttpServer : private httplib::Server {
   std::vector<std::thread> threads_;
   std::atomic<bool> is_stopping_ = false;
   SteadyTime stop_begun_;
+  SteadyTime next_check_;
   bool is_full_ = false;
   SteadyTime full_until_;
   std::uint64_t accepted_ = 0;

@@ -136,10 +136,9 @@ class HeadReader {
   }
 
   std::optional<Refusal> take_length(std::string_view value) {
-    const char* end = value.data() + value.size();
     std::size_t length = 0;
-    const auto parsed = std::from_chars(value.data(), end, length);
-    if (has_length_ || parsed.ptr != end || parsed.ec == std::errc::invalid_argument) {
+    const auto parsed = std::from_chars(value.begin(), value.end(), length);
+    if (has_length_ || parsed.ptr != value.end() || parsed.ec == std::errc::invalid_argument) {
       return kLengths;
     }
     has_length_ = true;
