@@ -60,100 +60,115 @@ Result<char> parse_delimiter(std::string_view text) {
   return text.front();
 }
 
+constexpr const char* kDescription =
+    "Prints each line of the inputs the first time it comes, in order, and drops every repeat. It remembers lines in a "
+    "filter of a fixed size instead of keeping them, so a new line is sometimes taken for a repeat and dropped too: at "
+    "most the share --fpr of them, as long as there are no more than --keys different lines.\n\nLines are printed as "
+    "they are, except that a carriage return before the line feed is left out and a last line without a line feed gets "
+    "one. Inputs may be compressed by gzip, zstd or xz. A line is printed as soon as there is no more to read at "
+    "once.\n\nWith --state, the next run goes on where this one ended, however it ended. The file is made if it is "
+    "missing and locked while in use. Lines are remembered as they are written: first a batch of them goes to the "
+    "output, then into FILE-journal. So after a crash some lines may come twice, but nothing is remembered that was "
+    "not written. --durability says when a batch survives the machine's end.\n\nOf a WARC file, with a gzip member a "
+    "record or not, the URLs of its captures are compared and printed; of a CDX or CDXJ file the URLs are compared and "
+    "the lines printed. Where a WARC file is cut off or a length in it is wrong, that is an error with the place, "
+    "after what came before was printed.\n\nWith --forget, a line is dropped for as long after it was printed, and "
+    "printed again some time later. With --confirm no new line is dropped at all: a log on disk knows all that were "
+    "printed exactly.";
+
+std::vector<Example> examples() {
+  return {{"mankai dedup urls.txt > unique.txt", "each URL once"},
+          {"zcat crawl-*.gz | mankai dedup --state seen.mk --keys 100M", "remembers between runs"},
+          {"tail -F access.log | mankai dedup --field 7 --delimiter ' '", "each path once, as it comes"},
+          {"mankai dedup --grow --canonical frontier.txt", "however many URLs, however they are spelt"},
+          {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"},
+          {"mankai dedup crawl-*.warc.gz > urls.txt", "the URLs that a crawl has fetched"},
+          {"mankai dedup --state fetched.mk --forget 7d frontier.txt", "each URL once a week"},
+          {"mankai dedup --confirm seen.log --label links.txt", "new, repeat or rescued: never a URL too few"}};
+}
+
+void add_memory_options(Request& request, std::vector<Option>& options) {
+  options.push_back(positionals("INPUT", "Files to read, - for standard input. Standard input without any.",
+                                ValueKind::file, request.input.input.paths));
+  options.push_back(text_option("--state", "FILE", "Keeps what has been seen in FILE, between runs.", ValueKind::file,
+                                request.memory.state));
+  options.push_back(durability_option(request.memory.store, "what --state or --confirm remembers"));
+  options.push_back(
+      text_option("--confirm", "LOG",
+                  "Looks up in LOG whatever the filter takes for a repeat, and keeps there 16 bytes for each line that "
+                  "was printed, between runs: no new line is dropped. The filter is made of LOG, and grows.",
+                  ValueKind::file, request.memory.log));
+  options.push_back(parsed_option(
+      "--forget", "TIME",
+      "Prints a line again when it was printed longer ago than TIME, such as 12h or 7d: never before, and "
+      "for sure after a third more, unless it is taken for another then. --keys are those of that time. "
+      "The time is the WARC record's, the CDX line's or --time-field's, or else the clock's.",
+      parse_duration, request.memory.window));
+  options.push_back(flag(
+      "--grow",
+      "Grows when it has --keys different lines, instead of taking more and more new ones for repeats: --fpr holds "
+      "for any number. Starts with 1M unless --keys is given.",
+      request.memory.grow));
+  options.push_back(flag(
+      "--canonical",
+      "Compares URLs in canonical form, so that two spellings of one URL are repeats, and prints the lines as they "
+      "are. What is no URL is compared as it is.",
+      request.memory.canonical));
+}
+
+void add_input_options(Request& request, std::vector<Option>& options) {
+  options.push_back(flag("--repeats", "Prints the repeats instead.", request.repeats));
+  options.push_back(
+      flag("--label",
+           "Prints every line, with new or maybe and a tab in front; with --confirm new, repeat, or rescued, which is "
+           "new although the filter took it for a repeat.",
+           request.label));
+  options.push_back(
+      choice_option(parsed_option("--format", "FORMAT",
+                                  "What the inputs are: auto finds it out for each by its first line; lines; warc; "
+                                  "cdx, also CDXJ. auto unless given.",
+                                  parse_dedup_format, request.input.format),
+                    dedup_format_names()));
+  options.push_back(
+      parsed_option("--records", "TYPES",
+                    "Which WARC records are taken: all, or some of response, resource, revisit, request, metadata, "
+                    "conversion, other. response,resource,revisit unless given: one for each time a URL was fetched.",
+                    parse_warc_types, request.input.records));
+  options.push_back(
+      parsed_option("--field", "N",
+                    "Compares only the Nth field of each line, counted from 1, and prints the whole line. "
+                    "A line that has no such field is compared as a whole.",
+                    parse_count, request.input.field));
+  options.push_back(
+      parsed_option("--time-field", "N",
+                    "The Nth field of a line says when it came, for --forget: ISO 8601, seconds since 1970, or as "
+                    "servers log it. A line without one comes when the line before did.",
+                    parse_count, request.input.time_field));
+  options.push_back(parsed_option("--delimiter", "C",
+                                  "What separates fields: one byte. A tab unless given. Quotes have no meaning.",
+                                  parse_delimiter, request.input.delimiter));
+}
+
+void add_summary_options(Request& request, std::vector<Option>& options) {
+  options.push_back(flag("--count", "Prints a summary on standard error.", request.count));
+  options.push_back(flag("--json", "Prints the summary as JSON, on standard error.", request.json));
+  options.push_back(max_line_option(request.input.input));
+}
+
 }  // namespace
 
 Subcommand dedup_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
-      .name = "dedup",
-      .summary = "print each line the first time it is seen",
-      .description =
-          "Prints each line of the inputs the first time it comes, in order, and drops every repeat. It remembers "
-          "lines in "
-          "a filter of a fixed size instead of keeping them, so a new line is sometimes taken for a repeat and dropped "
-          "too: at most the share --fpr of them, as long as there are no more than --keys different lines.\n\n"
-          "Lines are printed as they are, except that a carriage return before the line feed is left out and a last "
-          "line "
-          "without a line feed gets one. Inputs may be compressed by gzip, zstd or xz. A line is printed as soon as "
-          "there is no more to read at once.\n\n"
-          "With --state, the next run goes on where this one ended, however it ended. The file is made if it is "
-          "missing "
-          "and locked while in use. Lines are remembered as they are written: first a batch of them goes to the "
-          "output, "
-          "then into FILE-journal. So after a crash some lines may come twice, but nothing is remembered that was not "
-          "written. --durability says when a batch survives the machine's end.\n\n"
-          "Of a WARC file, with a gzip member a record or not, the URLs of its captures are compared and printed; of a "
-          "CDX or CDXJ file the URLs are compared and the lines printed. Where a WARC file is cut off or a length in "
-          "it "
-          "is wrong, that is an error with the place, after what came before was printed.\n\n"
-          "With --forget, a line is dropped for as long after it was printed, and printed again some time later. With "
-          "--confirm no new line is dropped at all: a log on disk knows all that were printed exactly.",
-      .examples = {{"mankai dedup urls.txt > unique.txt", "each URL once"},
-                   {"zcat crawl-*.gz | mankai dedup --state seen.mk --keys 100M", "remembers between runs"},
-                   {"tail -F access.log | mankai dedup --field 7 --delimiter ' '", "each path once, as it comes"},
-                   {"mankai dedup --grow --canonical frontier.txt", "however many URLs, however they are spelt"},
-                   {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"},
-                   {"mankai dedup crawl-*.warc.gz > urls.txt", "the URLs that a crawl has fetched"},
-                   {"mankai dedup --state fetched.mk --forget 7d frontier.txt", "each URL once a week"},
-                   {"mankai dedup --confirm seen.log --label links.txt",
-                    "new, repeat or rescued: never a URL too few"}},
-  };
-  command.options = {
-      positionals("INPUT", "Files to read, - for standard input. Standard input without any.", ValueKind::file,
-                  request->input.input.paths),
-      text_option("--state", "FILE", "Keeps what has been seen in FILE, between runs.", ValueKind::file,
-                  request->memory.state),
-      durability_option(request->memory.store, "what --state or --confirm remembers"),
-      text_option("--confirm", "LOG",
-                  "Looks up in LOG whatever the filter takes for a repeat, and keeps there 16 bytes for each line that "
-                  "was printed, between runs: no new line is dropped. The filter is made of LOG, and grows.",
-                  ValueKind::file, request->memory.log),
-      parsed_option(
-          "--forget", "TIME",
-          "Prints a line again when it was printed longer ago than TIME, such as 12h or 7d: never before, and "
-          "for sure after a third more, unless it is taken for another then. --keys are those of that time. "
-          "The time is the WARC record's, the CDX line's or --time-field's, or else the clock's.",
-          parse_duration, request->memory.window),
-      flag(
-          "--grow",
-          "Grows when it has --keys different lines, instead of taking more and more new ones for repeats: --fpr holds "
-          "for any number. Starts with 1M unless --keys is given.",
-          request->memory.grow),
-      flag(
-          "--canonical",
-          "Compares URLs in canonical form, so that two spellings of one URL are repeats, and prints the lines as they "
-          "are. What is no URL is compared as it is.",
-          request->memory.canonical),
-      flag("--repeats", "Prints the repeats instead.", request->repeats),
-      flag("--label",
-           "Prints every line, with new or maybe and a tab in front; with --confirm new, repeat, or rescued, which is "
-           "new although the filter took it for a repeat.",
-           request->label),
-      choice_option(parsed_option("--format", "FORMAT",
-                                  "What the inputs are: auto finds it out for each by its first line; lines; warc; "
-                                  "cdx, also CDXJ. auto unless given.",
-                                  parse_dedup_format, request->input.format),
-                    dedup_format_names()),
-      parsed_option("--records", "TYPES",
-                    "Which WARC records are taken: all, or some of response, resource, revisit, request, metadata, "
-                    "conversion, other. response,resource,revisit unless given: one for each time a URL was fetched.",
-                    parse_warc_types, request->input.records),
-      parsed_option("--field", "N",
-                    "Compares only the Nth field of each line, counted from 1, and prints the whole line. "
-                    "A line that has no such field is compared as a whole.",
-                    parse_count, request->input.field),
-      parsed_option("--time-field", "N",
-                    "The Nth field of a line says when it came, for --forget: ISO 8601, seconds since 1970, or as "
-                    "servers log it. A line without one comes when the line before did.",
-                    parse_count, request->input.time_field),
-      parsed_option("--delimiter", "C", "What separates fields: one byte. A tab unless given. Quotes have no meaning.",
-                    parse_delimiter, request->input.delimiter)};
+  Subcommand command{.name = "dedup",
+                     .summary = "print each line the first time it is seen",
+                     .description = kDescription,
+                     .examples = examples()};
+  add_memory_options(*request, command.options);
+  add_input_options(*request, command.options);
   for (Option& option : filter_options(request->memory.filter, "10M unless given.", "0.001 unless given.")) {
     command.options.push_back(std::move(option));
   }
-  command.options.push_back(flag("--count", "Prints a summary on standard error.", request->count));
-  command.options.push_back(flag("--json", "Prints the summary as JSON, on standard error.", request->json));
-  command.options.push_back(max_line_option(request->input.input));
+  add_summary_options(*request, command.options);
   command.run = [request] { return run(*request); };
   return command;
 }
