@@ -33,8 +33,10 @@ Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
       .hash = hash, .fpr = settings.fpr, .keeps_rules = settings.keeps_rules, .is_exact = settings.is_exact};
 }
 
-bool is_deep(const RuleKey& key) noexcept {
-  return key.host_depth > detail::kBaseDepthMax || key.path_depth > detail::kBaseDepthMax;
+// What stays in the overlay: rules so deep that one of them would cost all others a wider value; and those of one
+// label, of which one would cost every URL a look, which, where it is wrong, is wrong about all hosts of a top level.
+bool stays_exact(const RuleKey& key) noexcept {
+  return key.is_single_label || key.host_depth > detail::kBaseDepthMax || key.path_depth > detail::kBaseDepthMax;
 }
 
 // Takes over the rules of one table that the base can have, with their ids or all under one; the others go into `deep`.
@@ -45,7 +47,7 @@ Result<void> split(const RuleTable& all, RuleTable& shallow, RuleTable& deep) {
       return;
     }
     const RuleKey key = all.key_of(node);
-    RuleTable& into = is_deep(key) ? deep : shallow;
+    RuleTable& into = stays_exact(key) ? deep : shallow;
     for (const std::uint64_t id : node.ids.ids()) {
       if (auto inserted = into.insert(key, id); !inserted) {
         outcome = std::unexpected(inserted.error());
@@ -84,9 +86,10 @@ Result<RuleTable> rules_in_force(const GuardParts& parts) {
   return outcome ? Result<RuleTable>(std::move(all)) : std::unexpected(outcome.error());
 }
 
-bool has_deep(const RuleTable& rules) {
+bool has_exact(const RuleTable& rules) {
   bool has = false;
-  rules.for_each([&](const RuleTable::Node& node) { has = has || (node.is_rule() && is_deep(rules.key_of(node))); });
+  rules.for_each(
+      [&](const RuleTable::Node& node) { has = has || (node.is_rule() && stays_exact(rules.key_of(node))); });
   return has;
 }
 
@@ -94,15 +97,15 @@ bool has_deep(const RuleTable& rules) {
 Result<GuardParts> with_base(const detail::GuardConfig& config, const RuleTable& rules) {
   GuardParts parts;
   parts.config = config;
-  RuleTable without_deep;
-  const bool is_split = has_deep(rules);
+  RuleTable for_base;
+  const bool is_split = has_exact(rules);
   if (is_split) {
-    without_deep.reserve(rules.node_count());
-    if (auto done = split(rules, without_deep, parts.overlay); !done) {
+    for_base.reserve(rules.node_count());
+    if (auto done = split(rules, for_base, parts.overlay); !done) {
       return std::unexpected(done.error());
     }
   }
-  const RuleTable& shallow = is_split ? without_deep : rules;
+  const RuleTable& shallow = is_split ? for_base : rules;
   if (shallow.is_empty()) {
     return parts;
   }

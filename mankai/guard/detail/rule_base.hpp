@@ -14,7 +14,8 @@
 
 namespace mankai::detail {
 
-/// Rules this deep are in the base; deeper ones stay in the overlay, where one of them costs nobody else anything.
+/// Rules this deep are in the base; deeper ones, and those of one label, stay in the overlay, where one of them costs
+/// nobody else anything.
 inline constexpr std::uint16_t kBaseDepthMax = 32;
 inline constexpr std::size_t kClassesMax = 256;
 
