@@ -59,7 +59,7 @@ void make_right(Bytes& image) {
 
 struct Case {
   Bytes image;
-  std::string_view urls;
+  std::string_view urls{};
   bool is_forged = false;
 };
 

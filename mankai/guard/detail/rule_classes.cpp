@@ -60,7 +60,10 @@ RuleClasses::RuleClasses(const RuleTable& rules) : classes_{kRuleAlone} {
   if (above_others != kRuleAlone) {
     classes_.push_back(above_others);
   }
-  std::ranges::stable_sort(others, std::ranges::greater(), [](const auto& each) { return each.first; });
+  // The most frequent first; among equals an order that does not depend on the table's.
+  std::ranges::sort(others, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
   const bool is_crowded = classes_.size() + others.size() > kClassesMax;
   const std::size_t kept = is_crowded ? kClassesMax - classes_.size() - 1 : others.size();
   HostEntry rest{};

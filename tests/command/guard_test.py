@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""mankai guard, on the built command: lists in, answers out, changes between, and what goes wrong."""
+import gzip
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from harness import MANKAI, CommandTest, main, read_line
+
+
+class Guard(CommandTest):
+    def write(self, name, text):
+        (self.dir / name).write_bytes(text.encode())
+        return name
+
+    def build(self, *lists, options=()):
+        self.out("guard", "build", "--quiet", "--force", *options, "b.mkg", *lists)
+
+    def check(self, *urls, options=()):
+        """The answers, each as (answer, url, rule or reason or nothing)."""
+        lines = self.out("guard", "check", *options, "b.mkg", "--", *urls).decode().split("\n")
+        self.assertEqual(lines.pop(), "")
+        return [tuple(line.split("\t")) for line in lines]
+
+    def answers(self, *urls):
+        return [answer[0] for answer in self.check(*urls)]
+
+
+class Lists(Guard):
+    def test_several_formats_make_one_file(self):
+        self.write("hosts", "# ads\n0.0.0.0 ads.example track.example\n127.0.0.1 localhost\n")
+        self.write("domains", "bad.example\nworse.example\n")
+        self.write("easy.txt", "[Adblock Plus 2.0]\n||evil.example^\n||x.example/ads/$third-party\n@@||good.evil.example^\n"
+                               "##.banner\n||path.example/foo^\n")
+        self.write("urls.csv", 'id,url,threat\n1,"http://1.2.3.4:81/bin.sh",malware\n2,http://u.example/a?b=1,x\n')
+        text = self.out("guard", "build", "b.mkg", "hosts", "domains", "easy.txt", "urls.csv").decode()
+        self.assertIn("easy.txt: adblock: 6 lines, 2 rules, 1 exceptions", text)
+        self.assertIn("skipped 1: hides elements of a page", text)
+        self.assertEqual(self.answers("ads.example/x", "http://a.track.example/", "localhost", "bad.example",
+                                      "evil.example", "www.good.evil.example", "path.example/foo/x",
+                                      "path.example/foobar", "1.2.3.4/bin.sh", "u.example/a?b=1", "x.example/ads/"),
+                         ["blocked", "blocked", "ok", "blocked", "blocked", "ok", "blocked", "ok", "blocked", "blocked",
+                          "ok"])
+
+    def test_counts_are_there_for_programs(self):
+        self.write("list", "||a.example^\n||b.example^\n||a.example^\n##.x\n")
+        facts = json.loads(self.out("guard", "build", "--json", "--format", "adblock", "b.mkg", "list"))
+        self.assertEqual(facts["base_rules"], 2)
+        self.assertEqual((facts["lists"][0]["rules"], facts["lists"][0]["repeated"]), (3, 1))
+        self.assertEqual([skip["count"] for skip in facts["lists"][0]["skips"]], [1])
+
+    def test_lists_may_be_packed_piped_and_of_exceptions(self):
+        (self.dir / "packed").write_bytes(gzip.compress(b"a.example\nb.example\n"))
+        self.write("own", "good.a.example\n")
+        self.out("guard", "build", "--quiet", "b.mkg", "packed", "-", "--allow", "own", stdin=b"c.example\n")
+        self.assertEqual(self.answers("a.example", "b.example", "c.example", "good.a.example"),
+                         ["blocked", "blocked", "blocked", "ok"])
+
+    def test_a_column_is_chosen_by_name(self):
+        self.write("l.csv", "a,b\nx.example,y.example\n")
+        self.build("l.csv", options=("--format", "csv", "--column", "b"))
+        self.assertEqual(self.answers("x.example", "y.example"), ["ok", "blocked"])
+        self.error("guard", "build", "c.mkg", "l.csv", "--format", "csv", "--column", "z", code=2, says="z")
+        self.assertFalse((self.dir / "c.mkg").exists())
+
+    def test_a_file_that_exists_stays(self):
+        self.write("list", "a.example\n")
+        self.build("list")
+        self.error("guard", "build", "b.mkg", "list", code=2, says=["b.mkg", "--force"])
+        self.error("guard", "build", "c.mkg", "list", "none", code=4, says="none")
+        self.error("guard", "build", "c.mkg", code=2, says="LIST is missing")
+        self.error("guard", "build", "c.mkg", "list", "--fpr", "2", code=2, says="--fpr")
+        self.error("guard", "build", "c.mkg", "list", "--exact", "--no-rules", code=2, says="exact")
+        self.assertFalse((self.dir / "c.mkg").exists())
+
+
+class Check(Guard):
+    def setUp(self):
+        super().setUp()
+        self.write("list", "evil.example\npath.example/foo\n")
+        self.build("list")
+
+    def test_prints_answer_url_and_rule_in_order(self):
+        self.assertEqual(self.check("HTTP://www.EVIL.example/x?y", "path.example/foo/bar", "path.example/", "mailto:x"),
+                         [("blocked", "HTTP://www.EVIL.example/x?y", "evil.example"),
+                          ("blocked", "path.example/foo/bar", "path.example/foo"), ("ok", "path.example/"),
+                          ("invalid", "mailto:x", 'a URL of scheme mailto without "//" names no host')])
+
+    def test_some_answers_alone(self):
+        lines = b"evil.example\nok.example\n\nwww.evil.example\n"
+        self.assertEqual(self.out("guard", "check", "--blocked", "b.mkg", stdin=lines), b"evil.example\nwww.evil.example\n")
+        self.assertEqual(self.out("guard", "check", "--ok", "b.mkg", stdin=lines), b"ok.example\n")
+        self.assertEqual(self.out("guard", "check", "-q", "b.mkg", "evil.example", code=1), b"")
+        self.assertEqual(self.out("guard", "check", "-q", "b.mkg", "ok.example"), b"")
+        self.error("guard", "check", "-q", "--ok", "b.mkg", "x", code=2, says="--quiet")
+
+    def test_json_names_exceptions(self):
+        self.out("guard", "allow", "b.mkg", "good.evil.example")
+        lines = self.out("guard", "check", "--json", "b.mkg", "a.good.evil.example", "evil.example", "/x", "ok.example")
+        answers = [json.loads(line) for line in lines.splitlines()]
+        self.assertEqual([answer["answer"] for answer in answers], ["allowed", "blocked", "invalid", "ok"])
+        self.assertEqual(answers[0]["rule"], "good.evil.example")
+        self.assertEqual(answers[1], {"answer": "blocked", "url": "evil.example", "rule": "evil.example"})
+        self.assertIn("reason", answers[2])
+
+    def test_answers_come_while_the_input_waits(self):
+        process = self.start("guard", "check", "b.mkg")
+        for url, answer in ((b"evil.example\n", b"blocked\tevil.example\tevil.example\n"), (b"x.example\n", b"ok\tx.example\n")):
+            process.stdin.write(url)
+            process.stdin.flush()
+            self.assertEqual(read_line(process.stdout), answer)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(60), 130)
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([MANKAI, "guard", "check", "b.mkg", "x.example"], stdout=full, stderr=subprocess.PIPE,
+                                  cwd=self.dir, check=False)
+        self.assertEqual(done.returncode, 4)
+
+
+class Changes(Guard):
+    def setUp(self):
+        super().setUp()
+        self.write("list", "evil.example\nold.example\n")
+
+    def test_are_in_force_at_once_and_stay_when_compacted(self):
+        for options in ((), ("--exact",)):
+            self.build("list", options=options)
+            self.out("guard", "add", "b.mkg", "new.example", "evil.example")
+            self.assertEqual(self.out("guard", "remove", "b.mkg", "old.example", "none.example"), b"not-found\tnone.example\n")
+            self.out("guard", "allow", "b.mkg", stdin=b"good.new.example\n\n")
+            urls = ("new.example", "old.example", "good.new.example", "evil.example")
+            right = ["blocked", "ok", "ok", "blocked"]
+            self.assertEqual(self.answers(*urls), right)
+            self.out("guard", "compact", "b.mkg")
+            self.assertEqual(self.answers(*urls), right)
+            facts = json.loads(self.out("guard", "info", "--json", "b.mkg"))
+            self.assertEqual((facts["base_rules"], facts["added_rules"], facts["exceptions"]), (2, 0, 1))
+            self.out("guard", "disallow", "b.mkg", "good.new.example")
+            self.assertEqual(self.answers("good.new.example"), ["blocked"])
+
+    def test_are_held_by_ids(self):
+        self.build("list")
+        for number in ("7", "8"):
+            self.out("guard", "add", "b.mkg", "--id", number, "new.example", "evil.example")
+        self.assertEqual(self.out("guard", "remove", "b.mkg", "--id", "7", "new.example", "evil.example"),
+                         b"still-held\tnew.example\nstill-held\tevil.example\n")
+        self.out("guard", "compact", "b.mkg")
+        self.assertEqual(self.out("guard", "remove", "b.mkg", "--id", "8", "new.example", "evil.example"),
+                         b"still-held\tevil.example\n")
+        self.assertEqual(self.answers("new.example", "evil.example"), ["ok", "blocked"])
+
+    def test_one_wrong_rule_changes_nothing(self):
+        self.build("list")
+        before = (self.dir / "b.mkg").read_bytes()
+        self.error("guard", "add", "b.mkg", "new.example", "/path", code=2, says=["b.mkg", "/path"])
+        self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
+
+    def test_files_that_are_none_or_have_no_rules(self):
+        self.build("list", options=("--no-rules",))
+        self.error("guard", "compact", "b.mkg", code=2, says="build the lists again")
+        self.out("guard", "remove", "b.mkg", "evil.example")
+        self.assertEqual(self.answers("evil.example", "old.example"), ["ok", "blocked"])
+        self.error("guard", "info", "none", code=4, says="none")
+        self.error("guard", "check", "list", "x", code=3, says="list")
+        os.truncate(self.dir / "b.mkg", 300)
+        self.error("guard", "check", "b.mkg", "x", code=3, says="b.mkg")
+
+
+class Help(Guard):
+    def test_the_group_and_each_command_explain_themselves(self):
+        text = self.out("guard", "--help").decode()
+        self.assertEqual(self.out("help", "guard").decode(), text)
+        for command in "build check add remove allow disallow compact info".split():
+            self.assertRegex(text, rf"\n  {command} +\w")
+            one = self.out("guard", command, "--help").decode()
+            self.assertIn(f"Usage: mankai guard {command} ", one)
+            self.assertIn("Examples:\n  ", one)
+            self.assertEqual(self.out("help", "guard", command).decode(), one)
+        self.error("guard", code=2, says="mankai guard --help")
+        self.error("guard", "chekc", code=2, says="did you mean check?")
+        self.error("guard", "check", "--jsn", code=2, says=["--json", "mankai guard check --help"])
+
+    def test_metrics(self):
+        self.write("list", "evil.example\n")
+        self.build("list")
+        text = self.out("guard", "info", "--prometheus", "b.mkg").decode()
+        self.assertIn('mankai_guard_rules{part="filter"} 1\n', text)
+
+
+if __name__ == "__main__":
+    main()
