@@ -26,7 +26,7 @@ class Reload(serving.ServeTest):
         process = self.serve("--no-watch")
         load = Load(process.port, NEW_TARGET)
         load.wait_for(50)
-        for i in range(1, 7):
+        for i in range(1, 5):
             self.build(rules=NEW if i % 2 else OLD)
             os.kill(process.pid, signal.SIGHUP)
             self.wait_for(lambda: self.reloads(process) == i, "a reload")
