@@ -83,12 +83,28 @@ bool write_once(Sql& sql, Statements& statements) {
     }
   }
   const bool is_good = sql.attempt(text + (statements.below(5) == 0 ? "; ROLLBACK" : "; COMMIT"));
-  return is_good || (sql.attempt("ROLLBACK") && false);
+  if (!is_good) {
+    (void)sql.attempt("ROLLBACK");
+  }
+  return is_good;
 }
 
 void copy_once(Sql& sql, Statements& statements) {
   const std::string lines = statements.key() + "\t1\n" + statements.key() + "\t0\n\\N\t1\n";
   sql.copy_in("COPY baskets (cookie, items) FROM STDIN", lines);
+}
+
+/// Some transactions on one connection. Throws when the server is gone.
+void write_some(const PostgresServer& server, Statements& statements, std::atomic<std::uint64_t>& written) {
+  constexpr int kTransactions = 50;
+  constexpr std::uint64_t kCopies = 10;
+  Sql sql = server.sql();
+  for (int i = 0; i < kTransactions; ++i) {
+    written += write_once(sql, statements) ? 1 : 0;
+    if (statements.below(kCopies) == 0) {
+      copy_once(sql, statements);
+    }
+  }
 }
 
 /// Writes until told to end, to whatever server is there.
@@ -97,13 +113,7 @@ void write_on(const PostgresServer& server, std::uint64_t seed, const std::atomi
   Statements statements(seed);
   while (!is_over) {
     try {
-      Sql sql = server.sql();
-      for (int i = 0; i < 50 && !is_over; ++i) {
-        written += write_once(sql, statements) ? 1 : 0;
-        if (statements.below(10) == 0) {
-          copy_once(sql, statements);
-        }
-      }
+      write_some(server, statements, written);
     } catch (const std::exception&) {  // the server is gone for a moment
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
