@@ -12,7 +12,6 @@ namespace {
 
 using detail::sql_name;
 using detail::sql_text;
-using detail::SqliteStatement;
 using detail::SqliteTransaction;
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
@@ -233,8 +232,9 @@ Result<void> SqliteSource::create_triggers() {
 Result<void> SqliteSource::compile_writes() {
   const std::string table = sql_name(settings_.table);
   const std::string key = sql_name(settings_.key);
-  for (const std::string& statement : {"INSERT INTO " + table + "(" + key + ") VALUES (NULL)",
-                                       "UPDATE " + table + " SET " + key + " = " + key, "DELETE FROM " + table}) {
+  const std::array<std::string, 3> writes = {"INSERT INTO " + table + "(" + key + ") VALUES (NULL)",
+                                             "UPDATE " + table + " SET " + key + " = " + key, "DELETE FROM " + table};
+  for (const std::string& statement : writes) {
     if (auto compiled = database_->prepare(statement); !compiled) {
       return std::unexpected(compiled.error().within("the triggers do not fit the table"));
     }
