@@ -1,5 +1,4 @@
-#include <unistd.h>
-
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
+#include "apps/mankai/step_line.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "lab/report.hpp"
 #include "mankai/catalog/spec.hpp"
@@ -19,6 +19,10 @@ namespace mankai::command {
 namespace {
 
 constexpr std::string_view kPageName = "index.html";
+// A list as large as the traffic deserves.
+constexpr std::uint64_t kEventsARule = 10;
+constexpr std::uint64_t kRulesMin = 1'000;
+constexpr std::uint64_t kRulesMax = 10'000'000;
 
 struct Request {
   std::optional<std::uint64_t> events;
@@ -34,14 +38,6 @@ struct Step {
 };
 constexpr std::array kSteps = {Step{"seen", demo::ask_seen}, Step{"hot", demo::ask_hot}, Step{"guard", demo::ask_guard},
                                Step{"gate", demo::ask_gate}};
-
-// What is going on, on a terminal only; an empty text takes the line away.
-void show_progress(std::string_view text) {
-  if (isatty(STDERR_FILENO) == 1) {
-    const std::string line = "\r\x1b[K" + std::string(text);
-    static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
-  }
-}
 
 // Somebody else's page stays. Errors: invalid_argument, which says the way out.
 Result<void> check_old_page(const std::string& path) {
@@ -60,19 +56,19 @@ Result<void> check_old_page(const std::string& path) {
 }
 
 Result<demo::Tour> make_tour(TrafficGenerator generator, const TrafficOptions& options) {
-  show_progress("a day of traffic …");
+  show_step("a day of traffic …");
   const demo::Day day = demo::make_day(std::move(generator), options);
   demo::Tour tour{.asked_events = options.events, .events = day.event_count(), .seed = options.seed, .exhibits = {}};
   for (const Step& step : kSteps) {
-    show_progress(std::string(step.name) + " …");
+    show_step(std::string(step.name) + " …");
     auto exhibit = step.ask(day, options.seed);
     if (!exhibit) {
-      show_progress("");
+      show_step("");
       return std::unexpected(exhibit.error());
     }
     tour.exhibits.push_back(std::move(*exhibit));
   }
-  show_progress("");
+  show_step("");
   return tour;
 }
 
@@ -114,7 +110,7 @@ std::string text(const demo::Tour& tour, const std::string& page) {
          demo::table(tour) + "\npage: " + page +
          "\n\nTry next:\n"
          "  mankai gen traffic > day.tsv\n"
-         "  mankai plan --keys 10M --fpr 0.1%\n"
+         "  mankai gen traffic --format combined | mankai hot\n"
          "  mankai --help\n";
 }
 
@@ -123,6 +119,7 @@ Result<int> run(const Request& request) {
   TrafficOptions options;
   options.events = request.events.value_or(options.events);
   options.seed = request.seed.value_or(options.seed);
+  options.rules = std::clamp(options.events / kEventsARule, kRulesMin, kRulesMax);
   auto generator = TrafficGenerator::create(options);
   if (!generator) {
     return std::unexpected(generator.error());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/step_line.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "lab/report.hpp"
 #include "lab/sources.hpp"
@@ -60,20 +61,12 @@ std::string list(const std::vector<lab::Source>& sources) {
   return text;
 }
 
-// What is being measured, on a terminal only; an empty text takes the line away.
-void show_progress(const std::string& text) {
-  if (isatty(STDERR_FILENO) == 1) {
-    const std::string line = "\r\x1b[K" + text;
-    static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
-  }
-}
-
 Result<std::vector<lab::Outcome>> measure(const std::vector<lab::Source>& sources, lab::Context context) {
   std::vector<lab::Outcome> outcomes;
   for (const lab::Source& source : sources) {
-    context.progress = [&source](std::string_view what) { show_progress(source.name + ": " + std::string(what)); };
+    context.progress = [&source](std::string_view what) { show_step(source.name + ": " + std::string(what)); };
     auto outcome = lab::run(source, context);
-    show_progress("");
+    show_step("");
     if (!outcome) {
       return std::unexpected(outcome.error());
     }

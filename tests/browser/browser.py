@@ -38,8 +38,8 @@ class BrowserError(Exception):
 
 
 def find_browser():
-    """Returns the browser's path. MANKAI_BROWSER names one that stands elsewhere."""
-    for name in filter(None, (os.environ.get("MANKAI_BROWSER"), *NAMES)):
+    """Returns the browser's path."""
+    for name in NAMES:
         if path := shutil.which(name):
             return path
     raise BrowserError("no browser: install Debian's package chromium (tools/install_dependencies.sh test)")

@@ -80,7 +80,7 @@ class BrowserTest(unittest.TestCase):
             page.call("No.suchMethod")
 
     def test_a_missing_browser_is_named_by_its_package(self):
-        with mock.patch.dict(os.environ, {"PATH": str(self.dir), "MANKAI_BROWSER": ""}):
+        with mock.patch.dict(os.environ, {"PATH": str(self.dir)}):
             with self.assertRaisesRegex(BrowserError, "package chromium"):
                 find_browser()
 

@@ -202,9 +202,10 @@ Result<Exhibit> ask_gate(const Day& day, std::uint64_t seed) {
       human_share(static_cast<double>(counts.empty) / static_cast<double>(std::max<std::uint64_t>(counts.asked, 1))),
       human_count(row.missed), human_count(row.truth)));
   exhibit.found.push_back(fmt::format(
-      "A shopper who was asked for in vain is remembered in 8 KiB, and {} more queries were saved by that. At most {} "
-      "baskets were open at once.",
-      human_count(counts.memo_hits), human_count(truth.most_open)));
+      "A shopper who was asked for in vain is remembered in {}, and {} more queries were saved by that. At most {} "
+      "baskets were open at once, and {} of the gate's cells in use: such a filter is best used at a half.",
+      human_bytes(GateOptions{}.memo_bytes), human_count(counts.memo_hits), human_count(truth.most_open),
+      human_share(std::ranges::max(watched->saturation, {}, &Point::y).y)));
   exhibit.rows.push_back(std::move(row));
   return exhibit;
 }

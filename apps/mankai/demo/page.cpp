@@ -251,11 +251,13 @@ std::string next_section(const Tour& tour) {
   return fmt::format(
       "<section id=\"next\"><h2>Try it</h2>\n<p>The day is made up, but the same for everybody: this page was made by "
       "<code>mankai demo --events {} --seed {}</code>. Another seed gives another day.</p>\n"
-      "<pre><code># the day itself\nmankai gen traffic &gt; day.tsv\n\n"
-      "# have I seen it?\nmankai dedup --canonical frontier.txt\n\n"
-      "# what is hot right now?\nmankai hot --follow access.log\n\n"
-      "# is it blocked?\nmankai guard check rules.guard https://example.org/\n\n"
-      "# is there anything to fetch?\nmankai gate check baskets.mk 7f3a91bc</code></pre></section>\n"
+      "<pre><code># the day, and its block list\nmankai gen traffic &gt; day.tsv\nmankai gen blocklist &gt; "
+      "rules.txt\n\n"
+      "# have I seen it?\nawk -F'\\t' '$2 == \"fetch\" {{ print $4 }}' day.tsv | mankai dedup --canonical\n\n"
+      "# what is hot right now?\nmankai gen traffic --format combined | mankai hot\n\n"
+      "# is it blocked?\nmankai guard build blocked.mkg rules.txt\n"
+      "awk -F'\\t' '$2 == \"redirect\" {{ print $4 }}' day.tsv | mankai guard check blocked.mkg\n\n"
+      "# is there anything to fetch?\nmankai gate --help</code></pre></section>\n"
       "<footer>Exact structures are the standard library's hash tables; their memory is what they ask for, without "
       "what "
       "the allocator adds. Speeds are of one run on this machine.</footer>\n",
