@@ -25,24 +25,32 @@ struct Truth {
   double seconds = 0;
 };
 
+using Baskets = std::pmr::unordered_set<std::pmr::string>;
+
+// Asks for each page and keeps the table.
+void run_part(Baskets& baskets, std::span<const DayEvent> part, Truth& truth) {
+  for (const DayEvent& event : part) {
+    const std::pmr::string cookie(event.who, baskets.get_allocator());
+    truth.has_basket.push_back(baskets.contains(cookie));
+    if (event.kind != TrafficKind::basket) {
+      continue;
+    }
+    if (event.items == 0) {
+      baskets.erase(cookie);
+    } else {
+      baskets.insert(cookie);
+    }
+    truth.most_open = std::max<std::uint64_t>(truth.most_open, baskets.size());
+  }
+}
+
 Truth exact_answers(const Day& day) {
   Truth truth;
   CountedMemory memory;
-  std::pmr::unordered_set<std::pmr::string> baskets(&memory);
+  Baskets baskets(&memory);
   truth.has_basket.reserve(day.shop.size());
   for_each_part(day, day.shop, kLook, [&](std::span<const DayEvent> part, Time end) {
-    timed(truth.seconds, [&] {
-      for (const DayEvent& event : part) {
-        const std::pmr::string cookie(event.who, &memory);
-        truth.has_basket.push_back(baskets.contains(cookie));
-        if (event.kind == TrafficKind::basket && event.items == 0) {
-          baskets.erase(cookie);
-        } else if (event.kind == TrafficKind::basket) {
-          baskets.insert(cookie);
-        }
-        truth.most_open = std::max<std::uint64_t>(truth.most_open, baskets.size());
-      }
-    });
+    timed(truth.seconds, [&] { run_part(baskets, part, truth); });
     truth.open.push_back({.x = seconds_into(day, end), .y = static_cast<double>(baskets.size())});
   });
   truth.bytes = memory.most_bytes();
