@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-PATIENCE = 60  # seconds for any answer: more than a busy machine needs
+PATIENCE = 150  # seconds for any answer: more than a busy machine needs
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
          "--no-default-browser-check", "--disable-background-networking", "--disable-component-update",
