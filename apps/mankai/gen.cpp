@@ -322,6 +322,17 @@ Result<int> run(const Request& request) {
   return found->run(request);
 }
 
+Option format_option(Request& request) {
+  Option format = parsed_option("--format", "FORMAT",
+                                "log: combined, common, squid, w3c, json or keys (a time and a path a line). combined "
+                                "unless given. traffic: tsv, json or combined, which has pages and redirects only. tsv "
+                                "unless given.",
+                                parse_wanted_format, request.format);
+  format.kind = ValueKind::choice;
+  format.choices = {"combined", "common", "squid", "w3c", "json", "keys", "tsv"};
+  return format;
+}
+
 }  // namespace
 
 Subcommand gen_subcommand() {
@@ -359,13 +370,6 @@ Subcommand gen_subcommand() {
   Option what =
       positional("WHAT", "What to generate: urls, log, traffic or blocklist.", ValueKind::choice, request->what);
   what.choices = names_of_generators();
-  Option format = parsed_option("--format", "FORMAT",
-                                "log: combined, common, squid, w3c, json or keys (a time and a path a line). combined "
-                                "unless given. traffic: tsv, json or combined, which has pages and redirects only. tsv "
-                                "unless given.",
-                                parse_wanted_format, request->format);
-  format.kind = ValueKind::choice;
-  format.choices = {"combined", "common", "squid", "w3c", "json", "keys", "tsv"};
   command.options = {
       std::move(what),
       parsed_option(
@@ -381,7 +385,7 @@ Subcommand gen_subcommand() {
                     parse_count, request->hosts),
       parsed_option("--repeat", "R", "urls: the share of repeats, 0 to 1. 0.3 unless given.", parse_number,
                     request->repeat_share),
-      std::move(format),
+      format_option(*request),
       parsed_option("--start", "TIME",
                     "log, traffic: when it begins, such as 2016-03-28T12:00:00Z. 2024-01-01 unless given.",
                     parse_moment, request->start),

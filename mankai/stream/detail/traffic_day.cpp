@@ -18,6 +18,9 @@ constexpr std::uint64_t kDayUs = 24 * kHourUs;
 constexpr std::uint64_t kMeanPauseUs = 35 * kSecondUs;  // between two pages of a visit
 constexpr std::uint64_t kGivenUpUs = 6 * kHourUs;       // after which a basket is emptied
 constexpr std::uint64_t kRankHeldUs = 5 * kHourUs;
+constexpr std::uint64_t kQuarterUs = kHourUs / 4;
+constexpr std::uint64_t kEarliestSaleUs = 11 * kHourUs;
+constexpr std::uint64_t kSaleStarts = 32;  // quarters of an hour in which it may begin
 constexpr std::uint64_t kCategories = 64;
 
 /// How busy an hour begins: least at four in the morning, most at eight in the evening.
@@ -67,7 +70,6 @@ DayProfile::DayProfile() : begun_() {
 }
 
 std::uint64_t DayProfile::moment_us(std::uint64_t even_us) const noexcept {
-  constexpr std::uint64_t kQuarterUs = kHourUs / 4;
   const std::uint64_t begun = even_us * begun_.back();  // in units of the table, times the day
   const auto next = std::upper_bound(begun_.begin() + 1, begun_.end() - 1, begun / kDayUs);
   const auto quarter = static_cast<std::uint64_t>(next - begun_.begin()) - 1;
@@ -85,7 +87,7 @@ TrafficDay::TrafficDay(const TrafficOptions& options, UrlGenerator frontier)
       shop_seed_(mix(mix(options.seed) + 32)),
       cookie_seed_(mix(mix(options.seed) + 33)),
       sale_product_(fastrange(mix(shop_seed_ + 1), options.products)),
-      sale_start_us_(11 * kHourUs + fastrange(mix(shop_seed_ + 2), 8 * 4) * (kHourUs / 4)),
+      sale_start_us_(kEarliestSaleUs + fastrange(mix(shop_seed_ + 2), kSaleStarts) * kQuarterUs),
       visit_gap_us_(mean_gap(options.events, kPages) * kPagesAVisit),
       redirect_gap_us_(mean_gap(options.events, kRedirects)),
       fetch_gap_us_(mean_gap(options.events, kFetches)) {
