@@ -139,7 +139,7 @@ class ServeRun {
     manager_.tell("READY=1\nSTATUS=Serving " + request_.file + " on " + serve::to_text(at));
     Output output;
     output.append_line("listening on http://" + serve::to_text(at));
-    static_cast<void>(output.finish());
+    static_cast<void>(output.flush());  // and stays open: a connection would get the number of what is closed
   }
 
   void serve_until_stopped(const Signals& signals) {

@@ -172,6 +172,9 @@ void HttpServer::wait_for(Connection& connection, std::uint32_t events, int oper
 }
 
 void HttpServer::end(Connection& connection) {
+  // Before the socket is closed: a thread that looks at it within epoll_wait just then would hold it open, and as it
+  // looks on for other events there, the client would wait for the end of the connection.
+  epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.descriptor(), nullptr);
   {
     const std::lock_guard lock(mutex_);
     connections_.erase(&connection);
