@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -14,6 +15,31 @@
 #include "mankai/service/gate_position.hpp"
 
 namespace mankai {
+namespace {
+
+struct KeptChanges {
+  std::vector<std::string_view> inserted;
+  std::vector<std::string_view> erased;
+};
+
+// What is left when each key's comings and goings within a batch are set off against each other. A basket that is
+// filled and emptied often between two batches would else make its counters stick at their largest value.
+KeptChanges without_passing_keys(const GateChanges& changes) {
+  std::vector<std::string_view> came(changes.inserted.begin(), changes.inserted.end());
+  std::vector<std::string_view> went(changes.erased.begin(), changes.erased.end());
+  if (came.empty() || went.empty()) {
+    return {.inserted = std::move(came), .erased = std::move(went)};
+  }
+  std::ranges::sort(came);
+  std::ranges::sort(went);
+  KeptChanges kept;
+  std::ranges::set_difference(came, went, std::back_inserter(kept.inserted));
+  std::ranges::set_difference(went, came, std::back_inserter(kept.erased));
+  return kept;
+}
+
+}  // namespace
+
 // The filter is in the store, or here.
 class Gate::Impl {
  public:
@@ -105,13 +131,15 @@ class Gate::Impl {
     if (changes.clears) {
       return replace(changes, position);
     }
+    const KeptChanges kept = without_passing_keys(changes);
     if (store_) {
       store_->begin();
     }
-    if (auto inserted = insert(changes.inserted); !inserted) {
+    if (auto inserted = insert(kept.inserted); !inserted) {
       return inserted;
     }
-    if (auto erased = erase(changes.erased); !erased) {
+    forget_reports_of(changes.inserted);
+    if (auto erased = erase(kept.erased); !erased) {
       return erased;
     }
     return commit(position);
@@ -119,15 +147,17 @@ class Gate::Impl {
 
   // Everything is taken out and the rest put in while nobody asks.
   Result<void> replace(const GateChanges& changes, std::uint64_t position) {
+    const KeptChanges kept = without_passing_keys(changes);
     Result<void> done;
     core_.exclusive([&](const CountingBloom*&) {
       done = clear();
       if (done) {
-        done = insert(changes.inserted);
+        done = insert(kept.inserted);
       }
       if (done) {
-        done = erase(changes.erased);
+        done = erase(kept.erased);
       }
+      forget_reports_of(changes.inserted);
     });
     return done ? commit(position) : done;
   }
@@ -149,10 +179,13 @@ class Gate::Impl {
     } else {
       insert_keys(*memory_, keys);
     }
+    return {};
+  }
+
+  void forget_reports_of(std::span<const std::string_view> keys) noexcept {
     for (const std::string_view key : keys) {
       core_.memo().drop(core_.digest(key), key);
     }
-    return {};
   }
 
   Result<void> erase(std::span<const std::string_view> keys) {

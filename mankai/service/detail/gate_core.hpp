@@ -2,7 +2,9 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <string_view>
@@ -34,13 +36,11 @@ class GateCore {
   /// Calls change(filter pointer) while nobody asks.
   template <class Change>
   void exclusive(Change&& change) {
-    for (Slot& slot : slots_) {
-      slot.asking.lock();
+    std::array<std::unique_lock<std::shared_mutex>, kSlots> locks;
+    for (std::size_t i = 0; i < kSlots; ++i) {
+      locks[i] = std::unique_lock(slots_[i].asking);
     }
     change(filter_);
-    for (Slot& slot : slots_) {
-      slot.asking.unlock();
-    }
   }
 
  private:
