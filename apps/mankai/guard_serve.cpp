@@ -11,6 +11,7 @@
 #include <csignal>
 #include <future>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -183,13 +184,22 @@ class ServeRun {
       return;
     }
     manager_.tell_reloading();
-    loading_ = std::async(std::launch::async, [this]() -> Result<void> {
-      try {
-        return guard_->reload();
-      } catch (const std::bad_alloc&) {
-        return fail(ErrorCode::out_of_space, request_.file + ": no memory for it beside the one in use");
-      }
-    });
+    try {
+      loading_ = std::async(std::launch::async, [this] { return load(); });
+    } catch (const std::system_error& error) {
+      std::promise<Result<void>> failed;
+      failed.set_value(
+          fail(ErrorCode::io, request_.file + ": cannot be loaded without another thread", error.code().value()));
+      loading_ = failed.get_future();
+    }
+  }
+
+  Result<void> load() {
+    try {
+      return guard_->reload();
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::out_of_space, request_.file + ": no memory for it beside the one in use");
+    }
   }
 
   void end_reload() {

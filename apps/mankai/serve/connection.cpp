@@ -46,12 +46,14 @@ void Connection::enter(Phase phase) {
   phase_.store(phase, std::memory_order_release);
 }
 
-bool Connection::cut() noexcept {
-  if (is_cut_.exchange(true, std::memory_order_relaxed)) {
-    return false;
+bool Connection::cut(Phase seen) noexcept {
+  const bool is_first = !is_cut_.exchange(true, std::memory_order_relaxed);
+  if (seen != Phase::idle) {
+    shutdown(socket_.get(), SHUT_RDWR);
+  } else if (is_first) {
+    shutdown(socket_.get(), SHUT_RD);
   }
-  shutdown(socket_.get(), phase() == Phase::idle ? SHUT_RD : SHUT_RDWR);
-  return true;
+  return is_first;
 }
 
 Step Connection::advance() {

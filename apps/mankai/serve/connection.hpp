@@ -71,10 +71,11 @@ class Connection final : public httplib::Stream {
 
   [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
   [[nodiscard]] SteadyTime deadline() const noexcept { return deadline_.load(std::memory_order_relaxed); }
-  [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_relaxed); }
-  /// Ends the conversation from outside: whoever has the connection next closes it. An idle one still answers what is
-  /// on its way already. Returns false the second time.
-  bool cut() noexcept;
+  [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
+  /// Ends the conversation from outside: whoever has the connection next closes it. One that was seen idle still
+  /// answers what is on its way already, as long as it keeps to the limits of that. Returns false but for the first
+  /// time.
+  bool cut(Phase seen) noexcept;
 
   // What httplib's parser reads and writes: the request that is here, the answer in memory.
   [[nodiscard]] bool is_readable() const override { return head_at_ < head_->text.size(); }

@@ -258,7 +258,7 @@ bool HttpServer::make_room() {
   const std::size_t count = std::min(out.size(), connections_.size() / kShare + 1);
   std::ranges::partial_sort(out, out.begin() + static_cast<std::ptrdiff_t>(count), {}, &Connection::deadline);
   for (std::size_t i = 0; i < count; ++i) {
-    pushed_out_ += out[i]->cut() ? 1 : 0;
+    pushed_out_ += out[i]->cut(idle.empty() ? Phase::receiving : Phase::idle) ? 1 : 0;
   }
   return false;
 }
@@ -268,17 +268,22 @@ void HttpServer::end_overdue() {
   const bool is_last_call = is_stopping_ && now >= stop_begun_ + kLastRequests;
   const std::lock_guard lock(mutex_);
   for (Connection* connection : connections_) {
-    const bool is_idle = connection->phase() == Phase::idle;
+    const Phase phase = connection->phase();
+    const bool is_idle = phase == Phase::idle;
     if (now >= connection->deadline()) {
-      timed_out_ += connection->cut() && !is_idle ? 1 : 0;
+      timed_out_ += connection->cut(phase) && !is_idle ? 1 : 0;
     } else if (is_idle && is_last_call) {
-      connection->cut();
+      connection->cut(phase);
     }
   }
 }
 
 void HttpServer::begin_stop() {
-  accept_all();  // whoever is in the queue already
+  try {
+    accept_all();  // whoever is in the queue already
+  } catch (const std::bad_alloc&) {
+    pause_accepting();
+  }
   is_stopping_ = true;
   stop_begun_ = Clock::now();
   listener_.close();
