@@ -122,42 +122,12 @@ Result<int> print(std::string first_lines, const std::function<bool(std::string&
   return 0;
 }
 
-/// An option, and whether it was given.
-struct Given {
-  std::string_view name;
-  bool is_given;
-};
-
-Result<void> refuse(std::string_view what, const std::vector<Given>& others) {
-  for (const Given& other : others) {
-    if (other.is_given) {
-      return fail(ErrorCode::invalid_argument,
-                  std::string(other.name) + " plays no part in gen " + std::string(what) + ": leave it out");
-    }
-  }
-  return {};
-}
-
 template <class T>
 void set(T& target, const std::optional<T>& given) {
   target = given.value_or(target);
 }
 
 Result<int> run_urls(const Request& request) {
-  if (auto outcome = refuse("urls", {{"--format", request.format.has_value()},
-                                     {"--start", request.start.has_value()},
-                                     {"--rate", request.rate.has_value()},
-                                     {"--paths", request.paths.has_value()},
-                                     {"--clients", request.clients.has_value()},
-                                     {"--drift", request.drift.has_value()},
-                                     {"--late", request.late_share.has_value()},
-                                     {"--late-by", request.late_by.has_value()},
-                                     {"--malformed", request.malformed_share.has_value()},
-                                     {"--rules", request.rules.has_value()},
-                                     {"--products", request.products.has_value()}});
-      !outcome) {
-    return std::unexpected(outcome.error());
-  }
   UrlGeneratorOptions options;
   set(options.count, request.count);
   set(options.zipf_exponent, request.zipf_exponent);
@@ -184,13 +154,6 @@ std::unexpected<Error> no_format(std::string_view what, const WantedFormat& form
 }
 
 Result<int> run_log(const Request& request) {
-  if (auto outcome = refuse("log", {{"--hosts", request.hosts.has_value()},
-                                    {"--repeat", request.repeat_share.has_value()},
-                                    {"--rules", request.rules.has_value()},
-                                    {"--products", request.products.has_value()}});
-      !outcome) {
-    return std::unexpected(outcome.error());
-  }
   LogGeneratorOptions options;
   const WantedFormat format = request.format.value_or(WantedFormat{});
   if (!format.log) {
@@ -225,23 +188,7 @@ Result<int> run_log(const Request& request) {
   });
 }
 
-// What neither a day nor its block list knows.
-std::vector<Given> options_of_others(const Request& request) {
-  return {{"--zipf", request.zipf_exponent.has_value()},
-          {"--repeat", request.repeat_share.has_value()},
-          {"--rate", request.rate.has_value()},
-          {"--paths", request.paths.has_value()},
-          {"--clients", request.clients.has_value()},
-          {"--drift", request.drift.has_value()},
-          {"--late", request.late_share.has_value()},
-          {"--late-by", request.late_by.has_value()},
-          {"--malformed", request.malformed_share.has_value()}};
-}
-
 Result<int> run_traffic(const Request& request) {
-  if (auto outcome = refuse("traffic", options_of_others(request)); !outcome) {
-    return std::unexpected(outcome.error());
-  }
   const WantedFormat format = request.format.value_or(kFormats.back());
   if (!format.traffic) {
     return no_format("traffic", format);
@@ -270,14 +217,6 @@ Result<int> run_traffic(const Request& request) {
 }
 
 Result<int> run_blocklist(const Request& request) {
-  std::vector<Given> others = options_of_others(request);
-  others.insert(others.end(), {{"--format", request.format.has_value()},
-                               {"--start", request.start.has_value()},
-                               {"--rules", request.rules.has_value()},
-                               {"--products", request.products.has_value()}});
-  if (auto outcome = refuse("blocklist", others); !outcome) {
-    return std::unexpected(outcome.error());
-  }
   TrafficOptions options;
   set(options.rules, request.count);
   set(options.seed, request.seed);
@@ -298,26 +237,68 @@ Result<int> run_blocklist(const Request& request) {
   });
 }
 
+/// What can be generated, and which of the options that only some generators know it takes.
 struct Generator {
   std::string_view what;
   Result<int> (*run)(const Request&);
+  std::vector<std::string_view> takes;
 };
-constexpr std::array<Generator, 4> kGenerators = {
-    {{"urls", run_urls}, {"log", run_log}, {"traffic", run_traffic}, {"blocklist", run_blocklist}}};
+
+const std::vector<Generator>& generators() {
+  static const std::vector<Generator> all = {
+      {.what = "urls", .run = run_urls, .takes = {"--hosts", "--zipf", "--repeat"}},
+      {.what = "log",
+       .run = run_log,
+       .takes = {"--zipf", "--format", "--start", "--rate", "--paths", "--clients", "--drift", "--late", "--late-by",
+                 "--malformed"}},
+      {.what = "traffic", .run = run_traffic, .takes = {"--hosts", "--format", "--start", "--rules", "--products"}},
+      {.what = "blocklist", .run = run_blocklist, .takes = {"--hosts"}},
+  };
+  return all;
+}
+
+/// An option that only some generators know, and whether it was given.
+struct Given {
+  std::string_view name;
+  bool is_given;
+};
+
+std::array<Given, 14> options_of_some(const Request& request) {
+  return {{{.name = "--hosts", .is_given = request.hosts.has_value()},
+           {.name = "--zipf", .is_given = request.zipf_exponent.has_value()},
+           {.name = "--repeat", .is_given = request.repeat_share.has_value()},
+           {.name = "--format", .is_given = request.format.has_value()},
+           {.name = "--start", .is_given = request.start.has_value()},
+           {.name = "--rate", .is_given = request.rate.has_value()},
+           {.name = "--paths", .is_given = request.paths.has_value()},
+           {.name = "--clients", .is_given = request.clients.has_value()},
+           {.name = "--drift", .is_given = request.drift.has_value()},
+           {.name = "--late", .is_given = request.late_share.has_value()},
+           {.name = "--late-by", .is_given = request.late_by.has_value()},
+           {.name = "--malformed", .is_given = request.malformed_share.has_value()},
+           {.name = "--rules", .is_given = request.rules.has_value()},
+           {.name = "--products", .is_given = request.products.has_value()}}};
+}
 
 std::vector<std::string> names_of_generators() {
   std::vector<std::string> names;
-  for (const Generator& generator : kGenerators) {
+  for (const Generator& generator : generators()) {
     names.emplace_back(generator.what);
   }
   return names;
 }
 
 Result<int> run(const Request& request) {
-  const auto found = std::ranges::find(kGenerators, request.what, &Generator::what);
-  if (found == kGenerators.end()) {
+  const auto found = std::ranges::find(generators(), request.what, &Generator::what);
+  if (found == generators().end()) {
     return fail(ErrorCode::invalid_argument, fmt::format("cannot generate '{}'; there are: {}", request.what,
                                                          fmt::join(names_of_generators(), ", ")));
+  }
+  for (const Given& option : options_of_some(request)) {
+    if (option.is_given && std::ranges::find(found->takes, option.name) == found->takes.end()) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("{} plays no part in gen {}: leave it out", option.name, request.what));
+    }
   }
   return found->run(request);
 }
