@@ -245,7 +245,7 @@ struct Generator {
 };
 
 const std::vector<Generator>& generators() {
-  static const std::vector<Generator> all = {
+  static const std::vector<Generator> kAll = {
       {.what = "urls", .run = run_urls, .takes = {"--hosts", "--zipf", "--repeat"}},
       {.what = "log",
        .run = run_log,
@@ -254,7 +254,7 @@ const std::vector<Generator>& generators() {
       {.what = "traffic", .run = run_traffic, .takes = {"--hosts", "--format", "--start", "--rules", "--products"}},
       {.what = "blocklist", .run = run_blocklist, .takes = {"--hosts"}},
   };
-  return all;
+  return kAll;
 }
 
 /// An option that only some generators know, and whether it was given.
