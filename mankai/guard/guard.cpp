@@ -1,5 +1,6 @@
 #include "mankai/guard/guard.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -48,11 +49,11 @@ Result<void> split(const RuleTable& all, RuleTable& shallow, RuleTable& deep) {
     }
     const RuleKey key = all.key_of(node);
     RuleTable& into = stays_exact(key) ? deep : shallow;
-    for (const std::uint64_t id : node.ids.ids()) {
+    node.ids.for_each([&](std::uint64_t id) {
       if (auto inserted = into.insert(key, id); !inserted) {
         outcome = std::unexpected(inserted.error());
       }
-    }
+    });
   });
   return outcome;
 }
@@ -77,11 +78,11 @@ Result<RuleTable> rules_in_force(const GuardParts& parts) {
   }
   Result<void> outcome;
   parts.overlay.for_each([&](const RuleTable::Node& node) {
-    for (const std::uint64_t id : node.ids.ids()) {
+    node.ids.for_each([&](std::uint64_t id) {
       if (auto inserted = all.insert(parts.overlay.key_of(node), id); !inserted) {
         outcome = std::unexpected(inserted.error());
       }
-    }
+    });
   });
   return outcome ? Result<RuleTable>(std::move(all)) : std::unexpected(outcome.error());
 }
@@ -237,13 +238,27 @@ std::span<const std::uint64_t> Guard::ids_in_base(const RuleKey& key) const {
 
 bool Guard::take_from_base(const RuleKey& key, std::optional<std::uint64_t> id) {
   const auto ids = ids_in_base(key);
+  if (id) {
+    return std::ranges::binary_search(ids, *id) && parts_.tombstones.take(key.rule, *id, ids.size());
+  }
   bool took = false;
   for (const std::uint64_t each : ids) {
-    if (!id || each == *id) {
-      took = parts_.tombstones.take(key.rule, each, ids.size()) || took;
-    }
+    took = parts_.tombstones.take(key.rule, each, ids.size()) || took;
   }
   return took;
+}
+
+Result<bool> Guard::is_removal_kept(std::string_view rule) const {
+  const auto parsed = GuardRule::parse(rule);
+  if (!parsed) {
+    return std::unexpected(parsed.error());
+  }
+  const RuleKey key = key_of(*parsed, hasher_);
+  return !ids_in_base(key).empty() && !parts_.tombstones.is_dead(key.rule);
+}
+
+std::uint64_t Guard::growth_bytes() const noexcept {
+  return std::max(parts_.overlay.growth_bytes(), parts_.exceptions.growth_bytes());
 }
 
 bool Guard::holds(const RuleKey& key) const {
@@ -292,6 +307,9 @@ GuardFacts Guard::facts() const {
                    .fpr = parts_.config.fpr,
                    .rules_bytes = bytes.rules.size(),
                    .overlay_bytes = parts_.overlay.memory_bytes(),
+                   .removed_bytes = parts_.tombstones.memory_bytes(),
+                   .exceptions_bytes = parts_.exceptions.memory_bytes(),
+                   .region_bytes = parts_.region.size(),
                    .keeps_rules = parts_.config.keeps_rules,
                    .is_exact = parts_.config.is_exact,
                    .hash = parts_.config.hash.kind,

@@ -97,12 +97,15 @@ struct GuardFacts {
   std::uint64_t base_keys = 0;  ///< rules, and the hosts and anchors on the way to them
   unsigned value_bits = 0;      ///< of a look into the base
   std::uint64_t base_bytes = 0;
-  double bits_per_rule = 0;         ///< of the base
-  double fpr = 0;                   ///< promised for any URL
-  double fpr_worst = 0;             ///< by the formula, of the URLs with the most looks; 0 for an exact guard
-  double fpr_stranger = 0;          ///< by the formula, of URLs whose anchor no rule has
-  std::uint64_t rules_bytes = 0;    ///< digests of the base's rules; 0 where none are kept
-  std::uint64_t overlay_bytes = 0;  ///< in memory
+  double bits_per_rule = 0;            ///< of the base
+  double fpr = 0;                      ///< promised for any URL
+  double fpr_worst = 0;                ///< by the formula, of the URLs with the most looks; 0 for an exact guard
+  double fpr_stranger = 0;             ///< by the formula, of URLs whose anchor no rule has
+  std::uint64_t rules_bytes = 0;       ///< digests of the base's rules; 0 where none are kept
+  std::uint64_t overlay_bytes = 0;     ///< on the heap, ids included
+  std::uint64_t removed_bytes = 0;     ///< on the heap, for rules of the base that were removed
+  std::uint64_t exceptions_bytes = 0;  ///< on the heap, texts included
+  std::uint64_t region_bytes = 0;      ///< in which base and rules are used in place; 0 where there is no base
   bool keeps_rules = false;
   bool is_exact = false;
   HashKind hash = HashKind::siphash;
@@ -137,6 +140,9 @@ class Guard {
   /// Takes one id from a rule, or all of them; rules above and below it stay. Errors: invalid_argument for what is no
   /// rule. A guard without rules cannot know for certain that a rule of the base was there.
   [[nodiscard]] Result<RemoveOutcome> remove(std::string_view rule, std::optional<std::uint64_t> id = {});
+  /// Whether `remove` would take memory: what is taken from a rule of the base is kept until `compact`, where others
+  /// give theirs back. Errors: invalid_argument for what is no rule.
+  [[nodiscard]] Result<bool> is_removal_kept(std::string_view rule) const;
   /// Makes an exception, of the shape of a rule: what it covers is never blocked. Returns false when it was there.
   /// Errors: invalid_argument for what is no rule.
   [[nodiscard]] Result<bool> allow(std::string_view rule);
@@ -147,7 +153,11 @@ class Guard {
   /// Errors: invalid_argument where no rules are kept; out_of_space.
   [[nodiscard]] Result<void> compact();
 
+  /// Cost: a few sums.
   [[nodiscard]] GuardFacts facts() const;
+  /// The most by which the bytes on the heap grow with the next `add` or `allow`, but for an exception's text: tables
+  /// are doubled now and then.
+  [[nodiscard]] std::uint64_t growth_bytes() const noexcept;
   /// In sorted order.
   [[nodiscard]] std::vector<std::string> exceptions() const;
   /// Whether nothing was added or removed since the base was made.

@@ -244,8 +244,10 @@ Result<GuardParts> read_guard(Region region) {
   if (auto read = read_tombstones(section(*sections, GuardSectionKind::tombstones), parts); !read) {
     return std::unexpected(read.error());
   }
-  // The views stay where they are: the region's bytes do not move with it.
-  parts.region = std::move(region);
+  // The views stay where they are: the region's bytes do not move with it. Only a base has views.
+  if (parts.base) {
+    parts.region = std::move(region);
+  }
   return parts;
 }
 

@@ -8,13 +8,19 @@ namespace mankai::detail {
 Result<bool> Exceptions::insert(const GuardRule& rule, const RuleKey& key) {
   auto inserted = table_.insert(key, 0);
   if (inserted && *inserted) {
-    texts_.insert(rule.text());
+    text_bytes_ += text_bytes(*texts_.insert(rule.text()).first);
   }
   return inserted;
 }
 
 bool Exceptions::erase(const GuardRule& rule, const RuleKey& key) {
-  return texts_.erase(rule.text()) != 0 && table_.erase(key.rule, std::nullopt);
+  const auto found = texts_.find(rule.text());
+  if (found == texts_.end()) {
+    return false;
+  }
+  text_bytes_ -= text_bytes(*found);
+  texts_.erase(found);
+  return table_.erase(key.rule, std::nullopt);
 }
 
 std::vector<std::byte> Exceptions::to_bytes() const {

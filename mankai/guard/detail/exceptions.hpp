@@ -19,6 +19,14 @@ class Exceptions {
 
   [[nodiscard]] const RuleTable& table() const noexcept { return table_; }
   [[nodiscard]] const std::set<std::string, std::less<>>& texts() const noexcept { return texts_; }
+  /// What they take from the heap. Cost: O(1).
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return table_.memory_bytes() + texts_.size() * kTreeNodeBytes<std::string> + text_bytes_;
+  }
+  /// The most by which the next insertion makes that grow, but for its text.
+  [[nodiscard]] std::size_t growth_bytes() const noexcept {
+    return table_.growth_bytes() + kTreeNodeBytes<std::string>;
+  }
 
   /// Each text behind its length (u32), in sorted order.
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
@@ -28,6 +36,7 @@ class Exceptions {
  private:
   std::set<std::string, std::less<>> texts_;
   RuleTable table_;
+  std::size_t text_bytes_ = 0;  ///< on the heap beside the nodes
 };
 
 }  // namespace mankai::detail

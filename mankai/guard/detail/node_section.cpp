@@ -49,7 +49,7 @@ std::vector<Entry> sorted(const RuleTable& table) {
 }
 
 bool lists_ids(const RuleTable::Node& node) {
-  return node.is_rule() && (node.ids.ids().size() > 1 || node.ids.ids().front() != kIdOfLists);
+  return node.is_rule() && (node.ids.size() > 1 || !node.ids.contains(kIdOfLists));
 }
 
 std::unexpected<Error> wrong(const char* what) { return fail(ErrorCode::corrupt, std::string("rules: ") + what); }
@@ -188,8 +188,8 @@ std::vector<std::byte> NodeSection::to_bytes(const RuleTable& table) {
   for (const auto& [digest, node] : entries) {
     const bool lists = lists_ids(*node);
     if (lists) {
-      id_nodes.insert(id_nodes.end(), node->ids.ids().size(), static_cast<std::uint32_t>(digests.size()));
-      ids.insert(ids.end(), node->ids.ids().begin(), node->ids.ids().end());
+      id_nodes.insert(id_nodes.end(), node->ids.size(), static_cast<std::uint32_t>(digests.size()));
+      node->ids.for_each([&](std::uint64_t id) { ids.push_back(id); });
     }
     digests.push_back(digest);
     infos.push_back(static_cast<std::uint32_t>(node->kind) | (node->is_rule() ? kIsRule : 0) | (lists ? kListsIds : 0) |

@@ -13,7 +13,7 @@ constexpr std::size_t kFirstPlaces = 16;
 
 // The nodes that a rule needs, without what is below them: anchor, host where it is another, rule where it is another.
 struct Chain {
-  std::array<RuleTable::Node, 3> nodes{};
+  std::array<RuleTable::Node, RuleTable::kChainMax> nodes{};
   std::size_t count = 0;
 
   void add(Digest digest, Digest parent, std::uint16_t depth, NodeKind kind) {
@@ -49,13 +49,19 @@ std::size_t RuleTable::place_of(Digest digest) const noexcept {
   return place;
 }
 
-// Keeps at least a third of the places free.
-void RuleTable::make_room(std::size_t more) {
+// At least a third of them stays free.
+std::size_t RuleTable::places_for(std::size_t more) const noexcept {
   const std::size_t needed = node_count_ + more;
-  if (needed + needed / 2 <= nodes_.size()) {
+  const std::size_t places = needed + needed / 2;
+  return places <= nodes_.size() ? nodes_.size() : std::max(kFirstPlaces, std::bit_ceil(places));
+}
+
+void RuleTable::make_room(std::size_t more) {
+  const std::size_t places = places_for(more);
+  if (places == nodes_.size()) {
     return;
   }
-  std::vector<Node> old(std::max(kFirstPlaces, std::bit_ceil(needed + needed / 2)));
+  std::vector<Node> old(places);
   std::swap(old, nodes_);
   for (Node& node : old) {
     if (node.is_used) {
@@ -115,7 +121,10 @@ Result<bool> RuleTable::insert(const RuleKey& key, std::uint64_t id) {
   }
   Node& rule = put(chain.nodes[chain.count - 1]);
   rule_count_ += rule.is_rule() ? 0 : 1;
-  return rule.ids.insert(id);
+  const std::size_t bytes_before = rule.ids.memory_bytes();
+  const bool is_new = rule.ids.insert(id);
+  id_bytes_ += rule.ids.memory_bytes() - bytes_before;
+  return is_new;
 }
 
 bool RuleTable::erase(Digest rule, std::optional<std::uint64_t> id) {
@@ -123,12 +132,14 @@ bool RuleTable::erase(Digest rule, std::optional<std::uint64_t> id) {
     return false;
   }
   Node& node = at(rule);
+  const std::size_t bytes_before = node.ids.memory_bytes();
   if (id && !node.ids.erase(*id)) {
     return false;
   }
   if (!id) {
     node.ids.clear();
   }
+  id_bytes_ -= bytes_before - node.ids.memory_bytes();
   if (!node.is_rule()) {
     --rule_count_;
     drop_if_unused(rule);

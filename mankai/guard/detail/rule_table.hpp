@@ -21,6 +21,9 @@ namespace mankai::detail {
 /// Threads: const calls beside each other.
 class RuleTable {
  public:
+  /// The nodes that a rule needs at most: anchor, host, path.
+  static constexpr std::size_t kChainMax = 3;
+
   struct Node {
     Digest digest{};
     Digest parent{};  ///< a path's host, a host's anchor; its own for an anchor
@@ -64,7 +67,12 @@ class RuleTable {
   [[nodiscard]] bool is_empty() const noexcept { return rule_count_ == 0; }
   /// Whether there are names of one label.
   [[nodiscard]] bool has_single_labels() const noexcept { return single_count_ != 0; }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept { return nodes_.capacity() * sizeof(Node); }
+  /// What it takes from the heap, ids included. Cost: O(1).
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return nodes_.capacity() * sizeof(Node) + id_bytes_; }
+  /// The most by which the next insertion makes that grow: nodes are doubled now and then.
+  [[nodiscard]] std::size_t growth_bytes() const noexcept {
+    return (places_for(kChainMax) - nodes_.size()) * sizeof(Node) + IdSet::kGrowthBytes;
+  }
 
   template <class Use>
   void for_each(const Use& use) const {
@@ -86,11 +94,14 @@ class RuleTable {
   void drop_if_unused(Digest digest);
   void vacate(std::size_t place);
   void make_room(std::size_t more);
+  /// How many places there must be for so many nodes more.
+  [[nodiscard]] std::size_t places_for(std::size_t more) const noexcept;
 
   std::vector<Node> nodes_;
   std::size_t node_count_ = 0;
   std::size_t rule_count_ = 0;
   std::size_t single_count_ = 0;
+  std::size_t id_bytes_ = 0;
 };
 
 }  // namespace mankai::detail

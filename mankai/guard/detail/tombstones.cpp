@@ -7,10 +7,12 @@ namespace mankai::detail {
 
 bool Tombstones::take(Digest rule, std::uint64_t id, std::size_t base_ids) {
   Entry& entry = rules_[rule.value];
+  const std::size_t bytes_before = entry.taken.memory_bytes();
   if (!entry.taken.insert(id)) {
     return false;
   }
-  if (!entry.is_dead && entry.taken.ids().size() >= base_ids) {
+  id_bytes_ += entry.taken.memory_bytes() - bytes_before;
+  if (!entry.is_dead && entry.taken.size() >= base_ids) {
     entry.is_dead = true;
     ++dead_count_;
   }
@@ -19,9 +21,12 @@ bool Tombstones::take(Digest rule, std::uint64_t id, std::size_t base_ids) {
 
 bool Tombstones::give_back(Digest rule, std::uint64_t id) {
   const auto found = rules_.find(rule.value);
-  if (found == rules_.end() || !found->second.taken.erase(id)) {
+  if (found == rules_.end() || !found->second.taken.contains(id)) {
     return false;
   }
+  const std::size_t bytes_before = found->second.taken.memory_bytes();
+  found->second.taken.erase(id);
+  id_bytes_ -= bytes_before - found->second.taken.memory_bytes();
   dead_count_ -= found->second.is_dead ? 1 : 0;
   found->second.is_dead = false;
   if (found->second.taken.is_empty()) {
@@ -33,9 +38,7 @@ bool Tombstones::give_back(Digest rule, std::uint64_t id) {
 std::vector<std::byte> Tombstones::to_bytes() const {
   std::vector<Taken> all;
   for (const auto& [rule, entry] : rules_) {
-    for (const std::uint64_t id : entry.taken.ids()) {
-      all.push_back({.rule = rule, .id = id});
-    }
+    entry.taken.for_each([&, key = rule](std::uint64_t id) { all.push_back({.rule = key, .id = id}); });
   }
   std::ranges::sort(all);
   const auto bytes = std::as_bytes(std::span(all));

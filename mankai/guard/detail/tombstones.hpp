@@ -27,6 +27,10 @@ class Tombstones {
     return found != rules_.end() && found->second.taken.contains(id);
   }
   [[nodiscard]] std::size_t dead_count() const noexcept { return dead_count_; }
+  /// What they take from the heap. Cost: O(1).
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return rules_.bucket_count() * sizeof(void*) + rules_.size() * kHashNodeBytes<Rules::value_type> + id_bytes_;
+  }
 
   /// Takes an id of a rule that had so many in the base. Returns false when it was taken already.
   bool take(Digest rule, std::uint64_t id, std::size_t base_ids);
@@ -48,8 +52,11 @@ class Tombstones {
     bool is_dead = false;
   };
 
-  std::unordered_map<std::uint64_t, Entry> rules_;
+  using Rules = std::unordered_map<std::uint64_t, Entry>;
+
+  Rules rules_;
   std::size_t dead_count_ = 0;
+  std::size_t id_bytes_ = 0;
 };
 
 }  // namespace mankai::detail
