@@ -200,7 +200,10 @@ class Judge {
     // Each in its turn: queries map the file, and look at the journal again.
     access_ = access_ == Access::query ? Access::change : Access::query;
     const auto loaded =
-        detail::load_store(kPath, {.access = access_, .calls = &files_, .is_writer = access_ == Access::change});
+        detail::load_store(kPath, {.access = access_,
+                                   .calls = &files_,
+                                   .is_writer = access_ == Access::change,
+                                   .between_looks = {}});  // nobody writes: waiting took most of the time
     if (!loaded) {
       expect_names_file(loaded.error(), what);
       return {.refused = 1};

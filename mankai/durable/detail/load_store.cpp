@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <new>
 #include <string>
 #include <string_view>
@@ -24,7 +23,6 @@ constexpr std::uint64_t kMostReadBytes = std::uint64_t{256} << 20;
 
 /// How often a reader looks again when a writer was faster: a writer cannot make checkpoints so quickly for long.
 constexpr int kMaxLooks = 1000;
-constexpr std::chrono::milliseconds kBetweenLooks{1};
 
 // A file that is no image, however large, is refused before anything is allocated for it.
 Result<void> check_start(const OpenFile& file, std::uint64_t image_bytes) {
@@ -344,7 +342,7 @@ Result<LoadedStore> load_store(const std::string& given, const LoadRequest& requ
     if (is_still && (request.is_writer || damaged_looks == kEqualLooks)) {
       return std::unexpected(found.error());
     }
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(request.between_looks);
   }
   return fail(ErrorCode::io, path + ": a writer replaces it faster than it can be read; try again");
 }

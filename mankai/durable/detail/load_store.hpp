@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -35,8 +36,9 @@ struct LoadRequest {
   Trust trust = Trust::checked;
   Memory memory = system_memory();
   FileCalls* calls = &system_calls();
-  bool is_writer = false;      ///< who has the lock, so that nothing changes meanwhile
-  bool was_in_memory = false;  ///< a moment ago, so that there is room to read it, however large it is
+  bool is_writer = false;                      ///< who has the lock, so that nothing changes meanwhile
+  std::chrono::milliseconds between_looks{1};  ///< which a writer who is at work is given
+  bool was_in_memory = false;                  ///< a moment ago, so that there is room to read it, however large it is
 };
 
 /// Reads a filter's file, and does in memory what its journal has beyond it; changes nothing on the disk. Beside a
