@@ -51,6 +51,8 @@ struct RuleCommand {
   const char* event;
   bool takes_id;
   bool creates;
+  /// Whether there is memory for what it may take; null where it only gives back.
+  bool (*has_room)(const GuardValue& value, std::string_view rule, MemoryLimit& limit);
   Outcome (*change)(Guard& guard, std::string_view rule, std::optional<std::uint64_t> id);
 };
 
@@ -73,10 +75,24 @@ Outcome outcome_of(const Result<RemoveOutcome>& removed) noexcept {
   return Outcome::unchanged;
 }
 
+bool has_room_for_rule(const GuardValue& value, std::string_view /*rule*/, MemoryLimit& limit) {
+  return limit.has_room(value.memory_bytes() + value.guard()->growth_bytes());
+}
+
+bool has_room_for_exception(const GuardValue& value, std::string_view rule, MemoryLimit& limit) {
+  return limit.has_room(value.memory_bytes() + value.guard()->growth_bytes() + rule.size());
+}
+
+// What is taken from loaded rules must be remembered; to take out what commands gave is never refused.
+bool has_room_for_removal(const GuardValue& value, std::string_view rule, MemoryLimit& limit) {
+  return limit.has_room(value.memory_bytes()) || !value.guard()->is_removal_kept(rule).value_or(false);
+}
+
 constexpr RuleCommand kBlock = {.name = "URL.BLOCK",
                                 .event = "url.block",
                                 .takes_id = true,
                                 .creates = true,
+                                .has_room = has_room_for_rule,
                                 .change = [](Guard& guard, std::string_view rule, std::optional<std::uint64_t> id) {
                                   return outcome_of(guard.add(rule, id.value_or(0)));
                                 }};
@@ -84,6 +100,7 @@ constexpr RuleCommand kUnblock = {.name = "URL.UNBLOCK",
                                   .event = "url.unblock",
                                   .takes_id = true,
                                   .creates = false,
+                                  .has_room = has_room_for_removal,
                                   .change = [](Guard& guard, std::string_view rule, std::optional<std::uint64_t> id) {
                                     return outcome_of(guard.remove(rule, id));
                                   }};
@@ -91,6 +108,7 @@ constexpr RuleCommand kAllow = {.name = "URL.ALLOW",
                                 .event = "url.allow",
                                 .takes_id = false,
                                 .creates = true,
+                                .has_room = has_room_for_exception,
                                 .change = [](Guard& guard, std::string_view rule, std::optional<std::uint64_t> /*id*/) {
                                   return outcome_of(guard.allow(rule));
                                 }};
@@ -99,6 +117,7 @@ constexpr RuleCommand kDisallow = {
     .event = "url.disallow",
     .takes_id = false,
     .creates = false,
+    .has_room = nullptr,
     .change = [](Guard& guard, std::string_view rule, std::optional<std::uint64_t> /*id*/) {
       return outcome_of(guard.disallow(rule));
     }};
@@ -112,14 +131,19 @@ bool has_rule(const Call& call, std::size_t end) {
   return false;
 }
 
-/// Makes an empty guard and tells replicas its seed, so that theirs is the same. Errors: std::bad_alloc.
-const char* create(const Call& call, GuardLookup& lookup) {
+/// Makes an empty guard, where the limit lets it take a rule, and tells replicas its seed, so that theirs is the same.
+/// Errors: std::bad_alloc.
+const char* create(const Call& call, GuardLookup& lookup, MemoryLimit& limit) {
   auto guard = Guard::create();
   if (!guard) {
     return kNoMemory;
   }
   const std::vector<std::byte> bytes = guard->to_bytes();
-  lookup.set(std::make_unique<GuardValue>(std::move(*guard)));
+  auto value = std::make_unique<GuardValue>(std::move(*guard));
+  if (!has_room_for_rule(*value, {}, limit)) {
+    return memory_error(kNoMemory);
+  }
+  lookup.set(std::move(value));
   engine.replicate(call.context(), kLoad, "sllb", call.arguments()[1], 0LL, static_cast<long long>(bytes.size()),
                    bytes.data(), bytes.size());
   return nullptr;
@@ -130,10 +154,11 @@ void change_rules(const Call& call, const RuleCommand& command, const RuleArgume
                   std::span<Outcome> outcomes, MemoryLimit& limit) noexcept {
   try {
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      if (command.creates && !limit.has_room(value.memory_bytes())) {
+      const std::string_view rule = call.text(kFirstRule + i);
+      if (command.has_room != nullptr && !command.has_room(value, rule, limit)) {
         return;
       }
-      outcomes[i] = command.change(*value.guard(), call.text(kFirstRule + i), arguments.id);
+      outcomes[i] = command.change(*value.guard(), rule, arguments.id);
     }
   } catch (const std::bad_alloc&) {
     return;
@@ -199,7 +224,7 @@ int change(Call& call, const RuleCommand& command) {
     if (!command.creates || !has_rule(call, arguments.end)) {
       return reply_without_key(call, outcomes);
     }
-    if (const char* error = create(call, lookup); error != nullptr) {
+    if (const char* error = create(call, lookup, limit); error != nullptr) {
       return call.error(error);
     }
   }
@@ -318,7 +343,7 @@ int url_rulesload(Call& call) {
   }
   MemoryLimit limit(call.context());
   GuardLookup lookup(call, kRead | kWrite);
-  if (lookup.found() != nullptr && !limit.has_room(lookup.found()->memory_bytes())) {
+  if (!limit.has_room(static_cast<std::uint64_t>(*total))) {
     return call.error(memory_error(kNoMemory));
   }
   const char* error = take_bytes(call, lookup, static_cast<std::uint64_t>(*offset), static_cast<std::uint64_t>(*total));

@@ -75,10 +75,10 @@ void no_memory(Io* io) noexcept {
 void rdb_save(Io* io, void* value) noexcept {
   guarded(
       [&] {
-        const std::vector<std::byte> bytes = value_at(value).bytes();
-        engine.save_unsigned(io, value_at(value).total_bytes());
-        engine.save_unsigned(io, bytes.size());
-        for_each_piece(bytes, [&](std::size_t /*offset*/, std::string_view piece) {
+        const LoadingGuard image = value_at(value).image();
+        engine.save_unsigned(io, image.total_bytes);
+        engine.save_unsigned(io, image.bytes.size());
+        for_each_piece(image.bytes, [&](std::size_t /*offset*/, std::string_view piece) {
           engine.save_string_buffer(io, piece.data(), piece.size());
         });
       },
@@ -88,8 +88,9 @@ void rdb_save(Io* io, void* value) noexcept {
 void aof_rewrite(Io* io, String* name, void* value) noexcept {
   guarded(
       [&] {
-        const auto total = static_cast<long long>(value_at(value).total_bytes());
-        for_each_piece(value_at(value).bytes(), [&](std::size_t offset, std::string_view piece) {
+        const LoadingGuard image = value_at(value).image();
+        const auto total = static_cast<long long>(image.total_bytes);
+        for_each_piece(image.bytes, [&](std::size_t offset, std::string_view piece) {
           engine.emit_aof(io, "URL.RULESLOAD", "sllb", name, static_cast<long long>(offset), total, piece.data(),
                           piece.size());
         });
@@ -100,7 +101,7 @@ void aof_rewrite(Io* io, String* name, void* value) noexcept {
 void digest(DigestState* state, void* value) noexcept {
   guarded(
       [&] {
-        for_each_piece(value_at(value).bytes(), [&](std::size_t /*offset*/, std::string_view piece) {
+        for_each_piece(value_at(value).image().bytes, [&](std::size_t /*offset*/, std::string_view piece) {
           engine.digest_add_string_buffer(state, piece.data(), piece.size());
         });
         engine.digest_end_sequence(state);
@@ -111,8 +112,7 @@ void digest(DigestState* state, void* value) noexcept {
 void* copy(String* /*from*/, String* /*to*/, const void* value) noexcept {
   return guarded(
       [&]() -> void* {
-        auto made = std::make_unique<GuardValue>(
-            LoadingGuard{.total_bytes = value_at(value).total_bytes(), .bytes = value_at(value).bytes()});
+        auto made = std::make_unique<GuardValue>(value_at(value).image());
         return made->finish_if_complete() ? made.release() : nullptr;
       },
       []() -> void* { return nullptr; });

@@ -10,8 +10,6 @@ namespace mankai::redis {
 namespace {
 
 std::atomic<std::uint64_t> values_alive = 0;
-// An exception's text and its place in two tables.
-constexpr std::size_t kExceptionBytes = 128;
 
 }  // namespace
 
@@ -27,14 +25,12 @@ GuardValue::~GuardValue() { values_alive.fetch_sub(1, std::memory_order_relaxed)
 
 std::uint64_t GuardValue::alive() noexcept { return values_alive.load(std::memory_order_relaxed); }
 
-std::uint64_t GuardValue::total_bytes() const {
-  const auto* const parts = std::get_if<LoadingGuard>(&content_);
-  return parts != nullptr ? parts->total_bytes : guard()->to_bytes().size();
-}
-
-std::vector<std::byte> GuardValue::bytes() const {
-  const auto* const parts = std::get_if<LoadingGuard>(&content_);
-  return parts != nullptr ? parts->bytes : guard()->to_bytes();
+LoadingGuard GuardValue::image() const {
+  if (const auto* const parts = std::get_if<LoadingGuard>(&content_)) {
+    return *parts;
+  }
+  std::vector<std::byte> bytes = guard()->to_bytes();
+  return {.total_bytes = bytes.size(), .bytes = std::move(bytes)};
 }
 
 Result<void> GuardValue::finish_if_complete() {
@@ -59,8 +55,8 @@ std::size_t GuardValue::memory_bytes() const noexcept {
     return sizeof(GuardValue) + parts->bytes.capacity();
   }
   const GuardFacts facts = guard()->facts();
-  const std::uint64_t base = facts.base_rules == 0 ? 0 : engine_bytes(facts.base_bytes + facts.rules_bytes);
-  return sizeof(GuardValue) + base + facts.overlay_bytes + facts.exceptions * kExceptionBytes;
+  const std::uint64_t region = facts.region_bytes == 0 ? 0 : engine_bytes(facts.region_bytes);
+  return sizeof(GuardValue) + region + facts.overlay_bytes + facts.removed_bytes + facts.exceptions_bytes;
 }
 
 }  // namespace mankai::redis

@@ -38,14 +38,14 @@ class GuardValue {
   /// Null when it is a guard.
   [[nodiscard]] LoadingGuard* loading() noexcept { return std::get_if<LoadingGuard>(&content_); }
 
-  /// How many bytes it is made of, and those of them that are here. Errors: std::bad_alloc.
-  [[nodiscard]] std::uint64_t total_bytes() const;
-  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// How many bytes it is made of, and those of them that are here. Cost: a guard is written down.
+  /// Errors: std::bad_alloc.
+  [[nodiscard]] LoadingGuard image() const;
   /// Makes the guard when all bytes have come. Errors: corrupt, unsupported_version, out_of_space, after which the key
   /// must go.
   [[nodiscard]] Result<void> finish_if_complete();
 
-  /// About what it takes from the engine. Cost: a few sums.
+  /// What it takes from the engine, as far as allocators' sizes can be known. Cost: a few sums.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// How many there are. Threads: safe.
   [[nodiscard]] static std::uint64_t alive() noexcept;
