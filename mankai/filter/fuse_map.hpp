@@ -89,6 +89,9 @@ class FuseMap {
     return value & value_mask_;
   }
 
+  /// Says where the words are now. Pre: as many as before, and the same.
+  void rebase(const std::uint64_t* words) noexcept { bytes_ = reinterpret_cast<const unsigned char*>(words); }
+
   [[nodiscard]] const Params& params() const noexcept { return params_; }
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return (params_.segments + kArity - 1) * segment_; }
 

@@ -160,6 +160,9 @@ class Guard {
   [[nodiscard]] std::uint64_t growth_bytes() const noexcept;
   /// In sorted order.
   [[nodiscard]] std::vector<std::string> exceptions() const;
+
+  /// Lets an allocator that works against fragmentation move the bytes of the base and its rules.
+  void relocate(const Mover& mover) noexcept { detail::relocate(parts_, mover); }
   /// Whether nothing was added or removed since the base was made.
   [[nodiscard]] bool is_compact() const noexcept;
 

@@ -212,6 +212,16 @@ BaseBytes base_bytes_of(const GuardParts& parts) {
           .rules = at(GuardSectionKind::rules)};
 }
 
+void relocate(GuardParts& parts, const Mover& mover) noexcept {
+  if (!parts.base) {
+    return;
+  }
+  parts.region.relocate(mover);
+  const BaseBytes bytes = base_bytes_of(parts);
+  parts.base->rebase(bytes.cells);
+  parts.rules.rebase(bytes.rules);
+}
+
 Result<GuardParts> read_guard(Region region) {
   const Bytes bytes = std::as_const(region).bytes();
   MANKAI_ASSERT(reinterpret_cast<std::uintptr_t>(bytes.data()) % kGuardAlignment == 0);

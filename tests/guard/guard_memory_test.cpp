@@ -12,6 +12,7 @@
 
 #include "mankai/guard/detail/id_set.hpp"
 #include "mankai/guard/guard.hpp"
+#include "tests/support/moving_memory.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {
@@ -125,7 +126,7 @@ TEST(GuardGrowth, NoChangeTakesMoreThanWasSaid) {
   }
 }
 
-TEST(GuardGrowth, WhatIsReadBackHoldsNoBytesWithoutABase) {
+TEST(GuardMemoryUse, WhatIsReadBackHoldsNoBytesWithoutABase) {
   Guard guard = Guard::create().value();
   ASSERT_TRUE(guard.add("evil.example").value());
   const Guard read = Guard::from_bytes(guard.to_bytes()).value();
@@ -133,7 +134,7 @@ TEST(GuardGrowth, WhatIsReadBackHoldsNoBytesWithoutABase) {
   EXPECT_EQ(read.to_bytes(), guard.to_bytes());
 }
 
-TEST(GuardGrowth, OnlyWhatIsTakenFromABaseIsKept) {
+TEST(GuardMemoryUse, OnlyWhatIsTakenFromABaseIsKept) {
   GuardBuilder builder = GuardBuilder::create().value();
   ASSERT_TRUE(builder.add_block("listed.example").value());
   Guard guard = builder.build().value();
@@ -144,6 +145,30 @@ TEST(GuardGrowth, OnlyWhatIsTakenFromABaseIsKept) {
   EXPECT_FALSE(guard.is_removal_kept("mailto:x"));
   ASSERT_EQ(guard.remove("listed.example").value(), RemoveOutcome::removed);
   EXPECT_FALSE(guard.is_removal_kept("listed.example").value());
+}
+
+TEST(GuardMemoryUse, IsWhatItWasWhenItsBytesHaveMoved) {
+  for (const bool keeps_rules : {true, false}) {
+    GuardBuilder builder = GuardBuilder::create({.keeps_rules = keeps_rules}).value();
+    for (std::uint64_t number = 0; number < 500; ++number) {
+      ASSERT_TRUE(builder.add_block(long_rule(number, number % 3)).value());
+    }
+    Guard guard = builder.build().value();
+    ASSERT_EQ(guard.remove(long_rule(0, 0)).value(), RemoveOutcome::removed);
+    const auto bytes = guard.to_bytes();
+    int moved = 0;
+    guard.relocate({.move = move_away, .context = &moved});
+    EXPECT_EQ(moved, 1);
+    EXPECT_EQ(guard.to_bytes(), bytes);
+    GuardScratch scratch;
+    for (std::uint64_t number = 1; number < 500; ++number) {
+      const std::string rule = long_rule(number, number % 3);
+      ASSERT_EQ(guard.check(rule, scratch).answer, Verdict::Answer::blocked) << rule;
+      ASSERT_EQ(guard.is_removal_kept(rule).value(), true) << rule;
+    }
+    guard.relocate({.move = leave, .context = nullptr});
+    EXPECT_EQ(guard.check(long_rule(1, 1), scratch).answer, Verdict::Answer::blocked);
+  }
 }
 
 TEST(IdSet, IsWhatASetIs) {

@@ -3,8 +3,8 @@
 Permissions, memory limits, transactions, notifications, client-side caching, scripts, many keys, large commands.
 """
 
-from client import Error, NULL_ARRAY, render, wait_for
-from harness import OneServerTest, RedisTest, in_both_protocols, main, needs_module
+from client import Error, NULL_ARRAY, NULL_BULK, render, wait_for
+from harness import GOLDEN_GUARD, OneServerTest, RedisTest, in_both_protocols, main, needs_module
 
 READS = ("bf.exists", "bf.mexists", "bf.card", "bf.info", "bf.scandump", "bf.debug")
 WRITES = ("bf.reserve", "bf.add", "bf.madd", "bf.insert", "bf.loadchunk")
@@ -338,6 +338,25 @@ class DefragTest(OneServerTest):
             self.assertEqual(self.client.must("FADE.PUT", f"d{number}", "a", "b", "c"), [0, 0, 1])
             self.client.must("HOT.INCRBYAT", f"h{number}", 10**12, "a", 2, "b", 1)
             self.assertEqual(self.client.must("HOT.TOP", f"h{number}", "AT", 10**12), [b"a", b"b"])
+
+    def test_loaded_rules_are_moved_and_stay_what_they_are(self):
+        count = 6000
+        image = GOLDEN_GUARD.read_bytes()
+        self.client.config("activedefrag", "no")
+        self.client.pipeline([("URL.RULESLOAD", f"g{number}", 0, len(image), image) for number in range(count)])
+        self.client.pipeline([("URL.ALLOW", f"g{number}", f"h{number}.evil.example") for number in range(count)])
+        self.client.pipeline([("DEL", f"g{number}") for number in range(count) if number % 7])
+        digest = bytes(self.client.must("DEBUG", "DIGEST"))
+        before = self.moved()
+        self.client.config("activedefrag", "yes")
+        wait_for("rules are moved", lambda: self.moved() > before + 100)
+        self.client.config("activedefrag", "no")
+        self.assertEqual(self.client.must("DEBUG", "DIGEST"), digest)
+        for number in range(0, count, 7):
+            self.assertEqual(self.client.must("URL.UNBLOCK", f"g{number}", "other.example/foo", "not.there.example"), [1, 0])
+            self.assertEqual(
+                self.client.must("URL.CHECK", f"g{number}", "x.evil.example", f"h{number}.evil.example", "other.example/foo"),
+                [b"evil.example", NULL_BULK, NULL_BULK])
 
 
 @needs_module

@@ -2,17 +2,15 @@
 
 Usage: guard_test.py MODULE [unittest arguments...]
 """
-import pathlib
 import random
 import struct
 
 from client import Null, render, wait_for
 from families import Family, KeyMatrix, PersistenceMatrix
-from harness import OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module
+from harness import GOLDEN_GUARD, OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module
 
 NO_RULE = "-ERR not a rule: it has no host, or one that is too long"
 NO_URL = "-ERR not a URL: it has no host"
-GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "guard_siphash.mkg"  # as tests/guard/guard_bytes_test.cpp says
 URLS = [f"http://h{number % 5}.d{number % 7}.example/p{number % 3}/q{number % 11}" for number in range(200)]
 
 
@@ -182,7 +180,7 @@ class ContractTest(OneServerTest):
                 self.assertLessEqual(self.client.must("MEMORY", "USAGE", "f"), usage)
 
     def test_what_is_taken_from_loaded_rules_is_below_the_limit_too(self):
-        image = GOLDEN.read_bytes()
+        image = GOLDEN_GUARD.read_bytes()
         self.client.config("mankai.filter-memory-limit", len(image))
         self.addCleanup(self.client.config, "mankai.filter-memory-limit", 0)
         self.assertRegex(render(self.client.call("URL.RULESLOAD", "f", 0, len(image), image)), "filter-memory-limit")

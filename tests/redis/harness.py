@@ -20,6 +20,7 @@ from server import SERVER, Server
 
 SKIPPED = 77  # what ctest takes for "skipped"
 MODULE = None if sys.argv[1:2] in ([], ["-"]) else pathlib.Path(sys.argv[1]).resolve()
+GOLDEN_GUARD = pathlib.Path(__file__).parents[1] / "golden" / "guard_siphash.mkg"  # as tests/guard/guard_bytes_test.cpp says
 ROUNDS = int(os.environ.get("MANKAI_REDIS_ROUNDS", "1"))
 SEED = int(os.environ.get("MANKAI_REDIS_SEED", "1"))
 

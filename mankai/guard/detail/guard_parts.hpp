@@ -45,6 +45,9 @@ struct BaseBytes {
 /// The base's bytes as they stand in the guard's region. Pre: they were checked.
 [[nodiscard]] BaseBytes base_bytes_of(const GuardParts& parts);
 
+/// Lets the region's bytes be moved.
+void relocate(GuardParts& parts, const Mover& mover) noexcept;
+
 /// Checks everything. Errors: corrupt; unsupported_version.
 [[nodiscard]] Result<GuardParts> read_guard(Region region);
 

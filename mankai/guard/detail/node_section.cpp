@@ -28,6 +28,14 @@ struct Layout {
   [[nodiscard]] std::size_t bytes() const noexcept { return id_values() + ids * kWord; }
 };
 
+// Pre: the bytes have the two counts.
+Layout layout_of(std::span<const std::byte> bytes) noexcept {
+  Layout layout;
+  std::memcpy(&layout.nodes, bytes.data(), kWord);
+  std::memcpy(&layout.ids, bytes.data() + kWord, kWord);
+  return layout;
+}
+
 template <class T>
 std::span<const T> view(std::span<const std::byte> bytes, std::size_t offset, std::size_t count) {
   return {reinterpret_cast<const T*>(bytes.data() + offset), count};
@@ -57,23 +65,17 @@ std::unexpected<Error> wrong(const char* what) { return fail(ErrorCode::corrupt,
 }  // namespace
 
 Result<NodeSection> NodeSection::from_bytes(std::span<const std::byte> bytes) {
-  Layout layout;
-  if (bytes.size() < layout.digests()) {
+  if (bytes.size() < Layout().digests()) {
     return wrong("too short");
   }
-  std::memcpy(&layout.nodes, bytes.data(), kWord);
-  std::memcpy(&layout.ids, bytes.data() + kWord, kWord);
+  const Layout layout = layout_of(bytes);
   // Bounded before they are multiplied.
   if (layout.nodes > bytes.size() / kWord || layout.ids > bytes.size() / kWord || layout.bytes() != bytes.size() ||
       layout.nodes > std::numeric_limits<std::uint32_t>::max()) {
     return wrong("not as long as its counts say");
   }
   NodeSection section;
-  section.digests_ = view<std::uint64_t>(bytes, layout.digests(), layout.nodes);
-  section.parents_ = view<std::uint32_t>(bytes, layout.parents(), layout.nodes);
-  section.infos_ = view<std::uint32_t>(bytes, layout.infos(), layout.nodes);
-  section.id_nodes_ = view<std::uint32_t>(bytes, layout.id_nodes(), layout.ids);
-  section.ids_ = view<std::uint64_t>(bytes, layout.id_values(), layout.ids);
+  section.rebase(bytes);
   for (std::size_t node = 0; node < section.size(); ++node) {
     if (!section.is_node_right(node)) {
       return wrong("a node that none can be");
@@ -84,6 +86,18 @@ Result<NodeSection> NodeSection::from_bytes(std::span<const std::byte> bytes) {
     return wrong("ids of no rule, or out of order");
   }
   return section;
+}
+
+void NodeSection::rebase(std::span<const std::byte> bytes) noexcept {
+  if (bytes.empty()) {
+    return;
+  }
+  const Layout layout = layout_of(bytes);
+  digests_ = view<std::uint64_t>(bytes, layout.digests(), layout.nodes);
+  parents_ = view<std::uint32_t>(bytes, layout.parents(), layout.nodes);
+  infos_ = view<std::uint32_t>(bytes, layout.infos(), layout.nodes);
+  id_nodes_ = view<std::uint32_t>(bytes, layout.id_nodes(), layout.ids);
+  ids_ = view<std::uint64_t>(bytes, layout.id_values(), layout.ids);
 }
 
 bool NodeSection::is_node_right(std::size_t node) const noexcept {

@@ -27,6 +27,8 @@ class NodeSection {
   /// Checks every field. Pre: aligned to 8. Errors: corrupt.
   [[nodiscard]] static Result<NodeSection> from_bytes(std::span<const std::byte> bytes);
   [[nodiscard]] static std::vector<std::byte> to_bytes(const RuleTable& table);
+  /// Says where the bytes are now. Pre: the same as before; none where there were none.
+  void rebase(std::span<const std::byte> bytes) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return digests_.size(); }
   [[nodiscard]] Digest digest(std::size_t node) const noexcept { return {digests_[node]}; }

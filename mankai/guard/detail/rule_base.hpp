@@ -76,6 +76,11 @@ class RuleBase {
   [[nodiscard]] bool find_leaf(Digest digest) const noexcept { return map_.lookup(digest) == 0; }
   [[nodiscard]] const RuleBaseHeader& header() const noexcept { return header_; }
 
+  /// Says where the cells are now. Pre: the same bytes as before.
+  void rebase(std::span<const std::byte> cells) noexcept {
+    map_.rebase(reinterpret_cast<const std::uint64_t*>(cells.data()));
+  }
+
   /// Whether a rule may be here: as a check of it would find.
   [[nodiscard]] bool may_have(const RuleKey& key) const noexcept;
 

@@ -122,6 +122,17 @@ std::size_t mem_usage(const void* value) noexcept { return value_at(value).memor
 std::size_t free_effort(String* /*key*/, const void* value) noexcept {
   return 1 + value_at(value).memory_bytes() / kEffortBytes;
 }
+
+int defrag(DefragState* state, String* /*key*/, void** value) noexcept {
+  if (void* moved = engine.defrag_alloc(state, *value); moved != nullptr) {
+    *value = moved;
+  }
+  if (Guard* const guard = static_cast<GuardValue*>(*value)->guard(); guard != nullptr) {
+    guard->relocate(engine_mover(state));
+  }
+  return 0;
+}
+
 void free_value(void* value) noexcept { delete static_cast<GuardValue*>(value); }
 
 }  // namespace
@@ -139,6 +150,7 @@ int register_guard_type(Context* context) noexcept {
   methods.free = free_value;
   methods.free_effort = free_effort;
   methods.copy = copy;
+  methods.defrag = defrag;
   registered = engine.create_data_type(context, "mankai-gd", kGuardEncodingVersion, &methods);
   return registered != nullptr ? kOk : kError;
 }

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "mankai/guard/guard.hpp"
@@ -26,17 +26,17 @@ struct LoadingGuard {
 
 class GuardValue {
  public:
-  explicit GuardValue(Guard guard) noexcept;
+  explicit GuardValue(Guard guard);
   explicit GuardValue(LoadingGuard loading) noexcept;
   GuardValue(const GuardValue&) = delete;
   GuardValue& operator=(const GuardValue&) = delete;
   ~GuardValue();
 
   /// Null while bytes are missing.
-  [[nodiscard]] Guard* guard() noexcept { return std::get_if<Guard>(&content_); }
-  [[nodiscard]] const Guard* guard() const noexcept { return std::get_if<Guard>(&content_); }
+  [[nodiscard]] Guard* guard() noexcept { return guard_.get(); }
+  [[nodiscard]] const Guard* guard() const noexcept { return guard_.get(); }
   /// Null when it is a guard.
-  [[nodiscard]] LoadingGuard* loading() noexcept { return std::get_if<LoadingGuard>(&content_); }
+  [[nodiscard]] LoadingGuard* loading() noexcept { return guard_ ? nullptr : &loading_; }
 
   /// How many bytes it is made of, and those of them that are here. Cost: a guard is written down.
   /// Errors: std::bad_alloc.
@@ -51,7 +51,8 @@ class GuardValue {
   [[nodiscard]] static std::uint64_t alive() noexcept;
 
  private:
-  std::variant<Guard, LoadingGuard> content_;
+  std::unique_ptr<Guard> guard_;  ///< not here: the engine may move these bytes, and some containers point into theirs
+  LoadingGuard loading_;          ///< where there is no guard
 };
 
 }  // namespace mankai::redis
