@@ -27,7 +27,7 @@ struct Request {
 struct Status {
   GateFacts facts;
   GateCounts counts;
-  std::optional<std::uint64_t> position = {};
+  std::optional<RowPosition> position = {};
   std::string position_text = {};
   int writer = 0;
   std::optional<RowSourceSettings> settings = {};
@@ -48,11 +48,12 @@ void ask_source(const Request& request, const std::string& source_id, Status& st
     status.trouble = source.error().message();
     return;
   }
-  status.position_text = (*source)->position_text(status.position.value_or(0));
+  const RowPosition position = status.position.value_or(RowPosition{});
+  status.position_text = (*source)->position_text(position.number);
   if (source_id != status.settings->installed) {
     status.trouble = "the gate and what says where its keys come from are not of the same build: build it again";
   } else if (!request.offline) {
-    const auto lag = (*source)->lag(status.position.value_or(0));
+    const auto lag = (*source)->lag(position);
     status.lag = lag ? std::optional(*lag) : std::nullopt;
     status.trouble = lag ? "" : lag.error().message();
   }
@@ -78,7 +79,7 @@ Result<Status> status_of(const Request& request) {
     if (!position) {
       return std::unexpected(position.error().within(request.file));
     }
-    status.position = position->position;
+    status.position = {.number = position->position, .mark = std::move(position->mark)};
     status.position_text = std::to_string(position->position);
     source_id = std::move(position->source_id);
   }
@@ -95,7 +96,7 @@ void add_source(const Status& status, Report& report) {
     report.add("installed", status.settings->installed, "installed", status.settings->installed);
   }
   if (status.position) {
-    report.add("position", *status.position, "position", status.position_text);
+    report.add("position", status.position->number, "position", status.position_text);
     report.add("position_text", status.position_text);
   }
   if (status.lag) {
@@ -151,7 +152,7 @@ std::string metrics_of(const Status& status) {
               std::uint64_t{status.writer != 0 ? 1U : 0U});
   if (status.position) {
     text.single("mankai_gate_position", MetricType::gauge, "Position of the source up to which all is applied.",
-                *status.position);
+                status.position->number);
   }
   if (status.lag) {
     text.begin("mankai_gate_lag", MetricType::gauge, "How far the source is ahead, in its own unit.");

@@ -64,7 +64,7 @@ Result<Gate> gate_of_snapshot(RowSource& source, const RowSourceSettings& settin
   if (!position) {
     return std::unexpected(position.error());
   }
-  if (auto positioned = gate->apply({}, *position); !positioned) {
+  if (auto positioned = gate->apply({.mark = position->mark}, position->number); !positioned) {
     return std::unexpected(positioned.error());
   }
   return gate;
@@ -187,7 +187,7 @@ Result<void> GateSync::follow() {
     return std::unexpected(source.error());
   }
   source_ = std::move(*source);
-  if (auto started = source_->start(gate_.position().value_or(0)); !started) {
+  if (auto started = source_->start({gate_.position().value_or(0), gate_.position_mark()}); !started) {
     return started;
   }
   RowChanges changes;
@@ -218,9 +218,11 @@ Result<bool> GateSync::take(RowChanges& changes, Duration patience) {
   if (!came || !*came) {
     return came;
   }
-  auto applied =
-      gate_.apply({.clears = changes.clears, .inserted = changes.inserted.views(), .erased = changes.erased.views()},
-                  changes.position);
+  auto applied = gate_.apply({.clears = changes.clears,
+                              .inserted = changes.inserted.views(),
+                              .erased = changes.erased.views(),
+                              .mark = changes.mark},
+                             changes.position);
   if (!applied) {
     is_gate_broken_ = true;
     return std::unexpected(applied.error());

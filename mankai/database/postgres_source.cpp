@@ -63,12 +63,12 @@ class PostgresSource final : public RowSource {
   Result<void> install() override;
   Result<std::size_t> uninstall() override;
   Result<std::uint64_t> count_keys() override;
-  Result<std::uint64_t> snapshot(const TakeKeys& take) override;
-  Result<void> start(std::uint64_t position) override;
+  Result<RowPosition> snapshot(const TakeKeys& take) override;
+  Result<void> start(const RowPosition& position) override;
   Result<bool> next(RowChanges& changes, Duration patience) override;
   Result<void> acknowledge(std::uint64_t position) override;
   Result<std::uint64_t> mark() override;
-  Result<SourceLag> lag(std::uint64_t position) override;
+  Result<SourceLag> lag(const RowPosition& position) override;
   std::string position_text(std::uint64_t position) const override { return to_text(Lsn{position}); }
   void stop() noexcept override { flag_.set(); }
 
@@ -223,14 +223,14 @@ Result<std::uint64_t> PostgresSource::count_keys() {
   return std::stoull("0" + std::string(answer->text(0, 0)));
 }
 
-Result<std::uint64_t> PostgresSource::snapshot(const TakeKeys& take) {
+Result<RowPosition> PostgresSource::snapshot(const TakeKeys& take) {
   if (const auto copied = copy_keys(take); !copied) {
     return std::unexpected(copied.error());
   }
   if (const auto ended = queries_->query("COMMIT"); !ended) {
     return std::unexpected(ended.error());
   }
-  return std::exchange(snapshot_, std::nullopt)->value;
+  return RowPosition{.number = std::exchange(snapshot_, std::nullopt)->value};
 }
 
 Result<void> PostgresSource::copy_keys(const TakeKeys& take) {
@@ -271,7 +271,8 @@ Result<void> PostgresSource::copy_keys(const TakeKeys& take) {
   }
 }
 
-Result<void> PostgresSource::start(std::uint64_t position) {
+Result<void> PostgresSource::start(const RowPosition& position) {
+  const Lsn from{position.number};
   stream_.reset();
   if (const auto prepared = prepare(); !prepared) {
     return prepared;
@@ -279,12 +280,12 @@ Result<void> PostgresSource::start(std::uint64_t position) {
   if (const auto checked = detail::check_publication(*queries_, settings_, *table_); !checked) {
     return checked;
   }
-  if (const auto checked = detail::check_slot(*queries_, settings_.installed, Lsn{position}); !checked) {
+  if (const auto checked = detail::check_slot(*queries_, settings_.installed, from); !checked) {
     return checked;
   }
-  handed_out_ = Lsn{position};
+  handed_out_ = from;
   checked_ = PgClock::now();
-  return open_stream(Lsn{position});
+  return open_stream(from);
 }
 
 Result<void> PostgresSource::open_stream(Lsn position) {
@@ -407,7 +408,7 @@ Result<std::uint64_t> PostgresSource::mark() {
   return position ? Result<std::uint64_t>(position->value) : std::unexpected(position.error());
 }
 
-Result<SourceLag> PostgresSource::lag(std::uint64_t position) {
+Result<SourceLag> PostgresSource::lag(const RowPosition& position) {
   if (const auto connected = connect(); !connected) {
     return std::unexpected(connected.error());
   }
@@ -419,7 +420,7 @@ Result<SourceLag> PostgresSource::lag(std::uint64_t position) {
   if (!newest) {
     return std::unexpected(newest.error());
   }
-  const std::uint64_t behind = newest->value > position ? newest->value - position : 0;
+  const std::uint64_t behind = newest->value > position.number ? newest->value - position.number : 0;
   return SourceLag{.newest = newest->value, .behind = behind, .unit = "bytes"};
 }
 

@@ -30,6 +30,7 @@ void RowChanges::clear() noexcept {
   inserted.clear();
   erased.clear();
   position = 0;
+  mark.clear();
   transactions = 0;
   committed.reset();
 }

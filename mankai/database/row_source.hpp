@@ -35,6 +35,16 @@ struct RowSourceSettings {
   friend bool operator==(const RowSourceSettings&, const RowSourceSettings&) = default;
 };
 
+/// A place in a source's changes.
+struct RowPosition {
+  std::uint64_t number = 0;
+  /// Tells it from the same number in another copy of the database, as after a backup was put back: a gate keeps it,
+  /// and gives it back. Up to 10 printable characters without blanks; empty for sources whose numbers never come again.
+  std::string mark = {};
+
+  friend bool operator==(const RowPosition&, const RowPosition&) = default;
+};
+
 /// Keys, in one piece of memory.
 class KeyList {
  public:
@@ -59,6 +69,7 @@ struct RowChanges {
   KeyList inserted;
   KeyList erased;
   std::uint64_t position = 0;      ///< behind the last of these transactions
+  std::string mark;                ///< of that position
   std::uint64_t transactions = 0;  ///< how many, where the source tells; else 0
   std::optional<Time> committed;   ///< when the last of them was, where the source tells
 
@@ -101,11 +112,11 @@ class RowSource {
   [[nodiscard]] virtual Result<std::uint64_t> count_keys() = 0;
   /// Hands over all keys of one moment, in pieces, and returns that moment's position: the stream from there has
   /// exactly what the snapshot lacks. Only after install, by the same object. Errors: also those of `take`.
-  [[nodiscard]] virtual Result<std::uint64_t> snapshot(const TakeKeys& take) = 0;
+  [[nodiscard]] virtual Result<RowPosition> snapshot(const TakeKeys& take) = 0;
 
-  /// Begins the stream behind this position. Errors: not_found when nothing is installed, or the source has forgotten
-  /// what comes there: then the gate must be built again.
-  [[nodiscard]] virtual Result<void> start(std::uint64_t position) = 0;
+  /// Begins the stream behind this position. Errors: not_found when nothing is installed, when the source has forgotten
+  /// what comes there, or when the position is one of another copy of the database: then the gate must be built again.
+  [[nodiscard]] virtual Result<void> start(const RowPosition& position) = 0;
   /// Fills `changes` with whole transactions behind what came before, as many as are there and fit in some megabytes,
   /// and waits for the first one at most so long. False when none came. A transaction is handed out only when a query
   /// that begins then sees it: a gate's memo depends on it. It may also be none but a position, where others have
@@ -118,8 +129,8 @@ class RowSource {
   /// nothing more is changed: how far to go, for whoever wants to catch up and end. Only after start.
   [[nodiscard]] virtual Result<std::uint64_t> mark() = 0;
 
-  /// How far the source is ahead of a position. Needs no start.
-  [[nodiscard]] virtual Result<SourceLag> lag(std::uint64_t position) = 0;
+  /// How far the source is ahead of a position. Needs no start. Errors: as start's.
+  [[nodiscard]] virtual Result<SourceLag> lag(const RowPosition& position) = 0;
   /// A position as the database writes it, such as "0/16B3748" or "1234".
   [[nodiscard]] virtual std::string position_text(std::uint64_t position) const = 0;
 

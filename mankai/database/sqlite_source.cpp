@@ -23,11 +23,20 @@ constexpr int kSampledRows = 100;
 constexpr std::array<std::string_view, 2> kTables = {"keys", "changes"};
 constexpr std::array<std::string_view, 5> kTriggers = {"insert", "update", "delete", "added", "removed"};
 
+// The row of N_keys that is no key, and whose end tells that somebody has emptied that table.
+constexpr std::string_view kNoKey = "";
+// Drawn for each change.
+constexpr std::string_view kNewMark = "(random() & 0xffffffffff)";
+constexpr char kBlob = 'b';
+constexpr char kReal = 'r';
+
 // A key as the tables of ours have it: a letter for its type, then its text, of a blob its hexadecimal digits. Two keys
-// have the same only if they are the same to the last bit.
+// have the same only if they are the same to the last bit: so the text of a floating-point number, which has but 15
+// digits, stands behind the blank that follows all of them.
 std::string encoded(const std::string& key) {
-  return "(substr(typeof(" + key + "), 1, 1) || CASE typeof(" + key + ") WHEN 'blob' THEN hex(" + key + ") ELSE CAST(" +
-         key + " AS TEXT) END)";
+  return "(substr(typeof(" + key + "), 1, 1) || CASE typeof(" + key + ") WHEN 'blob' THEN hex(" + key +
+         ") WHEN 'real' THEN quote(" + key + ") || ' ' || CAST(" + key + " AS TEXT) ELSE CAST(" + key +
+         " AS TEXT) END)";
 }
 
 // The key's bytes. What nobody wrote in this form is taken as it is.
@@ -35,9 +44,10 @@ void add_decoded(std::string_view text, KeyList& keys) {
   if (text.empty()) {
     return;
   }
-  const std::string_view rest = text.substr(1);
-  if (text.front() != 'b' || rest.size() % 2 != 0) {
-    keys.add(rest);
+  std::string_view rest = text.substr(1);
+  if (text.front() != kBlob || rest.size() % 2 != 0) {
+    const std::size_t blank = text.front() == kReal ? rest.find(' ') : std::string_view::npos;
+    keys.add(blank == std::string_view::npos ? rest : rest.substr(blank + 1));
     return;
   }
   std::string bytes;
@@ -53,6 +63,14 @@ void add_decoded(std::string_view text, KeyList& keys) {
 // A statement that must not be made differently by what stands in the condition: a comment ends with the line.
 std::string condition_of(const RowSourceSettings& settings) {
   return settings.where.empty() ? "1" : "(" + settings.where + "\n)";
+}
+
+// As a position keeps it.
+std::string mark_text(std::int64_t mark) {
+  constexpr int kHexadecimal = 16;
+  std::array<char, 2 * sizeof(mark)> digits{};
+  const auto [end, error] = std::to_chars(digits.begin(), digits.end(), static_cast<std::uint64_t>(mark), kHexadecimal);
+  return {digits.begin(), end};
 }
 
 bool is_name(std::string_view text) {
@@ -134,7 +152,29 @@ Result<void> SqliteSource::check_table() {
   }
   auto column = database_->prepare("SELECT " + sql_name(settings_.table) + "." + sql_name(settings_.key) + " FROM " +
                                    sql_name(settings_.table));
-  return column ? Result<void>{} : std::unexpected(column.error().within("the key"));
+  return column ? check_key() : std::unexpected(column.error().within("the key"));
+}
+
+// What the shop's own query by the key finds must be what the gate was told.
+Result<void> SqliteSource::check_key() {
+  const auto generated =
+      database_->integer("SELECT count(*) FROM pragma_table_xinfo(" + sql_text(settings_.table) +
+                         ") WHERE lower(name) = lower(" + sql_text(settings_.key) + ") AND hidden IN (2, 3)");
+  const auto collation = database_->collation(settings_.table, settings_.key);
+  if (!generated || !collation) {
+    return std::unexpected(generated ? collation.error() : generated.error());
+  }
+  if (*generated != 0) {
+    return fail(ErrorCode::invalid_argument, "column " + settings_.key + " of table " + settings_.table +
+                                                 " is generated: take one that is stored by itself as the key");
+  }
+  if (*collation != "BINARY") {
+    return fail(ErrorCode::invalid_argument,
+                "column " + settings_.key + " of table " + settings_.table + " compares by " + *collation +
+                    ", so that a query finds rows whose key is written otherwise, which a gate cannot know: take a "
+                    "column that compares by BINARY as the key");
+  }
+  return {};
 }
 
 // Alone it must be an expression, and in parentheses the same one.
@@ -147,6 +187,13 @@ Result<void> SqliteSource::check_condition() {
     if (auto compiled = database_->prepare(rows + form); !compiled) {
       return std::unexpected(compiled.error().within("the condition"));
     }
+  }
+  const auto likes = database_->calls(rows + settings_.where, "like");
+  if (!likes || *likes) {
+    return likes ? fail(ErrorCode::invalid_argument,
+                        "the condition has LIKE, which is another one in a connection of the shop that sets PRAGMA "
+                        "case_sensitive_like: write GLOB, or compare substr() or lower()")
+                 : Result<void>(std::unexpected(likes.error()));
   }
   return check_condition_on_copy();
 }
@@ -207,24 +254,27 @@ Result<void> SqliteSource::check_not_installed() {
 Result<void> SqliteSource::create_tables() {
   const std::string table = sql_name(settings_.table);
   const std::string key = encoded(table + "." + sql_name(settings_.key));
-  return database_->run("CREATE TABLE " + name("keys") +
-                        "(key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID; CREATE TABLE " + name("changes") +
-                        "(seq INTEGER PRIMARY KEY, change INTEGER NOT NULL, key TEXT NOT NULL); " +
-                        // The last row always stays, so that numbers never come again.
-                        "INSERT INTO " + name("changes") + " VALUES (1, 0, ''); INSERT INTO " + name("keys") +
-                        " SELECT DISTINCT " + key + " FROM " + table + " WHERE " + table + "." +
-                        sql_name(settings_.key) + " IS NOT NULL AND " + condition_of(settings_));
+  return database_->run(
+      "CREATE TABLE " + name("keys") + "(key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID; CREATE TABLE " +
+      name("changes") +
+      "(seq INTEGER PRIMARY KEY, change INTEGER NOT NULL, key TEXT NOT NULL, mark INTEGER NOT NULL); " +
+      // The last row always stays, so that numbers come again only where the file is another one.
+      "INSERT INTO " + name("changes") + " VALUES (1, 0, '', " + std::string(kNewMark) + "); INSERT INTO " +
+      name("keys") + " VALUES (" + sql_text(kNoKey) + "); INSERT INTO " + name("keys") + " SELECT DISTINCT " + key +
+      " FROM " + table + " WHERE " + table + "." + sql_name(settings_.key) + " IS NOT NULL AND " +
+      condition_of(settings_));
 }
 
 Result<void> SqliteSource::create_triggers() {
   const std::string table = sql_name(settings_.table);
   const std::string keys = name("keys");
-  const std::string write = " BEGIN INSERT INTO " + name("changes") + "(change, key) VALUES ";
-  return database_->run("CREATE TRIGGER " + name("added") + " AFTER INSERT ON " + keys + write +
-                        "(1, NEW.key); END; CREATE TRIGGER " + name("removed") + " AFTER DELETE ON " + keys + write +
-                        "(-1, OLD.key); END; CREATE TRIGGER " + name("insert") + " AFTER INSERT ON " + table +
-                        " BEGIN " + look("NEW") + " END; CREATE TRIGGER " + name("update") + " AFTER UPDATE ON " +
-                        table + " BEGIN " + look("OLD") + look("NEW") + " END; CREATE TRIGGER " + name("delete") +
+  const std::string write = " BEGIN INSERT INTO " + name("changes") + "(change, key, mark) VALUES ";
+  const std::string mark = ", " + std::string(kNewMark) + "); END; ";
+  return database_->run("CREATE TRIGGER " + name("added") + " AFTER INSERT ON " + keys + write + "(1, NEW.key" + mark +
+                        "CREATE TRIGGER " + name("removed") + " AFTER DELETE ON " + keys + write + "(-1, OLD.key" +
+                        mark + "CREATE TRIGGER " + name("insert") + " AFTER INSERT ON " + table + " BEGIN " +
+                        look("NEW") + " END; CREATE TRIGGER " + name("update") + " AFTER UPDATE ON " + table +
+                        " BEGIN " + look("OLD") + look("NEW") + " END; CREATE TRIGGER " + name("delete") +
                         " AFTER DELETE ON " + table + " BEGIN " + look("OLD") + " END");
 }
 
@@ -310,8 +360,42 @@ Result<void> SqliteSource::check_installed() {
                                           " (any more): what changed meanwhile is not known, so "
                                           "build the gate again");
   }
+  const auto has_keys =
+      database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key = " + sql_text(kNoKey));
+  if (!has_keys) {
+    return std::unexpected(has_keys.error());
+  }
+  if (*has_keys == 0) {
+    return keys_are_gone();
+  }
   schema_version_ = *version;
   return {};
+}
+
+std::unexpected<Error> SqliteSource::keys_are_gone() const {
+  return fail(ErrorCode::not_found,
+              "somebody has emptied " + settings_.installed + "_keys in " + path_ + ": build the gate again");
+}
+
+// The row at a position is never taken out, and its mark was drawn when it was written: in another copy of the
+// database, such as an older one that was put back and written to, the same number has another one.
+Result<void> SqliteSource::check_stands(const RowPosition& position) {
+  auto rows = database_->prepare("SELECT mark FROM main." + name("changes") + " WHERE seq = ?1");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  rows->bind(1, static_cast<std::int64_t>(position.number));
+  const auto has_row = rows->step();
+  if (!has_row) {
+    return std::unexpected(has_row.error());
+  }
+  if (*has_row && mark_text(rows->integer(0)) == position.mark) {
+    return {};
+  }
+  return fail(ErrorCode::not_found, "the change at " + std::to_string(position.number) +
+                                        ", where the gate stands, is not in " + path_ +
+                                        " (any more): this is another copy of the database, such as an older one that "
+                                        "was put back, or changes were taken out; build the gate again");
 }
 
 Result<std::uint64_t> SqliteSource::newest() {
@@ -319,15 +403,21 @@ Result<std::uint64_t> SqliteSource::newest() {
   return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : std::unexpected(found.error());
 }
 
+Result<std::string> SqliteSource::mark_at(std::uint64_t position) {
+  auto mark =
+      database_->integer("SELECT mark FROM main." + name("changes") + " WHERE seq = " + std::to_string(position));
+  return mark ? Result<std::string>(mark_text(*mark)) : std::unexpected(mark.error());
+}
+
 Result<std::uint64_t> SqliteSource::count_keys() {
   if (auto connected = connect(); !connected) {
     return std::unexpected(connected.error());
   }
-  auto found = database_->integer("SELECT count(*) FROM main." + name("keys"));
+  auto found = database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key <> " + sql_text(kNoKey));
   return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : std::unexpected(found.error());
 }
 
-Result<std::uint64_t> SqliteSource::snapshot(const TakeKeys& take) {
+Result<RowPosition> SqliteSource::snapshot(const TakeKeys& take) {
   if (auto connected = connect(); !connected) {
     return std::unexpected(connected.error());
   }
@@ -335,10 +425,21 @@ Result<std::uint64_t> SqliteSource::snapshot(const TakeKeys& take) {
   if (!transaction) {
     return std::unexpected(transaction.error());
   }
-  auto position = newest();
+  const auto position = newest();
+  auto mark = position ? mark_at(*position) : std::unexpected(position.error());
+  if (!mark) {
+    return std::unexpected(mark.error());
+  }
+  if (auto handed_out = hand_out_keys(take); !handed_out) {
+    return std::unexpected(handed_out.error());
+  }
+  return RowPosition{.number = *position, .mark = std::move(*mark)};
+}
+
+Result<void> SqliteSource::hand_out_keys(const TakeKeys& take) {
   auto rows = database_->prepare("SELECT key FROM main." + name("keys"));
-  if (!position || !rows) {
-    return std::unexpected(position ? rows.error() : position.error());
+  if (!rows) {
+    return std::unexpected(rows.error());
   }
   KeyList keys;
   while (true) {
@@ -350,37 +451,33 @@ Result<std::uint64_t> SqliteSource::snapshot(const TakeKeys& take) {
       add_decoded(rows->text(0), keys);
     }
     if (!*has_row || keys.bytes() >= kSnapshotBytes) {
-      if (auto taken = take(keys.views()); !taken) {
-        return std::unexpected(taken.error());
+      if (auto taken = take(keys.views()); !taken || !*has_row) {
+        return taken;
       }
       keys.clear();
-    }
-    if (!*has_row) {
-      return position;
     }
   }
 }
 
-Result<void> SqliteSource::start(std::uint64_t position) {
-  if (auto connected = connect(); !connected) {
-    return connected;
-  }
-  if (auto installed = check_installed(); !installed) {
-    return installed;
-  }
-  const auto stands =
-      database_->integer("SELECT count(*) FROM main." + name("changes") + " WHERE seq = " + std::to_string(position));
-  if (!stands) {
-    return std::unexpected(stands.error());
-  }
-  if (*stands == 0) {
-    return fail(ErrorCode::not_found, "the changes behind " + std::to_string(position) + " are not in " + path_ +
-                                          ": they were taken out, or this is another database; build the gate again");
+Result<void> SqliteSource::start(const RowPosition& position) {
+  if (auto found = find(position); !found) {
+    return found;
   }
   position_ = position;
   seen_version_ = -1;
   is_started_ = true;
   return {};
+}
+
+// The file was there when the gate was built: that it is not now may go by, as an unmounted folder does.
+Result<void> SqliteSource::find(const RowPosition& position) {
+  if (auto connected = connect(); !connected) {
+    return connected.error().code == ErrorCode::not_found
+               ? fail(ErrorCode::io, connected.error().detail, connected.error().os_error)
+               : connected;
+  }
+  auto installed = check_installed();
+  return installed ? check_stands(position) : installed;
 }
 
 // All in one transaction, so that one of the shop's is seen whole.
@@ -399,10 +496,18 @@ Result<bool> SqliteSource::read_changes(RowChanges& changes) {
       return std::unexpected(installed.error());
     }
   }
-  if (*last <= position_) {
+  if (auto stands = check_stands(position_); !stands) {
+    return std::unexpected(stands.error());
+  }
+  if (*last <= position_.number) {
     return false;
   }
-  changes.position = std::min(*last, position_ + kMaxChanges);
+  changes.position = std::min(*last, position_.number + kMaxChanges);
+  auto mark = mark_at(changes.position);
+  if (!mark) {
+    return std::unexpected(mark.error());
+  }
+  changes.mark = std::move(*mark);
   const auto collected = collect_changes(changes);
   return collected ? Result<bool>(true) : std::unexpected(collected.error());
 }
@@ -415,7 +520,7 @@ Result<void> SqliteSource::collect_changes(RowChanges& changes) {
   if (!rows) {
     return std::unexpected(rows.error());
   }
-  rows->bind(1, static_cast<std::int64_t>(position_));
+  rows->bind(1, static_cast<std::int64_t>(position_.number));
   rows->bind(2, static_cast<std::int64_t>(changes.position));
   while (true) {
     const auto has_row = rows->step();
@@ -424,6 +529,9 @@ Result<void> SqliteSource::collect_changes(RowChanges& changes) {
     }
     if (!*has_row) {
       return {};
+    }
+    if (rows->text(0) == kNoKey) {
+      return keys_are_gone();
     }
     const std::int64_t sum = rows->integer(1);
     const bool came = rows->integer(2) > 0;
@@ -454,7 +562,9 @@ Result<bool> SqliteSource::next(RowChanges& changes, Duration patience) {
     if (*version != seen_version_) {
       auto came = read_changes(changes);
       if (!came || *came) {
-        position_ = came ? changes.position : position_;
+        if (came) {
+          position_ = {.number = changes.position, .mark = changes.mark};
+        }
         return came;
       }
       seen_version_ = *version;
@@ -475,18 +585,15 @@ Result<void> SqliteSource::acknowledge(std::uint64_t position) {
   return database_->run("DELETE FROM main." + name("changes") + " WHERE seq < " + std::to_string(position));
 }
 
-Result<SourceLag> SqliteSource::lag(std::uint64_t position) {
-  if (auto connected = connect(); !connected) {
-    return std::unexpected(connected.error());
-  }
-  if (auto installed = check_installed(); !installed) {
-    return std::unexpected(installed.error());
+Result<SourceLag> SqliteSource::lag(const RowPosition& position) {
+  if (auto found = find(position); !found) {
+    return std::unexpected(found.error());
   }
   const auto last = newest();
   if (!last) {
     return std::unexpected(last.error());
   }
-  return SourceLag{.newest = *last, .behind = *last > position ? *last - position : 0, .unit = "changes"};
+  return SourceLag{.newest = *last, .behind = *last > position.number ? *last - position.number : 0, .unit = "changes"};
 }
 
 }  // namespace mankai

@@ -61,6 +61,7 @@ class Gate::Impl {
     }
     if (*position) {
       source_id_ = std::move((*position)->source_id);
+      mark_ = std::move((*position)->mark);
       core_.set_position((*position)->position);
     }
     return {};
@@ -76,6 +77,10 @@ class Gate::Impl {
                                                    " of its source, and was given changes up to " +
                                                    std::to_string(position));
     }
+    if (auto valid = check_position_mark(changes.mark); !valid) {
+      return valid;
+    }
+    mark_ = changes.mark;
     if (auto done = change(changes, position); !done) {
       failure_ = done.error();
       return done;
@@ -98,7 +103,7 @@ class Gate::Impl {
       return std::unexpected(store.error());
     }
     if (const auto at = core_.position()) {
-      if (auto committed = store->commit(to_text(GatePosition{*at, source_id_})); !committed) {
+      if (auto committed = store->commit(to_text(GatePosition{*at, source_id_, mark_})); !committed) {
         return committed;
       }
     }
@@ -123,6 +128,10 @@ class Gate::Impl {
   [[nodiscard]] const Store* store() const noexcept { return store_ ? &*store_ : nullptr; }
   [[nodiscard]] detail::GateCore& core() noexcept { return core_; }
   [[nodiscard]] const std::string& source_id() const noexcept { return source_id_; }
+  [[nodiscard]] std::string mark() {
+    const std::lock_guard lock(changing_);
+    return mark_;
+  }
   [[nodiscard]] std::uint64_t missed_erasures() const noexcept { return missed_.load(std::memory_order_relaxed); }
 
  private:
@@ -197,13 +206,14 @@ class Gate::Impl {
   }
 
   Result<void> commit(std::uint64_t position) {
-    return store_ ? store_->commit(to_text(GatePosition{position, source_id_})) : Result<void>{};
+    return store_ ? store_->commit(to_text(GatePosition{position, source_id_, mark_})) : Result<void>{};
   }
 
   std::optional<AnyFilter> memory_;
   std::optional<Store> store_;
   GateOptions options_;
   std::string source_id_;
+  std::string mark_;  // of the position
   detail::GateCore core_;
   std::mutex changing_;
   std::optional<Error> failure_;
@@ -271,6 +281,7 @@ Result<void> Gate::close() { return impl_->close(); }
 
 std::optional<std::uint64_t> Gate::position() const noexcept { return impl_->core().position(); }
 const std::string& Gate::source_id() const noexcept { return impl_->source_id(); }
+std::string Gate::position_mark() const { return impl_->mark(); }
 std::uint64_t Gate::missed_erasures() const noexcept { return impl_->missed_erasures(); }
 GateCounts Gate::counts() const noexcept { return impl_->core().counts(); }
 GateFacts Gate::facts() const { return gate_facts(impl_->counters()); }

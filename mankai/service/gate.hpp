@@ -59,6 +59,9 @@ struct GateChanges {
   bool clears = false;  ///< everything that was there before is gone; the keys below came after that
   std::span<const std::string_view> inserted = {};
   std::span<const std::string_view> erased = {};
+  /// Kept with the position, for sources whose numbers may come again (row_source.hpp): at most 10 printable characters
+  /// without blanks; kept in a file only beside a source's id.
+  std::string_view mark = {};
 };
 
 /// See the top of this file.
@@ -113,9 +116,9 @@ class Gate {
   /// the answer from before or after, key by key, and never "empty" for a key that is there before and after.
   /// Durability says what it survives; after the end of the machine the gate may stand at an earlier position.
   ///
-  /// Errors: invalid_argument for a position before the one at which the gate stands; as Store's. After an error of
-  /// the store the gate answers on, "maybe" at least for what was there, and takes no more changes: open it again, and
-  /// go on from its position.
+  /// Errors: invalid_argument for a position before the one at which the gate stands, or an impossible mark; as
+  /// Store's. After an error of the store the gate answers on, "maybe" at least for what was there, and takes no more
+  /// changes: open it again, and go on from its position.
   [[nodiscard]] Result<void> apply(const GateChanges& changes, std::uint64_t position);
   /// Returns when everything that was applied is on the disk: from then on the source may forget it. Errors: io.
   [[nodiscard]] Result<void> sync();
@@ -126,6 +129,8 @@ class Gate {
   /// Where the source stood when everything up to there was applied; nothing before the first time. Threads: safe.
   [[nodiscard]] std::optional<std::uint64_t> position() const noexcept;
   [[nodiscard]] const std::string& source_id() const noexcept;
+  /// The mark that came with the position. Threads: safe; waits for a change.
+  [[nodiscard]] std::string position_mark() const;
   /// Keys that were to be erased and were certainly not in: not 0 says that the gate and its source have parted, and
   /// that it should be built again. Of this object's life.
   [[nodiscard]] std::uint64_t missed_erasures() const noexcept;

@@ -162,7 +162,8 @@ TEST_F(GateTest, what_is_no_gate_is_refused) {
 TEST_F(GateTest, a_position_of_another_program_is_no_position) {
   auto filter = create_filter({.kind = Kind::counting_bloom, .keys = 100});
   auto store = Store::create(path(), std::move(*filter));
-  for (const char* const text : {"access.log:12", "12x", "12 ", "12 a b", "-1", "99999999999999999999"}) {
+  for (const char* const text : {"access.log:12", "12x", "12 ", "12 a b c", "12 a ", "12  b", "12 a 12345678901", "-1",
+                                 "99999999999999999999"}) {
     ASSERT_TRUE(store->commit(text));
     ASSERT_TRUE(store->close());
     EXPECT_EQ(Gate::open(path()).error().code, ErrorCode::corrupt) << text;
@@ -170,6 +171,26 @@ TEST_F(GateTest, a_position_of_another_program_is_no_position) {
   }
   EXPECT_EQ(parse_gate_position("18446744073709551615 shop")->position, UINT64_MAX);
   EXPECT_EQ(parse_gate_position(to_text(GatePosition{12, "a"})), (GatePosition{12, "a"}));
+  EXPECT_EQ(parse_gate_position("12 a 9f3"), (GatePosition{12, "a", "9f3"}));
+  const GatePosition longest{UINT64_MAX, std::string(32, 'i'), std::string(10, 'm')};
+  EXPECT_EQ(to_text(longest).size(), 64U);
+  EXPECT_EQ(parse_gate_position(to_text(longest)), longest);
+}
+
+TEST_F(GateTest, a_position_s_mark_is_kept_with_it) {
+  {
+    auto gate = Gate::create({.keys = 100, .source_id = "shop"});
+    ASSERT_TRUE(gate->apply({.mark = "first"}, 1));
+    ASSERT_TRUE(gate->save(path()));
+  }
+  {
+    auto gate = Gate::open(path());
+    EXPECT_EQ(gate->position_mark(), "first");
+    EXPECT_EQ(gate->apply({.mark = "12345678901"}, 2).error().code, ErrorCode::invalid_argument);
+    ASSERT_TRUE(gate->apply({.mark = "second"}, 2));
+    ASSERT_TRUE(gate->close());
+  }
+  EXPECT_EQ(Gate::open(path())->position_mark(), "second");
 }
 
 // Goal: clearing takes everything, with what the same transaction put in before and after, in memory and in a file.

@@ -68,18 +68,19 @@ class Follower {
     must(source_->install());
     const std::uint64_t expected = must(source_->count_keys());
     std::uint64_t keys = 0;
-    position_ = must(source_->snapshot([&](std::span<const std::string_view> piece) {
+    const RowPosition position = must(source_->snapshot([&](std::span<const std::string_view> piece) {
       keys += piece.size();
       for (const std::string_view key : piece) {
         ++counts_[std::string(key)];
       }
       return Result<void>();
     }));
+    position_ = position.number;
     EXPECT_EQ(keys, expected);
   }
   void build_and_start() {
     build();
-    must(source_->start(position_));
+    must(source_->start({position_}));
   }
 
   /// Takes one batch, if one comes in time.
@@ -311,17 +312,17 @@ TEST_F(PostgresSource, it_goes_on_where_the_gate_stands) {
   for (int i = 0; i < 5; ++i) {
     sql.run("INSERT INTO baskets (cookie, items) VALUES ('k" + std::to_string(i) + "', 1)");
   }
-  must(follower.source().start(follower.position()));
+  must(follower.source().start({follower.position()}));
   ASSERT_TRUE(must(follower.take(kLong)));
   // What was taken but not acknowledged is not sent again behind the position of the gate; what was not taken is.
   sql.run("INSERT INTO baskets (cookie, items) VALUES ('later', 1)");
   follower.open();
-  must(follower.source().start(follower.position()));
+  must(follower.source().start({follower.position()}));
   follower.catch_up();
   EXPECT_EQ(follower.counts(), selected());
   EXPECT_EQ(follower.transactions(), 6U);
   follower.open();
-  must(follower.source().start(follower.position()));
+  must(follower.source().start({follower.position()}));
   follower.catch_up();
   EXPECT_EQ(follower.transactions(), 6U);
 }
@@ -340,9 +341,10 @@ TEST_F(PostgresSource, others_changes_move_the_position) {
   EXPECT_EQ(follower.transactions(), 0U);
   EXPECT_TRUE(follower.counts().empty());
   follower.catch_up();
-  const SourceLag lag = must(follower.source().lag(follower.position()));
+  const SourceLag lag = must(follower.source().lag({follower.position()}));
   EXPECT_EQ(lag.unit, "bytes");
-  EXPECT_EQ(must(follower.source().lag(lag.newest - 7)).behind, 7 + must(follower.source().lag(0)).newest - lag.newest);
+  EXPECT_EQ(must(follower.source().lag({lag.newest - 7})).behind,
+            7 + must(follower.source().lag({0})).newest - lag.newest);
   EXPECT_EQ(follower.source().position_text(0x1'0000'00FF), "1/FF");
 }
 
@@ -364,11 +366,11 @@ TEST_F(PostgresSource, the_server_lets_go_only_of_what_was_acknowledged) {
   }
   // A gate that stands before that has missed something.
   follower.open();
-  const auto started = follower.source().start(begin);
+  const auto started = follower.source().start({begin});
   ASSERT_FALSE(started.has_value());
   EXPECT_EQ(started.error().code, ErrorCode::not_found);
   EXPECT_NE(started.error().detail.find("build the gate again"), std::string::npos);
-  const auto ahead = follower.source().start(follower.position() + (std::uint64_t{1} << 40U));
+  const auto ahead = follower.source().start({follower.position() + (std::uint64_t{1} << 40U)});
   ASSERT_FALSE(ahead.has_value());
   EXPECT_EQ(ahead.error().code, ErrorCode::not_found);
 }
@@ -516,20 +518,20 @@ TEST_F(PostgresSource, what_is_taken_away_meanwhile_is_said) {
   follower.build_and_start();
   // Somebody else follows.
   const auto second = open_postgres_source(settings()).value();
-  const auto started = second->start(follower.position());
+  const auto started = second->start({follower.position()});
   ASSERT_FALSE(started.has_value());
   EXPECT_EQ(started.error().code, ErrorCode::locked);
 
   sql.run("DROP PUBLICATION " + name + "; INSERT INTO baskets (cookie, items) VALUES ('a', 1)");
   EXPECT_EQ(follower.failure().code, ErrorCode::not_found);
   follower.open();
-  EXPECT_EQ(follower.source().start(follower.position()).error().code, ErrorCode::not_found);
+  EXPECT_EQ(follower.source().start({follower.position()}).error().code, ErrorCode::not_found);
   EXPECT_EQ(must(follower.source().uninstall()), 1U);
 
   follower.build_and_start();
   follower.open();
   sql.run("ALTER PUBLICATION " + name + " SET TABLE baskets WHERE (items > 1)");
-  const Error changed = follower.source().start(follower.position()).error();
+  const Error changed = follower.source().start({follower.position()}).error();
   EXPECT_EQ(changed.code, ErrorCode::invalid_argument);
   EXPECT_NE(changed.detail.find("build the gate again"), std::string::npos) << changed.detail;
   EXPECT_EQ(must(follower.source().uninstall()), 2U);
@@ -537,7 +539,7 @@ TEST_F(PostgresSource, what_is_taken_away_meanwhile_is_said) {
   follower.build();
   while (!sql.attempt("SELECT pg_drop_replication_slot('" + name + "')")) {
   }
-  const Error gone = follower.source().start(follower.position()).error();
+  const Error gone = follower.source().start({follower.position()}).error();
   EXPECT_EQ(gone.code, ErrorCode::not_found);
   EXPECT_NE(gone.detail.find("slot"), std::string::npos);
 }
@@ -552,16 +554,16 @@ TEST_F(PostgresSource, a_key_that_is_renamed_stops_the_stream_and_loses_nothing)
   sql.run("ALTER TABLE baskets RENAME COLUMN cookie TO biscuit; INSERT INTO baskets (biscuit, items) VALUES ('b', 1)");
   EXPECT_EQ(follower.failure().code, ErrorCode::not_found);
   follower.open();
-  const Error renamed = follower.source().start(follower.position()).error();
+  const Error renamed = follower.source().start({follower.position()}).error();
   EXPECT_EQ(renamed.code, ErrorCode::not_found);
   EXPECT_NE(renamed.detail.find("no column cookie"), std::string::npos) << renamed.detail;
   // A condition's column may change its name.
   sql.run("ALTER TABLE baskets RENAME COLUMN items TO things");
   follower.open();
-  EXPECT_FALSE(follower.source().start(follower.position()).has_value());
+  EXPECT_FALSE(follower.source().start({follower.position()}).has_value());
   sql.run("ALTER TABLE baskets RENAME COLUMN biscuit TO cookie");
   follower.open();
-  must(follower.source().start(follower.position()));
+  must(follower.source().start({follower.position()}));
   EXPECT_EQ(follower.failure().code, ErrorCode::not_found);  // at the row that was written in between
 }
 
@@ -571,12 +573,12 @@ TEST_F(PostgresSource, another_type_or_another_table_is_not_taken_for_ours) {
   Follower follower(settings());
   follower.build();
   sql.run("ALTER TABLE baskets ALTER COLUMN cookie TYPE varchar(7)");
-  EXPECT_EQ(follower.source().start(follower.position()).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(follower.source().start({follower.position()}).error().code, ErrorCode::invalid_argument);
   make_table();
-  EXPECT_EQ(follower.source().start(follower.position()).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(follower.source().start({follower.position()}).error().code, ErrorCode::invalid_argument);
   sql.run("DROP TABLE baskets");
   follower.open();
-  EXPECT_EQ(follower.source().start(follower.position()).error().code, ErrorCode::not_found);
+  EXPECT_EQ(follower.source().start({follower.position()}).error().code, ErrorCode::not_found);
 }
 
 TEST_F(PostgresSource, old_rows_that_come_no_longer_stop_the_stream) {
@@ -591,7 +593,7 @@ TEST_F(PostgresSource, old_rows_that_come_no_longer_stop_the_stream) {
   EXPECT_EQ(error.code, ErrorCode::invalid_argument);
   EXPECT_NE(error.detail.find("REPLICA IDENTITY FULL"), std::string::npos) << error.detail;
   follower.open();
-  EXPECT_NE(follower.source().start(follower.position()).error().detail.find("REPLICA IDENTITY FULL"),
+  EXPECT_NE(follower.source().start({follower.position()}).error().detail.find("REPLICA IDENTITY FULL"),
             std::string::npos);
 }
 
@@ -606,12 +608,12 @@ TEST_F(PostgresSource, a_server_that_ends_is_an_error_that_may_go_by) {
     EXPECT_EQ(error.code, ErrorCode::io) << error.detail;
     ender.join();
     follower.open();
-    const auto started = follower.source().start(follower.position());
+    const auto started = follower.source().start({follower.position()});
     ASSERT_FALSE(started.has_value());
     EXPECT_EQ(started.error().code, ErrorCode::io) << started.error().detail;
     server().start();
     follower.open();
-    must(follower.source().start(follower.position()));
+    must(follower.source().start({follower.position()}));
     follower.catch_up();
     EXPECT_EQ(follower.counts(), selected());
   }

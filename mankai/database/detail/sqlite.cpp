@@ -104,6 +104,33 @@ Result<SqliteStatement> SqliteDatabase::prepare(std::string_view sql) {
   return statement;
 }
 
+Result<bool> SqliteDatabase::calls(std::string_view sql, std::string_view function) {
+  struct Search {
+    std::string_view function;
+    bool is_found = false;
+  } search{.function = function};
+  sqlite3_set_authorizer(
+      handle_.get(),
+      [](void* about, int action, const char*, const char* name, const char*, const char*) {
+        auto& looking = *static_cast<Search*>(about);
+        looking.is_found = looking.is_found || (action == SQLITE_FUNCTION && name == looking.function);
+        return SQLITE_OK;
+      },
+      &search);
+  const auto compiled = prepare(sql);
+  sqlite3_set_authorizer(handle_.get(), nullptr, nullptr);
+  return compiled ? Result<bool>(search.is_found) : std::unexpected(compiled.error());
+}
+
+Result<std::string> SqliteDatabase::collation(const std::string& table, const std::string& column) {
+  const char* name = nullptr;
+  if (sqlite3_table_column_metadata(handle_.get(), "main", table.c_str(), column.c_str(), nullptr, &name, nullptr,
+                                    nullptr, nullptr) != SQLITE_OK) {
+    return failed(handle_.get());
+  }
+  return std::string(name);
+}
+
 bool SqliteDatabase::was_moved() noexcept {
   int moved = 0;
   return sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;

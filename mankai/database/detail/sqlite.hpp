@@ -47,6 +47,10 @@ class SqliteDatabase {
   [[nodiscard]] Result<void> run(const std::string& sql);
   /// Compiles one statement. Errors: as run; invalid_argument when more follows it.
   [[nodiscard]] Result<SqliteStatement> prepare(std::string_view sql);
+  /// Whether a statement, which compiles, calls a function, also as an operator.
+  [[nodiscard]] Result<bool> calls(std::string_view sql, std::string_view function);
+  /// By what a column compares: BINARY unless its table says otherwise. Errors: as run.
+  [[nodiscard]] Result<std::string> collation(const std::string& table, const std::string& column);
   /// Whether the path names another file by now, or none.
   [[nodiscard]] bool was_moved() noexcept;
   /// The first column of the first row. Errors: as run; corrupt without a row.
