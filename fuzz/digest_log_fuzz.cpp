@@ -29,7 +29,8 @@ constexpr std::uint64_t kPerBatch = 3;
 constexpr std::size_t kChangesMax = 200;
 constexpr std::size_t kChangeBytes = 3;
 
-enum Mode : std::uint8_t { change_run = 1, fix_header = 2, fix_footer = 4, cut = 8 };
+enum Mode : std::uint8_t { change_run = 1, fix_header = 2, fix_footer = 4, cut = 8, fix_batch = 16 };
+constexpr unsigned kForged = fix_header | fix_footer | fix_batch;
 
 const DigestLogKeys kKeys = {.first = {.kind = HashKind::xxh3, .seed = {1, 0}},
                              .second = {.kind = HashKind::xxh3, .seed = {2, 0}}};
@@ -65,6 +66,19 @@ void fix(std::span<std::byte> bytes) {
   std::memcpy(bytes.data() + end, &sum, sizeof(sum));
 }
 
+// Of the first batch, whatever it says of itself.
+void fix_first_batch(std::span<std::byte> bytes) {
+  DigestLogHeader header;
+  DigestBatchHeader batch;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  std::memcpy(&batch, bytes.data() + sizeof(header), sizeof(batch));
+  const auto digests = bytes.subspan(sizeof(header) + sizeof(batch));
+  const std::size_t said = std::min<std::size_t>(digests.size() / sizeof(WideDigest), batch.digests);
+  batch.digests_checksum = checksum(digests.first(said * sizeof(WideDigest)), header.salt + 1);
+  batch.checksum = checksum(std::as_bytes(std::span(&batch, 1)).subspan(sizeof(batch.checksum)), header.salt);
+  std::memcpy(bytes.data() + sizeof(header), &batch, sizeof(batch));
+}
+
 void change(std::vector<std::byte>& bytes, std::span<const std::uint8_t> input, unsigned mode) {
   for (std::size_t i = 0; i + kChangeBytes <= input.size() && i < kChangesMax * kChangeBytes; i += kChangeBytes) {
     const std::size_t place = (std::size_t{input[i]} << 8 | input[i + 1]) % bytes.size();
@@ -75,6 +89,9 @@ void change(std::vector<std::byte>& bytes, std::span<const std::uint8_t> input, 
   }
   if ((mode & fix_header) != 0 && bytes.size() >= sizeof(DigestLogHeader)) {
     fix(std::span(bytes).first(sizeof(DigestLogHeader)));
+  }
+  if ((mode & fix_batch) != 0 && bytes.size() >= sizeof(DigestLogHeader) + sizeof(DigestBatchHeader)) {
+    fix_first_batch(bytes);
   }
   if ((mode & fix_footer) != 0 && bytes.size() >= sizeof(DigestRunFooter)) {
     fix(std::span(bytes).last(sizeof(DigestRunFooter)));
@@ -109,7 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const WideDigest added = digest(kDigests);
   bool is_added = false;
   if (auto log = open(disk)) {
-    check(*log, (mode & (fix_header | fix_footer)) != 0);
+    check(*log, (mode & kForged) != 0);
     if (!log->contains(added)) {
       log->add(added);
     }

@@ -172,7 +172,7 @@ Result<void> DedupMemory::close() {
   if (auto* const seen = std::get_if<Seen>(&memory_)) {
     return seen->close();
   }
-  return std::get<ConfirmedSeen>(memory_).sync();
+  return std::get<ConfirmedSeen>(memory_).close();
 }
 
 std::string DedupMemory::capacity_warning(bool is_at_end) const {

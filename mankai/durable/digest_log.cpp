@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -26,9 +27,37 @@ std::uint64_t checksum_of(const DigestLogHeader& header) noexcept {
   return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(DigestLogHeader, checksum)));
 }
 
-std::uint64_t checksum_of(std::span<const WideDigest> digests, std::uint64_t before) noexcept {
-  const std::uint64_t count = digests.size();
-  return checksum(std::as_bytes(digests), checksum(std::as_bytes(std::span(&count, 1)), before));
+std::uint64_t checksum_of(const DigestBatchHeader& batch, std::uint64_t salt) noexcept {
+  return checksum(std::as_bytes(std::span(&batch, 1)).subspan(sizeof(batch.checksum)), salt);
+}
+
+std::uint64_t checksum_of(std::span<const WideDigest> digests, std::uint64_t salt) noexcept {
+  return checksum(std::as_bytes(digests), salt + 1);
+}
+
+DigestBatchHeader header_of(std::span<const WideDigest> digests, std::uint64_t before, std::uint64_t durable,
+                            std::uint64_t salt) noexcept {
+  DigestBatchHeader batch{.checksum = 0,
+                          .digests_checksum = checksum_of(digests, salt),
+                          .before = before,
+                          .durable = durable,
+                          .digests = digests.size()};
+  batch.checksum = checksum_of(batch, salt);
+  return batch;
+}
+
+bool is_batch(const DigestBatchHeader& batch, std::uint64_t salt) noexcept {
+  // Looked at first, since few bytes that are no header get past it, and the search for later batches looks everywhere.
+  return batch.before <= kMaxLoggedDigests && batch.durable <= batch.before && batch.digests <= kMaxLoggedDigests &&
+         batch.checksum == checksum_of(batch, salt);
+}
+
+std::uint64_t digests_in(std::span<const DigestRunEntry> runs) noexcept {
+  std::uint64_t digests = 0;
+  for (const DigestRunEntry& run : runs) {
+    digests += run.digests;
+  }
+  return digests;
 }
 
 DigestLogHeader header_of(const DigestLogKeys& keys) noexcept {
@@ -44,6 +73,8 @@ DigestLogHeader header_of(const DigestLogKeys& keys) noexcept {
           .zero = 0,
           .runs = {},
           .retired = {},
+          .salt = 0,
+          .durable = 0,
           .reserved = {},
           .checksum = 0};
 }
@@ -59,24 +90,34 @@ bool is_hash_kind(std::uint32_t value) noexcept {
   return std::ranges::any_of(kHashKinds, [value](HashKind kind) { return static_cast<std::uint32_t>(kind) == value; });
 }
 
+bool has_zeros(const DigestLogHeader& header) noexcept {
+  return header.zero == 0 &&
+         std::ranges::all_of(std::span(header.runs).subspan(header.run_count),
+                             [](const DigestRunEntry& run) { return run == DigestRunEntry{}; }) &&
+         std::ranges::all_of(std::span(header.retired).subspan(header.retired_count),
+                             [](std::uint64_t number) { return number == 0; }) &&
+         std::ranges::all_of(header.reserved, [](std::uint64_t word) { return word == 0; });
+}
+
 // What a right checksum does not say: that the numbers make sense, as those of a file made to mislead may not.
 bool makes_sense(const DigestLogHeader& header) noexcept {
-  if (header.run_count > kMaxDigestRuns || header.retired_count > kMaxDigestRuns || !is_hash_kind(header.hash_kind)) {
+  if (header.run_count > kMaxDigestRuns || header.retired_count > kMaxDigestRuns || !is_hash_kind(header.hash_kind) ||
+      !has_zeros(header)) {
     return false;
   }
   const auto runs = std::span(header.runs).first(header.run_count);
-  std::uint64_t digests = 0;
+  std::uint64_t before = 0;
   for (const DigestRunEntry& run : runs) {
-    if (run.digests == 0 || run.digests > kMaxLoggedDigests || run.number >= header.next_run) {
+    if (run.digests == 0 || run.digests > kMaxLoggedDigests || run.number <= before || run.number >= header.next_run) {
       return false;
     }
-    digests += run.digests;
+    before = run.number;
   }
   // What is retired is removed.
   const auto counts = [&](std::uint64_t number) {
     return std::ranges::find(runs, number, &DigestRunEntry::number) != runs.end();
   };
-  return digests <= kMaxLoggedDigests &&
+  return digests_in(runs) <= kMaxLoggedDigests &&
          std::ranges::none_of(std::span(header.retired).first(header.retired_count), counts);
 }
 
@@ -153,13 +194,29 @@ class DigestLog::Impl {
   void add(WideDigest digest) { recent_.add(digest); }
 
   [[nodiscard]] Result<void> commit() {
-    if (auto done = append(recent_.digests().subspan(committed_)); !done) {
+    const auto added = recent_.digests().subspan(committed_);
+    if (auto done = added.empty() ? Result<void>{} : append(added); !done) {
       return done;
     }
     return recent_.digests().size() < recent_most_ ? Result<void>{} : make_run();
   }
 
-  [[nodiscard]] Result<void> sync() { return file_.sync(); }
+  [[nodiscard]] Result<void> sync() {
+    const std::uint64_t written = digests_committed();
+    if (auto done = file_.sync(); !done) {
+      return done;
+    }
+    durable_ = written;
+    return {};
+  }
+
+  // The next batch would say what is on the disk now; where none is to come, one without digests does.
+  [[nodiscard]] Result<void> close() {
+    if (auto done = sync(); !done || said_durable_ == durable_) {
+      return done;
+    }
+    return append({});
+  }
 
   [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
     for (const DigestRun& run : runs_) {
@@ -172,11 +229,7 @@ class DigestLog::Impl {
   }
 
   [[nodiscard]] std::uint64_t in_runs() const noexcept {
-    std::uint64_t digests = 0;
-    for (const DigestRun& run : runs_) {
-      digests += run.entry().digests;
-    }
-    return digests;
+    return digests_in(std::span(header_.runs).first(header_.run_count));
   }
   [[nodiscard]] std::uint64_t digests() const noexcept { return in_runs() + recent_.digests().size(); }
   [[nodiscard]] std::size_t runs() const noexcept { return runs_.size(); }
@@ -227,55 +280,94 @@ class DigestLog::Impl {
     return dropped_bytes_ == 0 ? Result<void>{} : write_anew(header_);
   }
 
-  // Up to the first one that is not whole. It is the last one that was being written when the machine ended, or what
-  // had not been synchronised.
+  // Up to the first one that is not whole.
   [[nodiscard]] Result<void> load_batches() {
-    const std::uint64_t before = in_runs();
     end_ = sizeof(DigestLogHeader);
-    while (file_.size() - end_ > sizeof(DigestBatchHeader)) {
-      const auto batch = read_batch(before + recent_.digests().size());
-      if (!batch) {
-        return std::unexpected(batch.error());
+    durable_ = header_.durable;
+    while (file_.size() - end_ >= sizeof(DigestBatchHeader)) {
+      const auto is_whole = load_batch();
+      if (!is_whole) {
+        return std::unexpected(is_whole.error());
       }
-      if (batch->empty()) {
+      if (!*is_whole) {
         break;
       }
-      for (const WideDigest digest : *batch) {
-        if (!recent_.contains(digest)) {
-          recent_.add(digest);
-        }
-      }
-      end_ += sizeof(DigestBatchHeader) + batch->size() * sizeof(WideDigest);
     }
-    committed_ = recent_.digests().size();
-    return {};
+    said_durable_ = durable_;
+    return check_end();
   }
 
-  // Nothing where there is no whole batch.
-  [[nodiscard]] Result<std::vector<WideDigest>> read_batch(std::uint64_t before) const {
+  // Returns false where there is no whole batch.
+  [[nodiscard]] Result<bool> load_batch() {
     DigestBatchHeader batch{};
     if (auto done = file_.read(end_, std::as_writable_bytes(std::span(&batch, 1))); !done) {
       return std::unexpected(done.error());
     }
     const std::uint64_t most = (file_.size() - end_ - sizeof(batch)) / sizeof(WideDigest);
-    if (batch.digests == 0 || batch.digests > most) {
-      return std::vector<WideDigest>();
+    if (!is_batch(batch, header_.salt) || batch.before != digests_committed() || batch.digests > most) {
+      return false;
     }
     std::vector<WideDigest> digests(static_cast<std::size_t>(batch.digests));
     if (auto done = file_.read(end_ + sizeof(batch), std::as_writable_bytes(std::span(digests))); !done) {
       return std::unexpected(done.error());
     }
-    if (checksum_of(digests, before) != batch.checksum) {
-      digests.clear();
+    if (checksum_of(digests, header_.salt) != batch.digests_checksum) {
+      return false;
     }
-    return digests;
+    for (const WideDigest digest : digests) {
+      if (!recent_.contains(digest)) {
+        recent_.add(digest);
+      }
+    }
+    committed_ = recent_.digests().size();
+    durable_ = std::max(durable_, batch.durable);
+    end_ += sizeof(batch) + digests.size() * sizeof(WideDigest);
+    return true;
+  }
+
+  // A crash leaves a batch that was being written, and any of those that were not synchronised, the first ones too.
+  // What somebody knew to be on the disk it does not take.
+  [[nodiscard]] Result<void> check_end() const {
+    const auto durable = durable_behind();
+    if (!durable) {
+      return std::unexpected(durable.error());
+    }
+    if (const std::uint64_t known = std::max(*durable, durable_); known > digests_committed()) {
+      return fail(
+          ErrorCode::corrupt,
+          path_ + ": is damaged at offset " + std::to_string(end_) + ": before it there are " +
+              std::to_string(digests_committed()) + " digests, and what stands elsewhere in the file says that " +
+              std::to_string(known) +
+              " were on the disk; restore it and the files beside it from a copy, or make a new log of what was "
+              "printed");
+    }
+    return {};
+  }
+
+  // The most that a batch behind the end says was on the disk. Its header is evidence enough: the checksum is seeded by
+  // the salt, which is another one whenever the file is written anew.
+  [[nodiscard]] Result<std::uint64_t> durable_behind() const {
+    constexpr std::uint64_t kAlign = sizeof(std::uint64_t);
+    constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 16;
+    std::uint64_t most = 0;
+    std::vector<std::byte> piece;
+    for (std::uint64_t at = end_; file_.size() - at >= sizeof(DigestBatchHeader);
+         at += piece.size() - sizeof(DigestBatchHeader) + kAlign) {
+      piece.resize(static_cast<std::size_t>(std::min(kPieceBytes, file_.size() - at) / kAlign * kAlign));
+      if (auto done = file_.read(at, piece); !done) {
+        return std::unexpected(done.error());
+      }
+      for (std::size_t i = 0; i + sizeof(DigestBatchHeader) <= piece.size(); i += kAlign) {
+        DigestBatchHeader batch{};
+        std::memcpy(&batch, piece.data() + i, sizeof(batch));
+        most = is_batch(batch, header_.salt) ? std::max(most, batch.durable) : most;
+      }
+    }
+    return most;
   }
 
   [[nodiscard]] Result<void> append(std::span<const WideDigest> digests) {
-    if (digests.empty()) {
-      return {};
-    }
-    const DigestBatchHeader batch{.checksum = checksum_of(digests, digests_committed()), .digests = digests.size()};
+    const DigestBatchHeader batch = header_of(digests, digests_committed(), durable_, header_.salt);
     std::vector<std::byte> bytes;
     bytes.reserve(sizeof(batch) + digests.size_bytes());
     std::ranges::copy(std::as_bytes(std::span(&batch, 1)), std::back_inserter(bytes));
@@ -284,7 +376,8 @@ class DigestLog::Impl {
       return done;
     }
     end_ += bytes.size();
-    committed_ = recent_.digests().size();
+    committed_ += digests.size();
+    said_durable_ = durable_;
     return {};
   }
   [[nodiscard]] std::uint64_t digests_committed() const noexcept { return in_runs() + committed_; }
@@ -333,16 +426,15 @@ class DigestLog::Impl {
     return remove_retired();
   }
 
-  // Writes the file with this first page and the recent digests as one batch, and goes on with it. Batches are summed
-  // up with what stands in the runs that the page names.
+  // Writes the file with this first page and the recent digests as one batch, and goes on with it. It takes its place
+  // when the disk has it.
   [[nodiscard]] Result<void> write_anew(DigestLogHeader header) {
-    header.checksum = checksum_of(header);
-    std::uint64_t before = 0;
-    for (const DigestRunEntry& entry : header.runs) {
-      before += entry.digests;
-    }
     const auto digests = recent_.digests().first(committed_);
-    const DigestBatchHeader batch{.checksum = checksum_of(digests, before), .digests = digests.size()};
+    const std::uint64_t before = digests_in(std::span(header.runs).first(header.run_count));
+    header.salt = header_.checksum;
+    header.durable = before + digests.size();
+    header.checksum = checksum_of(header);
+    const DigestBatchHeader batch = header_of(digests, before, before, header.salt);
     std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(&header, 1))};
     if (!digests.empty()) {
       parts.push_back(std::as_bytes(std::span(&batch, 1)));
@@ -358,6 +450,8 @@ class DigestLog::Impl {
     file_ = std::move(*file);
     header_ = header;
     end_ = file_.size();
+    durable_ = header.durable;
+    said_durable_ = durable_;
     return {};
   }
 
@@ -383,8 +477,10 @@ class DigestLog::Impl {
   DigestLogKeys keys_;
   std::vector<DigestRun> runs_;
   DigestTable recent_;
-  std::size_t committed_ = 0;  // of the recent ones
-  std::uint64_t end_ = 0;      // of the batches in the file
+  std::size_t committed_ = 0;       // of the recent ones
+  std::uint64_t end_ = 0;           // of the batches in the file
+  std::uint64_t durable_ = 0;       // of the digests in the log, those known to be on the disk
+  std::uint64_t said_durable_ = 0;  // of which the file says so
   std::uint64_t dropped_bytes_ = 0;
 };
 
@@ -405,6 +501,7 @@ bool DigestLog::contains(WideDigest digest) const noexcept { return impl_->conta
 void DigestLog::add(WideDigest digest) { impl_->add(digest); }
 Result<void> DigestLog::commit() { return impl_->commit(); }
 Result<void> DigestLog::sync() { return impl_->sync(); }
+Result<void> DigestLog::close() { return impl_->close(); }
 Result<void> DigestLog::for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
   return impl_->for_each(use);
 }

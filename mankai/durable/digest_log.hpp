@@ -12,8 +12,9 @@
 ///
 /// What it promises: a digest that is there was committed. One that was committed is there after the end of the
 /// process, whatever it was doing; after the machine's, if it was committed before the last sync that returned. Damage
-/// is an error; where nobody can tell it from a crash, at the end of the appended batches, it is a loss that is
-/// reported. Source:  [Lee2008] DRUM, digests in sorted runs that are merged. Differs: asked at once, not in batches.
+/// is an error; where nobody can tell it from a crash, in batches of which no later one says that they were on the
+/// disk, it is a loss that is reported. Source:  [Lee2008] DRUM, digests in sorted runs that are merged. Differs: asked
+/// at once, not in batches.
 
 #include <cstdint>
 #include <functional>
@@ -69,6 +70,9 @@ class DigestLog {
   [[nodiscard]] Result<void> commit();
   /// Returns when what was committed is on the disk. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync();
+  /// Syncs, and writes down that it did, so that damage to any of it is an error later. More may be added afterwards.
+  /// Errors: as sync's.
+  [[nodiscard]] Result<void> close();
 
   /// Calls use(digests) until all that were committed have been, in no order. Errors: io.
   [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const;

@@ -51,8 +51,10 @@ struct DigestLogHeader {
   std::uint32_t retired_count;                        //   64
   std::uint32_t zero;                                 //   68
   std::array<DigestRunEntry, kMaxDigestRuns> runs;    //   72  the oldest first; zeros behind run_count
-  std::array<std::uint64_t, kMaxDigestRuns> retired;  // 1608  runs whose files may still be there
-  std::array<std::uint64_t, 246> reserved;            // 2120  zeros
+  std::array<std::uint64_t, kMaxDigestRuns> retired;  // 1608  runs whose files may still be there; zeros behind
+  std::uint64_t salt;                                 // 2120  the checksum of the page that this one replaced, or 0
+  std::uint64_t durable;                              // 2128  digests that were on the disk when this took its place
+  std::array<std::uint64_t, 244> reserved;            // 2136  zeros
   std::uint64_t checksum;                             // 4088  XXH3_64 of bytes 0 to 4087, seed 0
 };
 static_assert(sizeof(DigestLogHeader) == 4096);
@@ -60,10 +62,14 @@ static_assert(std::has_unique_object_representations_v<DigestLogHeader>);
 
 /// In front of the digests of a batch, which follow.
 struct DigestBatchHeader {
-  std::uint64_t checksum;  ///< XXH3_64 of `digests` and what follows, seeded with the digests in the log before
-  std::uint64_t digests;   ///< at least 1
+  std::uint64_t checksum;          ///< XXH3_64 of the other members, seed salt
+  std::uint64_t digests_checksum;  ///< XXH3_64 of the digests, seed salt + 1
+  std::uint64_t before;            ///< digests in the log before this batch, runs included
+  std::uint64_t durable;           ///< so many of them were known to be on the disk when this was written
+  std::uint64_t digests;           ///< 0: it only says what was on the disk
 };
-static_assert(sizeof(DigestBatchHeader) == 16);
+static_assert(sizeof(DigestBatchHeader) == 40);
+static_assert(std::has_unique_object_representations_v<DigestBatchHeader>);
 
 /// The last 64 bytes of a run, behind its digests.
 struct DigestRunFooter {

@@ -7,6 +7,8 @@
 ///     memory->observe(urls, answers);
 ///     ... print what is not Answer::repeat ...
 ///     memory->commit();
+///     ... and at the end ...
+///     memory->close();
 ///
 /// The log is the only thing that is kept: the filter is filled from it when it is opened, and made larger when it is
 /// full. So nothing has to be kept in step, and a crash can only make the log lack what was not committed.
@@ -62,6 +64,8 @@ class ConfirmedSeen {
   [[nodiscard]] Result<void> commit();
   /// Returns when what was committed survives the end of the machine. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync() { return log_.sync(); }
+  /// The last sync before the end: what is damaged afterwards is told from what a crash takes. Errors: as sync's.
+  [[nodiscard]] Result<void> close() { return log_.close(); }
 
   [[nodiscard]] const DigestLog& log() const noexcept { return log_; }
   [[nodiscard]] const BlockedBloom& filter() const noexcept { return filter_; }

@@ -245,10 +245,24 @@ class Confirming(CommandTest):
 
     def test_a_cut_log_is_reported(self):
         self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\nb\n")
-        self.write("seen.log", self.read("seen.log")[:-1])
-        stdout, stderr = self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\n")
-        self.assertEqual(stdout, b"a\n")
-        self.assertIn(b"were no whole batch", stderr)
+        whole = self.read("seen.log")
+        for cut, again in (1, b""), (41, b"a\n"):  # the last 40 bytes only say that the rest was on the disk
+            self.write("seen.log", whole[:-cut])
+            stdout, stderr = self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\n")
+            self.assertEqual(stdout, again)
+            self.assertIn(b"were no whole batch", stderr)
+
+    def test_a_damaged_log_is_an_error_that_changes_nothing(self):
+        text = self.lines(20_000, 20_000)
+        self.run_mankai("dedup", "--confirm", "seen.log", stdin=text)
+        whole = self.read("seen.log")
+        for place in (5000, len(whole) // 2, len(whole) - 41):
+            damaged = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:]
+            self.write("seen.log", damaged)
+            self.error("dedup", "--confirm", "seen.log", code=3, says=["seen.log: is damaged at offset", "restore"], stdin=text)
+            self.assertEqual(self.read("seen.log"), damaged)
+        self.write("seen.log", whole)
+        self.assertEqual(self.out("dedup", "--confirm", "seen.log", stdin=text), b"")
 
     def test_real_urls_lose_nothing(self):
         path = SHARED / "data/urls/reddit-links-a.tsv.zst"
