@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "apps/mankai/serve/accept.hpp"
 #include "apps/mankai/serve/query.hpp"
 #include "apps/mankai/serve/request_head.hpp"
 #include "mankai/base/assert.hpp"
@@ -49,10 +50,13 @@ void check_head(std::string_view bytes) {
   MANKAI_ASSERT(found.bytes <= bytes.size() && found.body_bytes <= serve::kBodyBytesMax);
   MANKAI_ASSERT(found.text.ends_with("\r\n\r\n") && found.text.size() <= found.bytes);
   MANKAI_ASSERT(!has_control(found.request_line) && !has_control(found.target));
-  if (const auto url = serve::query_value(found.target, "url")) {
+  const auto url = serve::query_value(found.target, "url", serve::OtherParameters::ignored);
+  if (url) {
     MANKAI_ASSERT(!url->empty());
     check_location(*url);
   }
+  const auto alone = serve::query_value(found.target, "url", serve::OtherParameters::refused);
+  MANKAI_ASSERT(!alone || *alone == *url);
 }
 
 }  // namespace
@@ -62,5 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_head(text);
   check_location(text);
+  const double wanted = serve::wanted(text, "application/json");
+  MANKAI_ASSERT(wanted >= 0 && wanted <= 1);
   return 0;
 }

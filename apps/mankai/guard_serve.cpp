@@ -84,12 +84,25 @@ std::size_t make_room_for(unsigned connections) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
     return connections;
   }
-  const rlim_t wanted = connections + kOthers;
+  const auto needed = [](std::size_t number) { return number + serve::HttpServer::ending_max(number) + kOthers; };
+  const rlim_t wanted = needed(connections);
   if (limit.rlim_cur < wanted) {
     limit.rlim_cur = std::min(wanted, limit.rlim_max);
     setrlimit(RLIMIT_NOFILE, &limit);
   }
-  return std::min<std::size_t>(connections, limit.rlim_cur > kOthers ? limit.rlim_cur - kOthers : 1);
+  std::size_t number = connections;
+  while (number > 1 && needed(number) > limit.rlim_cur) {
+    number = std::min(number - 1, number * limit.rlim_cur / needed(number));
+  }
+  return number;
+}
+
+// For what is said while others wait: whoever does not read the standard error must not hold them up.
+void say_at_once(std::string_view line) {
+  pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&ready, 1, 0) > 0) {
+    say(line);
+  }
 }
 
 class ServeRun {
@@ -208,8 +221,8 @@ class ServeRun {
     }
     const auto loaded = loading_.get();
     metrics_.count_reload(loaded.has_value());
-    say(loaded ? request_.file + ": loaded again"
-               : loaded.error().message() + "; what was loaded before goes on serving");
+    say_at_once(loaded ? request_.file + ": loaded again"
+                       : loaded.error().message() + "; what was loaded before goes on serving");
     manager_.tell("READY=1");
     if (std::exchange(loads_again_, false)) {
       begin_reload();
@@ -219,7 +232,7 @@ class ServeRun {
   void reopen_log() {
     if (log_) {
       if (auto reopened = log_->reopen(); !reopened) {
-        say(reopened.error().message() + "; lines go on into the old one");
+        say_at_once(reopened.error().message() + "; lines go on into the old one");
       }
     }
   }
@@ -315,14 +328,15 @@ Subcommand guard_serve_subcommand() {
                     parse_number<kThreadsMax>, request->threads),
       parsed_option("--connections", "N",
                     "Open connections at most, 1024 unless given; each can take 1 MiB. Who has been idle for longest "
-                    "makes room for others.",
+                    "makes room for others, then who has been about one request for longest.",
                     parse_number<kConnectionsMax>, request->connections),
       parsed_option("--timeout", "SECONDS",
                     "How long a client may take to send a request, and to read an answer; 10 unless given.",
                     parse_number<kTimeoutMax>, request->timeout),
       text_option("--log", "PATH",
                   "Appends a line a request, in the Common Log Format; - is the standard error. Not written unless "
-                  "given: the lines have the URLs that were asked for.",
+                  "given: the lines have the URLs that were asked for. Nobody waits for whoever reads them: lines that "
+                  "a pipe does not take at once are left out, and counted.",
                   ValueKind::file, request->log),
       flag("--no-watch", "Does not look every second whether the file was replaced.", request->no_watch),
       flag("--no-redirect", "Leaves /redirect out.", request->no_redirect)};

@@ -35,7 +35,7 @@ class Check(serving.ServeTest):
     def test_other_encodings_of_the_query(self):
         for query, url in {
             "url=http://evil.example/": "http://evil.example/",
-            "a=b&url=http://evil.example/x=y&c": "http://evil.example/x=y",
+            "url=http://evil.example/x=y": "http://evil.example/x=y",
             "url=http%3a%2F%2Fevil.example%2Fa+b": "http://evil.example/a b",
             "url=http://evil.example/%2B%zz%4": "http://evil.example/+%zz%4",
             "url=http://evil.example/#url=http://other.example/": "http://evil.example/",
@@ -52,7 +52,8 @@ class Check(serving.ServeTest):
     def test_wrong_requests_are_told_what_is_wrong(self):
         for target, status, says in [
             ("/check", 400, "url= is missing"), ("/check?", 400, "url= is missing"),
-            ("/check?url=", 400, "url= is missing"), ("/check?urls=http://a/", 400, "url= is missing"),
+            ("/check?url=", 400, "url= is missing"), ("/check?urls=http://a/", 400, "another parameter"),
+            ("/check?url=http://evil.example/a&x=1", 400, "another parameter"), ("/check?url=http://a/&", 400, "another parameter"),
             ("/check?url=http://a/&url=http://b/", 400, "url= is given twice"),
             ("/check?url=http://a/?x", 400, "percent-encode"),
             ("/", 404, "/check?url="), ("/check/", 404, "/check?url="), ("/etc/passwd", 404, "/check?url="),
@@ -109,10 +110,17 @@ class Batch(serving.ServeTest):
         self.assertEqual([found["answer"] for found in array.json()], ["blocked", "ok", "invalid", "allowed"])
         self.assertEqual(array.json(), [serving.json.loads(line) for line in lines.body.splitlines()])
         self.assertEqual(self.post(b"\n", "Accept: application/json").json(), [])
+        for accept in ("application/json;q=0", "application/x-ndjson; q=0.0", "application/json;q=0.1, text/plain", "*/*"):
+            self.assertEqual(self.post(b"http://a/\n", f"Accept: {accept}").body, b"ok\thttp://a/\n")
 
     def test_what_curl_sends(self):
         for kind in ("text/plain; charset=utf-8", "application/x-www-form-urlencoded", "application/octet-stream"):
             self.assertEqual(self.post(b"http://evil.example/\n", f"Content-Type: {kind}").status, 200)
+        form = "Content-Type: application/x-www-form-urlencoded"
+        found = self.post(b"url=http%3A%2F%2Fevil.example%2F", form)  # --data-urlencode without -G
+        self.assertEqual(found.status, 400)
+        self.assertIn("curl -G", found.json()["error"])
+        self.assertEqual(self.post(b"evil.example/a?url=b", form).body, b"blocked\tevil.example/a?url=b\tevil.example\n")
 
     def test_what_is_refused(self):
         for headers, body, status, says in [
@@ -151,6 +159,8 @@ class Redirect(serving.ServeTest):
         }.items():
             with self.subTest(url):
                 found = self.ask(self.process, redirect_target(url))
+                self.assertEqual((found.status, found.headers.get("location")), (302, location))
+                found = self.ask(self.process, redirect_target(url) + "&fbclid=added-by-others")
                 self.assertEqual((found.status, found.headers.get("location")), (302, location))
                 self.assertEqual(found.headers["referrer-policy"], "no-referrer")
                 self.assertEqual(found.headers["cache-control"], "no-store")

@@ -1,6 +1,7 @@
 """What strangers may send to `mankai guard serve`: it answers or hangs up, and others do not notice."""
 import random
 import socket
+import time
 
 import serving
 from serving import Client, check_target
@@ -137,6 +138,31 @@ class Hostile(serving.ServeTest):
         for _ in range(30):
             self.assert_serves(process)
         self.assertGreater(self.metrics(process)['mankai_http_connections_ended_total{why="room"}'], 0)
+
+    def test_half_requests_keep_nobody_out(self):
+        for count in (18, 19, 20, 40):
+            with self.subTest(count):
+                process = self.serve("--connections", "20", "--threads", "2")
+                half = [self.client(process) for _ in range(count)]
+                for client in half:
+                    client.send(b"GET /check?u")
+                for i in range(30):
+                    with Client(process.port) as client:
+                        time.sleep(0.05 if i < 4 else 0)  # what has sent nothing yet is not what has been silent longest
+                        client.send(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n")
+                        self.assertEqual(client.answer().status, 200)
+                process.kill()
+
+    def test_who_is_only_about_to_end_takes_no_room(self):
+        process = self.serve("--connections", "20", "--threads", "2")
+        kept = [self.client(process) for _ in range(10)]
+        for client in kept:
+            client.ask("/healthz")
+        for _ in range(100):  # these do not end their side
+            self.assertEqual(self.client(process).ask("/healthz", headers=["Connection: close"]).status, 200)
+        for client in kept:
+            self.assertEqual(client.ask("/healthz").status, 200)
+        self.assertEqual(self.metrics(process)['mankai_http_connections_ended_total{why="room"}'], 0)
 
     def test_thousands_of_connections(self):
         process = self.serve("--threads", "2")

@@ -75,6 +75,17 @@ class Reload(serving.ServeTest):
         time.sleep(1.5)  # longer than between two looks
         self.assertEqual(self.reloads(process, "failed"), 1)
 
+    def test_a_missing_file_is_told_of_once(self):
+        process = self.serve()
+        os.rename(self.dir / "list.mkg", self.dir / "away.mkg")
+        self.wait_for(lambda: self.reloads(process, "failed") == 1, "a failed reload")
+        time.sleep(2.5)  # longer than two looks take
+        self.assertEqual(self.reloads(process, "failed"), 1)
+        self.assertEqual(self.answer(process, "http://old.example/"), "blocked")
+        os.rename(self.dir / "away.mkg", self.dir / "list.mkg")
+        self.wait_for(lambda: self.reloads(process) == 1, "the file that is back")
+        self.assertRegex(self.stop(process), r"^mankai: list.mkg: [^\n]*goes on serving\nmankai: list.mkg: loaded again\n$")
+
     def test_a_file_written_over_in_place(self):
         self.build("other.mkg", b"".join(b"host%d.example\n" % i for i in range(20000)) + NEW)
         process = self.serve()

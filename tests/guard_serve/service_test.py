@@ -119,6 +119,20 @@ class Log(serving.ServeTest):
         self.stop(process)
         self.assertIn(b"/check", self.out("hot", "access.log"))
 
+    def test_who_does_not_read_the_log_holds_nobody_up(self):
+        process = self.serve("--log", "-", "--no-watch")  # standard error is a pipe
+        with self.client(process) as client:
+            for i in range(60):
+                self.assertEqual(client.ask(check_target(f"http://a/{i}?" + "x" * 4000)).status, 200)
+        os.kill(process.pid, signal.SIGHUP)
+        self.wait_for(lambda: self.metrics(process)['mankai_guard_reloads_total{result="good"}'] == 1, "a reload")
+        lost = self.metrics(process)["mankai_log_lines_lost_total"]
+        self.assertGreater(lost, 0)
+        os.kill(process.pid, signal.SIGTERM)
+        self.assertEqual(process.wait(serving.PATIENCE), 0)
+        kept = [line for line in process.stderr.read().decode().splitlines() if re.fullmatch(self.LINE, line)]
+        self.assertGreater(len(kept), 3)
+
     def test_a_full_disk_costs_lines_only(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full here")

@@ -21,12 +21,16 @@ void keep_little(std::string& buffer) {
   }
 }
 
+constexpr unsigned kPhaseBits = 3;
+constexpr std::uint64_t kPhaseMask = (std::uint64_t{1} << kPhaseBits) - 1;
+
 bool would_block() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 }  // namespace
 
 std::chrono::seconds TimeLimits::of(Phase phase) const noexcept {
   switch (phase) {
+    case Phase::fresh:
     case Phase::idle: return idle;
     case Phase::receiving: return receiving;
     case Phase::sending: return sending;
@@ -37,18 +41,34 @@ std::chrono::seconds TimeLimits::of(Phase phase) const noexcept {
 
 Connection::Connection(Descriptor socket, std::string address, int port, const TimeLimits& limits)
     : socket_(std::move(socket)), address_(std::move(address)), port_(port), limits_(limits) {
-  enter(Phase::idle);
+  enter(Phase::fresh);
 }
 
-// The limit first: whoever looks from outside must not hold a new phase to the limit of the old one.
 void Connection::enter(Phase phase) {
-  deadline_.store(std::chrono::steady_clock::now() + limits_.of(phase), std::memory_order_release);
-  phase_.store(phase, std::memory_order_release);
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyTime::clock::now().time_since_epoch());
+  state_.store(static_cast<std::uint64_t>(now.count()) << kPhaseBits | static_cast<std::uint64_t>(phase),
+               std::memory_order_relaxed);
+}
+
+PhaseState Connection::state() const noexcept {
+  const std::uint64_t state = state_.load(std::memory_order_relaxed);
+  const std::chrono::nanoseconds since(static_cast<std::int64_t>(state >> kPhaseBits));
+  return {.phase = static_cast<Phase>(state & kPhaseMask),
+          .since = SteadyTime(std::chrono::duration_cast<SteadyTime::duration>(since))};
+}
+
+SteadyTime Connection::deadline() const noexcept {
+  const auto [phase, since] = state();
+  return since + limits_.of(phase);
+}
+
+bool Connection::is_ending() const noexcept {
+  return is_cut_.load(std::memory_order_relaxed) || phase() == Phase::lingering;
 }
 
 bool Connection::cut(Phase seen) noexcept {
   const bool is_first = !is_cut_.exchange(true, std::memory_order_relaxed);
-  if (seen != Phase::idle) {
+  if (!is_without_request(seen)) {
     shutdown(socket_.get(), SHUT_RDWR);
   } else if (is_first) {
     shutdown(socket_.get(), SHUT_RD);

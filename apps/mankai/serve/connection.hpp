@@ -20,6 +20,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 /// What a connection is doing; each has a time limit, which no trickle of bytes extends.
 enum class Phase : std::uint8_t {
+  fresh,      ///< nothing has come yet
   idle,       ///< between two requests
   receiving,  ///< a request has begun
   sending,    ///< an answer waits for the client to read it
@@ -36,6 +37,17 @@ struct TimeLimits {
   [[nodiscard]] std::chrono::seconds of(Phase phase) const noexcept;
 };
 
+/// Whether a client in this phase waits for no answer.
+[[nodiscard]] constexpr bool is_without_request(Phase phase) noexcept {
+  return phase == Phase::fresh || phase == Phase::idle;
+}
+
+/// A phase, and since when.
+struct PhaseState {
+  Phase phase;
+  SteadyTime since;
+};
+
 /// What can be done next for a connection.
 enum class Step : std::uint8_t {
   answer,       ///< a whole request is here
@@ -48,7 +60,7 @@ enum class Step : std::uint8_t {
 /// The socket never blocks: a request is answered only when all of it is here, so that slow clients cost memory, of
 /// which each has a bounded amount, and never a thread.
 ///
-/// Threads: one at a time; `deadline`, `phase` and `cut` may be called beside it.
+/// Threads: one at a time; `state`, `deadline`, `phase`, `is_ending` and `cut` may be called beside it.
 class Connection final : public httplib::Stream {
  public:
   /// Takes the socket, which must not block. Pre: the limits live longer.
@@ -70,11 +82,15 @@ class Connection final : public httplib::Stream {
   [[nodiscard]] const std::string& answer() const noexcept { return output_; }
 
   [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
-  [[nodiscard]] SteadyTime deadline() const noexcept { return deadline_.load(std::memory_order_relaxed); }
-  [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
-  /// Ends the conversation from outside: whoever has the connection next closes it. One that was seen idle still
-  /// answers what is on its way already, as long as it keeps to the limits of that. Returns false but for the first
-  /// time.
+  /// Both of one moment: a new phase is never seen with the time of the old one.
+  [[nodiscard]] PhaseState state() const noexcept;
+  [[nodiscard]] Phase phase() const noexcept { return state().phase; }
+  [[nodiscard]] SteadyTime deadline() const noexcept;
+  /// Whether nothing more is expected of it than its end.
+  [[nodiscard]] bool is_ending() const noexcept;
+  /// Ends the conversation from outside: whoever has the connection next closes it. One that was seen without a request
+  /// still answers what is on its way already, as long as it keeps to the limits of that. Returns false but for the
+  /// first time.
   bool cut(Phase seen) noexcept;
 
   // What httplib's parser reads and writes: the request that is here, the answer in memory.
@@ -107,10 +123,9 @@ class Connection final : public httplib::Stream {
   std::size_t sent_ = 0;
   std::optional<RequestHead> head_;
   std::optional<Refusal> refusal_;
-  std::size_t head_at_ = 0;  ///< how far the parser has read head_->text
-  bool is_last_ = false;     ///< the connection ends with the answer
-  std::atomic<Phase> phase_ = Phase::idle;
-  std::atomic<SteadyTime> deadline_;
+  std::size_t head_at_ = 0;           ///< how far the parser has read head_->text
+  bool is_last_ = false;              ///< the connection ends with the answer
+  std::atomic<std::uint64_t> state_;  ///< nanoseconds of the clock, and the phase in the lowest bits
   std::atomic<bool> is_cut_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include "apps/mankai/escape.hpp"
 #include "apps/mankai/guard_report.hpp"
 #include "apps/mankai/report.hpp"
+#include "apps/mankai/serve/accept.hpp"
 #include "apps/mankai/serve/query.hpp"
 #include "apps/mankai/serve/warning_page.hpp"
 
@@ -91,11 +92,15 @@ std::string text_line(std::string_view url, const Verdict& verdict) {
 /// How a batch is answered.
 enum class BatchForm : std::uint8_t { text, json, json_lines };
 
-BatchForm form_of(const std::string& accept) {
-  if (accept.find(kJsonLines) != std::string::npos) {
+// What is wanted most, and of equals the lines; text where none of them is named.
+BatchForm form_of(std::string_view accept) {
+  const double lines = wanted(accept, kJsonLines);
+  const double json = wanted(accept, kJson);
+  const double text = wanted(accept, "text/plain");
+  if (lines > 0 && lines >= json && lines >= text) {
     return BatchForm::json_lines;
   }
-  return accept.find(kJson) != std::string::npos ? BatchForm::json : BatchForm::text;
+  return json > 0 && json >= text ? BatchForm::json : BatchForm::text;
 }
 
 const char* content_type(BatchForm form) {
@@ -112,6 +117,18 @@ bool is_lines(const std::string& content_type) {
   const auto is = [&](std::string_view wanted) { return content_type.starts_with(wanted); };
   return content_type.empty() || is("text/plain") || is("application/x-www-form-urlencoded") ||
          is("application/octet-stream");
+}
+
+// "url=http%3A%2F%2F…", as curl and browsers send a form. In front of a URL's '=' there is a dot or a slash.
+bool is_form(const std::string& content_type, std::string_view body) {
+  const std::string_view name = body.substr(0, std::min(body.find('='), body.size()));
+  return content_type.starts_with("application/x-www-form-urlencoded") && name.size() < body.size() &&
+         std::ranges::all_of(
+             name,
+             [](char byte) {
+               return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+                      byte == '_' || byte == '-';
+             });
 }
 
 std::string_view next_line(std::string_view& lines) {
@@ -194,7 +211,7 @@ Verdict GuardService::ask(const Guard& guard, std::string_view url, GuardScratch
 }
 
 void GuardService::check(const Request& request, Response& response) const {
-  const auto url = query_value(request.target, "url");
+  const auto url = query_value(request.target, "url", OtherParameters::refused);
   if (!url) {
     return refuse(kBadRequest, url.error().detail, response);
   }
@@ -206,6 +223,12 @@ void GuardService::check_batch(const Request& request, Response& response) const
   if (!is_lines(request.get_header_value("Content-Type")) || request.has_header("Content-Encoding")) {
     return refuse(kUnsupportedMedia, "a batch is text/plain, one URL a line, not compressed", response);
   }
+  if (is_form(request.get_header_value("Content-Type"), request.body)) {
+    return refuse(kBadRequest,
+                  "a batch is one URL a line, and this is a form: send one URL as GET /check?url= (curl -G "
+                  "--data-urlencode), or lines (curl --data-binary)",
+                  response);
+  }
   if (static_cast<std::size_t>(std::ranges::count(request.body, '\n')) > kBatchUrlsMax) {
     return refuse(kTooLarge, "a batch may have " + std::to_string(kBatchUrlsMax) + " lines; send several", response);
   }
@@ -216,8 +239,9 @@ void GuardService::check_batch(const Request& request, Response& response) const
                        content_type(form));
 }
 
+// Others add parameters to links that people share; the person goes where was checked, whatever is behind.
 void GuardService::redirect(const Request& request, Response& response) const {
-  const auto url = query_value(request.target, "url");
+  const auto url = query_value(request.target, "url", OtherParameters::ignored);
   if (!url) {
     return show_page(kBadRequest, refusal_page("", "The link is incomplete: " + url.error().detail + "."), response);
   }

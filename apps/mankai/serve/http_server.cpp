@@ -13,7 +13,10 @@
 #include <cerrno>
 #include <charconv>
 #include <new>
+#include <optional>
+#include <span>
 #include <system_error>
+#include <utility>
 
 namespace mankai::command::serve {
 namespace {
@@ -49,6 +52,23 @@ std::pair<std::string, int> name_of(const sockaddr_storage& address, socklen_t l
   int number = 0;
   std::from_chars(port.data(), port.data() + std::string_view(port.data()).size(), number);
   return {host.data(), number};
+}
+
+constexpr std::size_t kLeavingOrders = 3;
+
+// Who is asked first to make room, or nothing for who is not: those that have been idle for a moment, then those that
+// have been about a request or an answer for longer than that, then those that have had their answer just now.
+std::optional<std::size_t> leaving_order(const PhaseState& state, SteadyTime now) {
+  constexpr std::chrono::seconds kMoment(1);
+  const bool is_old = now - state.since > kMoment;
+  switch (state.phase) {
+    case Phase::fresh: return is_old ? std::optional<std::size_t>(0) : std::nullopt;
+    case Phase::idle: return is_old ? 0 : 2;
+    case Phase::receiving:
+    case Phase::sending: return is_old ? std::optional<std::size_t>(1) : std::nullopt;
+    case Phase::lingering: return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -230,37 +250,61 @@ void HttpServer::add(Descriptor socket, std::string address, int port) {
   {
     const std::lock_guard lock(mutex_);
     ++accepted_;
+    --room_;
     connections_.insert(connection.get());
   }
   wait_for(*connection.release(), EPOLLIN, EPOLL_CTL_ADD);
 }
 
-// Those that have been idle for longest make room, or else those that are longest about sending a request; a client
-// that wants nothing bad has sent it within moments.
 bool HttpServer::make_room() {
-  constexpr std::size_t kShare = 16;
-  constexpr std::chrono::seconds kMoment(1);
-  const std::lock_guard lock(mutex_);
-  if (connections_.size() < settings_.connections_max) {
+  if (room_ > 0) {
     return true;
   }
-  std::vector<Connection*> idle;
-  std::vector<Connection*> slow;
-  const SteadyTime slow_before = Clock::now() + settings_.limits.receiving - kMoment;
+  const std::lock_guard lock(mutex_);
+  const auto ending = static_cast<std::size_t>(
+      std::ranges::count_if(connections_, [](const Connection* one) { return one->is_ending(); }));
+  if (ending >= ending_max(settings_.connections_max)) {
+    // They have had their answers, and a moment to read them.
+    std::ranges::for_each(connections_, [](Connection* one) {
+      if (one->phase() == Phase::lingering) {
+        one->cut(Phase::lingering);
+      }
+    });
+    return false;
+  }
+  const std::size_t open = connections_.size() - ending;
+  room_ = open < settings_.connections_max ? settings_.connections_max - open
+                                           : ask_to_leave(ending_max(settings_.connections_max) - ending);
+  return room_ > 0;
+}
+
+// A client that wants nothing bad has sent its request within a moment after it came, and has read the answer soon. So
+// nobody leaves who came within this moment, and nobody who has just begun with a request.
+std::size_t HttpServer::ask_to_leave(std::size_t most) {
+  constexpr std::size_t kShare = 16;
+  struct Candidate {
+    PhaseState state;
+    Connection* connection;
+  };
+  std::array<std::vector<Candidate>, kLeavingOrders> by_order;
+  const SteadyTime now = Clock::now();
   for (Connection* connection : connections_) {
-    if (connection->phase() == Phase::idle) {
-      idle.push_back(connection);
-    } else if (connection->phase() == Phase::receiving && connection->deadline() < slow_before) {
-      slow.push_back(connection);
+    const PhaseState state = connection->state();
+    if (const auto order = connection->is_ending() ? std::nullopt : leaving_order(state, now)) {
+      by_order.at(*order).push_back({.state = state, .connection = connection});
     }
   }
-  std::vector<Connection*>& out = idle.empty() ? slow : idle;
-  const std::size_t count = std::min(out.size(), connections_.size() / kShare + 1);
-  std::ranges::partial_sort(out, out.begin() + static_cast<std::ptrdiff_t>(count), {}, &Connection::deadline);
-  for (std::size_t i = 0; i < count; ++i) {
-    pushed_out_ += out[i]->cut(idle.empty() ? Phase::receiving : Phase::idle) ? 1 : 0;
+  const auto found = std::ranges::find_if(by_order, [](const auto& some) { return !some.empty(); });
+  if (found == by_order.end()) {
+    return 0;
   }
-  return false;
+  const std::size_t count = std::min({found->size(), most, settings_.connections_max / kShare + 1});
+  std::ranges::partial_sort(*found, found->begin() + static_cast<std::ptrdiff_t>(count), {},
+                            [](const Candidate& one) { return one.state.since; });
+  for (const auto& [state, connection] : std::span(*found).first(count)) {
+    pushed_out_ += connection->cut(state.phase) ? 1 : 0;
+  }
+  return count;
 }
 
 void HttpServer::end_overdue() {
@@ -268,9 +312,9 @@ void HttpServer::end_overdue() {
   const bool is_last_call = is_stopping_ && now >= stop_begun_ + kLastRequests;
   const std::lock_guard lock(mutex_);
   for (Connection* connection : connections_) {
-    const Phase phase = connection->phase();
-    const bool is_idle = phase == Phase::idle;
-    if (now >= connection->deadline()) {
+    const auto [phase, since] = connection->state();
+    const bool is_idle = is_without_request(phase);
+    if (now >= since + settings_.limits.of(phase)) {
       timed_out_ += connection->cut(phase) && !is_idle ? 1 : 0;
     } else if (is_idle && is_last_call) {
       connection->cut(phase);

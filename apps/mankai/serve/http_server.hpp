@@ -33,7 +33,7 @@ struct ServerCounts {
   std::uint64_t accepted = 0;
   std::uint64_t open = 0;
   std::uint64_t timed_out = 0;
-  std::uint64_t pushed_out = 0;  ///< idle ones closed to make room
+  std::uint64_t pushed_out = 0;  ///< closed to make room
 };
 
 /// Why httplib's own loop is not used: it gives a thread to every connection for as long as it lasts, idle or slow,
@@ -47,6 +47,13 @@ struct ServerCounts {
 ///          from any of the server's.
 class HttpServer : private httplib::Server {
  public:
+  /// Connections that are only about to end do not count as open. There may be so many of them beside the others.
+  [[nodiscard]] static constexpr std::size_t ending_max(std::size_t connections_max) noexcept {
+    constexpr std::size_t kShare = 8;
+    constexpr std::size_t kLeast = 16;
+    return connections_max / kShare + kLeast;
+  }
+
   using Handle = std::function<void(const httplib::Request&, httplib::Response&)>;
   using Observe = std::function<void(const Exchange&)>;
 
@@ -92,6 +99,7 @@ class HttpServer : private httplib::Server {
   void pause_accepting();
   void add(Descriptor socket, std::string address, int port);
   [[nodiscard]] bool make_room();
+  [[nodiscard]] std::size_t ask_to_leave(std::size_t most);
   void end_overdue();
 
   Descriptor listener_;
@@ -104,6 +112,7 @@ class HttpServer : private httplib::Server {
   SteadyTime next_check_;
   bool is_full_ = false;
   SteadyTime full_until_;
+  std::size_t room_ = 0;  ///< for so many more without looking anew
   std::uint64_t accepted_ = 0;
   std::uint64_t timed_out_ = 0;
   std::uint64_t pushed_out_ = 0;

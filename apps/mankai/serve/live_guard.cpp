@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <optional>
 #include <utility>
 
 #include "mankai/storage/file.hpp"
@@ -35,14 +34,15 @@ std::shared_ptr<const LiveGuard::Loaded> LiveGuard::current() const {
   return loaded_;
 }
 
-bool LiveGuard::has_changed() const {
+bool LiveGuard::has_changed() {
   const auto now = stamp_of(path_);
-  return now && *now != tried_;
+  const bool was_missing = std::exchange(was_missing_, !now);
+  return now != tried_ && (now || was_missing);
 }
 
 Result<void> LiveGuard::reload() {
   // Looked at first: a file that is replaced meanwhile is seen as changed afterwards, and read again.
-  tried_ = stamp_of(path_).value_or(FileStamp());
+  tried_ = stamp_of(path_);
   auto bytes = read_file(path_);
   if (!bytes) {
     return std::unexpected(bytes.error());
@@ -54,7 +54,8 @@ Result<void> LiveGuard::reload() {
   if (!guard) {
     return std::unexpected(guard.error().within(path_));
   }
-  auto loaded = std::make_shared<const Loaded>(Loaded{.guard = std::move(*guard), .stamp = tried_});
+  auto loaded =
+      std::make_shared<const Loaded>(Loaded{.guard = std::move(*guard), .stamp = tried_.value_or(FileStamp())});
   const std::lock_guard lock(mutex_);
   loaded_.swap(loaded);
   return {};

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "mankai/base/error.hpp"
@@ -39,9 +40,9 @@ class LiveGuard {
 
   [[nodiscard]] std::shared_ptr<const Loaded> current() const;
 
-  /// Whether the path stands for another file than the one that was read last, good or not. A path that stands for
-  /// none has not changed: the file may be about to come back.
-  [[nodiscard]] bool has_changed() const;
+  /// Whether the path stands for another file than when it was last tried, good or not. One that is gone has changed
+  /// only when it is at the second look, too: it may be about to come back.
+  [[nodiscard]] bool has_changed();
   /// Opens and checks what is there now, and only then replaces the guard. Errors: as open; the guard stays.
   [[nodiscard]] Result<void> reload();
 
@@ -49,8 +50,9 @@ class LiveGuard {
   explicit LiveGuard(std::string path) : path_(std::move(path)) {}
 
   std::string path_;
-  FileStamp tried_;
-  mutable std::mutex mutex_;  ///< of the pointer only: held for as long as it takes to copy it
+  std::optional<FileStamp> tried_;  ///< nothing where there was no file
+  bool was_missing_ = false;        ///< at the last look
+  mutable std::mutex mutex_;        ///< of the pointer only: held for as long as it takes to copy it
   std::shared_ptr<const Loaded> loaded_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include "mankai/url/canonical_url.hpp"
 
@@ -81,21 +82,24 @@ bool has_blank_or_control(std::string_view url) {
 
 }  // namespace
 
-Result<std::string> query_value(std::string_view target, std::string_view name) {
+Result<std::string> query_value(std::string_view target, std::string_view name, OtherParameters others) {
   target = target.substr(0, target.find('#'));
   const std::size_t mark = target.find('?');
-  std::string_view rest = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+  const std::string_view query = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
   std::optional<std::string_view> value;
-  while (!rest.empty()) {
-    const std::string_view pair = rest.substr(0, rest.find('&'));
-    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
-    if (pair.substr(0, pair.find('=')) != name) {
-      continue;
+  for (const auto part : std::views::split(query, '&')) {
+    const std::string_view pair(part);
+    const bool is_it = pair.substr(0, pair.find('=')) == name;
+    if (!is_it && others == OtherParameters::refused) {
+      return fail(ErrorCode::invalid_argument, "there is another parameter than " + std::string(name) +
+                                                   "=: where it belongs to the URL, percent-encode the URL");
     }
-    if (value) {
+    if (is_it && value) {
       return fail(ErrorCode::invalid_argument, std::string(name) + "= is given twice: percent-encode its value");
     }
-    value = pair.substr(std::min(pair.size(), name.size() + 1));
+    if (is_it) {
+      value = pair.substr(std::min(pair.size(), name.size() + 1));
+    }
   }
   if (!value || value->empty()) {
     return fail(ErrorCode::invalid_argument,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -7,14 +8,20 @@
 
 namespace mankai::command::serve {
 
+/// What else a query may have.
+enum class OtherParameters : std::uint8_t {
+  refused,
+  ignored,
+};
+
 /// Returns the value of the only parameter `name` of a request's target such as "/check?url=http%3A%2F%2Fa%2F".
 ///
 /// Shape:   a form's encoding: %XX is a byte, '+' a blank; a '%' that no two digits follow stands for itself. The value
 ///          ends at '&' or '#', so that what is in it has to be encoded.
-/// Errors:  invalid_argument when the parameter is missing, empty or there twice: an answer about the wrong one of two
-///          URLs would be worse than none.
+/// Errors:  invalid_argument when the parameter is missing, empty or there twice, and where others are refused and
+///          there is one: an answer about the wrong one of two URLs, or about half of one, would be worse than none.
 /// Threads: pure.
-[[nodiscard]] Result<std::string> query_value(std::string_view target, std::string_view name);
+[[nodiscard]] Result<std::string> query_value(std::string_view target, std::string_view name, OtherParameters others);
 
 /// Returns the Location for a link to `url`, which was found good, or why there is none.
 ///
