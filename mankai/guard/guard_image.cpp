@@ -85,6 +85,10 @@ Result<Sections> read_sections(const GuardHeader& header, Bytes bytes) {
         each.bytes > bytes.size() - each.offset) {
       return wrong("section " + std::to_string(i) + " is not where it must be");
     }
+    if (!std::ranges::all_of(bytes.subspan(end, each.offset - end),
+                             [](std::byte value) { return value == std::byte{}; })) {
+      return wrong("no zeros before section " + std::to_string(i));
+    }
     sections[i] = bytes.subspan(each.offset, each.bytes);
     if (checksum(sections[i], i) != each.checksum) {
       return wrong("the checksum of section " + std::to_string(i) + " is wrong");

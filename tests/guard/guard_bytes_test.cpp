@@ -81,14 +81,14 @@ TEST_P(GuardBytes, that_are_cut_are_refused) {
   }
 }
 
-TEST_P(GuardBytes, with_any_bit_changed_are_refused_or_the_same) {
-  const std::string right = answers(guard_);
+TEST_P(GuardBytes, with_any_bit_changed_are_refused) {
   Bytes changed = bytes_;
   for (std::size_t bit = 0; bit < 8 * changed.size(); ++bit) {
     const auto flip = static_cast<std::byte>(1U << bit % 8);
     changed[bit / 8] ^= flip;
     const auto read = Guard::from_bytes(changed);
-    EXPECT_TRUE(read ? answers(*read) == right : is_promised(read.error())) << bit;
+    ASSERT_FALSE(read.has_value()) << bit;
+    EXPECT_TRUE(is_promised(read.error())) << bit;
     changed[bit / 8] ^= flip;
   }
 }

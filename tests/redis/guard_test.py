@@ -6,8 +6,9 @@ import random
 import struct
 
 from client import Null, render, wait_for
-from families import Family, KeyMatrix, PersistenceMatrix
+from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix, XXHASH
 from harness import GOLDEN_GUARD, OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module
+from persistence_test import FOOTER, sealed
 
 NO_RULE = "-ERR not a rule: it has no host, or one that is too long"
 NO_URL = "-ERR not a URL: it has no host"
@@ -308,6 +309,88 @@ class KeyTest(KeyMatrix, OneServerTest):
         self.assertRegex(render(self.client.call("URL.BLOCK", "f", "b.example")), "OOM command not allowed")
         self.assertEqual(render(self.client.must("URL.CHECK", "f", "a.example", "b.example")[0]), '"a.example"')
         self.assertEqual(render(self.client.must("URL.UNBLOCK", "f", "a.example")[0]), ":1")
+
+
+@needs_module
+class ForgeryTest(ForgeryMatrix, OneServerTest):
+    family = Rules()
+    # Of pieces that are asked for.
+    test_chunks = None
+    test_the_chunks_of_another_family_are_refused = None
+
+    # Of docs/formats/guard.md.
+    SECTIONS, HEADER, CHECKSUM, SEED_OF_HEADER = 56, 256, 248, 100
+
+    def setUp(self):
+        super().setUp()
+        # So that bytes are forged, not a compression of them: another one of the same bytes is as good.
+        self.client.config("rdbcompression", "no")
+
+    def sealed_image(self, image):
+        """Makes the checksums right."""
+        for number in range(6):
+            at = self.SECTIONS + 24 * number
+            offset, length = struct.unpack_from("<QQ", image, at)
+            if offset <= len(image) and length <= len(image) - offset:
+                struct.pack_into("<Q", image, at + 16, XXHASH(bytes(image[offset:offset + length]), length, number))
+        struct.pack_into("<Q", image, self.CHECKSUM, XXHASH(bytes(image[:self.CHECKSUM]), self.CHECKSUM, self.SEED_OF_HEADER))
+        return bytes(image)
+
+    def assert_usable(self):
+        """What was taken can be used, saved, and read again."""
+        for _ in range(2):
+            self.assertEqual(self.client.must("COPY", "forged", "copy", "REPLACE"), 1)
+            self.assertEqual(*self.client.must("DEBUG", "DIGEST-VALUE", "forged", "copy"))
+            self.assertEqual(self.use("forged")[-1], b"PONG")
+
+    def test_images_whose_checksums_are_right(self):
+        if XXHASH is None:
+            self.skipTest("no libxxhash.so.0")
+        image = GOLDEN_GUARD.read_bytes()
+        self.assertEqual(self.sealed_image(bytearray(image)), image)
+        self.client.must("URL.RULESLOAD", "golden", 0, len(image), image)
+        dump = self.client.must("DUMP", "golden")
+        at = dump.index(image)
+        dice = random.Random(SEED)
+        taken = 0
+        for _ in range(1500 * ROUNDS):
+            forged = bytearray(image)
+            for _ in range(dice.choice((1, 1, 1, 2, 4))):
+                place = dice.randrange(dice.choice((self.HEADER, len(image))))
+                forged[place] = dice.choice((0, 1, 2, 127, 128, 255, forged[place] ^ 1 << dice.randrange(8)))
+            forged = self.sealed_image(forged)
+            self.client.must("DEL", "forged")
+            reply = self.client.call("URL.RULESLOAD", "forged", 0, len(forged), forged)
+            if reply != b"OK":
+                self.assertEqual(reply, "ERR received bad data")
+                self.assertEqual(self.client.must("EXISTS", "forged"), 0)
+            payload = sealed(dump[:at] + forged + dump[at + len(forged):-FOOTER], dump[-FOOTER:])
+            self.assertEqual(self.client.call("RESTORE", "restored", 0, payload, "REPLACE") == b"OK", reply == b"OK")
+            if reply == b"OK":
+                taken += 1
+                self.assert_usable()
+        self.assertGreater(taken, 10)
+        self.client.must("DEBUG", "RELOAD")
+
+    def test_pieces(self):
+        """That overlap, leave out, come too late or are too long, belong to another image, or to a key that is there."""
+        image = GOLDEN_GUARD.read_bytes()
+        dice = random.Random(SEED)
+        for _ in range(100 * ROUNDS):
+            self.client.must("DEL", "forged")
+            have = begun = None
+            for _ in range(12):
+                offset = dice.choice((have or 0, have or 0, have or 0, 0, 1, (have or 0) + 1, len(image)))
+                total = dice.choice((len(image),) * 9 + (len(image) + 1,))
+                piece = image[offset:offset + dice.choice((0, 100, 400, len(image)))]
+                is_right = (offset, total) == (have, begun) and 0 < offset < begun if begun else offset == 0
+                reply = self.client.call("URL.RULESLOAD", "forged", offset, total, piece)
+                self.assertEqual(render(reply) == "+OK", is_right, (offset, total, have, begun))
+                if is_right:
+                    have, begun = (have or 0) + len(piece), total
+                    self.assertEqual(self.use("forged")[-1], b"PONG")
+            if have == begun == len(image):
+                self.assertEqual(self.client.must("URL.RULES", "forged")[0], b"Rules")
 
 
 if __name__ == "__main__":
