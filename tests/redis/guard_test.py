@@ -1,4 +1,4 @@
-"""URL.BLOCK and its like: rules and the URLs that they cover. Contract, an exact model, and what every family must stand.
+"""URL.BLOCK and its like: rules and the URLs that they cover. Contract, an exact model, what every family must stand.
 
 Usage: guard_test.py MODULE [unittest arguments...]
 """
@@ -7,7 +7,7 @@ import struct
 
 from client import Null, render, wait_for
 from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix, XXHASH
-from harness import GOLDEN_GUARD, OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module
+from harness import GOLDEN_GUARD, OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module, saved
 from persistence_test import FOOTER, sealed
 
 NO_RULE = "-ERR not a rule: it has no host, or one that is too long"
@@ -234,6 +234,51 @@ class ContractTest(OneServerTest):
         self.assertEqual(self.client.must("URL.UNBLOCK", "f", "h.example"), [1])
 
 
+class RulesModel:
+    """What a key of rules must be: exact."""
+
+    def __init__(self, key, urls, ids=(), exceptions=()):
+        self.key, self.urls = key, urls
+        self.rules = sorted({rule for url in urls for rule in covering(url)})
+        self.ids = {rule: set(holders) for rule, holders in dict(ids).items()}
+        self.exceptions = set(exceptions)
+
+    def change(self, test, client, dice):
+        """Sends a command in some spelling. Its reply must be the model's."""
+        rule = dice.choice(self.rules)
+        spelt = dice.choice((rule, rule.partition("/")[0].upper() + "".join(rule.partition("/")[1:]), f"http://{rule}"))
+        chosen, holder, held = dice.random(), dice.randrange(3), self.ids.setdefault(rule, set())
+        if chosen < 0.45:
+            words, expected = ("URL.BLOCK", self.key, spelt, "ID", holder), int(holder not in held)
+            held.add(holder)
+        elif chosen < 0.6:
+            words = ("URL.UNBLOCK", self.key, spelt, "ID", holder)
+            expected = (1 if held == {holder} else 2) if holder in held else 0
+            held.discard(holder)
+        elif chosen < 0.7:
+            words, expected = ("URL.UNBLOCK", self.key, spelt), int(bool(held))
+            held.clear()
+        elif chosen < 0.85:
+            words, expected = ("URL.ALLOW", self.key, spelt), int(rule not in self.exceptions)
+            self.exceptions.add(rule)
+        else:
+            words, expected = ("URL.DISALLOW", self.key, spelt), int(rule in self.exceptions)
+            self.exceptions.discard(rule)
+        test.assertEqual(client.must(*words), [expected], words)
+
+    def assert_right(self, test, client):
+        in_force = {rule for rule, held in self.ids.items() if held}
+        for asked, answer in zip(self.urls, client.must("URL.CHECK", self.key, *self.urls)):
+            rules = covering(asked)
+            wanted = set() if rules & self.exceptions else rules & in_force
+            found = set() if isinstance(answer, Null) else {bytes(answer).decode()}
+            test.assertEqual(bool(found), bool(wanted), asked)
+            test.assertLessEqual(found, wanted, asked)
+        # All else that is in force there is not among the URLs.
+        exceptions = client.must("URL.RULES", self.key)[7]
+        test.assertEqual(exceptions, len(self.exceptions))
+
+
 @needs_module
 class ModelTest(OneServerTest):
     """Random rules, ids and exceptions against an exact model."""
@@ -242,41 +287,61 @@ class ModelTest(OneServerTest):
         for number in range(3 * ROUNDS):
             dice = random.Random(SEED * 1000 + number)
             self.client.must("DEL", "f")
-            ids, exceptions = {}, set()
+            self.client.must("URL.BLOCK", "f", "only.so.that.there.is.a.key")
+            model = RulesModel("f", URLS[:60])
             for _ in range(150):
-                url = dice.choice(URLS)
-                rule = dice.choice(sorted(covering(url)))
-                spelt = dice.choice((rule, rule.upper().replace("/P", "/p").replace("/Q", "/q"), f"http://{rule}"))
-                chosen = dice.random()
-                holder = dice.randrange(3)
-                if chosen < 0.45:
-                    expected = int(holder not in ids.get(rule, set()))
-                    reply = self.client.must("URL.BLOCK", "f", spelt, "ID", holder)
-                    ids.setdefault(rule, set()).add(holder)
-                elif chosen < 0.6:
-                    held = ids.get(rule, set())
-                    expected = (1 if held == {holder} else 2) if holder in held else 0
-                    reply = self.client.must("URL.UNBLOCK", "f", spelt, "ID", holder)
-                    held.discard(holder)
-                elif chosen < 0.7:
-                    expected = int(bool(ids.pop(rule, None)))
-                    reply = self.client.must("URL.UNBLOCK", "f", spelt)
-                elif chosen < 0.85:
-                    expected = int(rule not in exceptions)
-                    reply = self.client.must("URL.ALLOW", "f", spelt)
-                    exceptions.add(rule)
-                else:
-                    expected = int(rule in exceptions)
-                    reply = self.client.must("URL.DISALLOW", "f", spelt)
-                    exceptions.discard(rule)
-                self.assertEqual(reply, [expected], (rule, chosen))
-                in_force = {rule for rule, held in ids.items() if held}
-                for asked, answer in zip(URLS[:60], self.client.must("URL.CHECK", "f", *URLS[:60])):
-                    rules = covering(asked)
-                    wanted = set() if rules & exceptions else rules & in_force
-                    found = set() if isinstance(answer, Null) else {bytes(answer).decode()}
-                    self.assertEqual(bool(found), bool(wanted), asked)
-                    self.assertLessEqual(found, wanted, asked)
+                model.change(self, self.client, dice)
+                model.assert_right(self, self.client)
+
+
+@needs_module
+class RestartedModelTest(RedisTest):
+    """The same, of rules that were given by commands and of loaded ones, while the server is killed and started anew."""
+
+    HOSTS = ("evil.example", "www.evil.example", "good.evil.example", "other.example", "x.other.example",
+             "a.b.c.d.e.example", "d.e.example", "removed.example", "added.example", "stranger.example")
+    PATHS = ("", "foo", "foo/x", "foobar", "1/2/3", "here")
+    # Of GOLDEN_GUARD, as far as these URLs see it.
+    LOADED = {"evil.example": {0}, "other.example/foo": {0}, "a.b.c.d.e.example": {0}, "x.other.example/1/2/3": {0},
+              "added.example/here": {7, 9}}
+
+    def ways_out(self, server, client, key):
+        def again():
+            server.restart(kill=True)
+            return server.client()
+
+        def rewritten(preamble):
+            client.config("aof-use-rdb-preamble", preamble)
+            saved(client, "BGREWRITEAOF")
+            return again()
+
+        def copied():
+            client.must("COPY", key, "copy")
+            client.must("RENAME", "copy", key)
+            return client
+
+        return (again, lambda: rewritten("no"), lambda: rewritten("yes"), copied,
+                lambda: client.must("DEBUG", "RELOAD") and client)
+
+    def test_what_is_blocked_is_what_the_model_says(self):
+        image = GOLDEN_GUARD.read_bytes()
+        server = self.start(appendonly="yes", appendfsync="always")
+        client = server.client()
+        client.must("URL.RULESLOAD", "loaded", 0, len(image), image)
+        client.must("URL.BLOCK", "given", "only.so.that.there.is.a.key")
+        urls = [f"http://{host}/{path}" for host in self.HOSTS for path in self.PATHS]
+        models = (RulesModel("loaded", urls, self.LOADED, {"good.evil.example"}), RulesModel("given", URLS[:60]))
+        dice = random.Random(SEED)
+        for _ in range(20 * ROUNDS):
+            for model in models:
+                for _ in range(dice.randrange(40)):
+                    model.change(self, client, dice)
+                model.assert_right(self, client)
+            digests = client.must("DEBUG", "DIGEST-VALUE", "loaded", "given")
+            client = dice.choice(self.ways_out(server, client, dice.choice(("loaded", "given"))))()
+            self.assertEqual(client.must("DEBUG", "DIGEST-VALUE", "loaded", "given"), digests)
+            for model in models:
+                model.assert_right(self, client)
 
 
 @needs_module
