@@ -367,6 +367,23 @@ class KeyTest(KeyMatrix, OneServerTest):
     test_memory_is_counted_and_given_back = None
     test_above_the_limit_nothing_is_made_and_what_is_there_answers = None
 
+    def test_what_commands_say_of_themselves(self):
+        for name, flags in (("block", {"write", "denyoom", "fast"}), ("unblock", {"write", "fast"}),
+                            ("allow", {"write", "denyoom", "fast"}), ("disallow", {"write", "fast"}),
+                            ("check", {"readonly", "fast"}), ("rules", {"readonly", "fast"}),
+                            ("rulesload", {"write", "denyoom"})):
+            (info,) = self.client.must("COMMAND", "INFO", f"url.{name}")
+            self.assertEqual({bytes(flag).decode() for flag in info[2]}, flags | {"module"}, name)
+
+    def test_a_loaded_key_takes_the_place_of_another(self):
+        """As docs/redis/guard.md says of lists that come anew every day."""
+        image = GOLDEN_GUARD.read_bytes()
+        self.client.must("URL.BLOCK", "lists", "old.example")
+        self.assertEqual(self.client.must("URL.RULESLOAD", "lists:next", 0, len(image), image), b"OK")
+        self.assertEqual(self.client.must("RENAME", "lists:next", "lists"), b"OK")
+        self.assertEqual(list(map(render, self.client.must("URL.CHECK", "lists", "old.example", "www.evil.example"))),
+                         ["$-1", '"evil.example"'])
+
     def test_above_the_limit_rules_are_refused_and_checks_answered(self):
         self.client.must("URL.BLOCK", "f", "a.example")
         self.client.config("maxmemory", 1)
