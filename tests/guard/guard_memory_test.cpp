@@ -175,7 +175,7 @@ TEST(IdSet, IsWhatASetIs) {
   Random random(3);
   detail::IdSet ids;
   std::set<std::uint64_t> model;
-  for (int step = 0; step < 50'000; ++step) {
+  for (int step = 0; step < 20'000; ++step) {
     // Mostly a handful, so that it is often empty or has one.
     const std::uint64_t id = random.below(step % 5000 < 2500 ? 3 : 200);
     if (random.below(2) == 0) {
@@ -192,9 +192,9 @@ TEST(IdSet, IsWhatASetIs) {
   }
 }
 
-// With a sorted vector this took minutes.
+// With a sorted vector this took eight seconds.
 TEST(IdSet, TakesIdsInFallingOrder) {
-  constexpr std::uint64_t kIds = 1'000'000;
+  constexpr std::uint64_t kIds = 200'000;
   Guard guard = Guard::create().value();
   for (std::uint64_t id = kIds; id > 0; --id) {
     ASSERT_TRUE(guard.add("evil.example", id).value());
