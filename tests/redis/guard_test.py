@@ -157,8 +157,12 @@ class ContractTest(OneServerTest):
         self.client.config("mankai.filter-memory-limit", 1000)
         self.assertRegex(render(self.client.call("URL.BLOCK", "f", "a.example")), "-ERR .*filter-memory-limit")
         self.assertEqual(self.client.must("EXISTS", "f"), 0)
+        self.client.config("mankai.filter-memory-limit", limit // 20)
+        text = "x" * 20_000
+        self.assertRegex(render(self.client.must("URL.ALLOW", "f", f"h.example/{text}")[0]), "-ERR .*filter-memory-limit")
+        self.assertEqual(self.client.must("EXISTS", "f"), 0)
         self.client.config("mankai.filter-memory-limit", limit)
-        text = "x" * 5000
+        text = text[:5000]
         for block, unblock, covered in (
                 (lambda number: ("URL.BLOCK", "f", f"h{number}.example"), ("URL.UNBLOCK", "f", "h0.example"), "h0.example"),
                 (lambda number: ("URL.BLOCK", "f", "h.example", "ID", 9999 - number), ("URL.UNBLOCK", "f", "h.example"),

@@ -131,21 +131,19 @@ bool has_rule(const Call& call, std::size_t end) {
   return false;
 }
 
-/// Makes an empty guard, where the limit lets it take a rule, and tells replicas its seed, so that theirs is the same.
-/// Errors: std::bad_alloc.
-const char* create(const Call& call, GuardLookup& lookup, MemoryLimit& limit) {
+/// Makes an empty guard, where the limit lets it take a rule. `bytes` become what replicas must get, so that they have
+/// the same seed. Returns the error to reply, or null. Errors: std::bad_alloc.
+const char* create(GuardLookup& lookup, MemoryLimit& limit, std::vector<std::byte>& bytes) {
   auto guard = Guard::create();
   if (!guard) {
     return kNoMemory;
   }
-  const std::vector<std::byte> bytes = guard->to_bytes();
+  bytes = guard->to_bytes();
   auto value = std::make_unique<GuardValue>(std::move(*guard));
   if (!has_room_for_rule(*value, {}, limit)) {
     return memory_error(kNoMemory);
   }
   lookup.set(std::move(value));
-  engine.replicate(call.context(), kLoad, "sllb", call.arguments()[1], 0LL, static_cast<long long>(bytes.size()),
-                   bytes.data(), bytes.size());
   return nullptr;
 }
 
@@ -166,6 +164,17 @@ void change_rules(const Call& call, const RuleCommand& command, const RuleArgume
 }
 
 bool is_change(Outcome outcome) noexcept { return outcome == Outcome::changed || outcome == Outcome::still_held; }
+
+/// A key that was made for rules of which none was taken goes again; of others replicas get the seed.
+void keep_if_changed(const Call& call, GuardLookup& lookup, std::span<const Outcome> outcomes,
+                     std::span<const std::byte> bytes) noexcept {
+  if (std::ranges::none_of(outcomes, is_change)) {
+    lookup.remove();
+    return;
+  }
+  engine.replicate(call.context(), kLoad, "sllb", call.arguments()[1], 0LL, static_cast<long long>(bytes.size()),
+                   bytes.data(), bytes.size());
+}
 
 /// Replicas get the rules with which something changed. `changed` has room for all arguments.
 void replicate_changes(const Call& call, const RuleCommand& command, const RuleArguments& arguments,
@@ -218,13 +227,14 @@ int change(Call& call, const RuleCommand& command) {
   std::vector<Outcome> outcomes(arguments.end - kFirstRule, Outcome::out_of_memory);
   std::vector<String*> changed;
   changed.reserve(call.size());
+  std::vector<std::byte> made;
   MemoryLimit limit(call.context());
   GuardLookup lookup(call, kRead | kWrite);
   if (lookup.is_absent()) {
     if (!command.creates || !has_rule(call, arguments.end)) {
       return reply_without_key(call, outcomes);
     }
-    if (const char* error = create(call, lookup, limit); error != nullptr) {
+    if (const char* error = create(lookup, limit, made); error != nullptr) {
       return call.error(error);
     }
   }
@@ -232,6 +242,9 @@ int change(Call& call, const RuleCommand& command) {
     return call.error(lookup.error());
   }
   change_rules(call, command, arguments, *lookup.found(), outcomes, limit);
+  if (!made.empty()) {
+    keep_if_changed(call, lookup, outcomes, made);
+  }
   replicate_changes(call, command, arguments, outcomes, changed);
   return reply_outcomes(call, outcomes);
 }
