@@ -4,6 +4,7 @@
 #include "modules/redis/counting/counting.hpp"
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/fade/fade.hpp"
+#include "modules/redis/gate/gate.hpp"
 #include "modules/redis/guard/guard.hpp"
 #include "modules/redis/hot/hot.hpp"
 #include "modules/redis/url/url.hpp"
@@ -21,6 +22,7 @@ void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
   add_hot_info(info);
   add_fade_info(info);
   add_guard_info(info);
+  add_gate_info(info);
   engine.info_add_section(info, "memory");
   engine.info_add_field_u_long_long(info, "cells_bytes", engine_bytes_in_use());
   engine.info_add_field_u_long_long(info, "cells_moved", engine_blocks_moved());
@@ -38,7 +40,7 @@ int load(Context* context, const Call& arguments) noexcept {
   const bool are_there = register_memory_config(context) == kOk && register_bloom(context) == kOk &&
                          register_counting(context) == kOk && register_url(context) == kOk &&
                          register_hot(context) == kOk && register_fade(context) == kOk &&
-                         register_guard(context) == kOk;
+                         register_guard(context) == kOk && register_gate(context) == kOk;
   const bool is_ready = are_there && engine.load_configs(context) == kOk && read_bloom_arguments(arguments) == kOk &&
                         engine.register_info_func(context, add_info) == kOk;
   return is_ready ? kOk : kError;

@@ -1,0 +1,78 @@
+#include "modules/redis/gate/value.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "mankai/filter/hash_windows.hpp"
+
+namespace mankai::redis {
+namespace {
+
+bool is_printable(char letter) noexcept { return letter > ' ' && letter <= '~'; }
+
+// The word, and nothing but zeros behind it.
+std::string_view word_in(std::span<const char> bytes) noexcept {
+  return {bytes.begin(), std::ranges::find(bytes, '\0')};
+}
+bool is_word(std::span<const char> bytes) noexcept {
+  const std::string_view word = word_in(bytes);
+  return std::ranges::all_of(word, is_printable) &&
+         std::ranges::all_of(bytes.subspan(word.size()), [](char letter) { return letter == '\0'; });
+}
+
+}  // namespace
+
+Result<GateValue> GateValue::from_image(AssembledImage source) {
+  State state{};
+  std::memcpy(&state, source.state.data(), sizeof(state));
+  if (!is_word(state.mark) || !is_word(state.id) || state.id.front() == '\0') {
+    return fail(ErrorCode::corrupt, "a gate without the id of its source, or with an impossible mark");
+  }
+  auto image = Image::adopt(std::move(source.image), Trust::fast);
+  if (!image) {
+    return std::unexpected(image.error());
+  }
+  auto filter = CountingBloom::from_image(std::move(*image));
+  if (!filter) {
+    return std::unexpected(filter.error());
+  }
+  return GateValue(std::move(*filter), state);
+}
+
+bool GateValue::is_mark(std::string_view mark) noexcept {
+  return mark.size() <= kMarkBytes && std::ranges::all_of(mark, is_printable);
+}
+
+void GateValue::apply(std::span<const std::string_view> inserted, std::span<const std::string_view> erased,
+                      const Position& position) noexcept {
+  for_each_hashed_window(filter_.hasher(), inserted,
+                         [&](std::size_t, std::span<const Digest> digests) { filter_.insert(digests); });
+  std::array<EraseResult, kHashWindow> results;
+  for_each_hashed_window(filter_.hasher(), erased, [&](std::size_t, std::span<const Digest> digests) {
+    filter_.erase(digests, std::span(results).first(digests.size()));
+  });
+  state_.position = position.number;
+  state_.mark.fill('\0');
+  std::ranges::copy(position.mark, state_.mark.begin());
+}
+
+void GateValue::ask(std::span<const std::string_view> keys, std::span<bool> maybe) const noexcept {
+  for_each_hashed_window(filter_.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+    filter_.may_contain(digests, maybe.subspan(start, digests.size()));
+  });
+}
+
+GateValue::Position GateValue::position() const noexcept {
+  return {.number = state_.position, .mark = word_in(state_.mark)};
+}
+std::string_view GateValue::source_id() const noexcept { return word_in(state_.id); }
+
+ImageParts GateValue::parts() const {
+  ImageParts parts = parts_of(filter_);
+  const auto state = std::as_bytes(std::span(&state_, 1));
+  parts.state.assign(state.begin(), state.end());
+  return parts;
+}
+
+}  // namespace mankai::redis

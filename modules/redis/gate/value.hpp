@@ -1,0 +1,85 @@
+#pragma once
+
+/// What is behind a GATE.* key: the filter of a gate that `mankai gate sync` keeps in step, and where it stands. Both
+/// are one value, so whatever saves, copies, renames or loses the one does so to the other.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "mankai/filter/counting_bloom.hpp"
+#include "modules/redis/image/lookup.hpp"
+
+namespace mankai::redis {
+
+class GateValue {
+ public:
+  /// Behind the prefix of a header: the position's number, its mark, and the source's id, with zeros up to here.
+  static constexpr std::size_t kMarkBytes = 16;
+  static constexpr std::size_t kIdBytes = 32;
+  static constexpr ImageFamily kFamily = {.type_name = "mankai-gt",
+                                          .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'g', 't'},
+                                          .kind = CountingBloom::kKind,
+                                          .layout = ImageLayout::flat,
+                                          .flags = 0,
+                                          .state_bytes = sizeof(std::uint64_t) + kMarkBytes + kIdBytes,
+                                          .is_of_one_moment = false,
+                                          .section = "gate",
+                                          .load_command = "GATE.LOADCHUNK",
+                                          .load_event = "gate.loadchunk"};
+
+  /// Errors: corrupt, unsupported_version.
+  [[nodiscard]] static Result<GateValue> from_image(AssembledImage source);
+
+  /// A place in the source's changes; the mark tells it from the same number in another copy of the source.
+  struct Position {
+    std::uint64_t number = 0;
+    std::string_view mark;
+
+    friend bool operator==(const Position&, const Position&) = default;
+  };
+  /// Whether it is short enough, and printable without blanks; none at all is one.
+  [[nodiscard]] static bool is_mark(std::string_view mark) noexcept;
+
+  /// Puts keys in, takes others out, and stands at a position from then on, whose mark is one.
+  void apply(std::span<const std::string_view> inserted, std::span<const std::string_view> erased,
+             const Position& position) noexcept;
+  /// Shape: keys[c], maybe[c].
+  void ask(std::span<const std::string_view> keys, std::span<bool> maybe) const noexcept;
+
+  [[nodiscard]] Position position() const noexcept;
+  /// The source whose positions these are; printable, without blanks.
+  [[nodiscard]] std::string_view source_id() const noexcept;
+  [[nodiscard]] const CountingBloom& filter() const noexcept { return filter_; }
+
+  [[nodiscard]] ImageParts parts() const;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return sizeof(GateValue) - sizeof(filter_) + filter_memory(filter_);
+  }
+
+  /// As GrowingFilter has them.
+  [[nodiscard]] static std::size_t memory_pieces() noexcept { return 1; }
+  void relocate(std::size_t /*piece*/, const Mover& mover) noexcept { filter_.relocate(mover); }
+
+ private:
+  /// As headers have it.
+  struct State {
+    std::uint64_t position;
+    std::array<char, kMarkBytes> mark;
+    std::array<char, kIdBytes> id;
+  };
+  static_assert(sizeof(State) == kFamily.state_bytes);
+
+  GateValue(CountingBloom filter, const State& state) noexcept : filter_(std::move(filter)), state_(state) {}
+
+  CountingBloom filter_;
+  State state_;
+};
+
+using GateKey = ImageKey<GateValue>;
+using GateLookup = ImageLookup<GateValue>;
+
+}  // namespace mankai::redis
