@@ -1,6 +1,6 @@
 # What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2 and libpsl) and
 # libmankai_stream.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases; needs
-# sqlite3 and libpq); for C libmankai.so and libmankai_dablooms.so
+# sqlite3, libpq and hiredis); for C libmankai.so and libmankai_dablooms.so
 # (mankai/c). The installed tree can be moved.
 include(CMakePackageConfigHelpers)
 
@@ -55,7 +55,7 @@ mankai_library(mankai_stream_library OUTPUT_NAME mankai_stream EXPORT_NAME strea
 mankai_library(mankai_database_library OUTPUT_NAME mankai_database EXPORT_NAME database
   LAYERS ${MANKAI_DATABASE_LAYERS}
   PUBLIC_LIBRARIES mankai
-  LIBRARIES PkgConfig::SQLITE PkgConfig::PQ)
+  LIBRARIES PkgConfig::SQLITE PkgConfig::PQ PkgConfig::HIREDIS)
 
 # The shared libraries, each in an export of its own, since a program that needs one need not have the others' libraries.
 foreach(target mankai_shared mankai_dablooms)

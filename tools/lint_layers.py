@@ -47,6 +47,7 @@ MAY_USE = {
     "lzma.h": {"stream"},
     "sqlite3.h": {"database"},
     "libpq-fe.h": {"database"},
+    "hiredis": {"database"},
     "CLI": set(),
     "httplib.h": set(),
     "nlohmann": {"stream"},

@@ -4,6 +4,7 @@
 
 #include "apps/mankai/escape.hpp"
 #include "apps/mankai/format.hpp"
+#include "apps/mankai/gate_mirror.hpp"
 #include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/prometheus.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 struct Request {
   std::string file;
+  MirrorRequest mirror;
   bool offline = false;
   bool json = false;
   bool prometheus = false;
@@ -33,6 +35,9 @@ struct Status {
   std::optional<RowSourceSettings> settings = {};
   std::optional<SourceLag> lag = {};
   std::string trouble = {};  ///< why the lag is not known
+  std::string mirror = {};   ///< which is asked about; empty: none
+  std::optional<RowPosition> mirrored = {};
+  std::string mirror_trouble = {};
 };
 
 // The gate answers without its source; so status does, and says what is missing.
@@ -57,6 +62,26 @@ void ask_source(const Request& request, const std::string& source_id, Status& st
     status.lag = lag ? std::optional(*lag) : std::nullopt;
     status.trouble = lag ? "" : lag.error().message();
   }
+}
+
+// As with the source: one that is away is said. Errors: invalid_argument for an address that is none.
+Result<void> ask_mirror(const Request& request, const std::string& source_id, Status& status) {
+  const auto settings = mirror_settings(request.mirror);
+  if (!settings || !*settings) {
+    return settings ? Result<void>{} : std::unexpected(settings.error());
+  }
+  status.mirror = mirror_name(**settings);
+  const auto found = RedisMirror(**settings).position();
+  if (!found) {
+    status.mirror_trouble = found.error().message();
+  } else if (!*found) {
+    status.mirror_trouble = "there is no such key";
+  } else if ((*found)->source_id != source_id) {
+    status.mirror_trouble = "the key is another gate, " + (*found)->source_id;
+  } else {
+    status.mirrored = RowPosition{(*found)->position, (*found)->mark};
+  }
+  return {};
 }
 
 Result<Status> status_of(const Request& request) {
@@ -84,6 +109,9 @@ Result<Status> status_of(const Request& request) {
     source_id = std::move(position->source_id);
   }
   ask_source(request, source_id, status);
+  if (const auto asked = ask_mirror(request, source_id, status); !asked) {
+    return std::unexpected(asked.error());
+  }
   return status;
 }
 
@@ -111,12 +139,28 @@ void add_source(const Status& status, Report& report) {
              status.writer != 0 ? fmt::format("process {}", status.writer) : "nobody");
 }
 
+void add_mirror(const Status& status, Report& report) {
+  if (status.mirror.empty()) {
+    return;
+  }
+  add_bytes("mirror", status.mirror, report, "mirror");
+  if (status.mirrored) {
+    const std::uint64_t position = status.mirrored->number;
+    const bool is_same = status.mirrored == status.position;
+    report.add("mirror_position", position, "mirror at",
+               is_same ? "the gate's position" : "position " + std::to_string(position));
+  } else {
+    report.add("mirror_error", status.mirror_trouble, "mirror at", "not known: " + status.mirror_trouble);
+  }
+}
+
 Report report_on(const Status& status, const std::string& file) {
   const GateFacts& facts = status.facts;
   const GateCounts& counts = status.counts;
   Report report;
   add_bytes("file", file, report, "file");
   add_source(status, report);
+  add_mirror(status, report);
   report.add("keys", facts.keys, "keys",
              fmt::format("{} of {}", human_count(facts.keys), human_count(facts.capacity_keys)));
   report.add("capacity_keys", facts.capacity_keys);
@@ -160,6 +204,14 @@ std::string metrics_of(const Status& status) {
   }
   text.single("mankai_gate_source_up", MetricType::gauge, "1 if the source could be asked.",
               std::uint64_t{status.lag ? 1U : 0U});
+  if (!status.mirror.empty()) {
+    text.single("mankai_gate_mirror_up", MetricType::gauge, "1 if the mirror has this gate.",
+                std::uint64_t{status.mirrored ? 1U : 0U});
+  }
+  if (status.mirrored) {
+    text.single("mankai_gate_mirror_position", MetricType::gauge, "Position of the source at which the mirror stands.",
+                status.mirrored->number);
+  }
   text.begin("mankai_gate_answers_total", MetricType::counter, "Questions, by answer, as the processes counted them.");
   text.sample(status.counts.empty, {{"answer", "empty"}});
   text.sample(status.counts.maybe, {{"answer", "maybe"}});
@@ -200,12 +252,17 @@ Subcommand gate_status_subcommand() {
           "A source that cannot be reached is said, and is no error.",
       .examples = {{"mankai gate status baskets.mk", "for people"},
                    {"mankai gate status --json baskets.mk | jq .lag", "for programs"},
-                   {"mankai gate status --prometheus baskets.mk > gate.prom", "for a collector of files"}},
+                   {"mankai gate status --prometheus baskets.mk > gate.prom", "for a collector of files"},
+                   {"mankai gate status baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
+                    "and where the key in Redis stands"}},
   };
   command.options = {positional("FILE", "The gate's file.", ValueKind::file, request->file),
                      flag("--offline", "Does not ask the source.", request->offline),
                      flag("--json", "Prints a JSON object.", request->json),
                      flag("--prometheus", "Prints metrics in Prometheus' text format.", request->prometheus)};
+  for (Option& option : mirror_options(request->mirror)) {
+    command.options.push_back(std::move(option));
+  }
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/mankai/format.hpp"
+#include "apps/mankai/gate_mirror.hpp"
 #include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
@@ -18,6 +19,7 @@ constexpr Duration kCheckpointEvery = std::chrono::minutes(1);
 
 struct Request {
   std::string file;
+  MirrorRequest mirror;
   bool once = false;
 };
 
@@ -40,8 +42,25 @@ void warn_of_size(const Gate& gate, const std::string& file) {
   }
 }
 
+// A mirror, where one is asked for, and what is said of it.
+void add_mirror(const RedisMirrorSettings& settings, RedisMirror& mirror, const Gate& gate, GateSyncOptions& options) {
+  const std::string name = mirror_name(settings);
+  options.mirror = &mirror;
+  options.on_mirror_trouble = [](const Error& error, Duration wait) {
+    say(error.message() + "; trying again in " + to_text(wait) + ", and so on");
+  };
+  options.on_mirror_step = [name, &gate](MirrorState state) {
+    say(fmt::format("{}: {} position {}", name, state == MirrorState::loaded ? "loaded, at" : "in step at",
+                    gate.position().value_or(0)));
+  };
+}
+
 Result<int> run(const Request& request) {
   catch_stop_signals();
+  const auto mirrored = mirror_settings(request.mirror);
+  if (!mirrored) {
+    return std::unexpected(mirrored.error());
+  }
   auto settings = read_source_settings(request.file);
   if (!settings) {
     return std::unexpected(settings.error());
@@ -55,11 +74,16 @@ Result<int> run(const Request& request) {
     return std::unexpected(gate.error());
   }
   warn_of_loss(request.file, gate->store()->recovery());
-  GateSync sync(*gate, std::move(*settings),
-                {.until_caught_up = request.once,
-                 .should_stop = [] { return stop_signal() != 0; },
-                 .on_trouble = [&](const Error& error,
-                                   Duration wait) { say(error.message() + "; trying again in " + to_text(wait)); }});
+  GateSyncOptions sync_options{
+      .until_caught_up = request.once,
+      .should_stop = [] { return stop_signal() != 0; },
+      .on_trouble = [](const Error& error,
+                       Duration wait) { say(error.message() + "; trying again in " + to_text(wait)); }};
+  std::optional<RedisMirror> mirror;
+  if (*mirrored) {
+    add_mirror(**mirrored, mirror.emplace(**mirrored), *gate, sync_options);
+  }
+  GateSync sync(*gate, std::move(*settings), std::move(sync_options));
   const auto ran = sync.run();
   warn_of_drift(*gate, request.file);
   warn_of_size(*gate, request.file);
@@ -82,14 +106,23 @@ Subcommand gate_sync_subcommand() {
           "everything into the file. Each change is applied once in effect, however often this is killed and started "
           "again, and the database may forget a change when the disk has it.\n\n"
           "A database that cannot be reached is tried again, for ever, with longer and longer waits, and that is said "
-          "on stderr; the gate answers meanwhile as of its position. One sync a gate at a time.",
+          "on stderr; the gate answers meanwhile as of its position. One sync a gate at a time.\n\n"
+          "With --mirror the gate is a key of a Redis server too, for many web servers to ask by GATE.MAYBE: each "
+          "change "
+          "goes there behind the file, and a key that is not as it was left is loaded anew. A server that is away is "
+          "tried again, as a database is, and holds up nothing.",
       .examples = {{"mankai gate sync baskets.mk", "until Ctrl-C"},
-                   {"mankai gate sync --once baskets.mk", "what is there now, for a job that runs now and then"}},
+                   {"mankai gate sync --once baskets.mk", "what is there now, for a job that runs now and then"},
+                   {"mankai gate sync baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
+                    "and one gate in Redis for all web servers"}},
   };
   command.options = {
       positional("FILE", "The gate's file.", ValueKind::file, request->file),
       flag("--once", "Ends when everything is applied that was committed before it began, or with an error.",
            request->once)};
+  for (Option& option : mirror_options(request->mirror)) {
+    command.options.push_back(std::move(option));
+  }
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -134,7 +134,16 @@ Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings
 }
 
 GateSync::GateSync(Gate& gate, RowSourceSettings settings, GateSyncOptions options)
-    : gate_(gate), settings_(std::move(settings)), options_(std::move(options)) {}
+    : gate_(gate), settings_(std::move(settings)), options_(std::move(options)) {
+  if (options_.mirror != nullptr) {
+    mirror_.emplace(*options_.mirror, gate_,
+                    detail::MirrorCare{.look_every = options_.acknowledge_every,
+                                       .first_wait = options_.first_wait,
+                                       .longest_wait = options_.longest_wait,
+                                       .on_trouble = options_.on_mirror_trouble,
+                                       .on_step = options_.on_mirror_step});
+  }
+}
 
 void GateSync::stop() noexcept { is_stopped_.store(true, std::memory_order_relaxed); }
 
@@ -150,9 +159,12 @@ Result<void> GateSync::check_gate() const {
               "the gate and what says where its keys come from are not of the same build: build it again");
 }
 
-void GateSync::wait(Duration duration) const {
+Result<void> GateSync::look_after_mirror() { return mirror_ ? mirror_->look() : Result<void>{}; }
+
+void GateSync::wait(Duration duration) {
   const auto until = Clock::now() + duration;
   while (!is_stopped() && Clock::now() < until) {
+    static_cast<void>(look_after_mirror());  // what must end run is met again when the source is
     std::this_thread::sleep_for(std::min<Clock::duration>(kSlice, until - Clock::now()));
   }
 }
@@ -197,6 +209,9 @@ Result<void> GateSync::follow() {
     if (!came) {
       return std::unexpected(came.error());
     }
+    if (auto looked = look_after_mirror(); !looked) {
+      return looked;
+    }
     if (Clock::now() - acknowledged_at >= options_.acknowledge_every) {
       if (auto acknowledged = acknowledge(); !acknowledged) {
         return acknowledged;
@@ -206,7 +221,7 @@ Result<void> GateSync::follow() {
     if (options_.until_caught_up) {
       const auto done = is_caught_up();
       if (!done || *done) {
-        return done ? acknowledge() : std::unexpected(done.error());
+        return done ? finish() : std::unexpected(done.error());
       }
     }
   }
@@ -218,11 +233,13 @@ Result<bool> GateSync::take(RowChanges& changes, Duration patience) {
   if (!came || !*came) {
     return came;
   }
-  auto applied = gate_.apply({.clears = changes.clears,
-                              .inserted = changes.inserted.views(),
-                              .erased = changes.erased.views(),
-                              .mark = changes.mark},
-                             changes.position);
+  const GateChanges wanted{.clears = changes.clears,
+                           .inserted = changes.inserted.views(),
+                           .erased = changes.erased.views(),
+                           .mark = changes.mark};
+  const GatePosition from{
+      .position = gate_.position().value_or(0), .source_id = gate_.source_id(), .mark = gate_.position_mark()};
+  auto applied = gate_.apply(wanted, changes.position);
   if (!applied) {
     is_gate_broken_ = true;
     return std::unexpected(applied.error());
@@ -231,7 +248,25 @@ Result<bool> GateSync::take(RowChanges& changes, Duration patience) {
   if (options_.on_applied) {
     options_.on_applied(changes);
   }
+  if (auto told = tell_mirror(wanted, from); !told) {
+    return std::unexpected(told.error());
+  }
   return true;
+}
+
+// What others have been told is not taken back by a power cut: the disk has it first.
+Result<void> GateSync::tell_mirror(const GateChanges& changes, const GatePosition& from) {
+  if (!mirror_) {
+    return {};
+  }
+  auto synced = sync_gate();
+  return synced ? mirror_->applied(changes, from) : synced;
+}
+
+Result<void> GateSync::sync_gate() {
+  auto synced = gate_.sync();
+  is_gate_broken_ = is_gate_broken_ || !synced;
+  return synced;
 }
 
 Result<bool> GateSync::is_caught_up() {
@@ -245,13 +280,17 @@ Result<bool> GateSync::is_caught_up() {
   return gate_.position().value_or(0) >= *target_;
 }
 
+Result<void> GateSync::finish() {
+  auto acknowledged = acknowledge();
+  return acknowledged && mirror_ ? mirror_->finish() : acknowledged;
+}
+
 Result<void> GateSync::acknowledge() {
   const std::uint64_t position = gate_.position().value_or(0);
   if (position == acknowledged_) {
     return {};
   }
-  if (auto synced = gate_.sync(); !synced) {
-    is_gate_broken_ = true;
+  if (auto synced = sync_gate(); !synced) {
     return synced;
   }
   auto told = source_->acknowledge(position);

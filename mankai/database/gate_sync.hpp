@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "mankai/database/detail/mirror_keeper.hpp"
 #include "mankai/database/row_source.hpp"
 #include "mankai/service/gate.hpp"
 
@@ -53,6 +54,13 @@ struct GateSyncOptions {
   std::function<void(const Error&, Duration)> on_trouble = {};
   /// Told what was applied just now. Called by run.
   std::function<void(const RowChanges&)> on_applied = {};
+  /// A copy to be kept in step behind the gate. Trouble with it is tried again in the same way and holds up nothing,
+  /// unless it stays and the copy was never in step, which ends run; so does any in the end of `until_caught_up`.
+  GateMirror* mirror = nullptr;
+  /// Told of an error of the mirror that was not told yet, and in how long it is tried again. Called by run.
+  std::function<void(const Error&, Duration)> on_mirror_trouble = {};
+  /// Told that the mirror is in step from now on, or again. Called by run.
+  std::function<void(MirrorState)> on_mirror_step = {};
 };
 
 /// Applies a source's changes to a gate, each once in effect, from where the gate stands.
@@ -60,7 +68,7 @@ struct GateSyncOptions {
 /// What is applied is on the disk before the source may forget it. A source that cannot be reached is tried again with
 /// longer and longer waits, for ever; nothing is lost meanwhile, and the gate answers as of its position.
 ///
-/// Threads: one runs; any may stop it, also a signal handler. Gate and options outlive it.
+/// Threads: one runs; any may stop it, also a signal handler. Gate, mirror and options outlive it.
 class GateSync {
  public:
   GateSync(Gate& gate, RowSourceSettings settings, GateSyncOptions options = {});
@@ -76,13 +84,18 @@ class GateSync {
   [[nodiscard]] Result<void> follow();
   [[nodiscard]] Result<bool> take(RowChanges& changes, Duration patience);
   [[nodiscard]] Result<bool> is_caught_up();
+  [[nodiscard]] Result<void> finish();
   [[nodiscard]] Result<void> acknowledge();
-  void wait(Duration duration) const;
+  [[nodiscard]] Result<void> tell_mirror(const GateChanges& changes, const GatePosition& from);
+  [[nodiscard]] Result<void> sync_gate();
+  [[nodiscard]] Result<void> look_after_mirror();
+  void wait(Duration duration);
 
   Gate& gate_;
   RowSourceSettings settings_;
   GateSyncOptions options_;
   std::unique_ptr<RowSource> source_;
+  std::optional<detail::MirrorKeeper> mirror_;
   std::optional<std::uint64_t> target_;
   std::uint64_t acknowledged_ = 0;
   bool made_progress_ = false;

@@ -15,13 +15,6 @@
 #include "mankai/service/gate_position.hpp"
 
 namespace mankai {
-namespace {
-
-struct KeptChanges {
-  std::vector<std::string_view> inserted;
-  std::vector<std::string_view> erased;
-};
-
 // What is left when each key's comings and goings within a batch are set off against each other. A basket that is
 // filled and emptied often between two batches would else make its counters stick at their largest value.
 KeptChanges without_passing_keys(const GateChanges& changes) {
@@ -37,8 +30,6 @@ KeptChanges without_passing_keys(const GateChanges& changes) {
   std::ranges::set_difference(went, came, std::back_inserter(kept.erased));
   return kept;
 }
-
-}  // namespace
 
 // The filter is in the store, or here.
 class Gate::Impl {

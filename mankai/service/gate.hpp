@@ -30,6 +30,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mankai/durable/store.hpp"
 #include "mankai/service/gate_answer.hpp"
@@ -63,6 +64,16 @@ struct GateChanges {
   /// without blanks; kept in a file only beside a source's id.
   std::string_view mark = {};
 };
+
+/// Changes as a gate applies them: what goes in, then what comes out.
+struct KeptChanges {
+  std::vector<std::string_view> inserted;
+  std::vector<std::string_view> erased;
+};
+
+/// What is left of changes when each key's comings and goings are set off against each other, for who does to a copy of
+/// a gate what was done to the gate. Cost: sorts both, unless one is empty.
+[[nodiscard]] KeptChanges without_passing_keys(const GateChanges& changes);
 
 /// See the top of this file.
 ///

@@ -1,0 +1,57 @@
+#include "mankai/database/detail/gate_pieces.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/filter/image.hpp"
+#include "mankai/hash/checksum.hpp"
+
+namespace mankai::detail {
+namespace {
+
+constexpr std::string_view kMagic = "mankaigt";
+constexpr std::uint16_t kVersion = 1;
+constexpr std::size_t kPrefixBytes = 16;
+constexpr std::size_t kMarkBytes = 16;
+constexpr std::size_t kIdBytes = 32;
+constexpr std::uint64_t kHeaderPlace = ~std::uint64_t{0};
+
+template <class T>
+void append_value(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void append_padded(std::string& out, const std::string& word, std::size_t bytes) {
+  MANKAI_ASSERT(word.size() <= bytes);
+  out += word;
+  out.append(bytes - word.size(), '\0');
+}
+
+}  // namespace
+
+std::string gate_header_piece(const CountingBloom& filter, const GatePosition& position) {
+  std::string out(kMagic);
+  append_value(out, kVersion);
+  out.resize(kPrefixBytes);
+  append_value(out, position.position);
+  append_padded(out, position.mark, kMarkBytes);
+  append_padded(out, position.source_id, kIdBytes);
+  append_value(out, filter.sealed_header());
+  append_value(out, checksum(std::as_bytes(std::span(out)), kHeaderPlace));
+  return out;
+}
+
+std::string gate_cells_piece(const CountingBloom& filter, std::size_t start, std::size_t most_bytes) {
+  const auto cells = filter.cells();
+  if (start >= cells.size()) {
+    return {};
+  }
+  const auto piece = cells.subspan(start, std::min(most_bytes, cells.size() - start));
+  std::string out(reinterpret_cast<const char*>(piece.data()), piece.size());
+  append_value(out, checksum(piece, start));
+  return out;
+}
+
+}  // namespace mankai::detail

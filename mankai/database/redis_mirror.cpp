@@ -1,0 +1,266 @@
+#include "mankai/database/redis_mirror.hpp"
+
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mankai/database/detail/gate_pieces.hpp"
+#include "mankai/database/detail/redis_connection.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::RedisConnection;
+
+// One piece keeps others waiting for less than a millisecond.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
+// A command of more words is refused by some servers, and keeps others waiting.
+constexpr std::size_t kMostItems = 100'000;
+
+std::unexpected<Error> fail_address(std::string_view text, std::string_view why) {
+  return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "': " + std::string(why) +
+                                               "; redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH");
+}
+
+template <class T>
+bool read_number(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Cuts the text at a letter, and returns what is behind it.
+std::string_view cut(std::string_view& text, char letter) {
+  const std::size_t at = text.find(letter);
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view behind = text.substr(at + 1);
+  text = text.substr(0, at);
+  return behind;
+}
+
+// HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT.
+bool read_host(std::string_view text, RedisAddress& address) {
+  std::string_view host = text;
+  std::string_view port;
+  if (text.starts_with('[')) {
+    const std::string_view behind = cut(host, ']');
+    host.remove_prefix(1);
+    port = behind.starts_with(':') ? behind.substr(1) : std::string_view();
+    if (text.size() == host.size() + 1 || (!behind.empty() && port.empty())) {
+      return false;
+    }
+  } else {
+    port = cut(host, ':');
+  }
+  address.host = host;
+  const bool ends_well = !text.ends_with(':');
+  return !host.empty() && ends_well && (port.empty() || (read_number(port, address.port) && address.port != 0));
+}
+
+// Names of one slot share what stands between the first braces.
+std::string name_beside(const std::string& key, const std::string& source_id) {
+  const std::size_t open = key.find('{');
+  const std::size_t close = open == std::string::npos ? std::string::npos : key.find('}', open);
+  const bool has_tag = close != std::string::npos && close > open + 1;
+  return (has_tag ? key : "{" + key + "}") + ":" + source_id;
+}
+
+GatePosition position_of(const Gate& gate) {
+  return {.position = gate.position().value_or(0), .source_id = gate.source_id(), .mark = gate.position_mark()};
+}
+
+}  // namespace
+
+Result<RedisAddress> parse_redis_address(std::string_view text) {
+  constexpr std::string_view kUnix = "unix:";
+  constexpr std::string_view kRedis = "redis://";
+  RedisAddress address;
+  if (text.starts_with(kUnix)) {
+    address.socket = text.substr(kUnix.size());
+    return address.socket.starts_with('/') ? Result<RedisAddress>(std::move(address))
+                                           : fail_address(text, "a socket's path begins with /");
+  }
+  if (!text.starts_with(kRedis)) {
+    return fail_address(text, "no address of a Redis server");
+  }
+  std::string_view rest = text.substr(kRedis.size());
+  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    address.user = rest.substr(0, at);
+    rest = rest.substr(at + 1);
+    if (address.user.empty() || address.user.find(':') != std::string::npos) {
+      // It is not repeated: it goes to logs.
+      return fail(ErrorCode::invalid_argument, "an address has no password in it, which others would see");
+    }
+  }
+  const std::string_view database = cut(rest, '/');
+  if (!database.empty() && !read_number(database, address.database)) {
+    return fail_address(text, "a database is a number");
+  }
+  if (!read_host(rest, address)) {
+    return fail_address(text, "no host and port");
+  }
+  return address;
+}
+
+std::string to_text(const RedisAddress& address) {
+  if (!address.socket.empty()) {
+    return "unix:" + address.socket;
+  }
+  const bool has_colon = address.host.find(':') != std::string::npos;
+  std::string text = "redis://" + (address.user.empty() ? std::string() : address.user + "@");
+  text += (has_colon ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+  return address.database == 0 ? text : text + "/" + std::to_string(address.database);
+}
+
+/// What the server tells of the key.
+struct RedisMirror::Place {
+  GatePosition position;
+  std::uint64_t keys = 0;
+  std::uint64_t stuck_cells = 0;
+
+  [[nodiscard]] bool is_of(const Gate& gate) const {
+    return position == position_of(gate) && keys == gate.filter().keys_inserted() &&
+           stuck_cells == gate.filter().saturated_cells();
+  }
+};
+
+RedisMirror::RedisMirror(RedisMirrorSettings settings) : settings_(std::move(settings)) {}
+RedisMirror::~RedisMirror() = default;
+
+Result<MirrorState> RedisMirror::bring(const Gate& gate) { return without_broken_connection(bring_or_fail(gate)); }
+
+Result<MirrorState> RedisMirror::apply(const Gate& gate, const GateChanges& changes, const GatePosition& from) {
+  return without_broken_connection(apply_or_fail(gate, changes, from));
+}
+
+Result<std::optional<GatePosition>> RedisMirror::position() {
+  const auto found = without_broken_connection(place());
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  return *found ? std::optional((*found)->position) : std::nullopt;
+}
+
+template <class T>
+Result<T> RedisMirror::without_broken_connection(Result<T> result) {
+  if (!result) {
+    connection_.reset();
+    return std::unexpected(result.error().within(to_text(settings_.address)));
+  }
+  return result;
+}
+
+Result<RedisConnection*> RedisMirror::connected() {
+  if (connection_ == nullptr) {
+    auto opened = RedisConnection::open(settings_.address, settings_.patience);
+    if (!opened) {
+      return std::unexpected(opened.error());
+    }
+    connection_ = std::make_unique<RedisConnection>(std::move(*opened));
+  }
+  return connection_.get();
+}
+
+Result<std::optional<RedisMirror::Place>> RedisMirror::place() {
+  const auto connection = connected();
+  if (!connection) {
+    return std::unexpected(connection.error());
+  }
+  const auto reply = (*connection)->call(std::array<std::string_view, 2>{"GATE.INFO", settings_.key});
+  if (!reply) {
+    return std::unexpected(reply.error());
+  }
+  if (reply->error() == "ERR not found") {
+    return std::nullopt;
+  }
+  if (!reply->error().empty()) {
+    return detail::refused_by_redis(reply->error());
+  }
+  const auto source = reply->text_of("Source");
+  const auto position = reply->number_of("Position");
+  const auto mark = reply->text_of("Mark");
+  const auto keys = reply->number_of("Number of items");
+  const auto stuck = reply->number_of("Stuck counters");
+  if (!source || !position || !mark || !keys || !stuck) {
+    return fail(ErrorCode::invalid_argument, "GATE.INFO answers what this program does not understand");
+  }
+  return Place{.position = {.position = *position, .source_id = std::string(*source), .mark = std::string(*mark)},
+               .keys = *keys,
+               .stuck_cells = *stuck};
+}
+
+Result<MirrorState> RedisMirror::bring_or_fail(const Gate& gate) {
+  const auto found = place();
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  if (const auto& there = *found) {
+    if (there->position.source_id != gate.source_id()) {
+      return fail(ErrorCode::invalid_argument, "the key " + settings_.key + " is the gate " +
+                                                   there->position.source_id + ", and this one is " + gate.source_id() +
+                                                   ": take another key, or DEL it if that gate is gone");
+    }
+    if (there->is_of(gate)) {
+      return MirrorState::in_step;
+    }
+  }
+  return load(gate);
+}
+
+Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChanges& changes, const GatePosition& from) {
+  const KeptChanges kept = without_passing_keys(changes);
+  if (changes.clears || kept.inserted.size() + kept.erased.size() > kMostItems) {
+    return bring_or_fail(gate);
+  }
+  const auto connection = connected();
+  if (!connection) {
+    return std::unexpected(connection.error());
+  }
+  const GatePosition to = position_of(gate);
+  const std::string from_number = std::to_string(from.position);
+  const std::string to_number = std::to_string(to.position);
+  const std::string inserted = std::to_string(kept.inserted.size());
+  std::vector<std::string_view> words{"GATE.APPLY", settings_.key, to.source_id, from_number,
+                                      from.mark,    to_number,     to.mark,      inserted};
+  words.insert(words.end(), kept.inserted.begin(), kept.inserted.end());
+  words.insert(words.end(), kept.erased.begin(), kept.erased.end());
+  const auto reply = (*connection)->call(words);
+  if (!reply) {
+    return std::unexpected(reply.error());
+  }
+  if (reply->error().empty()) {
+    return MirrorState::in_step;
+  }
+  const bool is_elsewhere = reply->error() == "ERR not found" || reply->error().starts_with("GATEPOSITION");
+  return is_elsewhere ? bring_or_fail(gate) : detail::refused_by_redis(reply->error());
+}
+
+// Nobody sees it before it is whole. What an attempt leaves behind, the next one takes away.
+Result<MirrorState> RedisMirror::load(const Gate& gate) {
+  const auto connection = connected();
+  if (!connection) {
+    return std::unexpected(connection.error());
+  }
+  const std::string name = name_beside(settings_.key, gate.source_id());
+  auto done = (*connection)->must(std::array<std::string_view, 2>{"DEL", name});
+  const auto send = [&](std::uint64_t iterator, std::string_view piece) {
+    const std::string number = std::to_string(iterator);
+    done = (*connection)->must(std::array<std::string_view, 4>{"GATE.LOADCHUNK", name, number, piece});
+  };
+  if (done) {
+    send(1, detail::gate_header_piece(gate.filter(), position_of(gate)));
+  }
+  const std::size_t bytes = gate.filter().cells().size();
+  for (std::size_t start = 0; done && start < bytes; start += kPieceBytes) {
+    send(1 + std::min(start + kPieceBytes, bytes), detail::gate_cells_piece(gate.filter(), start, kPieceBytes));
+  }
+  if (done) {
+    done = (*connection)->must(std::array<std::string_view, 3>{"RENAME", name, settings_.key});
+  }
+  return done ? Result<MirrorState>(MirrorState::loaded) : std::unexpected(done.error());
+}
+
+}  // namespace mankai
