@@ -111,11 +111,12 @@ void change(Guard& guard, std::span<const std::string_view> rules, bool is_forge
   for (const std::string_view rule : rules) {
     const auto added = guard.add(rule, 3);
     const auto parsed = GuardRule::parse(rule);
-    MANKAI_ASSERT(added.has_value() || !parsed || added.error().code == ErrorCode::invalid_argument);
+    MANKAI_ASSERT(added.has_value() || !parsed || added.error().code == ErrorCode::corrupt);
     if (added && !is_forged) {
-      const Verdict verdict = guard.check(parsed->text(), scratch);
+      const std::string url = "http://" + parsed->text();
+      const Verdict verdict = guard.check(url, scratch);
       MANKAI_ASSERT(verdict.answer == Verdict::Answer::blocked || verdict.answer == Verdict::Answer::allowed);
-      MANKAI_ASSERT(GuardRule::parse(parsed->text()).value() == *parsed);
+      MANKAI_ASSERT(GuardRule::parse(url).value() == *parsed);
     }
   }
   static_cast<void>(guard.compact());

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
+
+#include <algorithm>
 
 #include "apps/mankai/escape.hpp"
 #include "apps/mankai/format.hpp"
@@ -23,6 +24,7 @@ struct Request {
   GuardSettings settings;
   bool no_rules = false;
   bool force = false;
+  bool allow_empty = false;
   bool quiet = false;
   bool json = false;
 };
@@ -35,19 +37,29 @@ struct ListOutcome {
   std::uint64_t repeated = 0;  ///< rules that were there already
 };
 
+// A list whose first lines are longer or more than this, comments included, is told by them alone.
+constexpr std::size_t kFirstLinesMax = std::size_t{1} << 16;
+constexpr std::size_t kFirstBytesMax = std::size_t{16} << 20;
+
 /// The lines of one list as rules. It waits for the first lines, by which the format is known.
 class ListTaker {
  public:
-  ListTaker(const RuleListOptions& options, GuardBuilder& builder, bool is_allow_list)
-      : options_(options), builder_(builder), is_allow_list_(is_allow_list) {}
+  ListTaker(RuleListOptions options, GuardBuilder& builder) : options_(std::move(options)), builder_(builder) {}
 
+  /// Errors: invalid_argument for a column that is not there; corrupt for a rule that the hash cannot tell from
+  /// another.
   Result<void> take(std::span<const std::string_view> lines) {
     if (reader_) {
-      take_lines(lines);
-      return {};
+      return take_lines(lines);
     }
-    first_.insert(first_.end(), lines.begin(), lines.end());
-    return first_.size() < kRuleListFirstLines ? Result<void>() : begin();
+    for (const std::string_view line : lines) {
+      first_.emplace_back(line);
+      first_bytes_ += line.size();
+      saying_ += RuleListReader::says_something(line) ? 1 : 0;
+    }
+    const bool is_enough =
+        saying_ >= kRuleListFirstLines || first_.size() >= kFirstLinesMax || first_bytes_ >= kFirstBytesMax;
+    return is_enough ? begin() : Result<void>();
   }
   /// Takes what is left of a list that is short.
   Result<void> finish() { return reader_ ? Result<void>() : begin(); }
@@ -61,37 +73,45 @@ class ListTaker {
  private:
   Result<void> begin() {
     const std::vector<std::string_view> lines(first_.begin(), first_.end());
-    auto reader = RuleListReader::create(options_, std::span(lines).first(std::min(lines.size(), kRuleListFirstLines)));
+    auto reader = RuleListReader::create(options_, lines);
     if (!reader) {
       return std::unexpected(reader.error());
     }
     reader_ = std::move(*reader);
-    take_lines(lines);
+    auto taken = take_lines(lines);
     first_.clear();
-    return {};
+    return taken;
   }
-  void take_lines(std::span<const std::string_view> lines) {
+  Result<void> take_lines(std::span<const std::string_view> lines) {
     for (const std::string_view line : lines) {
       const RuleLine read = reader_->read(line);
       for (const std::string_view rule : read.rules) {
-        take_rule(read, rule);
+        if (auto taken = take_rule(read, rule); !taken) {
+          return taken;
+        }
       }
     }
+    return {};
   }
-  // In a list of exceptions, what another one would block is excepted, too.
-  void take_rule(const RuleLine& read, std::string_view rule) {
-    const auto added = read.is_exception || is_allow_list_ ? builder_.add_allow(rule) : builder_.add_block(rule);
+  // What is no rule is counted. A rule that the guard cannot hold would be missed, so it is an error.
+  Result<void> take_rule(const RuleLine& read, std::string_view rule) {
+    const auto added = read.is_exception ? builder_.add_allow(rule) : builder_.add_block(rule);
+    if (!added && added.error().code != ErrorCode::invalid_argument) {
+      return std::unexpected(added.error().within(shown_rule(rule)));
+    }
     if (!added) {
       reader_->refuse(read);
     } else if (!*added) {
       ++repeated_;
     }
+    return {};
   }
 
-  const RuleListOptions& options_;
+  RuleListOptions options_;
   GuardBuilder& builder_;
-  bool is_allow_list_;
   std::vector<std::string> first_;
+  std::size_t first_bytes_ = 0;
+  std::size_t saying_ = 0;  ///< of the first lines
   std::optional<RuleListReader> reader_;
   std::uint64_t repeated_ = 0;
 };
@@ -139,6 +159,26 @@ std::string text_on(const ListOutcome& list) {
   return text;
 }
 
+std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+// A list of which nothing is taken is mostly an empty download, a page that says why there is none, or a format that
+// was guessed wrong.
+std::unexpected<Error> no_rules(const ListOutcome& list) {
+  std::size_t most = 0;
+  for (std::size_t i = 1; i < kRuleSkips; ++i) {
+    most = list.counts.skipped[i] > list.counts.skipped[most] ? i : most;
+  }
+  const std::string why = list.counts.skipped[most] == 0
+                              ? "none says anything"
+                              : fmt::format("{} skipped: {}", human_count(list.counts.skipped[most]),
+                                            describe(static_cast<RuleSkip>(most)));
+  return fail(
+      ErrorCode::corrupt,
+      fmt::format("{}: gives no rule: of its {} lines, read as {}, {}; nothing was written; --format says what it "
+                  "is, --allow-empty takes it all the same",
+                  name_of(list.path), human_count(list.counts.lines), name(list.format), why));
+}
+
 /// Reads lists into a builder, and says what became of them.
 class Building {
  public:
@@ -148,12 +188,15 @@ class Building {
     for (const bool is_allow_list : {false, true}) {
       for (const std::string& path : is_allow_list ? request_.allow_lists : request_.lists) {
         if (auto read = read_list(path, is_allow_list); !read) {
-          return std::unexpected(read.error().within(path == "-" ? "standard input" : path));
+          return std::unexpected(read.error());
         }
         if (stop_signal() != 0) {
           return exit_code_after_stop(0);
         }
       }
+    }
+    if (auto checked = check_lists(); !checked) {
+      return std::unexpected(checked.error());
     }
     const auto guard = builder_.build();
     if (!guard) {
@@ -168,7 +211,11 @@ class Building {
 
  private:
   Result<void> read_list(const std::string& path, bool is_allow_list) {
-    ListTaker taker(request_.format, builder_, is_allow_list);
+    RuleListOptions options = request_.format;
+    options.is_allow_list = is_allow_list;
+    // The format that is given is that of the lists.
+    options.format = is_allow_list ? RuleListFormat::automatic : options.format;
+    ListTaker taker(std::move(options), builder_);
     Result<void> taken;
     const InputRequest input{.paths = {path}, .max_line_bytes = {}};
     const auto read = for_each_batch({}, input, [&](std::span<const std::string_view> lines) {
@@ -181,10 +228,26 @@ class Building {
     if (taken) {
       taken = taker.finish();
     }
-    if (taken) {
-      taker.note(outcomes_.emplace_back(ListOutcome{.path = path, .counts = {}}));
+    if (!taken) {
+      return std::unexpected(taken.error().within(name_of(path)));
     }
-    return taken;
+    taker.note(outcomes_.emplace_back(ListOutcome{.path = path, .counts = {}}));
+    return {};
+  }
+
+  // Errors: invalid_argument; corrupt.
+  [[nodiscard]] Result<void> check_lists() const {
+    const auto is_csv = [](const ListOutcome& list) { return list.format == RuleListFormat::csv; };
+    if (!request_.format.column.empty() && std::ranges::none_of(outcomes_, is_csv)) {
+      return fail(ErrorCode::invalid_argument,
+                  "none of the lists has a column '" + request_.format.column + "'; --format csv says that they do");
+    }
+    for (const ListOutcome& list : outcomes_) {
+      if (!request_.allow_empty && list.counts.rules + list.counts.exceptions == 0) {
+        return no_rules(list);
+      }
+    }
+    return {};
   }
 
   [[nodiscard]] Result<int> tell(const Guard& guard) const {
@@ -212,9 +275,29 @@ class Building {
   std::vector<ListOutcome> outcomes_;
 };
 
-Result<int> run(const Request& request) {
-  if (!request.force && ::access(request.file.c_str(), F_OK) == 0) {
+// Before hours are spent on reading: what is in the way of the file to be made. Errors: invalid_argument; io.
+Result<void> check_target(const Request& request) {
+  const auto target = identify(request.file);
+  if (!target) {
+    return target.error().code == ErrorCode::not_found ? Result<void>() : std::unexpected(target.error());
+  }
+  if (!request.force) {
     return fail(ErrorCode::invalid_argument, request.file + ": exists already; replace it with --force");
+  }
+  for (const auto* const lists : {&request.lists, &request.allow_lists}) {
+    for (const std::string& path : *lists) {
+      const auto list = path == "-" ? std::unexpected(Error{}) : identify(path);
+      if (list && *list == *target) {
+        return fail(ErrorCode::invalid_argument, request.file + ": is one of the lists; the guard's file comes first");
+      }
+    }
+  }
+  return GuardFile::check_replaceable(request.file);
+}
+
+Result<int> run(const Request& request) {
+  if (auto checked = check_target(request); !checked) {
+    return std::unexpected(checked.error());
   }
   catch_stop_signals();
   auto builder = GuardBuilder::create(request.settings);
@@ -231,7 +314,8 @@ Subcommand guard_build_subcommand() {
       .description =
           "Makes one file of block lists: hosts files, lists of domains or of URLs, CSV, and of Adblock's syntax what "
           "names a domain, with or without a path, and is always in force. The format of each list is seen from its "
-          "first lines. What is skipped is counted and printed with its reason.\n\n"
+          "first lines. What is skipped is counted and printed with its reason. A list that gives no rule at all ends "
+          "the run with the exit code 3, and the file stays as it was.\n\n"
           "The filter takes 10 to 17 bits a rule. It never misses a rule, and blocks at most --fpr of the URLs that no "
           "rule covers: of the URLs that take the most looks, so of others far less. With --exact it blocks none of "
           "them: what is blocked is confirmed by the digests of the rules, which are on disk, 16 bytes each.\n\n"
@@ -249,7 +333,9 @@ Subcommand guard_build_subcommand() {
                              ValueKind::file, request->allow_lists);
   allow.value = "LIST";
   Option format =
-      parsed_option("--format", "FORMAT", "What the lists are. automatic unless given: each as its first lines look.",
+      parsed_option("--format", "FORMAT",
+                    "What the lists are. automatic unless given: each as its first lines look, as --allow lists always "
+                    "are.",
                     rule_list_format, request->format.format);
   format.kind = ValueKind::choice;
   for (const RuleListFormat known : kRuleListFormats) {
@@ -266,7 +352,7 @@ Subcommand guard_build_subcommand() {
       {std::move(lists), std::move(allow), std::move(format),
        text_option("--column", "NAME",
                    "CSV: the column with the rules, by its name in the heading or its number from 1. Found by its name "
-                   "or its first value unless given.",
+                   "or its first value unless given. Lists that are no CSV are read as they are.",
                    ValueKind::text, request->format.column),
        parsed_option("--fpr", "RATE",
                      "The share of URLs that may be blocked though no rule covers them, such as 0.001. 0.01 unless "
@@ -278,7 +364,8 @@ Subcommand guard_build_subcommand() {
        std::move(hash),
        parsed_option("--seed", "SEED", "The hash's seed, or key. Random unless given.", parse_seed,
                      request->settings.seed),
-       flag("--force", "Replaces FILE if it exists.", request->force),
+       flag("--force", "Replaces FILE if it is a guard.", request->force),
+       flag("--allow-empty", "Takes lists that give no rule.", request->allow_empty),
        flag("--quiet", "Prints nothing.", request->quiet),
        flag("--json", "Prints the counts as JSON.", request->json)});
   command.run = [request] {

@@ -9,6 +9,7 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "mankai/catalog/spec.hpp"
+#include "mankai/guard/rule_list.hpp"
 #include "mankai/service/guard_file.hpp"
 
 namespace mankai::command {
@@ -27,18 +28,64 @@ using Rules = std::vector<std::string_view>;
 /// What a subcommand does to the file with all of the rules.
 using Change = std::function<Result<GuardFile::Outcomes>(GuardFile&, const Rules&, Output&)>;
 
+/// Takes lines as a list of URLs has them, and says which one is no rule.
+class RuleLines {
+ public:
+  Result<void> take(std::span<const std::string_view> lines, const Input& input) {
+    std::uint64_t number = input.first_line_number();
+    for (const std::string_view line : lines) {
+      if (auto taken = take_line(line); !taken) {
+        return std::unexpected(taken.error().within(fmt::format("{}: line {}", input.label(), number)));
+      }
+      ++number;
+    }
+    return {};
+  }
+  [[nodiscard]] std::vector<std::string> release() { return std::move(rules_); }
+
+ private:
+  Result<void> take_line(std::string_view line) {
+    const RuleLine read = reader_.read(line);
+    if (read.skipped) {
+      return fail(ErrorCode::invalid_argument, shown_rule(line) + ": " + std::string(describe(*read.skipped)));
+    }
+    for (const std::string_view rule : read.rules) {
+      if (auto parsed = GuardRule::parse(rule, url_); !parsed) {
+        return std::unexpected(parsed.error().within(shown_rule(rule)));
+      }
+      rules_.emplace_back(rule);
+    }
+    return {};
+  }
+
+  RuleListReader reader_ =
+      RuleListReader::create({.format = RuleListFormat::urls, .column = {}, .is_allow_list = false}, {}).value();
+  url::CanonicalUrl url_;
+  std::vector<std::string> rules_;
+};
+
 // All of them, since the file is written once; a request to stop leaves it as it is.
 Result<std::vector<std::string>> read_rules(const Request& request) {
-  std::vector<std::string> rules;
-  const auto read = for_each_batch(request.rules, request.input, [&](std::span<const std::string_view> lines) {
-    for (const std::string_view line : lines) {
-      if (!line.empty()) {
-        rules.emplace_back(line);
-      }
+  if (!request.rules.empty()) {
+    return request.rules;
+  }
+  auto input = Input::open(request.input);
+  if (!input) {
+    return std::unexpected(input.error());
+  }
+  RuleLines rules;
+  for (;;) {
+    const auto batch = input->next_batch();
+    if (!batch) {
+      return std::unexpected(batch.error());
     }
-    return stop_signal() == 0;
-  });
-  return read ? Result<std::vector<std::string>>(std::move(rules)) : std::unexpected(read.error());
+    if (batch->empty()) {
+      return rules.release();
+    }
+    if (auto taken = rules.take(*batch, *input); !taken) {
+      return std::unexpected(taken.error());
+    }
+  }
 }
 
 void summarise(const Request& request, const GuardFile::Outcomes& outcomes) {
@@ -53,9 +100,9 @@ Result<int> run(const Request& request, const Change& change) {
     return std::unexpected(valid.error());
   }
   catch_stop_signals();
-  auto file = GuardFile::open(request.file, GuardFile::Mode::write);
-  if (!file) {
-    return std::unexpected(file.error());
+  // What is no guard is said before anybody types rules; the file is locked only when they are all there.
+  if (const auto looked_at = GuardFile::open(request.file); !looked_at) {
+    return std::unexpected(looked_at.error());
   }
   const auto texts = read_rules(request);
   if (!texts) {
@@ -64,10 +111,14 @@ Result<int> run(const Request& request, const Change& change) {
   if (stop_signal() != 0) {
     return exit_code_after_stop(0);
   }
+  auto file = GuardFile::open(request.file, GuardFile::Mode::write);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
   Output output;
   const auto outcomes = change(*file, Rules(texts->begin(), texts->end()), output);
   if (!outcomes) {
-    return std::unexpected(outcomes.error().within(request.file));
+    return std::unexpected(outcomes.error());
   }
   if (auto finished = output.finish(); !finished) {
     return std::unexpected(finished.error());
@@ -86,7 +137,9 @@ Subcommand changing(const std::string& name, std::string summary, std::string de
   for (Option& option : key_options(request->rules, request->input)) {
     if (option.is_positional()) {
       option.name = "RULE";
-      option.help = "Rules. Without any, they are read line by line; empty lines are left out.";
+      option.help =
+          "Rules, each a host or a URL. Without any, they are read line by line; blank lines and comments are left "
+          "out.";
     }
     command.options.push_back(std::move(option));
   }
@@ -94,8 +147,13 @@ Subcommand changing(const std::string& name, std::string summary, std::string de
   return command;
 }
 
+Result<std::uint64_t> parse_id(std::string_view text) {
+  const auto id = parse_count(text);
+  return id ? id : fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is no whole number below 2^64");
+}
+
 Option id_option(std::string help, Request& request) {
-  return parsed_option("--id", "N", std::move(help), parse_count, request.id);
+  return parsed_option("--id", "N", std::move(help), parse_id, request.id);
 }
 
 constexpr std::string_view kWholeFile =
@@ -118,17 +176,31 @@ Result<GuardFile::Outcomes> remove(const Request& request, GuardFile& file, cons
   });
 }
 
+Result<GuardFile::Outcomes> disallow(const Request& request, GuardFile& file, const Rules& rules, Output& output) {
+  return file.disallow(rules, [&](std::string_view rule, bool was_there) {
+    if (!was_there && !request.quiet) {
+      output.append(word_for(RemoveOutcome::not_found));
+      output.append_line(rule);
+    }
+  });
+}
+
 }  // namespace
 
 Subcommand guard_add_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command = changing(
       "guard add", "add rules",
-      described("Adds rules to a guard, each under an id, which is 0 unless given. A rule is in force while at least "
-                "one id holds it, and adding it twice under one id changes nothing; so programs that number their "
-                "additions can take each back by itself. Lists hold their rules under 0."),
+      described(
+          "Adds rules to a guard, each under an id, which is 0 unless given. A rule is in force while at least "
+          "one id holds it, and adding it twice under one id changes nothing; so programs that number their "
+          "additions can take each back by itself. Lists hold their rules under 0.\n\n"
+          "A rule is a host or a URL, read as in a list of URLs: *.evil.example is evil.example. What would cover "
+          "more or less than it says is refused, with its line: a fragment, other wildcards, a network, and what "
+          "belongs into other kinds of lists, which `guard build` reads."),
       {{"mankai guard add blocked.mkg worse.example evil.example/foo", "two rules"},
-       {"mankai guard add blocked.mkg --id 1042 evil.example < /dev/null", "under an id of its own"}},
+       {"mankai guard add blocked.mkg < new.txt", "a rule a line"},
+       {"mankai guard add blocked.mkg --id 1042 evil.example", "under an id of its own"}},
       request, [request](GuardFile& file, const Rules& rules, Output& /*output*/) {
         return file.add(rules, request->id.value_or(0));
       });
@@ -163,10 +235,16 @@ Subcommand guard_allow_subcommand() {
 }
 
 Subcommand guard_disallow_subcommand() {
-  return changing("guard disallow", "take exceptions back", described("Takes exceptions back, also those of lists."),
-                  {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}},
-                  std::make_shared<Request>(),
-                  [](GuardFile& file, const Rules& rules, Output& /*output*/) { return file.disallow(rules); });
+  auto request = std::make_shared<Request>();
+  Subcommand command = changing(
+      "guard disallow", "take exceptions back",
+      described("Takes exceptions back, also those of lists. One that was not there is printed behind `not-found`."),
+      {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}}, request,
+      [request](GuardFile& file, const Rules& rules, Output& output) {
+        return disallow(*request, file, rules, output);
+      });
+  command.options.push_back(flag("--quiet", "Prints nothing.", request->quiet));
+  return command;
 }
 
 Subcommand guard_compact_subcommand() {

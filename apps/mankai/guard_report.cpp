@@ -25,7 +25,9 @@ Report report_on(const GuardFacts& facts, const std::string& file) {
   report.add("file", file, "file", file);
   report.add("base_rules", facts.base_rules, "rules", human_count(facts.base_rules) + " in the filter");
   report.add("removed_rules", facts.removed_rules, "removed", human_count(facts.removed_rules) + " of these");
-  report.add("added_rules", facts.added_rules, "added", human_count(facts.added_rules) + " beside it, exactly");
+  report.add("added_rules", facts.added_rules, "added", human_count(facts.added_rules) + " beside it since");
+  report.add("exact_rules", facts.exact_rules, "exact",
+             human_count(facts.exact_rules) + " beside it for good: of one label, or very deep");
   report.add("exceptions", facts.exceptions, "exceptions", human_count(facts.exceptions));
   report.add("fpr", facts.fpr, "promised", human_share(facts.fpr) + " of URLs");
   report.add("fpr_worst", facts.fpr_worst, "wrong", rate_words(facts));
@@ -47,10 +49,12 @@ Report report_on(const GuardFacts& facts, const std::string& file) {
 }
 
 void add_metrics(const GuardFacts& facts, PrometheusText& text) {
-  text.begin("mankai_guard_rules", MetricType::gauge, "Rules: in the filter, removed from it, added beside it.");
+  text.begin("mankai_guard_rules", MetricType::gauge,
+             "Rules: in the filter, removed from it, added beside it, kept beside it for good.");
   text.sample(facts.base_rules, {{"part", "filter"}});
   text.sample(facts.removed_rules, {{"part", "removed"}});
   text.sample(facts.added_rules, {{"part", "added"}});
+  text.sample(facts.exact_rules, {{"part", "exact"}});
   text.single("mankai_guard_exceptions", MetricType::gauge, "Exceptions, which win over rules.", facts.exceptions);
   text.single("mankai_guard_promised_ratio", MetricType::gauge, "The promised share of URLs blocked wrongly.",
               facts.fpr);

@@ -6,6 +6,7 @@
 
 #include "apps/mankai/command_line.hpp"
 #include "apps/mankai/errors.hpp"
+#include "apps/mankai/escape.hpp"
 #include "apps/mankai/help.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
@@ -18,7 +19,8 @@ int report(const Error& error) {
   if (is_closed_pipe(error)) {
     return static_cast<int>(ExitCode::fine);
   }
-  say(error.message());
+  // Texts from outside may be in it, and a terminal takes some of their bytes for commands.
+  say(printable(error.message()));
   return static_cast<int>(exit_code_for(error.code));
 }
 

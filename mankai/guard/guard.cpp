@@ -34,21 +34,15 @@ Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
       .hash = hash, .fpr = settings.fpr, .keeps_rules = settings.keeps_rules, .is_exact = settings.is_exact};
 }
 
-// What stays in the overlay: rules so deep that one of them would cost all others a wider value; and those of one
-// label, of which one would cost every URL a look, which, where it is wrong, is wrong about all hosts of a top level.
-bool stays_exact(const RuleKey& key) noexcept {
-  return key.is_single_label || key.host_depth > detail::kBaseDepthMax || key.path_depth > detail::kBaseDepthMax;
-}
-
-// Takes over the rules of one table that the base can have, with their ids or all under one; the others go into `deep`.
-Result<void> split(const RuleTable& all, RuleTable& shallow, RuleTable& deep) {
+// Takes over the rules of one table that the base can have, with their ids; the others go into `exact`.
+Result<void> split(const RuleTable& all, RuleTable& for_base, RuleTable& exact) {
   Result<void> outcome;
   all.for_each([&](const RuleTable::Node& node) {
     if (!node.is_rule()) {
       return;
     }
     const RuleKey key = all.key_of(node);
-    RuleTable& into = stays_exact(key) ? deep : shallow;
+    RuleTable& into = detail::stays_exact(key) ? exact : for_base;
     node.ids.for_each([&](std::uint64_t id) {
       if (auto inserted = into.insert(key, id); !inserted) {
         outcome = std::unexpected(inserted.error());
@@ -87,34 +81,27 @@ Result<RuleTable> rules_in_force(const GuardParts& parts) {
   return outcome ? Result<RuleTable>(std::move(all)) : std::unexpected(outcome.error());
 }
 
-bool has_exact(const RuleTable& rules) {
-  bool has = false;
-  rules.for_each(
-      [&](const RuleTable::Node& node) { has = has || (node.is_rule() && stays_exact(rules.key_of(node))); });
-  return has;
-}
-
-// Makes parts whose base has these rules, but for those that are too deep for it.
+// Makes parts whose base has these rules, but for those that stay exact.
 Result<GuardParts> with_base(const detail::GuardConfig& config, const RuleTable& rules) {
   GuardParts parts;
   parts.config = config;
   RuleTable for_base;
-  const bool is_split = has_exact(rules);
+  const bool is_split = rules.exact_count() != 0;
   if (is_split) {
     for_base.reserve(rules.node_count());
     if (auto done = split(rules, for_base, parts.overlay); !done) {
       return std::unexpected(done.error());
     }
   }
-  const RuleTable& shallow = is_split ? for_base : rules;
-  if (shallow.is_empty()) {
+  const RuleTable& in_base = is_split ? for_base : rules;
+  if (in_base.is_empty()) {
     return parts;
   }
-  auto base = detail::RuleBase::build(shallow, parts.config.fpr, kMapSeed);
+  auto base = detail::RuleBase::build(in_base, parts.config.fpr, kMapSeed);
   if (!base) {
     return std::unexpected(base.error());
   }
-  const auto rule_bytes = parts.config.keeps_rules ? detail::NodeSection::to_bytes(shallow) : std::vector<std::byte>();
+  const auto rule_bytes = parts.config.keeps_rules ? detail::NodeSection::to_bytes(in_base) : std::vector<std::byte>();
   const std::vector<std::byte> bytes = guard_bytes(
       parts, {.cells = std::as_bytes(std::span(base->cells)), .classes = base->classes, .rules = rule_bytes});
   auto region = Region::allocate(system_memory(), bytes.size());
@@ -301,7 +288,8 @@ Result<void> Guard::compact() {
 GuardFacts Guard::facts() const {
   const detail::BaseBytes bytes = base_bytes_of(parts_);
   GuardFacts facts{.removed_rules = parts_.tombstones.dead_count(),
-                   .added_rules = parts_.overlay.rule_count(),
+                   .added_rules = parts_.overlay.rule_count() - parts_.overlay.exact_count(),
+                   .exact_rules = parts_.overlay.exact_count(),
                    .exceptions = parts_.exceptions.texts().size(),
                    .base_bytes = bytes.cells.size() + bytes.classes.size(),
                    .fpr = parts_.config.fpr,
@@ -329,8 +317,6 @@ GuardFacts Guard::facts() const {
 std::vector<std::string> Guard::exceptions() const {
   return {parts_.exceptions.texts().begin(), parts_.exceptions.texts().end()};
 }
-
-bool Guard::is_compact() const noexcept { return parts_.overlay.is_empty() && parts_.tombstones.is_empty(); }
 
 Result<GuardBuilder> GuardBuilder::create(const GuardSettings& settings) {
   auto guard = Guard::create(settings);

@@ -42,15 +42,19 @@ bool is_hash(std::uint8_t number) {
   return std::ranges::any_of(kHashKinds, [&](HashKind kind) { return static_cast<std::uint8_t>(kind) == number; });
 }
 
+bool is_zero(Bytes bytes) {
+  return std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{0}; });
+}
+
 // Errors: corrupt; unsupported_version.
 Result<GuardHeader> read_header(Bytes bytes) {
   GuardHeader header;
   if (bytes.size() < sizeof(header)) {
-    return wrong("shorter than its header");
+    return fail(ErrorCode::corrupt, "cut off, or no guard: shorter than the header of one");
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.magic != kGuardMagic) {
-    return wrong("does not begin as one");
+    return fail(ErrorCode::corrupt, "no guard: it does not begin as one");
   }
   if (header.version != kGuardVersion) {
     return fail(ErrorCode::unsupported_version,
@@ -64,10 +68,13 @@ Result<GuardHeader> read_header(Bytes bytes) {
                                                     " of the rules for canonical URLs, this library has " +
                                                     std::to_string(url::kCanonicalVersion) + "; build the lists again");
   }
-  const bool is_zero = std::ranges::all_of(header.zero, [](auto each) { return each == 0; }) &&
-                       std::ranges::all_of(header.reserved, [](auto each) { return each == 0; });
+  if (header.bytes > bytes.size()) {
+    return wrong("cut off: " + std::to_string(bytes.size()) + " of " + std::to_string(header.bytes) + " bytes");
+  }
+  const bool has_zeros =
+      is_zero(std::as_bytes(std::span(header.zero))) && is_zero(std::as_bytes(std::span(header.reserved)));
   const bool is_exact = (header.flags & kGuardIsExact) != 0;
-  if (!is_hash(header.hash) || !is_zero || header.flags > (kGuardKeepsRules | kGuardIsExact) ||
+  if (!is_hash(header.hash) || !has_zeros || header.flags > (kGuardKeepsRules | kGuardIsExact) ||
       (is_exact && (header.flags & kGuardKeepsRules) == 0) || !(header.fpr > 0 && header.fpr < 1) ||
       header.bytes != bytes.size()) {
     return wrong("a header that none can have");
@@ -85,8 +92,7 @@ Result<Sections> read_sections(const GuardHeader& header, Bytes bytes) {
         each.bytes > bytes.size() - each.offset) {
       return wrong("section " + std::to_string(i) + " is not where it must be");
     }
-    if (!std::ranges::all_of(bytes.subspan(end, each.offset - end),
-                             [](std::byte value) { return value == std::byte{}; })) {
+    if (!is_zero(bytes.subspan(end, each.offset - end))) {
       return wrong("no zeros before section " + std::to_string(i));
     }
     sections[i] = bytes.subspan(each.offset, each.bytes);

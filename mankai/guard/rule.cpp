@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mankai/guard/detail/labels.hpp"
+#include "mankai/guard/detail/rule_entry.hpp"
 #include "mankai/hash/path_mix.hpp"
 
 namespace mankai {
@@ -20,11 +21,36 @@ Digest path_digest(Digest digest, std::string_view path, const Hasher& hasher, s
   return digest;
 }
 
+std::unexpected<Error> refused(RuleSkip reason) {
+  return fail(ErrorCode::invalid_argument, std::string(describe(reason)));
+}
+
+// What a rule in canonical form would not be read as again: escapes may have hidden it.
+std::optional<RuleSkip> check_canonical(const url::CanonicalUrl& url) noexcept {
+  if (const auto reason = detail::check_rule_host(url.host())) {
+    return reason;
+  }
+  if (url.host().starts_with('[') && !url.is_ip()) {
+    return RuleSkip::not_a_host;
+  }
+  return detail::ends_with_star(url.path()) ? std::optional(RuleSkip::wildcard) : std::nullopt;
+}
+
 }  // namespace
 
 Result<GuardRule> GuardRule::parse(std::string_view text, url::CanonicalUrl& url) {
-  if (auto canonical = url::canonicalize(text, url); !canonical) {
+  const detail::RuleEntry entry = detail::read_url(detail::trim(text), detail::Spaces::allowed);
+  if (entry.skipped) {
+    return refused(*entry.skipped);
+  }
+  const bool needs_brackets = detail::is_bare_ipv6(entry.text);
+  const auto canonical =
+      needs_brackets ? url::canonicalize("[" + std::string(entry.text) + "]", url) : url::canonicalize(entry.text, url);
+  if (!canonical) {
     return std::unexpected(canonical.error());
+  }
+  if (const auto reason = check_canonical(url)) {
+    return refused(*reason);
   }
   const std::string_view host = url.host();
   if (host.size() > kRuleHostBytesMax || std::ranges::count(host, '.') >= std::ptrdiff_t{kRuleLabelsMax}) {
@@ -48,6 +74,11 @@ Result<GuardRule> GuardRule::parse(std::string_view text, url::CanonicalUrl& url
 Result<GuardRule> GuardRule::parse(std::string_view text) {
   url::CanonicalUrl url;
   return parse(text, url);
+}
+
+std::string shown_rule(std::string_view text) {
+  constexpr std::size_t kShownBytes = 100;
+  return "'" + std::string(text.substr(0, kShownBytes)) + (text.size() > kShownBytes ? "...'" : "'");
 }
 
 RuleKey key_of(const GuardRule& rule, const Hasher& hasher) {

@@ -30,15 +30,19 @@ inline constexpr std::size_t kRuleBytesMax = std::size_t{64} << 10;
 /// Scheme and port are no part of a rule. A last '/' makes no difference, nor does an empty query. An address has no
 /// hosts below it. A host may be a public suffix, or of one label.
 ///
+/// A rule is read as a line of a list of URLs is (guard/rule_list.hpp): ".evil.example" and "*.evil.example" are
+/// evil.example, an IPv6 address needs no brackets. What would cover more or less than it says is none.
+///
 /// Threads: const calls are safe together.
 class GuardRule {
  public:
   /// Brings a rule into canonical form, as mankai/url does with URLs; `url` is overwritten, and keeps its memory.
-  /// Errors: invalid_argument when there is no host, or when it is longer than any name or URL.
+  /// Errors: invalid_argument, with the reason, when there is no host, or bytes that no name has; for a fragment, which
+  /// no server sees; for other wildcards; for a network of addresses; and for what is longer than any name or URL.
   [[nodiscard]] static Result<GuardRule> parse(std::string_view text, url::CanonicalUrl& url);
   [[nodiscard]] static Result<GuardRule> parse(std::string_view text);
 
-  /// "host/path?query", without what it lacks. Parsing it gives the same rule.
+  /// "host/path?query", without what it lacks. Parsing it behind "http://" gives the same rule.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] std::string_view host() const noexcept { return view(0, host_end_); }
   /// Begins with '/' and does not end with it; empty where the rule has none.
@@ -60,6 +64,9 @@ class GuardRule {
   std::size_t path_end_ = 0;
   bool is_ip_ = false;
 };
+
+/// As much of a text as tells, in an error, which of many it is; in quotes.
+[[nodiscard]] std::string shown_rule(std::string_view text);
 
 /// Where a rule is in the tables: its digest and those of what a check finds on the way to it.
 ///

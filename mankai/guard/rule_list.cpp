@@ -42,6 +42,11 @@ constexpr std::array<std::string_view, 9> kColumnNames = {"url",  "domain",    "
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
+std::string_view without_mark(std::string_view line) noexcept {
+  line.remove_prefix(line.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  return line;
+}
+
 template <class Words>
 bool is_one_of(std::string_view word, const Words& words) noexcept {
   return std::ranges::any_of(words, [&](std::string_view each) { return detail::is_same_word(word, each); });
@@ -115,15 +120,62 @@ bool is_csv_heading(std::string_view line) {
   return fields.size() > 1 && place_of_usual(fields).has_value();
 }
 
+// "3" -> 2; none for what is no number from 1.
+std::optional<std::size_t> place_of_number(std::string_view text) noexcept {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0 ? std::optional(number - 1)
+                                                                                : std::nullopt;
+}
+
+// Whether the heading has a column of this name.
+bool has_column_named(std::string_view name, const CsvHead& head) {
+  const auto comment = detail::csv_fields(head.comment, detail::divider_of(head.comment));
+  const auto row = detail::csv_fields(*head.first_row, detail::divider_of(*head.first_row));
+  return place_of(name, row) || (comment.size() > 1 && place_of(name, comment));
+}
+
+// Whether most lines have so many fields, and not only one.
+bool has_column_number(std::size_t place, std::span<const std::string_view> lines) {
+  std::size_t rows = 0;
+  std::size_t with_column = 0;
+  for (const std::string_view each : lines) {
+    const std::string_view line = detail::without_comment(each);
+    if (!is_comment(line)) {
+      ++rows;
+      with_column +=
+          detail::csv_fields(line, detail::divider_of(line)).size() > std::max<std::size_t>(place, 1) ? 1 : 0;
+    }
+  }
+  return with_column > rows / 2;
+}
+
+bool has_column(const std::string& wanted, std::span<const std::string_view> lines) {
+  const CsvHead head = csv_head(lines);
+  if (wanted.empty() || !head.first_row) {
+    return false;
+  }
+  const auto place = place_of_number(wanted);
+  return place ? has_column_number(*place, lines) : has_column_named(wanted, head);
+}
+
+bool is_adblock(std::span<const std::string_view> lines) {
+  return std::ranges::any_of(lines,
+                             [](std::string_view line) { return detail::is_surely_adblock(detail::trim(line)); });
+}
+
 // What most lines look like.
-RuleListFormat detect(std::span<const std::string_view> lines) {
+RuleListFormat detect(std::span<const std::string_view> lines, const std::string& column) {
+  if (is_adblock(lines)) {
+    return RuleListFormat::adblock;
+  }
+  if (has_column(column, lines)) {
+    return RuleListFormat::csv;
+  }
   std::array<std::size_t, kRuleListFormats.size()> votes{};
   bool is_first = true;
   for (const std::string_view each : lines) {
     const std::string_view line = detail::trim(each);
-    if (detail::is_surely_adblock(line)) {
-      return RuleListFormat::adblock;
-    }
     if (!is_comment(line)) {
       if (std::exchange(is_first, false) && is_csv_heading(line)) {
         return RuleListFormat::csv;
@@ -142,18 +194,29 @@ RuleListFormat detect(std::span<const std::string_view> lines) {
   return count(RuleListFormat::urls) > 0 ? RuleListFormat::urls : RuleListFormat::domains;
 }
 
-// "3" -> 2; none for what is no number from 1.
-std::optional<std::size_t> place_of_number(std::string_view text) noexcept {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number > 0 ? std::optional(number - 1)
-                                                                                : std::nullopt;
+// The first lines, with as many that say something as the format is told by.
+std::vector<std::string_view> head_of(std::span<const std::string_view> first) {
+  std::vector<std::string_view> head;
+  std::size_t saying = 0;
+  for (const std::string_view line : first) {
+    head.push_back(head.empty() ? without_mark(line) : line);
+    saying += RuleListReader::says_something(head.back()) ? 1 : 0;
+    if (saying == kRuleListFirstLines) {
+      break;
+    }
+  }
+  return head;
 }
 
 std::unexpected<Error> no_column(const std::string& wanted, std::span<const std::string> fields) {
+  constexpr std::size_t kShownBytes = 200;
   std::string names;
   for (const std::string& each : fields) {
     names.append(names.empty() ? "" : ", ").append(each);
+  }
+  if (names.size() > kShownBytes) {
+    names.resize(kShownBytes);
+    names.append("...");
   }
   return fail(ErrorCode::invalid_argument,
               (wanted.empty() ? "no column has hosts or URLs" : "there is no column '" + wanted + "'") +
@@ -201,6 +264,8 @@ std::string_view describe(RuleSkip reason) noexcept {
     case RuleSkip::unanchored: return "matches anywhere in a URL";
     case RuleSkip::open_end: return "matches longer names, too";
     case RuleSkip::other_pattern: return "has an anchor in a place that a guard does not know";
+    case RuleSkip::network: return "is a network, not an address";
+    case RuleSkip::too_wide: return "is an exception that would let through more than it says";
     case RuleSkip::refused: return "is no rule for the guard";
   }
   return {};
@@ -211,17 +276,11 @@ std::uint64_t RuleListCounts::all_skipped() const noexcept {
 }
 
 Result<RuleListReader> RuleListReader::create(const RuleListOptions& options, std::span<const std::string_view> first) {
-  std::vector<std::string_view> head(
-      first.begin(), first.begin() + static_cast<std::ptrdiff_t>(std::min(first.size(), kRuleListFirstLines)));
-  if (!head.empty() && head.front().starts_with(kByteOrderMark)) {
-    head.front().remove_prefix(kByteOrderMark.size());
-  }
+  const std::vector<std::string_view> head = head_of(first);
   RuleListReader reader;
+  reader.is_allow_list_ = options.is_allow_list;
   reader.is_guessed_ = options.format == RuleListFormat::automatic;
-  reader.format_ = reader.is_guessed_ ? detect(head) : options.format;
-  if (reader.is_guessed_ && !options.column.empty()) {
-    reader.format_ = RuleListFormat::csv;
-  }
+  reader.format_ = reader.is_guessed_ ? detect(head, options.column) : options.format;
   if (reader.format_ == RuleListFormat::csv) {
     if (const auto found = reader.find_column(options.column, head); !found) {
       return std::unexpected(found.error());
@@ -229,6 +288,8 @@ Result<RuleListReader> RuleListReader::create(const RuleListOptions& options, st
   }
   return reader;
 }
+
+bool RuleListReader::says_something(std::string_view line) noexcept { return !is_comment(detail::trim(line)); }
 
 Result<void> RuleListReader::find_column(const std::string& wanted, std::span<const std::string_view> first) {
   const CsvHead head = csv_head(first);
@@ -264,10 +325,11 @@ Result<void> RuleListReader::find_column(const std::string& wanted, std::span<co
 }
 
 RuleLine RuleListReader::read(std::string_view line) {
-  if (counts_.lines == 0 && line.starts_with(kByteOrderMark)) {
-    line.remove_prefix(kByteOrderMark.size());
+  if (counts_.lines == 0) {
+    line = without_mark(line);
   }
   RuleLine read;
+  read.is_exception = is_allow_list_;
   rules_.clear();
   const std::uint64_t skipped = counts_.all_skipped();
   switch (format_) {
@@ -295,8 +357,10 @@ void RuleListReader::skip(RuleSkip reason, RuleLine& read) noexcept {
 }
 
 void RuleListReader::take(const RuleEntry& entry, RuleLine& read) {
-  if (entry.skipped) {
-    skip(*entry.skipped, read);
+  // Wider is the safe side of a rule, and the other one of an exception. "*." in other lists means the host, too.
+  const bool is_too_wide = read.is_exception && entry.is_widened && format_ == RuleListFormat::adblock;
+  if (entry.skipped || is_too_wide) {
+    skip(entry.skipped.value_or(RuleSkip::too_wide), read);
     return;
   }
   rules_.push_back(entry.text);
@@ -355,7 +419,7 @@ void RuleListReader::read_csv(std::string_view line, RuleLine& read) {
 void RuleListReader::read_adblock_line(std::string_view line, RuleLine& read) {
   const detail::AdblockLine filter = detail::read_adblock(line);
   if (filter.is_filter) {
-    read.is_exception = filter.is_exception;
+    read.is_exception = is_allow_list_ || filter.is_exception;
     take(filter.entry, read);
   }
 }

@@ -13,7 +13,7 @@
 ///       const mankai::RuleLine read = list.read(line);
 ///       for (const std::string_view rule : read.rules) {
 ///         const auto added = read.is_exception ? builder.add_allow(rule) : builder.add_block(rule);
-///         if (!added) list.refuse(read);
+///         if (!added && added.error().code == mankai::ErrorCode::invalid_argument) list.refuse(read);
 ///       }
 ///     }
 
@@ -68,9 +68,11 @@ enum class RuleSkip : std::uint8_t {
   unanchored,  ///< adblock: matches wherever it stands in a URL
   open_end,    ///< adblock: matches longer names, too: "||ads.example/ad" is also about "/advice"
   other_pattern,  ///< adblock: '^' or '|' in another place
+  network,        ///< more than one address: "192.0.2.0/24"
+  too_wide,       ///< an exception that would let through more than the list says: "@@||ads.example:8080^"
   refused,        ///< what the guard took for no rule
 };
-inline constexpr std::size_t kRuleSkips = 15;
+inline constexpr std::size_t kRuleSkips = 17;
 
 /// Returns one phrase, such as "hides elements of a page".
 [[nodiscard]] std::string_view describe(RuleSkip reason) noexcept;
@@ -108,21 +110,26 @@ struct RuleLine {
 struct RuleListOptions {
   RuleListFormat format = RuleListFormat::automatic;
   /// csv: the column's name in the heading, or its number from 1; empty: a column named as such columns are ("url",
-  /// "domain", …), or else the first that has a host or URL in the first row.
+  /// "domain", …), or else the first that has a host or URL in the first row. A list of another format has no columns;
+  /// one that has this column is taken for CSV.
   std::string column = {};
+  /// Everything in the list is an exception, also what would be a rule elsewhere.
+  bool is_allow_list = false;
 };
 
-/// Lines enough for `create`; more are not looked at.
+/// Lines enough for `create`, blank ones and comments not counted; more are not looked at.
 inline constexpr std::size_t kRuleListFirstLines = 256;
 
 /// Reads one list. Threads: one at a time.
 class RuleListReader {
  public:
   /// Shape:   first are the list's first lines, without their ends, which are read again by `read`; the more, the surer
-  ///          is the format. Fewer than kRuleListFirstLines if the list has no more.
+  ///          is the format. Fewer than kRuleListFirstLines of those that say something if the list has no more.
   /// Errors:  invalid_argument for a column that the list has not.
   [[nodiscard]] static Result<RuleListReader> create(const RuleListOptions& options,
                                                      std::span<const std::string_view> first);
+  /// Whether a line helps to tell the format: it is neither blank nor a comment.
+  [[nodiscard]] static bool says_something(std::string_view line) noexcept;
 
   /// Reads the next line, without its end.
   /// Cost: one or two passes over the line; allocates only for quotes in quotes. Errors: none; total on any bytes.
@@ -148,6 +155,7 @@ class RuleListReader {
 
   RuleListFormat format_ = RuleListFormat::domains;
   bool is_guessed_ = false;
+  bool is_allow_list_ = false;
   char divider_ = ',';
   std::size_t column_ = 0;
   std::optional<std::uint64_t> heading_;  ///< csv: the number of its line, from 0

@@ -106,6 +106,11 @@ TEST(RuleList, domains) {
                                           {"*.ads.example", "ads.example wider"},
                                           {"com", "com"},
                                           {"192.0.2.7", "192.0.2.7"},
+                                          {"2001:db8::7", "2001:db8::7"},
+                                          {"192.0.2.0/24", skipped(RuleSkip::network)},
+                                          {"192.0.2.1-192.0.2.9", skipped(RuleSkip::network)},
+                                          {"2001:db8::/32", skipped(RuleSkip::network)},
+                                          {"2001:db8::7%eth0", skipped(RuleSkip::not_a_host)},
                                           {"! comment", ""},
                                           {"; comment", ""},
                                           {"ads.*", skipped(RuleSkip::wildcard)},
@@ -131,6 +136,15 @@ TEST(RuleList, urls) {
                                        {"http://192.0.2.7:60905/i", "http://192.0.2.7:60905/i"},
                                        {"http://[2001:db8::7]:80/i", "http://[2001:db8::7]:80/i"},
                                        {"ads.example:8080", "ads.example:8080"},
+                                       {"2001:db8::7", "2001:db8::7"},
+                                       {"2001:db8::7/x", skipped(RuleSkip::not_a_host)},
+                                       {"192.0.2.0/24", skipped(RuleSkip::network)},
+                                       {"192.0.2.0/24 ; SBL1", skipped(RuleSkip::network)},
+                                       {"192.0.2.0/33", "192.0.2.0/33"},
+                                       {"2001:db8::/128", skipped(RuleSkip::network)},
+                                       {"http://192.0.2.0/24", "http://192.0.2.0/24"},
+                                       {"ads.example/*", skipped(RuleSkip::wildcard)},
+                                       {"ads.example/x/*/?y", skipped(RuleSkip::wildcard)},
                                        {"ads.example/a*b", "ads.example/a*b"},
                                        {"*.ads.example/x", "ads.example/x wider"},
                                        {".ads.example/x", "ads.example/x"},
@@ -175,7 +189,6 @@ TEST(RuleList, adblock_rules_that_a_guard_says_as_well) {
                  {"|https://ads.example^", "https://ads.example wider"},
                  {"@@||ads.example^", "@@ads.example"},
                  {"@@||ads.example/x^", "@@ads.example/x narrower"},
-                 {"@@|http://ads.example/12|", "@@http://ads.example/12 wider"},
                  {"||ads.example/12$34/", "ads.example/12$34/"},
              });
 }
@@ -210,6 +223,29 @@ TEST(RuleList, adblock_rules_that_a_guard_cannot_say) {
           "||ads.example/x/^", "||ads.example^x", "||ads.example^x^y|", "||a|b^", "||.ads.example^", "|ads.example^",
           "||http://ads.example^", "||ads.example?x|"});
   expect(RuleSkip::no_host, {"||^", "||/x/", "|http:///x/"});
+}
+
+// Wider is the safe side of a rule; an exception would let through what the list blocks.
+TEST(RuleList, adblock_exceptions_are_never_read_wider) {
+  for (const std::string_view line :
+       {"||ads.example/12|", "||ads.example:8080^", "|http://ads.example/12|", "|https://ads.example^"}) {
+    EXPECT_TRUE(one(RuleListFormat::adblock, line).ends_with(" wider")) << line;
+    EXPECT_EQ(one(RuleListFormat::adblock, "@@" + std::string(line)), skipped(RuleSkip::too_wide)) << line;
+    auto allow_list =
+        RuleListReader::create({.format = RuleListFormat::adblock, .column = {}, .is_allow_list = true}, {}).value();
+    EXPECT_EQ(allow_list.read(line).skipped, RuleSkip::too_wide) << line;
+  }
+}
+
+TEST(RuleList, everything_in_a_list_of_exceptions_is_one) {
+  for (const auto& [format, lines] :
+       std::vector<std::pair<RuleListFormat, Lines>>{{RuleListFormat::domains, {"a.example", "*.b.example"}},
+                                                     {RuleListFormat::hosts, {"0.0.0.0 a.example b.example"}},
+                                                     {RuleListFormat::adblock, {"||a.example^", "@@||b.example^"}}}) {
+    const Read read = read_list(lines, {.format = format, .column = {}, .is_allow_list = true});
+    EXPECT_EQ(read.allows, (std::vector<std::string>{"a.example", "b.example"}));
+    EXPECT_TRUE(read.blocks.empty());
+  }
 }
 
 TEST(RuleList, csv_by_name_number_and_guess) {
@@ -259,8 +295,39 @@ TEST(RuleList, csv_without_that_column_is_an_error_that_names_those_there_are) {
     EXPECT_TRUE(reader.error().detail.contains("'url'") && reader.error().detail.contains("id, link"))
         << reader.error().detail;
   }
+  EXPECT_FALSE(RuleListReader::create({.column = "url"}, Lines{"a,b", "a.example,2"}).has_value());
   EXPECT_FALSE(RuleListReader::create({.format = RuleListFormat::csv}, Lines{"a,b", "1,2"}).has_value());
   EXPECT_TRUE(RuleListReader::create({.format = RuleListFormat::csv, .column = "url"}, {}).has_value());
+}
+
+TEST(RuleList, only_csv_has_columns) {
+  const auto expect = [](const std::string& column, RuleListFormat format, const Lines& lines) {
+    const Read read = read_list(lines, {.column = column});
+    EXPECT_EQ(read.format, format) << lines.back() << ' ' << column;
+    EXPECT_EQ(read.blocks, std::vector<std::string>{"good.example"}) << lines.back() << ' ' << column;
+  };
+  for (const std::string column : {"url", "1", "2", "3"}) {
+    expect(column, RuleListFormat::domains, {"# my own, kept by hand", "good.example"});
+    expect(column, RuleListFormat::hosts, {"0.0.0.0 good.example # a, b, c"});
+    expect(column, RuleListFormat::adblock, {"[Adblock]", "||good.example^"});
+  }
+  // What has the column is CSV, also where it does not look so.
+  expect("seen", RuleListFormat::csv, {"n;seen", "1;good.example"});
+  expect("seen", RuleListFormat::csv, {"seen", "good.example"});
+  expect("seen", RuleListFormat::csv, {"# n,seen", "1,good.example"});
+  expect("1", RuleListFormat::csv, {"good.example,http://x.example/"});
+  expect("2", RuleListFormat::csv, {"http://x.example/,good.example"});
+}
+
+TEST(RuleList, comments_do_not_help_to_tell_the_format) {
+  Lines lines(2 * kRuleListFirstLines, "# nothing");
+  lines.insert(lines.end(), 2 * kRuleListFirstLines, "");
+  lines.insert(lines.end(), {"0.0.0.0 ads.example", "0.0.0.0 b.example"});
+  const Read read = read_list(lines);
+  EXPECT_EQ(read.format, RuleListFormat::hosts);
+  EXPECT_EQ(read.blocks, (std::vector<std::string>{"ads.example", "b.example"}));
+  EXPECT_FALSE(RuleListReader::says_something(" ! x"));
+  EXPECT_TRUE(RuleListReader::says_something(" x"));
 }
 
 TEST(RuleList, the_format_is_what_the_first_lines_look_like) {

@@ -1,8 +1,11 @@
 #include "mankai/service/guard_file.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/guard/guard_format.hpp"
 
 namespace mankai {
 namespace {
@@ -12,7 +15,7 @@ Result<void> check_rules(std::span<const std::string_view> rules) {
   url::CanonicalUrl url;
   for (const std::string_view rule : rules) {
     if (const auto parsed = GuardRule::parse(rule, url); !parsed) {
-      return std::unexpected(parsed.error().within("'" + std::string(rule) + "'"));
+      return std::unexpected(parsed.error().within(shown_rule(rule)));
     }
   }
   return {};
@@ -24,6 +27,31 @@ Result<bool> is_there(const std::string& path, FileCalls& calls) {
     return std::unexpected(found.error());
   }
   return found.has_value();
+}
+
+// A guard that is a view of its file.
+struct Mapped {
+  FileIdentity identity;
+  Guard guard;
+};
+
+Result<Mapped> map_guard(const std::string& path, FileCalls& calls) {
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  if (file->size() == 0) {
+    return fail(ErrorCode::corrupt, path + ": is empty");
+  }
+  auto region = file->map_region(file->size());
+  if (!region) {
+    return std::unexpected(region.error());
+  }
+  auto guard = Guard::from_region(std::move(*region));
+  if (!guard) {
+    return std::unexpected(guard.error().within(path));
+  }
+  return Mapped{.identity = file->identity(), .guard = std::move(*guard)};
 }
 
 }  // namespace
@@ -40,8 +68,28 @@ Result<void> GuardFile::write(const std::string& path, const Guard& guard, Exist
       return std::unexpected(acquired.error());
     }
     lock = std::move(*acquired);
+    if (auto replaceable = check_replaceable(path, calls); !replaceable) {
+      return replaceable;
+    }
   }
-  return write_file(path, guard.to_bytes(), existing, lock ? &*lock : nullptr, calls);
+  // What others make meanwhile is not ours to replace.
+  return write_file(path, guard.to_bytes(), *exists ? existing : Existing::refuse, lock ? &*lock : nullptr, calls);
+}
+
+Result<void> GuardFile::check_replaceable(const std::string& path, FileCalls& calls) {
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  std::array<std::byte, kGuardMagic.size()> start{};
+  const std::size_t length = std::min<std::size_t>(file->size(), start.size());
+  if (auto read = file->read(0, std::span(start).first(length)); !read) {
+    return std::unexpected(read.error());
+  }
+  const auto magic = std::as_bytes(std::span(kGuardMagic)).first(length);
+  return std::ranges::equal(std::span(start).first(length), magic)
+             ? Result<void>()
+             : fail(ErrorCode::invalid_argument, path + ": is no guard, and is not replaced by one; remove it first");
 }
 
 Result<GuardFile> GuardFile::open(const std::string& path, Mode mode, FileCalls& calls) {
@@ -53,34 +101,21 @@ Result<GuardFile> GuardFile::open(const std::string& path, Mode mode, FileCalls&
     }
     lock = std::move(*acquired);
   }
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  if (file->size() == 0) {
-    return fail(ErrorCode::corrupt, path + ": is empty");
-  }
-  auto region = file->map_region(file->size());
-  if (!region) {
-    return std::unexpected(region.error());
-  }
-  auto guard = Guard::from_region(std::move(*region));
-  if (!guard) {
-    return std::unexpected(guard.error().within(path));
-  }
-  return GuardFile(path, calls, std::move(lock), file->identity(), std::move(*guard));
+  auto mapped = map_guard(path, calls);
+  return mapped ? Result<GuardFile>(GuardFile(path, calls, std::move(lock), mapped->identity, std::move(mapped->guard)))
+                : std::unexpected(mapped.error());
 }
 
 Result<GuardFile::Outcomes> GuardFile::change(std::span<const std::string_view> rules, const Change& make) {
   MANKAI_ASSERT(lock_.has_value());
   if (auto valid = check_rules(rules); !valid) {
-    return std::unexpected(valid.error());
+    return std::unexpected(valid.error().within(path_));
   }
   Outcomes outcomes;
   for (const std::string_view rule : rules) {
     const auto changed = make(guard_, rule);
     if (!changed) {
-      return std::unexpected(changed.error());
+      return std::unexpected(undo(changed.error().within(shown_rule(rule)).within(path_)));
     }
     ++(*changed ? outcomes.changed : outcomes.unchanged);
   }
@@ -90,6 +125,16 @@ Result<GuardFile::Outcomes> GuardFile::change(std::span<const std::string_view> 
     }
   }
   return outcomes;
+}
+
+// The rules before the one that failed are in guard(), and not in the file.
+Error GuardFile::undo(Error why) {
+  auto before = map_guard(path_, *calls_);
+  if (!before) {
+    return before.error();
+  }
+  guard_ = std::move(before->guard);
+  return why;
 }
 
 Result<void> GuardFile::save() {
@@ -126,8 +171,15 @@ Result<GuardFile::Outcomes> GuardFile::allow(std::span<const std::string_view> r
   return change(rules, [](Guard& guard, std::string_view rule) { return guard.allow(rule); });
 }
 
-Result<GuardFile::Outcomes> GuardFile::disallow(std::span<const std::string_view> rules) {
-  return change(rules, [](Guard& guard, std::string_view rule) { return guard.disallow(rule); });
+Result<GuardFile::Outcomes> GuardFile::disallow(std::span<const std::string_view> rules,
+                                                const std::function<void(std::string_view, bool)>& tell) {
+  return change(rules, [&](Guard& guard, std::string_view rule) {
+    auto was_there = guard.disallow(rule);
+    if (tell && was_there) {
+      tell(rule, *was_there);
+    }
+    return was_there;
+  });
 }
 
 Result<void> GuardFile::compact() {

@@ -32,10 +32,13 @@ class GuardFile {
     write,  ///< locked against other writers until the end
   };
 
-  /// Writes a guard into a file of its own. Errors: invalid_argument when it exists and must not; locked; io;
-  /// out_of_space.
+  /// Writes a guard into a file of its own. Errors: invalid_argument when it exists and must not, or may not be
+  /// replaced; locked; io; out_of_space.
   [[nodiscard]] static Result<void> write(const std::string& path, const Guard& guard, Existing existing,
                                           FileCalls& calls = system_calls());
+  /// What `write` replaces: only a regular file that begins as a guard, whole or damaged, or is empty; so no list is
+  /// lost to a slip. Errors: invalid_argument for another file; not_found; io.
+  [[nodiscard]] static Result<void> check_replaceable(const std::string& path, FileCalls& calls = system_calls());
   /// Maps the file, whole, and checks it. Errors: as Guard::from_region's, with the path; not_found; io; locked.
   [[nodiscard]] static Result<GuardFile> open(const std::string& path, Mode mode = Mode::read,
                                               FileCalls& calls = system_calls());
@@ -50,14 +53,15 @@ class GuardFile {
   };
 
   /// As Guard's, of many rules. `tell`, where it is given, hears what became of each, before it is on the disk. The
-  /// file stays as it is when nothing changes. Errors: invalid_argument for what is no rule, and then nothing is
-  /// done; io; out_of_space. After an error of the disk, only opening the file again tells what is in it. Pre: mode
-  /// write.
+  /// file stays as it is when nothing changes. Errors: invalid_argument for what is no rule, and corrupt for one that
+  /// the hash cannot tell from another, and then nothing is done, also in guard(); io; out_of_space. After an error of
+  /// the disk, only opening the file again tells what is in it. Pre: mode write.
   [[nodiscard]] Result<Outcomes> add(std::span<const std::string_view> rules, std::uint64_t id = 0);
   [[nodiscard]] Result<Outcomes> remove(std::span<const std::string_view> rules, std::optional<std::uint64_t> id,
                                         const std::function<void(std::string_view, RemoveOutcome)>& tell = {});
   [[nodiscard]] Result<Outcomes> allow(std::span<const std::string_view> rules);
-  [[nodiscard]] Result<Outcomes> disallow(std::span<const std::string_view> rules);
+  [[nodiscard]] Result<Outcomes> disallow(std::span<const std::string_view> rules,
+                                          const std::function<void(std::string_view, bool)>& tell = {});
   /// Errors: as Guard::compact's; io; out_of_space. Pre: mode write.
   [[nodiscard]] Result<void> compact();
 
@@ -72,6 +76,7 @@ class GuardFile {
 
   using Change = std::function<Result<bool>(Guard&, std::string_view)>;
   [[nodiscard]] Result<Outcomes> change(std::span<const std::string_view> rules, const Change& make);
+  [[nodiscard]] Error undo(Error why);
   [[nodiscard]] Result<void> save();
 
   std::string path_;

@@ -65,11 +65,67 @@ class Lists(Guard):
         self.error("guard", "build", "c.mkg", "l.csv", "--format", "csv", "--column", "z", code=2, says="z")
         self.assertFalse((self.dir / "c.mkg").exists())
 
+    def test_a_column_is_one_of_csv_only(self):
+        self.write("urlhaus.csv", "# id,dateadded,url\n1,2025-04-21,http://bad.example/x\n2,2025-04-21,http://good.example/x\n")
+        self.write("own.txt", "good.example\n")
+        self.write("hosts", "0.0.0.0 host.example\n")
+        for column in ("url", "3"):
+            self.build("urlhaus.csv", "hosts", options=("--column", column, "--allow", "own.txt"))
+            self.assertEqual(self.answers("bad.example/x", "host.example", "good.example/x"), ["blocked", "blocked", "ok"])
+            self.error("guard", "build", "c.mkg", "hosts", "--column", column, code=2, says=f"column '{column}'")
+        self.build("urlhaus.csv", options=("--format", "csv", "--column", "url", "--allow", "own.txt"))
+        self.assertEqual(self.answers("bad.example/x", "good.example/x"), ["blocked", "ok"])
+
+    def test_exceptions_are_not_widened(self):
+        self.write("list", "||ads.example^\n@@||ads.example:8080^\n||b.example^\n@@|http://b.example/x|\n@@||good.b.example^\n")
+        text = self.out("guard", "build", "b.mkg", "list").decode()
+        self.assertIn("skipped 2: is an exception that would let through more than it says", text)
+        self.assertEqual(self.answers("ads.example/x", "b.example/x/y", "good.b.example"), ["blocked", "blocked", "ok"])
+
+    def test_networks_are_no_rules(self):
+        self.write("list", "1.2.3.4\n5.6.7.0/24\n2001:db8::1\n")
+        facts = json.loads(self.out("guard", "build", "--json", "b.mkg", "list"))
+        self.assertEqual(facts["lists"][0]["skips"], [{"reason": "is a network, not an address", "count": 1}])
+        self.assertEqual(self.answers("1.2.3.4/x", "http://[2001:db8::1]/x", "5.6.7.0/24"), ["blocked", "blocked", "ok"])
+
+    def test_a_list_that_gives_no_rule_replaces_no_guard(self):
+        self.write("list", "a.example\n")
+        self.build("list")
+        before = (self.dir / "b.mkg").read_bytes()
+        self.write("empty", "")
+        self.write("page.html", "<html>\n<body>Not found: try again later\n</html>\n")
+        self.write("own.txt", "# nothing yet\n")
+        for lists in (("empty",), ("list", "page.html"), ("/dev/null",), ("list", "--format", "adblock"),
+                      ("list", "--allow", "own.txt"), ("list", "--format", "csv", "--column", "9")):
+            self.error("guard", "build", "--force", "b.mkg", *lists, code=3, says=["gives no rule", "--allow-empty"])
+            self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
+        self.error("guard", "build", "--force", "b.mkg", "-", code=3, says="standard input: gives no rule")
+        self.build("list", "empty", options=("--allow-empty", "--allow", "own.txt"))
+        self.assertEqual(self.answers("a.example"), ["blocked"])
+
+    def test_comments_are_no_sign_of_a_format(self):
+        self.write("list", "# c\n" * 300 + "0.0.0.0 l2.example\n0.0.0.0 l3.example\n")
+        self.write("late", "! c\n\n" * 300 + "||late.example^\n")
+        self.build("list", "late")
+        self.assertEqual(self.answers("l2.example", "late.example"), ["blocked", "blocked"])
+
+    def test_what_is_no_guard_is_not_replaced(self):
+        self.write("list", "a.example\n")
+        self.error("guard", "build", "--force", "list", "list", code=2, says="one of the lists")
+        self.error("guard", "build", "--force", "./list", "-", code=2, says="no guard")
+        self.error("guard", "build", "--force", "/dev/null", "list", code=4, says="/dev/null")
+        self.assertEqual((self.dir / "list").read_bytes(), b"a.example\n")
+        self.write("b.mkg", "")
+        self.build("list")
+        os.truncate(self.dir / "b.mkg", 300)
+        self.build("list")
+        self.error("guard", "build", "--force", "b.mkg", "list", "--allow", "b.mkg", code=2, says="one of the lists")
+
     def test_a_file_that_exists_stays(self):
         self.write("list", "a.example\n")
         self.build("list")
         self.error("guard", "build", "b.mkg", "list", code=2, says=["b.mkg", "--force"])
-        self.error("guard", "build", "c.mkg", "list", "none", code=4, says="none")
+        self.error("guard", "build", "c.mkg", "list", "none", code=4, says="mankai: none: cannot open")
         self.error("guard", "build", "c.mkg", code=2, says="LIST is missing")
         self.error("guard", "build", "c.mkg", "list", "--fpr", "2", code=2, says="--fpr")
         self.error("guard", "build", "c.mkg", "list", "--exact", "--no-rules", code=2, says="exact")
@@ -159,6 +215,61 @@ class Changes(Guard):
         self.error("guard", "add", "b.mkg", "new.example", "/path", code=2, says=["b.mkg", "/path"])
         self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
 
+    def test_rules_are_read_as_in_lists(self):
+        self.build("list")
+        self.out("guard", "add", "b.mkg", stdin=b"# new\n\n*.ads.example\n.dots.example  # why\n! old\n2001:db8::1\n")
+        self.out("guard", "add", "b.mkg", "*.more.example")
+        self.assertEqual(self.answers("x.ads.example", "ads.example", "dots.example", "[2001:db8::1]", "more.example"),
+                         ["blocked"] * 5)
+        before = (self.dir / "b.mkg").read_bytes()
+        for rule, why in (("http://big.example/#!/page", "fragment"), ("||adb.example^", "no host"),
+                          ("0.0.0.0 hosts.example", "no host"), ("@@||z.example^", "no host"),
+                          ("a.example,b.example", "no host"), ("p.example/*", "wildcard"), ("ads.*", "wildcard"),
+                          ("5.6.7.0/24", "network"), ("/path", "no host"), ("mailto:a@b.example", "")):
+            for command in ("add", "allow", "remove", "disallow"):
+                self.error("guard", command, "b.mkg", rule, code=2, says=["b.mkg: '" + rule + "'", why])
+                self.error("guard", command, "b.mkg", stdin=f"good.example\n# c\n{rule}\n".encode(), code=2,
+                           says=[f"line 3: '{rule}'", why])
+        self.error("guard", "add", "b.mkg", "# c", code=2, says="# c")
+        self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
+
+    def test_texts_from_outside_are_shown_in_part_and_without_control_bytes(self):
+        self.build("list")
+        error = self.run_mankai("guard", "add", "b.mkg", "\x1b[31m " + "x" * 10000, code=2)[1]
+        self.assertIn(b"\\x1b[31m", error)
+        self.assertNotIn(b"\x1b", error)
+        self.assertLess(len(error), 300)
+
+    def test_the_file_is_free_while_rules_are_awaited(self):
+        self.build("list")
+        waiting = self.start("guard", "add", "b.mkg")
+        waiting.stdin.write(b"slow.example\n")
+        waiting.stdin.flush()
+        self.out("guard", "add", "b.mkg", "quick.example")
+        waiting.stdin.close()
+        self.assertEqual(waiting.wait(60), 0)
+        self.assertEqual(self.answers("slow.example", "quick.example"), ["blocked", "blocked"])
+        self.error("guard", "add", "list", "x.example", code=3, says="no guard")
+
+    def test_ids_have_64_bits(self):
+        self.build("list")
+        largest = str(2**64 - 1)
+        self.out("guard", "add", "b.mkg", "--id", largest, "evil.example")
+        self.assertEqual(self.out("guard", "remove", "b.mkg", "evil.example", "--id", largest), b"still-held\tevil.example\n")
+        self.error("guard", "add", "b.mkg", "--id", str(2**64), "evil.example", code=2, says="2^64")
+
+    def test_what_was_no_exception_is_said(self):
+        self.build("list")
+        self.out("guard", "allow", "b.mkg", "good.example")
+        self.assertEqual(self.out("guard", "disallow", "b.mkg", "good.example", "none.example"), b"not-found\tnone.example\n")
+        self.assertEqual(self.out("guard", "disallow", "--quiet", "b.mkg", "none.example"), b"")
+
+    def test_rules_of_one_label_are_told_apart_from_added_ones(self):
+        self.write("zip", "zip\nevil.example\n")
+        self.build("zip")
+        facts = json.loads(self.out("guard", "info", "--json", "b.mkg"))
+        self.assertEqual((facts["base_rules"], facts["added_rules"], facts["exact_rules"]), (1, 0, 1))
+
     def test_files_that_are_none_or_have_no_rules(self):
         self.build("list", options=("--no-rules",))
         self.error("guard", "compact", "b.mkg", code=2, says="build the lists again")
@@ -167,7 +278,7 @@ class Changes(Guard):
         self.error("guard", "info", "none", code=4, says="none")
         self.error("guard", "check", "list", "x", code=3, says="list")
         os.truncate(self.dir / "b.mkg", 300)
-        self.error("guard", "check", "b.mkg", "x", code=3, says="b.mkg")
+        self.error("guard", "check", "b.mkg", "x", code=3, says=["b.mkg", "cut off: 300 of"])
 
 
 class Help(Guard):

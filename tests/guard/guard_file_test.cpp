@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,30 @@ TEST_F(GuardFileTest, is_not_touched_for_the_sake_of_one_wrong_rule) {
   EXPECT_EQ(answer("a.example"), Answer::ok);
   EXPECT_EQ(file.add(Rules{"evil.example"}).value().unchanged, 1U);
   EXPECT_EQ(identify(path_).value(), before);
+}
+
+TEST_F(GuardFileTest, says_which_exceptions_were_not_there) {
+  GuardFile file = GuardFile::open(path_, GuardFile::Mode::write).value();
+  EXPECT_EQ(file.allow(Rules{"good.example"}).value().changed, 1U);
+  std::vector<bool> told;
+  const auto tell = [&](std::string_view /*rule*/, bool was_there) { told.push_back(was_there); };
+  EXPECT_EQ(file.disallow(Rules{"good.example", "none.example"}, tell).value().changed, 1U);
+  EXPECT_EQ(told, (std::vector{true, false}));
+}
+
+TEST_F(GuardFileTest, takes_no_other_files_place) {
+  const Guard guard = Guard::create().value();
+  const std::string list = folder_ + "/list";
+  std::ofstream(list) << "evil.example\n";
+  EXPECT_EQ(GuardFile::write(list, guard, Existing::replace).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(std::filesystem::file_size(list), 13U);
+  EXPECT_EQ(GuardFile::write(folder_, guard, Existing::replace).error().code, ErrorCode::io);
+  // A guard, whole or not, and an empty file are nobody's list.
+  std::filesystem::resize_file(path_, 100);
+  EXPECT_TRUE(GuardFile::write(path_, guard, Existing::replace).has_value());
+  std::filesystem::resize_file(path_, 0);
+  EXPECT_TRUE(GuardFile::write(path_, guard, Existing::replace).has_value());
+  EXPECT_EQ(answer("evil.example"), Answer::ok);
 }
 
 TEST_F(GuardFileTest, has_one_writer_and_readers_beside_it) {

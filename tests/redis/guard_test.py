@@ -10,7 +10,7 @@ from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix, XXHASH
 from harness import GOLDEN_GUARD, OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module, saved
 from persistence_test import FOOTER, sealed
 
-NO_RULE = "-ERR not a rule: it has no host, or one that is too long"
+NO_RULE = "-ERR not a rule: it has no host, one that is too long, a wildcard or a fragment, or is a network"
 NO_URL = "-ERR not a URL: it has no host"
 URLS = [f"http://h{number % 5}.d{number % 7}.example/p{number % 3}/q{number % 11}" for number in range(200)]
 

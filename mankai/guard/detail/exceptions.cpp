@@ -6,11 +6,24 @@
 namespace mankai::detail {
 
 Result<bool> Exceptions::insert(const GuardRule& rule, const RuleKey& key) {
-  auto inserted = table_.insert(key, 0);
-  if (inserted && *inserted) {
-    text_bytes_ += text_bytes(*texts_.insert(rule.text()).first);
+  // First the text, so that where memory ends no exception is in force that is not written down.
+  const auto [text, is_new] = texts_.insert(rule.text());
+  if (!is_new) {
+    return false;
   }
-  return inserted;
+  const auto take_back = [&] { texts_.erase(text); };
+  try {
+    auto inserted = table_.insert(key, 0);
+    if (!inserted) {
+      take_back();
+      return inserted;
+    }
+  } catch (...) {
+    take_back();
+    throw;
+  }
+  text_bytes_ += text_bytes(*text);
+  return true;
 }
 
 bool Exceptions::erase(const GuardRule& rule, const RuleKey& key) {
@@ -38,6 +51,7 @@ std::vector<std::byte> Exceptions::to_bytes() const {
 Result<Exceptions> Exceptions::from_bytes(std::span<const std::byte> bytes, const Hasher& hasher) {
   Exceptions exceptions;
   url::CanonicalUrl url;
+  std::string as_url;
   while (!bytes.empty()) {
     std::uint32_t length = 0;
     if (bytes.size() < sizeof(length)) {
@@ -49,7 +63,7 @@ Result<Exceptions> Exceptions::from_bytes(std::span<const std::byte> bytes, cons
       return fail(ErrorCode::corrupt, "exceptions: the last one is cut");
     }
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), length);
-    const auto rule = GuardRule::parse(text, url);
+    const auto rule = GuardRule::parse(as_url.assign("http://").append(text), url);
     const bool is_next = exceptions.texts_.empty() || *exceptions.texts_.rbegin() < text;
     if (!rule || rule->text() != text || !is_next) {
       return fail(ErrorCode::corrupt, "exceptions: one that is no rule, or out of order");

@@ -91,8 +91,7 @@ Result<RuleBase::Bytes> RuleBase::build(const RuleTable& rules, double fpr, std:
                               .fpr_stranger = held.stranger,
                               .host_depth_max = rates.host_depth_max(),
                               .path_depth_max = rates.path_depth_max(),
-                              .classes = static_cast<std::uint16_t>(classes.all().size()),
-                              .has_single_labels = static_cast<std::uint8_t>(rules.has_single_labels())};
+                              .classes = static_cast<std::uint16_t>(classes.all().size())};
   return Bytes{.cells = std::move(cells->words), .classes = class_bytes(header, classes.all())};
 }
 
@@ -107,7 +106,7 @@ Result<RuleBase> RuleBase::from_bytes(std::span<const std::byte> cells, std::spa
     return std::unexpected(entries.error());
   }
   if (!is_rate(header.fpr_worst) || !is_rate(header.fpr_stranger) || header.host_depth_max > kBaseDepthMax ||
-      header.path_depth_max > kBaseDepthMax || header.has_single_labels > 1 || header.zero != 0 ||
+      header.path_depth_max > kBaseDepthMax || header.zero != 0 || header.rules == 0 ||
       header.rules > header.map.keys || cells.size() % sizeof(std::uint64_t) != 0) {
     return wrong("a header that none can be");
   }
@@ -120,8 +119,11 @@ Result<RuleBase> RuleBase::from_bytes(std::span<const std::byte> cells, std::spa
 }
 
 bool RuleBase::may_have(const RuleKey& key) const noexcept {
+  if (stays_exact(key)) {
+    return false;
+  }
   const auto anchor = find_host(key.anchor);
-  if (!anchor || (key.is_single_label && header_.has_single_labels == 0)) {
+  if (!anchor) {
     return false;
   }
   if (key.host_depth != 0 && !has_depth(anchor->host_mask, key.host_depth)) {

@@ -14,9 +14,6 @@
 
 namespace mankai::detail {
 
-/// Rules this deep are in the base; deeper ones, and those of one label, stay in the overlay, where one of them costs
-/// nobody else anything.
-inline constexpr std::uint16_t kBaseDepthMax = 32;
 inline constexpr std::size_t kClassesMax = 256;
 
 /// What the base's bytes begin with, before its classes. Part of the format.
@@ -28,8 +25,7 @@ struct RuleBaseHeader {
   std::uint16_t host_depth_max = 0;
   std::uint16_t path_depth_max = 0;
   std::uint16_t classes = 0;
-  std::uint8_t has_single_labels = 0;
-  std::uint8_t zero = 0;
+  std::uint16_t zero = 0;
 };
 static_assert(sizeof(RuleBaseHeader) == 64);
 
@@ -62,7 +58,7 @@ class RuleBase {
     std::vector<std::byte> classes;
   };
 
-  /// Makes the smallest base that holds the rate. Cost: 300 ns a rule.
+  /// Makes the smallest base that holds the rate. Pre: none of the rules stays exact. Cost: 300 ns a rule.
   /// Errors: invalid_argument for a rate that takes more than 32 bits a look; out_of_space.
   [[nodiscard]] static Result<Bytes> build(const RuleTable& rules, double fpr, std::uint64_t seed);
   /// Pre: cells are aligned to 8. Errors: corrupt.

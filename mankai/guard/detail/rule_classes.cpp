@@ -103,16 +103,12 @@ RuleRates::RuleRates(const RuleTable& rules, const RuleClasses& classes) : class
     std::uint16_t& deepest = is_host(node.kind) ? host_depth_max_ : path_depth_max_;
     deepest = std::max(deepest, node.kind == NodeKind::query ? std::uint16_t{0} : node.depth);
   });
-  has_single_labels_ = rules.has_single_labels();
   rules.for_each([&](const RuleTable::Node& node) {
     if (!is_host(node.kind)) {
       return;
     }
     const std::uint32_t number = classes.number_of(node);
     const unsigned looks = looks_at(classes.all()[number]);
-    if (node.kind == NodeKind::single) {
-      looks_at_single_ = std::max(looks_at_single_, looks);
-    }
     if (is_anchor(node.kind) && number != 0) {
       anchors_[node.digest.value].number = number;
     }
@@ -160,8 +156,7 @@ RuleRates::Rates RuleRates::at(unsigned value_bits) const {
   for (const auto& [digest, anchor] : anchors_) {
     worst = std::max(worst, worst_below(anchor, p, host));
   }
-  const double single = has_single_labels_ ? std::max(host, p * looks_at_single_) : 0;
-  return {.worst = std::min(1.0, single + worst), .stranger = std::min(1.0, single + stranger)};
+  return {.worst = std::min(1.0, worst), .stranger = std::min(1.0, stranger)};
 }
 
 }  // namespace mankai::detail

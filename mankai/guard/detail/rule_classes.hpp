@@ -53,8 +53,6 @@ class RuleRates {
   const RuleClasses* classes_;
   std::uint16_t host_depth_max_ = 0;
   std::uint16_t path_depth_max_ = 0;
-  bool has_single_labels_ = false;
-  unsigned looks_at_single_ = 0;
   std::unordered_map<std::uint64_t, Anchor> anchors_;
 };
 

@@ -55,8 +55,46 @@ bool is_address_in_brackets(std::string_view host) noexcept {
   return host.starts_with('[') && host.ends_with(']') && looks_like_address(host.substr(1, host.size() - 2));
 }
 
-// A URL's host may be escaped.
-std::optional<RuleSkip> check_host(std::string_view host) noexcept {
+bool is_prefix_length(std::string_view text, int longest) noexcept {
+  constexpr std::size_t kDigitsMax = 3;
+  if (text.empty() || text.size() > kDigitsMax || !std::ranges::all_of(text, is_digit)) {
+    return false;
+  }
+  int length = 0;
+  for (const char digit : text) {
+    length = 10 * length + (digit - '0');
+  }
+  return length <= longest;
+}
+
+// "192.0.2.0/24", "2001:db8::/32", "192.0.2.1-192.0.2.9".
+bool is_network(std::string_view text) noexcept {
+  constexpr int kIpv4Bits = 32;
+  constexpr int kIpv6Bits = 128;
+  const std::size_t end = text.find_first_of("/-");
+  if (end == std::string_view::npos || !looks_like_address(text.substr(0, end))) {
+    return false;
+  }
+  const std::string_view rest = text.substr(end + 1);
+  return text[end] == '-' ? looks_like_address(rest)
+                          : is_prefix_length(rest, text.substr(0, end).contains(':') ? kIpv6Bits : kIpv4Bits);
+}
+
+// What is no host with more behind it.
+std::optional<RuleEntry> read_address(std::string_view text) noexcept {
+  if (is_network(text.substr(0, text.find_first_of(" \t")))) {
+    return skip(RuleSkip::network);
+  }
+  return is_bare_ipv6(text) ? std::optional(RuleEntry{.text = text}) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_bare_ipv6(std::string_view text) noexcept {
+  return text.contains(':') && !text.contains('%') && looks_like_address(text);
+}
+
+std::optional<RuleSkip> check_rule_host(std::string_view host) noexcept {
   if (host.empty()) {
     return RuleSkip::no_host;
   }
@@ -67,7 +105,10 @@ std::optional<RuleSkip> check_host(std::string_view host) noexcept {
   return is_one || is_address_in_brackets(host) ? std::nullopt : std::optional(RuleSkip::not_a_host);
 }
 
-}  // namespace
+bool ends_with_star(std::string_view path) noexcept {
+  path.remove_suffix(path.ends_with('/') ? 1 : 0);
+  return path.ends_with("/*");
+}
 
 std::string_view trim(std::string_view text) noexcept {
   while (!text.empty() && is_blank(text.front())) {
@@ -122,12 +163,15 @@ bool looks_like_rule(std::string_view text) noexcept {
 }
 
 RuleEntry read_host(std::string_view text) noexcept {
+  if (const auto address = read_address(text)) {
+    return *address;
+  }
   RuleEntry entry;
   entry.text = without_star(text, entry.is_widened);
   if (entry.text.contains('%')) {
     return skip(RuleSkip::not_a_host);
   }
-  if (const auto reason = check_host(entry.text)) {
+  if (const auto reason = check_rule_host(entry.text)) {
     return skip(*reason);
   }
   return entry;
@@ -141,6 +185,9 @@ RuleEntry read_url(std::string_view text, Spaces spaces) noexcept {
     }
     text = text.substr(0, hash);
   }
+  if (const auto address = read_address(text)) {
+    return *address;
+  }
   if (spaces == Spaces::refused && std::ranges::any_of(text, is_blank)) {
     return skip(RuleSkip::not_a_host);
   }
@@ -149,8 +196,11 @@ RuleEntry read_url(std::string_view text, Spaces spaces) noexcept {
     text = without_star(text, entry.is_widened);
   }
   const std::string_view rest = text.substr(begin);
-  if (const auto reason = check_host(host_of(rest.substr(0, rest.find_first_of("/?"))))) {
+  if (const auto reason = check_rule_host(host_of(rest.substr(0, rest.find_first_of("/?"))))) {
     return skip(*reason);
+  }
+  if (ends_with_star(rest.substr(0, rest.find('?')))) {
+    return skip(RuleSkip::wildcard);
   }
   entry.text = text;
   return entry;

@@ -35,9 +35,17 @@ enum class Spaces : bool { refused, allowed };
 /// Whether it is a URL, an address, or a name of more than one label that ends with a letter: not "1.5", nor "url".
 [[nodiscard]] bool looks_like_rule(std::string_view text) noexcept;
 
-/// Reads "ads.example", ".ads.example", "*.ads.example". Errors: none; total.
+/// Whether it is an IPv6 address without the brackets that it has in a URL, and without a zone.
+[[nodiscard]] bool is_bare_ipv6(std::string_view text) noexcept;
+/// Why a URL's host, which may be escaped, is none that a rule can have. Errors: none; total.
+[[nodiscard]] std::optional<RuleSkip> check_rule_host(std::string_view host) noexcept;
+/// Whether the last segment is a star alone, which means "everything below" to who writes it, and is a name in a URL.
+[[nodiscard]] bool ends_with_star(std::string_view path) noexcept;
+
+/// Reads "ads.example", ".ads.example", "*.ads.example", and addresses. Errors: none; total.
 [[nodiscard]] RuleEntry read_host(std::string_view text) noexcept;
-/// Reads those, and with a scheme, user, port, path, query. Errors: none; total.
+/// Reads those, and with a scheme, user, port, path, query. What has a scheme is a URL, so "http://192.0.2.0/24" is a
+/// page and "192.0.2.0/24" a network. Errors: none; total.
 [[nodiscard]] RuleEntry read_url(std::string_view text, Spaces spaces) noexcept;
 
 }  // namespace mankai::detail

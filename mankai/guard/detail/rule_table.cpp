@@ -111,7 +111,7 @@ Result<bool> RuleTable::insert(const RuleKey& key, std::uint64_t id) {
   const Chain chain = chain_of(key);
   for (std::size_t i = 0; i < chain.count; ++i) {
     if (!is_free_for(chain.nodes[i])) {
-      return fail(ErrorCode::invalid_argument,
+      return fail(ErrorCode::corrupt,
                   "the hash cannot tell this rule from another one; build the lists again with another seed");
     }
   }
@@ -120,10 +120,14 @@ Result<bool> RuleTable::insert(const RuleKey& key, std::uint64_t id) {
     put(chain.nodes[i]);
   }
   Node& rule = put(chain.nodes[chain.count - 1]);
-  rule_count_ += rule.is_rule() ? 0 : 1;
+  const bool was_rule = rule.is_rule();
   const std::size_t bytes_before = rule.ids.memory_bytes();
   const bool is_new = rule.ids.insert(id);
   id_bytes_ += rule.ids.memory_bytes() - bytes_before;
+  if (!was_rule) {
+    ++rule_count_;
+    exact_count_ += stays_exact(key) ? 1 : 0;
+  }
   return is_new;
 }
 
@@ -142,6 +146,7 @@ bool RuleTable::erase(Digest rule, std::optional<std::uint64_t> id) {
   id_bytes_ -= bytes_before - node.ids.memory_bytes();
   if (!node.is_rule()) {
     --rule_count_;
+    exact_count_ -= stays_exact(key_of(node)) ? 1 : 0;
     drop_if_unused(rule);
   }
   return true;

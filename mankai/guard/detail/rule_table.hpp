@@ -12,6 +12,15 @@
 
 namespace mankai::detail {
 
+/// Rules this deep are in a base; deeper ones stay in the overlay, where one of them costs nobody else anything.
+inline constexpr std::uint16_t kBaseDepthMax = 32;
+
+/// Whether a rule is in no base: one so deep would cost all others a wider value; and one of one label every URL a
+/// look, which, where it is wrong, is wrong about all hosts of a top level.
+[[nodiscard]] constexpr bool stays_exact(const RuleKey& key) noexcept {
+  return key.is_single_label || key.host_depth > kBaseDepthMax || key.path_depth > kBaseDepthMax;
+}
+
 /// Rules by their digests, each with the ids that hold it, and the hosts and anchors on the way to them.
 ///
 /// A node's masks are those of everything that was ever below it, and empty again when nothing is: they may name too
@@ -41,8 +50,8 @@ class RuleTable {
   /// fill one part of this one after the other.
   void reserve(std::size_t nodes) { make_room(nodes); }
 
-  /// Returns false when the rule is held by this id already. Errors: invalid_argument when another rule has the same
-  /// digest, which the next seed makes right.
+  /// Returns false when the rule is held by this id already. Errors: corrupt when another rule has the same digest,
+  /// which the next seed makes right; nothing has changed then.
   [[nodiscard]] Result<bool> insert(const RuleKey& key, std::uint64_t id);
   /// Takes one id of a rule away, or all of them. Returns whether there was one.
   bool erase(Digest rule, std::optional<std::uint64_t> id);
@@ -63,6 +72,8 @@ class RuleTable {
   [[nodiscard]] RuleKey key_of(const Node& rule) const noexcept;
 
   [[nodiscard]] std::size_t rule_count() const noexcept { return rule_count_; }
+  /// Of the rules, those that no base has.
+  [[nodiscard]] std::size_t exact_count() const noexcept { return exact_count_; }
   [[nodiscard]] std::size_t node_count() const noexcept { return node_count_; }
   [[nodiscard]] bool is_empty() const noexcept { return rule_count_ == 0; }
   /// Whether there are names of one label.
@@ -100,6 +111,7 @@ class RuleTable {
   std::vector<Node> nodes_;
   std::size_t node_count_ = 0;
   std::size_t rule_count_ = 0;
+  std::size_t exact_count_ = 0;
   std::size_t single_count_ = 0;
   std::size_t id_bytes_ = 0;
 };

@@ -13,6 +13,7 @@ void UrlKeys::reset(const url::CanonicalUrl& url, const Hasher& hasher) noexcept
   is_split_ = false;
   segments_.clear();
   segment_digests_.clear();
+  query_digest_.reset();
   labels_ = 0;
   if (url.is_ip()) {
     begins_[labels_++] = 0;

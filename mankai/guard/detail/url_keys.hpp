@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -56,7 +57,12 @@ class UrlKeys {
 
   /// With its '?'; empty where there is none, or nothing in it.
   [[nodiscard]] std::string_view query_text() const noexcept { return query_; }
-  [[nodiscard]] Digest query() const noexcept { return (*hasher_)(query_); }
+  [[nodiscard]] Digest query() noexcept {
+    if (!query_digest_) {
+      query_digest_ = (*hasher_)(query_);
+    }
+    return *query_digest_;
+  }
 
  private:
   void find_labels(std::string_view host) noexcept;
@@ -74,6 +80,7 @@ class UrlKeys {
   bool is_split_ = false;
   std::vector<std::string_view> segments_;
   std::vector<Digest> segment_digests_;
+  std::optional<Digest> query_digest_;
 };
 
 }  // namespace mankai::detail

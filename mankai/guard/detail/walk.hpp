@@ -157,7 +157,7 @@ class BaseSource {
   [[nodiscard]] bool confirms(Digest rule) const noexcept {
     return (tombstones_->is_empty() || !tombstones_->is_dead(rule)) && (rules_ == nullptr || rules_->has_rule(rule));
   }
-  [[nodiscard]] bool has_single_labels() const noexcept { return base_->header().has_single_labels != 0; }
+  [[nodiscard]] static bool has_single_labels() noexcept { return false; }
   [[nodiscard]] std::size_t host_depth_max() const noexcept { return base_->header().host_depth_max; }
   [[nodiscard]] std::size_t path_depth_max() const noexcept { return base_->header().path_depth_max; }
 

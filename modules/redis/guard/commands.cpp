@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kFirstRule = 2;
 constexpr const char* kLoad = "URL.RULESLOAD";
-constexpr const char* kNoRule = "ERR not a rule: it has no host, or one that is too long";
+constexpr const char* kNoRule =
+    "ERR not a rule: it has no host, one that is too long, a wildcard or a fragment, or is a network";
 constexpr const char* kNoUrl = "ERR not a URL: it has no host";
 
 /// What became of a rule.
@@ -326,8 +327,8 @@ int url_rules(Call& call) {
   }
   const GuardFacts facts = lookup.guard()->facts();
   const std::array<std::pair<std::string_view, std::uint64_t>, 6> rows = {
-      {{"Rules", facts.base_rules - facts.removed_rules + facts.added_rules},
-       {"Added rules", facts.added_rules},
+      {{"Rules", facts.rules_in_force()},
+       {"Added rules", facts.added_rules + facts.exact_rules},
        {"Removed rules", facts.removed_rules},
        {"Exceptions", facts.exceptions},
        {"Size", lookup.found()->memory_bytes()},
