@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "mankai/base/assert.hpp"
@@ -56,7 +57,7 @@ class Session {
     const bool is_allowed = verdict.answer == Verdict::Answer::allowed;
     MANKAI_ASSERT((is_blocked || is_allowed) == model_.is_covered(url));
     MANKAI_ASSERT(is_allowed == (model_.is_covered(url) && model_.is_excepted(url)));
-    MANKAI_ASSERT(!is_blocked || model_.holds(verdict.rule));
+    MANKAI_ASSERT(!is_blocked || model_.holds("http://" + std::string(verdict.rule)));
   }
 
   Guard guard_ = Guard::create({.seed = {{1, 2}}, .is_exact = true}).value();

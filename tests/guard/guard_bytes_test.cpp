@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mankai/guard/detail/exceptions.hpp"
 #include "mankai/guard/detail/rule_table.hpp"
 #include "mankai/guard/guard.hpp"
 #include "mankai/guard/guard_format.hpp"
@@ -234,6 +235,22 @@ TEST(GuardTable, rules_that_the_hash_cannot_tell_apart_are_an_error_of_their_own
   EXPECT_EQ(table.insert(path, 0).error().code, ErrorCode::corrupt);
   EXPECT_EQ(table.rule_count(), 1U);
   EXPECT_EQ(table.node_count(), 1U);
+}
+
+TEST(GuardTable, an_exception_is_in_force_and_written_down_or_neither) {
+  detail::Exceptions exceptions;
+  const GuardRule first = GuardRule::parse("a.example").value();
+  const GuardRule second = GuardRule::parse("b.example/x").value();
+  const RuleKey key{.anchor = {1}, .host = {1}, .rule = {1}};
+  const RuleKey same{.anchor = {2}, .host = {2}, .rule = {1}, .path_depth = 1};
+  EXPECT_TRUE(exceptions.insert(first, key).value());
+  EXPECT_FALSE(exceptions.insert(first, key).value());
+  EXPECT_EQ(exceptions.insert(second, same).error().code, ErrorCode::corrupt);
+  EXPECT_EQ(exceptions.texts().size(), 1U);
+  EXPECT_EQ(exceptions.table().rule_count(), 1U);
+  EXPECT_FALSE(exceptions.erase(second, same));
+  EXPECT_TRUE(exceptions.erase(first, key));
+  EXPECT_TRUE(exceptions.table().is_empty());
 }
 
 TEST(GuardTable, counts_what_no_base_has) {

@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "mankai/guard/guard_format.hpp"
+#include "mankai/hash/checksum.hpp"
 #include "mankai/service/guard_file.hpp"
 #include "tests/support/failing_calls.hpp"
 
@@ -68,6 +72,36 @@ TEST_F(GuardFileTest, is_not_touched_for_the_sake_of_one_wrong_rule) {
   EXPECT_EQ(answer("a.example"), Answer::ok);
   EXPECT_EQ(file.add(Rules{"evil.example"}).value().unchanged, 1U);
   EXPECT_EQ(identify(path_).value(), before);
+}
+
+// Rules that a hash cannot tell apart are found by nobody by chance: here the digest of one is another's.
+TEST_F(GuardFileTest, is_as_it_was_after_a_rule_that_cannot_be_told_from_another) {
+  Guard guard = Guard::create({.seed = {{1, 2}}}).value();
+  EXPECT_TRUE(guard.add("a.example").value());
+  std::vector<std::byte> bytes = guard.to_bytes();
+  GuardHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  GuardSection& overlay = header.sections[static_cast<std::size_t>(GuardSectionKind::overlay)];
+  const RuleKey key =
+      key_of(GuardRule::parse("b.example/x").value(), Hasher({.kind = HashKind::siphash, .seed = {1, 2}}));
+  constexpr std::size_t kDigestOffset = 16;
+  std::memcpy(bytes.data() + overlay.offset + kDigestOffset, &key.rule.value, sizeof(key.rule.value));
+  overlay.checksum = checksum(std::span(bytes).subspan(overlay.offset, overlay.bytes),
+                              static_cast<std::uint64_t>(GuardSectionKind::overlay));
+  header.checksum =
+      checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(GuardHeader, checksum)), kGuardHeaderSeed);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  std::ofstream(path_, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  GuardFile file = GuardFile::open(path_, GuardFile::Mode::write).value();
+  const auto added = file.add(Rules{"c.example", "b.example/x"});
+  ASSERT_EQ(added.error().code, ErrorCode::corrupt);
+  EXPECT_TRUE(added.error().detail.starts_with(path_ + ": 'b.example/x': ")) << added.error().detail;
+  GuardScratch scratch;
+  EXPECT_EQ(file.guard().check("c.example", scratch).answer, Answer::ok);
+  EXPECT_EQ(file.add(Rules{"d.example"}).value().changed, 1U);
+  EXPECT_EQ(answer("c.example"), Answer::ok);
+  EXPECT_EQ(answer("d.example"), Answer::blocked);
 }
 
 TEST_F(GuardFileTest, says_which_exceptions_were_not_there) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mankai/guard/rule.hpp"
 #include "mankai/url/canonical_url.hpp"
 
 namespace mankai::test {
@@ -64,13 +65,18 @@ inline bool covers(const UrlParts& rule, const UrlParts& url) {
          std::equal(rule.segments.begin(), rule.segments.end(), url.segments.begin());
 }
 
+/// Pre: it is a rule.
+inline UrlParts rule_parts(std::string_view text) {
+  return *url_parts("http://" + GuardRule::parse(text).value().text());
+}
+
 /// What a guard must answer, by looking at every rule.
 class GuardModel {
  public:
-  bool add(std::string_view rule, std::uint64_t id) { return rules_[*url_parts(rule)].insert(id).second; }
+  bool add(std::string_view rule, std::uint64_t id) { return rules_[rule_parts(rule)].insert(id).second; }
   /// Whether it was there.
   bool remove(std::string_view rule, std::optional<std::uint64_t> id) {
-    const auto found = rules_.find(*url_parts(rule));
+    const auto found = rules_.find(rule_parts(rule));
     if (found == rules_.end() || (id && found->second.erase(*id) == 0)) {
       return false;
     }
@@ -79,9 +85,10 @@ class GuardModel {
     }
     return true;
   }
-  bool holds(std::string_view rule) const { return rules_.contains(*url_parts(rule)); }
-  bool allow(std::string_view rule) { return exceptions_.insert(*url_parts(rule)).second; }
-  bool disallow(std::string_view rule) { return exceptions_.erase(*url_parts(rule)) != 0; }
+  bool holds(std::string_view rule) const { return rules_.contains(rule_parts(rule)); }
+  bool allow(std::string_view rule) { return exceptions_.insert(rule_parts(rule)).second; }
+  bool disallow(std::string_view rule) { return exceptions_.erase(rule_parts(rule)) != 0; }
+  bool excepts(std::string_view rule) const { return exceptions_.contains(rule_parts(rule)); }
 
   bool is_covered(std::string_view text) const {
     const auto url = url_parts(text);
