@@ -7,6 +7,7 @@ namespace {
 
 constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
 constexpr char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
+constexpr bool is_hex(char byte) noexcept { return is_digit(byte) || (lower(byte) >= 'a' && lower(byte) <= 'f'); }
 constexpr bool is_letter(char byte) noexcept { return lower(byte) >= 'a' && lower(byte) <= 'z'; }
 constexpr bool is_beyond_ascii(char byte) noexcept { return static_cast<unsigned char>(byte) >= 0x80; }
 
@@ -71,18 +72,22 @@ bool is_prefix_length(std::string_view text, int longest) noexcept {
 bool is_network(std::string_view text) noexcept {
   constexpr int kIpv4Bits = 32;
   constexpr int kIpv6Bits = 128;
-  const std::size_t end = text.find_first_of("/-");
-  if (end == std::string_view::npos || !looks_like_address(text.substr(0, end))) {
+  const auto* const end = std::ranges::find_if(text, [](char byte) { return byte == '/' || byte == '-'; });
+  const std::string_view first(text.begin(), end);
+  if (end == text.end() || !looks_like_address(first)) {
     return false;
   }
-  const std::string_view rest = text.substr(end + 1);
-  return text[end] == '-' ? looks_like_address(rest)
-                          : is_prefix_length(rest, text.substr(0, end).contains(':') ? kIpv6Bits : kIpv4Bits);
+  const std::string_view rest(end + 1, text.end());
+  return *end == '-' ? looks_like_address(rest) : is_prefix_length(rest, first.contains(':') ? kIpv6Bits : kIpv4Bits);
 }
 
 // What is no host with more behind it.
 std::optional<RuleEntry> read_address(std::string_view text) noexcept {
-  if (is_network(text.substr(0, text.find_first_of(" \t")))) {
+  // Most lines are seen to be none by their first byte.
+  if (text.empty() || !(is_hex(text.front()) || text.front() == ':')) {
+    return std::nullopt;
+  }
+  if (is_network(std::string_view(text.begin(), std::ranges::find_if(text, is_blank)))) {
     return skip(RuleSkip::network);
   }
   return is_bare_ipv6(text) ? std::optional(RuleEntry{.text = text}) : std::nullopt;
@@ -142,7 +147,6 @@ bool is_same_word(std::string_view a, std::string_view b) noexcept {
 
 bool looks_like_address(std::string_view word) noexcept {
   const std::string_view address = word.substr(0, word.find('%'));
-  const auto is_hex = [](char byte) { return is_digit(byte) || (lower(byte) >= 'a' && lower(byte) <= 'f'); };
   if (address.contains(':')) {
     const bool is_v6 =
         std::ranges::all_of(address, [&](char byte) { return is_hex(byte) || byte == ':' || byte == '.'; });
