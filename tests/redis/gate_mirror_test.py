@@ -28,7 +28,7 @@ class MirrorTest(RedisTest):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.dir = pathlib.Path(folder.name)
-        self.processes = []
+        self.empty = 0
         self.open_shop()
         self.shop.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;"
                                 "CREATE TABLE baskets(cookie TEXT PRIMARY KEY, items INTEGER NOT NULL)")
@@ -73,8 +73,10 @@ class MirrorTest(RedisTest):
 
     def newest(self):
         """Returns the position of the last commit, as a web server would read it."""
-        name = (self.dir / "b.mk-source").read_text().split("installed ")[1].strip()
-        return self.shop.execute(f"SELECT max(seq) FROM {name}_changes").fetchone()[0]
+        return self.shop.execute(f"SELECT max(seq) FROM {self.name()}_changes").fetchone()[0]
+
+    def name(self):
+        return (self.dir / "b.mk-source").read_text().split("installed ")[1].strip()
 
     def held(self):
         return sorted(row[0] for row in self.shop.execute("SELECT cookie FROM baskets WHERE items > 0"))
@@ -110,7 +112,9 @@ class MirrorTest(RedisTest):
         self.fill(("a", 1), ("b", 0), ("c", 2))
         self.build("--keys", "10000")
         self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b"), [1, 1])  # nothing is known yet
+        client.must("SET", f"{{{KEY}}}:{self.name()}", "what a sync that was killed left behind")
         self.mankai("sync", "--once", "b.mk", *self.mirror(server), says="loaded")
+        self.assertEqual(client.must("KEYS", "*"), [KEY.encode()])
         self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b", "c"), [1, 0, 1])
         self.fill(("b", 1))
         self.assertEqual(client.must("GATE.MAYBE", KEY, self.newest(), "x"), [1])
@@ -180,6 +184,7 @@ class MirrorTest(RedisTest):
                 server.client().must(*words)
         self.shop_for_a_while(dice, server, constant)
         self.wait_until_in_step(server.client())
+        self.assertGreater(self.empty, 0)
         self.assertEqual(self.end(sync, signal.SIGINT), 128 + signal.SIGINT, self.said())
         self.assert_same(server)
 
@@ -196,6 +201,7 @@ class MirrorTest(RedisTest):
                 with Client(server.socket) as client:
                     self.assertEqual(client.call("GATE.MAYBE", KEY, position, *held), [1] * len(held))
                     self.assertEqual(client.call("GATE.MAYBE", KEY, 0, *constant), [1] * len(constant))
+                    self.empty += client.call("GATE.MAYBE", KEY, 0, "stranger").count(0)
             except (OSError, EOFError):
                 continue  # it is away
 
@@ -269,10 +275,12 @@ class MirrorTest(RedisTest):
         self.assert_same(server)
 
     def test_who_is_let_in(self):
-        server = self.start(requirepass="secret")
+        server = self.start(tcp=True, requirepass="secret")
         client = server.client()
         client.must("AUTH", "secret")
-        client.must("ACL", "SETUSER", "keeper", "on", ">other", "~*", "+@all", "-@admin")
+        client.must("ACL", "SETUSER", "keeper", "on", ">other", f"~{KEY}", f"~{{{KEY}}}:*", "+gate.info", "+gate.apply",
+                    "+gate.loadchunk", "+del", "+rename")
+        client.must("ACL", "SETUSER", "asker", "on", "nopass", f"%R~{KEY}", "+gate.maybe")
         self.fill(("a", 1))
         self.build()
         where = self.mirror(server)
@@ -280,7 +288,11 @@ class MirrorTest(RedisTest):
         for password, code, says in (("wrong", 2, "WRONGPASS"), ("secret", 0, "loaded")):
             environment = {**os.environ, "MANKAI_REDIS_PASSWORD": password}
             self.mankai("sync", "--once", "b.mk", *where, code=code, says=says, env=environment)
-        self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a"), [1])
+        client.must("DEL", KEY)
+        self.mankai("sync", "--once", "b.mk", "--mirror", f"redis://keeper@127.0.0.1:{server.port}", "--mirror-key", KEY,
+                    says="loaded", env={**os.environ, "MANKAI_REDIS_PASSWORD": "other"})
+        client.must("AUTH", "asker", "x")
+        self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b"), [1, 0])
 
     def test_addresses(self):
         server = self.start(tcp=True)
