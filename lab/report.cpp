@@ -16,10 +16,7 @@ namespace {
 
 Result<void> write_text(const std::string& folder, const std::string& name, const std::string& text) {
   const std::string path = folder + "/" + name;
-  if (auto written = write_file(path, std::as_bytes(std::span(text)), Existing::replace); !written) {
-    return std::unexpected(written.error().within(path));
-  }
-  return {};
+  return write_file(path, std::as_bytes(std::span(text)), Existing::replace);
 }
 
 }  // namespace

@@ -69,7 +69,9 @@ Result<void> deliver(const Subcommand& subcommand, const Option& option, const s
   }
   for (const std::string& value : values) {
     if (option.kind == ValueKind::file && value.empty()) {
-      return wrong_usage(subcommand, option.name + " needs a file's name, not an empty one");
+      return wrong_usage(subcommand, option.name +
+                                         (option.value == "DIR" ? " needs a folder's name" : " needs a file's name") +
+                                         ", not an empty one");
     }
     if (auto taken = option.take(value); !taken) {
       return taken;

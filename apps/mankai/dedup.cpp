@@ -126,7 +126,7 @@ void add_input_options(Request& request, std::vector<Option>& options) {
   options.push_back(
       choice_option(parsed_option("--format", "FORMAT",
                                   "What the inputs are: auto finds it out for each by its first line; lines; warc; "
-                                  "cdx, also CDXJ. auto unless given.",
+                                  "cdx, also CDXJ. auto unless given; an index without a legend may need cdx.",
                                   parse_dedup_format, request.input.format),
                     dedup_format_names()));
   options.push_back(

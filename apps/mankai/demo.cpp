@@ -137,7 +137,7 @@ Result<int> run(const Request& request) {
   }
   const std::string page = demo::page(*tour);
   if (auto written = write_file(path, std::as_bytes(std::span(page)), Existing::replace); !written) {
-    return std::unexpected(written.error().within(path));
+    return std::unexpected(written.error());
   }
   Output output;
   output.append(request.json ? json(*tour, path) : text(*tour, path));

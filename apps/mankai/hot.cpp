@@ -235,7 +235,8 @@ void add_output_options(Request& request, std::vector<Option>& options) {
                                   "How large the memory of keys and counts is. 256KiB unless given.", parse_bytes,
                                   request.run.memory_bytes));
   options.push_back(text_option("--state", "FILE",
-                                "Goes on from what the last run left in FILE, and leaves it for the next.",
+                                "Goes on from what the last run left in FILE, and leaves it for the next. What is "
+                                "counted (--by, --query, --match) is not in it: give it each time.",
                                 ValueKind::file, request.state));
   options.push_back(durability_option(request.store, "what --follow counts into --state"));
   options.push_back(position_option(request.store, "what the logs add to --state"));

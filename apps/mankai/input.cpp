@@ -88,10 +88,23 @@ Result<void> check_keys(const std::vector<std::string>& keys, const InputRequest
   return {};
 }
 
+namespace {
+
+Result<std::uint64_t> parse_line_bytes(std::string_view text) {
+  auto bytes = parse_count(text);
+  if (bytes && *bytes == 0) {
+    return fail(ErrorCode::invalid_argument,
+                "'" + std::string(text) + "' is wrong: no line is so short; give at least 1");
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Option max_line_option(InputRequest& request) {
   return parsed_option("--max-line", "BYTES",
                        "The longest line that is taken for text; a longer one is an error. 1 GiB unless given.",
-                       parse_count, request.max_line_bytes);
+                       parse_line_bytes, request.max_line_bytes);
 }
 
 Result<void> for_each_batch(const std::vector<std::string>& arguments, const InputRequest& request,

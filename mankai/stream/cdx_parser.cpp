@@ -1,6 +1,7 @@
 #include "mankai/stream/cdx_parser.hpp"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -92,14 +93,41 @@ class UrlMember {
   bool is_url_ = false;
 };
 
+bool is_number_or_none(std::string_view text) noexcept {
+  return text == "-" || (!text.empty() && std::ranges::all_of(text, is_digit));
+}
+
+// N b a m s k r V g, and with M and S in front of V, as crawlers write them; N b a m s k S, as archives answer. S and
+// V, how long a record is and where it stands, are numbers.
+bool has_usual_columns(std::string_view line) noexcept {
+  constexpr std::size_t kTimestamp = 1;
+  constexpr std::size_t kUrl = 2;
+  constexpr std::size_t kStatus = 4;
+  constexpr std::size_t kStatusDigits = 3;
+  constexpr std::size_t kFewest = 7;
+  constexpr std::array<std::size_t, 4> kCounts = {kFewest, 9, 10, 11};
+  std::array<std::string_view, kCounts.back()> fields{};
+  std::size_t count = 0;
+  for (; !line.empty() && count < fields.size(); ++count) {
+    fields[count] = detail::take_field(line, ' ');
+  }
+  if (!line.empty() || std::ranges::find(kCounts, count) == kCounts.end()) {
+    return false;
+  }
+  const std::string_view number = fields.at(count == kFewest ? count - 1 : count - 2);
+  return is_timestamp(fields[kTimestamp]) && fields[kUrl].contains(':') && is_number_or_none(fields[kStatus]) &&
+         fields[kStatus].size() <= kStatusDigits && is_number_or_none(number);
+}
+
 }  // namespace
 
 bool looks_like_cdx(std::string_view line) noexcept {
   if (is_legend(line) || line.starts_with("!OpenWayback-CDXJ")) {
     return true;
   }
-  static_cast<void>(detail::take_field(line, ' '));
-  return is_timestamp(detail::take_field(line, ' ')) && line.starts_with('{');
+  std::string_view rest = line;
+  static_cast<void>(detail::take_field(rest, ' '));
+  return (is_timestamp(detail::take_field(rest, ' ')) && rest.starts_with('{')) || has_usual_columns(line);
 }
 
 void CdxParser::parse(std::span<const std::string_view> lines, std::span<CdxCapture> captures) {

@@ -25,7 +25,8 @@ struct CdxCapture {
   std::optional<Time> time{};  ///< where the timestamp is a moment
 };
 
-/// Whether a file that begins with this line is an index for sure: a legend of columns, or a line of CDXJ.
+/// Whether a file that begins with this line is an index for sure: a legend of columns, a line of CDXJ, or one of 7, 9,
+/// 10 or 11 columns that looks like no other: timestamp, URL, status and place stand where they do without a legend.
 [[nodiscard]] bool looks_like_cdx(std::string_view line) noexcept;
 
 /// Reads the lines of CDX files (columns between spaces or what its legend has in front, such as

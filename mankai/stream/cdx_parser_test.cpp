@@ -75,8 +75,36 @@ TEST(CdxParser, a_file_is_told_by_its_first_line) {
   EXPECT_TRUE(looks_like_cdx(" CDX N b a"));
   EXPECT_TRUE(looks_like_cdx("!OpenWayback-CDXJ 1.0"));
   EXPECT_TRUE(looks_like_cdx("com,example)/ 20160919180353 {\"url\": \"http://example.com/\"}"));
-  for (const std::string_view line :
-       {"", " ", "CDX", " CDX", "CDX N b a", "http://a.example/ 20160919180353 x", "a b {", "1CDX1"}) {
+  for (const std::string_view line : {
+           "com,example)/ 20160919180353 http://example.com/ text/html 200 ABC - - 1234 5678 a.warc.gz",
+           "com,example)/ 20160919180353 http://example.com/ unk - ABC - - - 5678 a.warc.gz",
+           "com,example)/ 20160919180353 http://example.com/ text/html 200 ABC - - 5678 a.arc.gz",
+           "com,example)/ 20160919180353 http://example.com/ text/html 200 ABC - 5678 a.arc.gz",
+           "com,example)/ 20160919180353 http://example.com/ text/html 200 ABC 1234",
+           "dns:example.com 20160919180353 dns:example.com text/dns - ABC - - 12 34 a.warc.gz",
+       }) {
+    EXPECT_TRUE(looks_like_cdx(line)) << line;
+  }
+  for (const std::string_view line : {
+           "",
+           " ",
+           "a",
+           "CDX",
+           " CDX",
+           "CDX N b a",
+           "http://a.example/ 20160919180353 x",
+           "a b {",
+           "1CDX1",
+           "a 20160919180353 http://a/ b 200 c",
+           "a 20160919180353 http://a/ b 200 c - 1",
+           "a 2016091918035 http://a/ b 200 c 1",
+           "a 20160919180353 path b 200 c 1",
+           "a 20160919180353 http://a/ b GET c 1",
+           "a 20160919180353 http://a/ b 2000 c 1",
+           "a 20160919180353 http://a/ b 200 c agent",
+           "a 20160919180353 http://a/ b 200 c - - 1 2 f g",
+           "a 20160919180353 http://a/ b 200 c - - 1 f g",
+       }) {
     EXPECT_FALSE(looks_like_cdx(line)) << line;
   }
 }

@@ -6,6 +6,7 @@ import json
 import lzma
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -476,6 +477,15 @@ class GenAndDemo(CommandTest):
         self.write("file", b"x")
         self.error("demo", "--out", "file", code=4, says=("file", "--out"))
         self.assertEqual(self.read("file"), b"x")
+        self.error("demo", "--out", "", code=2, says=("--out", "a folder's name"))
+
+    def test_demo_names_the_page_that_has_no_room_once(self):
+        def little_room():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+        _, stderr = self.run_mankai("demo", "--events", "1000", "--out", "full", code=4, preexec_fn=little_room)
+        self.assertEqual(stderr.count(b"full/index.html"), 1, stderr)
 
 
 class Streams(CommandTest):

@@ -86,6 +86,7 @@ class Records(CommandTest):
         stdout, stderr = self.run_mankai("dedup", stdin=CDX)
         self.assertEqual(stdout, lines[0] + lines[1] + lines[3] + lines[4])
         self.assertIn(b"1 lines have no URL", stderr)
+        self.assertEqual(self.run_mankai("dedup", stdin=b"".join(lines[1:]))[0], lines[1] + lines[3] + lines[4], "no legend")
         self.write("a.cdx", CDX)
         self.write("b.cdx.gz", gzip.compress(CDX))
         self.assertEqual(self.out("dedup", "a.cdx", "b.cdx.gz"), stdout)
@@ -197,10 +198,10 @@ class Confirming(CommandTest):
                          b"http://A.example\n")
 
     def test_killed_at_any_moment_no_line_is_lost(self):
-        text = self.lines(1_500_000, 700_001)
+        text = self.lines(600_000, 300_001)  # more than are kept in memory
         self.write("urls", text)
         printed = b""
-        for wait in (0.05, 0.2, 0.5):
+        for wait in (0.02, 0.05, 0.1):
             with open(self.dir / "out", "wb") as out:
                 process = subprocess.Popen([MANKAI, "dedup", "--confirm", "seen.log", "urls"], cwd=self.dir, stdout=out)
                 time.sleep(wait)
@@ -242,6 +243,9 @@ class Confirming(CommandTest):
         rest = self.out("dedup", "--confirm", "seen.log", "urls")
         self.assertEqual(set((stdout + rest).split(b"\n")), set(text.split(b"\n")))
         self.assertLess(len(rest.split(b"\n")), 200_000)
+
+    def test_no_line_is_so_short(self):
+        self.error("dedup", "--max-line", "0", code=2, says=["--max-line", "at least 1"], stdin=b"a\n")
 
     def test_a_cut_log_is_reported(self):
         self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\nb\n")
