@@ -203,10 +203,10 @@ Result<RemoveOutcome> Guard::remove(std::string_view rule, std::optional<std::ui
     return std::unexpected(parsed.error());
   }
   const RuleKey key = key_of(*parsed, hasher_);
-  bool was_there = parts_.overlay.erase(key.rule, id);
+  // First what takes memory: where it ends nothing has changed.
   const bool took_from_base = take_from_base(key, id);
-  was_there = was_there || took_from_base;
-  if (!was_there) {
+  const bool took_from_overlay = parts_.overlay.erase(key.rule, id);
+  if (!took_from_base && !took_from_overlay) {
     return RemoveOutcome::not_found;
   }
   return id && holds(key) ? RemoveOutcome::still_held : RemoveOutcome::removed;
@@ -228,11 +228,21 @@ bool Guard::take_from_base(const RuleKey& key, std::optional<std::uint64_t> id) 
   if (id) {
     return std::ranges::binary_search(ids, *id) && parts_.tombstones.take(key.rule, *id, ids.size());
   }
-  bool took = false;
-  for (const std::uint64_t each : ids) {
-    took = parts_.tombstones.take(key.rule, each, ids.size()) || took;
+  std::vector<std::uint64_t> taken;
+  taken.reserve(ids.size());
+  try {
+    for (const std::uint64_t each : ids) {
+      if (parts_.tombstones.take(key.rule, each, ids.size())) {
+        taken.push_back(each);
+      }
+    }
+  } catch (...) {
+    for (const std::uint64_t each : taken) {
+      parts_.tombstones.give_back(key.rule, each);
+    }
+    throw;
   }
-  return took;
+  return !taken.empty();
 }
 
 Result<bool> Guard::is_removal_kept(std::string_view rule) const {

@@ -144,7 +144,8 @@ class Guard {
   /// never is by chance.
   [[nodiscard]] Result<bool> add(std::string_view rule, std::uint64_t id = 0);
   /// Takes one id from a rule, or all of them; rules above and below it stay. Errors: invalid_argument for what is no
-  /// rule. A guard without rules cannot know for certain that a rule of the base was there.
+  /// rule; std::bad_alloc, after which nothing has changed. A guard without rules cannot know for certain that a rule
+  /// of the base was there.
   [[nodiscard]] Result<RemoveOutcome> remove(std::string_view rule, std::optional<std::uint64_t> id = {});
   /// Whether `remove` would take memory: what is taken from a rule of the base is kept until `compact`, where others
   /// give theirs back. Errors: invalid_argument for what is no rule.

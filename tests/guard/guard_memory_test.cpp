@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "mankai/guard/detail/id_set.hpp"
 #include "mankai/guard/guard.hpp"
+#include "tests/guard/failing_memory.hpp"
 #include "tests/support/moving_memory.hpp"
 #include "tests/support/random.hpp"
 
@@ -169,6 +171,43 @@ TEST(GuardMemoryUse, IsWhatItWasWhenItsBytesHaveMoved) {
     guard.relocate({.move = leave, .context = nullptr});
     EXPECT_EQ(guard.check(long_rule(1, 1), scratch).answer, Verdict::Answer::blocked);
   }
+}
+
+// Makes a change with no memory at each of its allocations in turn, until there was enough. Returns how often it
+// failed.
+template <class Change>
+int expect_whole_or_not_at_all(Guard& guard, const Change& change) {
+  for (int allocation = 0;; ++allocation) {
+    const auto before = guard.to_bytes();
+    const GuardFacts facts = guard.facts();
+    failing_allocation = allocation;
+    try {
+      change();
+      failing_allocation.reset();
+      return allocation;
+    } catch (const std::bad_alloc&) {
+      EXPECT_EQ(guard.to_bytes(), before) << allocation;
+      EXPECT_EQ(guard.facts().removed_rules, facts.removed_rules) << allocation;
+    }
+  }
+}
+
+TEST(GuardMemoryUse, WhereMemoryEndsNothingHasChanged) {
+  Guard guard = Guard::create().value();
+  for (std::uint64_t id = 1; id < 6; ++id) {
+    ASSERT_TRUE(guard.add("evil.example", id).value());
+    ASSERT_TRUE(guard.add("shop.example/fraud", id).value());
+  }
+  ASSERT_TRUE(guard.compact());
+  ASSERT_TRUE(guard.add("evil.example", 7).value());
+  EXPECT_GT(expect_whole_or_not_at_all(guard, [&] { EXPECT_TRUE(guard.add("evil.example", 8).value()); }), 0);
+  EXPECT_GT(expect_whole_or_not_at_all(guard, [&] { EXPECT_TRUE(guard.add("new.example/x", 1).value()); }), 0);
+  const auto removed = RemoveOutcome::removed;
+  ASSERT_EQ(guard.remove("shop.example/fraud", 3).value(), RemoveOutcome::still_held);
+  EXPECT_GT(expect_whole_or_not_at_all(guard, [&] { EXPECT_EQ(guard.remove("evil.example").value(), removed); }), 3);
+  EXPECT_GT(expect_whole_or_not_at_all(guard, [&] { EXPECT_EQ(guard.remove("shop.example/fraud").value(), removed); }),
+            3);
+  EXPECT_EQ(guard.facts().removed_rules, 2U);
 }
 
 TEST(IdSet, IsWhatASetIs) {
