@@ -2,6 +2,7 @@
 
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/format.hpp"
+#include "apps/mankai/gate_file.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_report.hpp"
@@ -79,6 +80,9 @@ Result<AnyFilter> make(const Request& request) {
 }
 
 Result<void> save_new(const Request& request, AnyFilter& filter) {
+  if (auto allowed = check_is_no_gate(request.file); !allowed) {
+    return allowed;
+  }
   auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse);
   if (!saved && saved.error().code == ErrorCode::invalid_argument) {
     return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");

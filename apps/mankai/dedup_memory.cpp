@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/mankai/format.hpp"
+#include "apps/mankai/gate_file.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/times.hpp"
@@ -21,6 +22,9 @@ constexpr std::uint64_t kGrowingKeys = 1'000'000;
 constexpr Duration kFuture = std::chrono::hours(24);
 
 Result<Seen> open_seen(const DedupMemoryRequest& request) {
+  if (auto allowed = check_is_no_gate(request.state); !request.state.empty() && !allowed) {
+    return std::unexpected(allowed.error());
+  }
   // A state that exists already is as large as it was made.
   const bool is_new = request.state.empty() || ::access(request.state.c_str(), F_OK) != 0;
   const bool starts_small = request.grow && is_new && !request.filter.keys;

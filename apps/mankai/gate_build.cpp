@@ -19,6 +19,14 @@ struct Request {
   bool force = false;
 };
 
+// An empty one is a script's variable without a value rather than every row.
+Result<std::string> parse_condition(std::string_view text) {
+  if (text.find_first_not_of(" \t") == std::string_view::npos) {
+    return fail(ErrorCode::invalid_argument, "the condition is empty: leave it out for every row");
+  }
+  return std::string(text);
+}
+
 Result<void> check(const Request& request) {
   for (const auto& [name, value] : {std::pair{"--from", &request.settings.source},
                                     {"--table", &request.settings.table},
@@ -73,9 +81,9 @@ std::vector<Option> options_of(Request& request) {
       text_option("--table", "TABLE", "The table.", ValueKind::text, request.settings.table),
       text_option("--key", "COLUMN", "The column whose values are asked for; SQLite needs an index on it.",
                   ValueKind::text, request.settings.key),
-      text_option("--where", "CONDITION",
-                  "A condition in the database's SQL over the row's own columns. Every row unless given.",
-                  ValueKind::text, request.settings.where),
+      parsed_option("--where", "CONDITION",
+                    "A condition in the database's SQL over the row's own columns. Every row unless given.",
+                    parse_condition, request.settings.where),
       parsed_option("--keys", "N", "How many keys it is made for. Twice as many as there are unless given.",
                     parse_count, request.keys),
       parsed_option("--fpr", "RATE", "The share of keys without a row that are answered maybe. 0.01 unless given.",
@@ -97,7 +105,8 @@ Subcommand gate_build_subcommand() {
       .summary = "make a gate of a table's keys",
       .description =
           "Puts into the database what is needed to see its changes, reads the keys of those rows that the condition "
-          "is true for, as of one moment, and makes the gate's file of them. If it fails, nothing is left behind.\n\n"
+          "is true for, as of one moment, and makes the gate's file of them. If it fails, nothing is left behind; what "
+          "is left if it is killed is listed in FILE-leftover, and the next build or drop takes it out.\n\n"
           "PostgreSQL gets a publication and a replication slot, which keeps the server's log until `mankai gate sync` "
           "has read it: do not leave a gate that nobody syncs. SQLite gets triggers, if --install-triggers allows "
           "them. `mankai gate drop` takes them out.",

@@ -2,54 +2,58 @@
 
 #include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
-#include "mankai/database/row_source.hpp"
+#include "mankai/database/gate_sync.hpp"
 #include "mankai/database/source_settings.hpp"
-#include "mankai/service/gate.hpp"
-#include "mankai/storage/file.hpp"
 
 namespace mankai::command {
 namespace {
 
-Result<int> run(const std::string& file) {
-  const auto settings = read_source_settings(file);
-  if (!settings) {
-    return std::unexpected(settings.error());
-  }
+struct Request {
+  std::string file;
+  bool force = false;
+};
+
+Result<int> run(const Request& request) {
   // Whoever syncs it would be told that what it reads is gone. A gate that is damaged or missing can be dropped.
-  const auto gate = Gate::open(file);
+  const auto gate = Gate::open(request.file);
   if (!gate && gate.error().code == ErrorCode::locked) {
     return std::unexpected(gate.error());
   }
-  auto source = open_row_source(*settings);
-  if (!source) {
-    return std::unexpected(source.error());
-  }
-  const auto removed = (*source)->uninstall();
+  const bool had_settings = read_source_settings(request.file).has_value();
+  const auto removed = drop_gate(request.file, request.force);
   if (!removed) {
-    return std::unexpected(removed.error().within(settings->source));
+    const bool may_be_forced = had_settings && !request.force && removed.error().code != ErrorCode::locked;
+    return fail(removed.error().code,
+                removed.error().detail + (may_be_forced ? "; --force leaves there what is there" : ""),
+                removed.error().os_error);
   }
-  if (auto gone = remove_file(source_settings_path(file)); !gone) {
-    return std::unexpected(gone.error());
-  }
-  say(fmt::format("{}: {} things of it are gone from its database; it can be asked as it is, but not be synced", file,
-                  *removed));
+  say(
+      fmt::format("{}: dropped: what it had in its database is taken out ({} {}); the file can be asked as it is, but "
+                  "not be synced",
+                  request.file, *removed, *removed == 1 ? "part" : "parts"));
   return 0;
 }
 
 }  // namespace
 
 Subcommand gate_drop_subcommand() {
-  auto file = std::make_shared<std::string>();
+  auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "gate drop",
       .summary = "take a gate's parts out of its database",
       .description =
           "Takes out of the database what `mankai gate build` put there, and removes FILE-source. FILE stays as it is. "
-          "What is gone already is no error.",
+          "What is gone already is no error; a database that cannot be reached is one, unless --force is given.\n\n"
+          "A build that was killed leaves its parts in the database and FILE-leftover, which lists them: this takes "
+          "them "
+          "out as well, and so does the next build of FILE.",
       .examples = {{"mankai gate drop baskets.mk && rm baskets.mk", "the end of a gate"}},
   };
-  command.options = {positional("FILE", "The gate's file.", ValueKind::file, *file)};
-  command.run = [file] { return run(*file); };
+  command.options = {
+      positional("FILE", "The gate's file.", ValueKind::file, request->file),
+      flag("--force", "Also removes FILE-source if the database cannot be reached; what is there stays there.",
+           request->force)};
+  command.run = [request] { return run(*request); };
   return command;
 }
 

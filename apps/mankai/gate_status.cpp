@@ -161,7 +161,7 @@ Report report_on(const Status& status, const std::string& file) {
   add_bytes("file", file, report, "file");
   add_source(status, report);
   add_mirror(status, report);
-  report.add("keys", facts.keys, "keys",
+  report.add("keys", facts.keys, "rows",
              fmt::format("{} of {}", human_count(facts.keys), human_count(facts.capacity_keys)));
   report.add("capacity_keys", facts.capacity_keys);
   report.add("saturation", facts.saturation, "saturation", human_share(facts.saturation));
@@ -170,7 +170,11 @@ Report report_on(const Status& status, const std::string& file) {
              fmt::format("{} of the keys without a row now, {} when full", human_share(facts.fpr_estimate),
                          human_share(facts.fpr_target)));
   report.add("fpr_target", facts.fpr_target);
-  report.add("stuck_cells", facts.stuck_cells);
+  report.add("stuck_cells", facts.stuck_cells, "stuck cells",
+             facts.stuck_cells == 0 ? "0"
+                                    : fmt::format("{}: keys of more than 14 rows at once stay maybe, and so do these "
+                                                  "rows in the count",
+                                                  human_count(facts.stuck_cells)));
   report.add("bytes", facts.image_bytes, "size", human_bytes(facts.image_bytes));
   report.add("asked", counts.asked, "asked", human_count(counts.asked));
   const double saved = counts.asked == 0 ? 0 : static_cast<double>(counts.empty) / static_cast<double>(counts.asked);

@@ -32,13 +32,16 @@ void warn_of_drift(const Gate& gate, const std::string& file) {
   }
 }
 
+// By the cells, not by the rows: many rows of one key fill no more of them than one.
 void warn_of_size(const Gate& gate, const std::string& file) {
+  constexpr double kTolerated = 1.2;
   const GateFacts facts = gate.facts();
-  if (facts.keys > facts.capacity_keys) {
+  if (facts.fpr_estimate > kTolerated * facts.fpr_target) {
     say(
-        fmt::format("{}: holds {} keys and was made for {}: {} of the strangers are answered maybe; build it again, "
-                    "larger",
-                    file, human_count(facts.keys), human_count(facts.capacity_keys), human_share(facts.fpr_estimate)));
+        fmt::format("{}: is too full: {} of the keys without a row are answered maybe, and {} was asked for; it has {} "
+                    "rows and was made for {}: build it again, larger",
+                    file, human_share(facts.fpr_estimate), human_share(facts.fpr_target), human_count(facts.keys),
+                    human_count(facts.capacity_keys)));
   }
 }
 
@@ -102,10 +105,11 @@ Subcommand gate_sync_subcommand() {
       .name = "gate sync",
       .summary = "keep a gate in step with its table",
       .description =
-          "Applies what was committed since the gate's position, and goes on until Ctrl-C or SIGTERM, which put "
+          "Applies what was committed since the gate's position, and goes on until Ctrl-C or kill (SIGTERM), which put "
           "everything into the file. Each change is applied once in effect, however often this is killed and started "
           "again, and the database may forget a change when the disk has it.\n\n"
-          "A database that cannot be reached is tried again, for ever, with longer and longer waits, and that is said "
+          "A database that cannot be reached, or whose file is away, is tried again, for ever, with longer and longer "
+          "waits, and that is said "
           "on stderr; the gate answers meanwhile as of its position. One sync a gate at a time.\n\n"
           "With --mirror the gate is a key of a Redis server too, for many web servers to ask by GATE.MAYBE: each "
           "change "

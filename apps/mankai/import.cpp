@@ -4,6 +4,7 @@
 
 #include "apps/mankai/errors.hpp"
 #include "apps/mankai/format.hpp"
+#include "apps/mankai/gate_file.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
@@ -136,6 +137,9 @@ void say_all(const Request& request, std::string_view what, const std::vector<Da
 }
 
 Result<void> save(const Request& request, DabloomsImport& imported) {
+  if (auto allowed = check_is_no_gate(request.output); !allowed) {
+    return allowed;
+  }
   auto saved = save_import(request.output, imported, request.force ? Existing::replace : Existing::refuse);
   if (!saved && saved.error().code == ErrorCode::invalid_argument && !request.force) {
     return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "apps/mankai/gate_file.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_report.hpp"
@@ -18,6 +19,9 @@ StoreRun::StoreRun(Store store, std::string file, std::string position, Mode mod
 }
 
 Result<StoreRun> StoreRun::open(const std::string& file, const StoreRequest& request, Mode mode) {
+  if (auto allowed = check_is_no_gate(file); !allowed) {
+    return std::unexpected(allowed.error());
+  }
   auto store = Store::open(file, request.options());
   if (!store) {
     return std::unexpected(store.error());

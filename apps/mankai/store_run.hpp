@@ -14,7 +14,7 @@ class StoreRun {
  public:
   enum class Mode : std::uint8_t { batches, whole };
 
-  /// Errors: as Store::open's.
+  /// Errors: as Store::open's; invalid_argument for a gate of a database.
   [[nodiscard]] static Result<StoreRun> open(const std::string& file, const StoreRequest& request, Mode mode);
 
   [[nodiscard]] Store& store() noexcept { return store_; }

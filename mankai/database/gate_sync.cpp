@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <thread>
 #include <utility>
 
+#include "mankai/database/detail/gate_leftovers.hpp"
 #include "mankai/database/source_settings.hpp"
 #include "mankai/hash/hasher.hpp"
 
@@ -86,16 +88,91 @@ Result<void> put_in_place(const std::string& path, const RowSourceSettings& sett
   return saved;
 }
 
-std::string take_out(const RowSourceSettings& settings) {
-  auto source = open_row_source(settings);
-  if (!source) {
-    return source.error().message();
-  }
-  const auto removed = (*source)->uninstall();
-  return removed ? std::string() : removed.error().message();
-}
-
 bool may_pass(const Error& error) { return error.code == ErrorCode::io || error.code == ErrorCode::locked; }
+
+bool was_stopped(const Error& error) { return error.code == ErrorCode::io && error.os_error == EINTR; }
+
+// One build, from the moment when what it may leave is written down.
+class Builder {
+ public:
+  Builder(const std::string& path, RowSourceSettings settings, const GateBuild& build, detail::GateLeftovers& leftovers)
+      : path_(path), settings_(std::move(settings)), build_(build), leftovers_(leftovers) {}
+
+  Result<GateBuilt> run() {
+    const auto old = read_source_settings(path_);
+    std::string left = words_of(leftovers_.take_out(old ? old->installed : std::string()));
+    auto source = open_row_source(settings_);
+    if (!source) {
+      return std::unexpected(source.error());
+    }
+    (*source)->stop_when(build_.should_stop);
+    if (auto noted = note(old); !noted) {
+      return std::unexpected(noted.error());
+    }
+    auto gate = build(**source);
+    if (!gate) {
+      return give_up(gate.error(), **source, old);
+    }
+    // The new gate is in use by now.
+    if (auto taken_out = words_of(leftovers_.take_out(settings_.installed)); !taken_out.empty()) {
+      left = std::move(taken_out);
+    }
+    const std::uint64_t position = gate->position().value_or(0);
+    return GateBuilt{.keys = gate->facts().keys,
+                     .position = position,
+                     .position_text = (*source)->position_text(position),
+                     .replaced_left = std::move(left)};
+  }
+
+ private:
+  static std::string words_of(const Result<std::size_t>& taken_out) {
+    return taken_out ? std::string() : taken_out.error().message();
+  }
+
+  // Which of the two is in use is said by FILE-source, whenever this ends.
+  Result<void> note(const Result<RowSourceSettings>& old) {
+    auto noted = old ? leftovers_.add(*old) : Result<void>{};
+    return noted ? leftovers_.add(settings_) : noted;
+  }
+
+  Result<Gate> build(RowSource& source) {
+    if (auto installed = source.install(); !installed) {
+      return std::unexpected(installed.error());
+    }
+    auto gate = gate_of_snapshot(source, settings_, build_);
+    auto placed = gate ? put_in_place(path_, settings_, *gate, build_.existing) : std::unexpected(gate.error());
+    return placed ? std::move(gate) : std::unexpected(placed.error());
+  }
+
+  std::unexpected<Error> give_up(const Error& why, RowSource& source, const Result<RowSourceSettings>& old) {
+    Result<std::size_t> taken_out = 0;
+    if (source.is_installed()) {
+      taken_out = source.uninstall();
+    }
+    auto forgotten = taken_out ? leftovers_.forget(settings_.installed) : std::unexpected(taken_out.error());
+    if (old && forgotten) {
+      forgotten = leftovers_.forget(old->installed);
+    }
+    if (forgotten) {
+      return std::unexpected(why);
+    }
+    return fail(why.code,
+                why.detail + "; and what was put into the database could not be taken out: " +
+                    forgotten.error().message() + "; `mankai gate drop " + path_ + "` tries it again",
+                why.os_error);
+  }
+
+  const std::string& path_;
+  RowSourceSettings settings_;
+  const GateBuild& build_;
+  detail::GateLeftovers& leftovers_;
+};
+
+bool is_there(const std::string& path) {
+  std::array<std::byte, 1> none{};
+  const auto size = read_start(path, none);
+  return size || size.error().code != ErrorCode::not_found;
+}
 
 }  // namespace
 
@@ -105,32 +182,39 @@ Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings
   if (auto fits = to_text(settings); !fits) {
     return std::unexpected(fits.error());
   }
-  std::array<std::byte, 1> none{};
-  if (build.existing == Existing::refuse && read_start(path, none)) {
+  if (build.existing == Existing::refuse && is_there(path)) {
     return fail(ErrorCode::invalid_argument, path + ": exists already");
   }
-  const auto old = read_source_settings(path);
-  auto source = open_row_source(settings);
-  if (!source) {
+  if (auto source = open_row_source(settings); !source) {
     return std::unexpected(source.error());
   }
-  if (auto installed = (*source)->install(); !installed) {
-    return std::unexpected(installed.error());
+  const auto leftovers = detail::GateLeftovers::open(path);
+  return leftovers ? Builder(path, std::move(settings), build, **leftovers).run() : std::unexpected(leftovers.error());
+}
+
+Result<std::size_t> drop_gate(const std::string& path, bool is_forced) {
+  const auto settings = read_source_settings(path);
+  if (!settings && (settings.error().code != ErrorCode::not_found || !is_there(detail::GateLeftovers::path_of(path)))) {
+    return std::unexpected(settings.error());
   }
-  auto gate = gate_of_snapshot(**source, settings, build);
-  Result<void> done = gate ? Result<void>{} : std::unexpected(gate.error());
-  if (done) {
-    done = put_in_place(path, settings, *gate, build.existing);
+  const auto leftovers = detail::GateLeftovers::open(path);
+  if (!leftovers) {
+    return std::unexpected(leftovers.error());
   }
-  if (!done) {
-    static_cast<void>((*source)->uninstall());
-    return std::unexpected(done.error());
+  if (settings) {
+    auto noted = (*leftovers)->forget(settings->installed);
+    noted = noted ? (*leftovers)->add(*settings) : noted;
+    if (!noted) {
+      return std::unexpected(noted.error());
+    }
   }
-  const std::uint64_t position = gate->position().value_or(0);
-  return GateBuilt{.keys = gate->facts().keys,
-                   .position = position,
-                   .position_text = (*source)->position_text(position),
-                   .replaced_left = old ? take_out(*old) : std::string()};
+  auto taken_out = (*leftovers)->take_out({});
+  if (!taken_out && !is_forced) {
+    return taken_out;
+  }
+  (*leftovers)->forget_all();
+  auto gone = remove_file(source_settings_path(path));
+  return gone ? Result<std::size_t>(taken_out.value_or(0)) : std::unexpected(gone.error());
 }
 
 GateSync::GateSync(Gate& gate, RowSourceSettings settings, GateSyncOptions options)
@@ -177,6 +261,9 @@ Result<void> GateSync::run() {
   while (true) {
     auto followed = follow();
     source_.reset();
+    if (!followed && was_stopped(followed.error()) && is_stopped()) {
+      return {};
+    }
     if (followed || is_gate_broken_ || options_.until_caught_up || !may_pass(followed.error())) {
       return followed;
     }
@@ -199,6 +286,7 @@ Result<void> GateSync::follow() {
     return std::unexpected(source.error());
   }
   source_ = std::move(*source);
+  source_->stop_when([this] { return is_stopped(); });
   if (auto started = source_->start({gate_.position().value_or(0), gate_.position_mark()}); !started) {
     return started;
   }

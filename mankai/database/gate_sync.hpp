@@ -38,8 +38,15 @@ struct GateBuilt {
 
 /// Installs what the source needs under a new name, makes the gate of a snapshot, and writes both files, whole or not
 /// at all: after an error nothing is left installed, as far as the database can be reached. A gate that is replaced is
-/// taken out of its database. Errors: as RowSource's, Gate::save's; invalid_argument when it was stopped.
+/// taken out of its database. What may be left, also by the end of the process, is listed in NAME.mk-leftover
+/// meanwhile, and the next build or drop takes it out. Errors: as RowSource's, Gate::save's; locked while another one
+/// builds it; invalid_argument or io when it was stopped.
 [[nodiscard]] Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings, const GateBuild& build);
+
+/// Takes out of its database what the builds of a gate have put there, and removes NAME.mk-source; says how many things
+/// there were. Forced, it ends well also where a database cannot be reached, and its parts stay. Errors: as
+/// read_source_settings' and RowSource's; locked while somebody builds the gate. Pre: nobody syncs it.
+[[nodiscard]] Result<std::size_t> drop_gate(const std::string& path, bool is_forced = false);
 
 /// How a gate is kept in step.
 struct GateSyncOptions {

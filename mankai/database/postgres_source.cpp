@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,7 +48,7 @@ class StopFlag {
     (void)!write(fd_, &one, sizeof(one));
     errno = os_error;
   }
-  [[nodiscard]] PgStop stop() const noexcept { return {.fd = fd_}; }
+  [[nodiscard]] int descriptor() const noexcept { return fd_; }
 
  private:
   int fd_;
@@ -71,8 +72,11 @@ class PostgresSource final : public RowSource {
   Result<SourceLag> lag(const RowPosition& position) override;
   std::string position_text(std::uint64_t position) const override { return to_text(Lsn{position}); }
   void stop() noexcept override { flag_.set(); }
+  void stop_when(std::function<bool()> should_stop) override { should_stop_ = std::move(should_stop); }
+  bool is_installed() const noexcept override { return is_installed_; }
 
  private:
+  PgStop stop_signs() const noexcept { return {.fd = flag_.descriptor(), .should_stop = &should_stop_}; }
   Result<void> connect();
   Result<void> prepare();
   Result<void> create_slot(PgConnection& replication);
@@ -89,6 +93,8 @@ class PostgresSource final : public RowSource {
   RowSourceSettings settings_;
   std::string dsn_;
   StopFlag flag_;
+  std::function<bool()> should_stop_;
+  bool is_installed_ = false;
   std::optional<PgConnection> queries_;
   std::optional<PgTable> table_;
   std::optional<Lsn> snapshot_;  // where the snapshot stands that queries_ is in
@@ -102,7 +108,7 @@ Result<void> PostgresSource::connect() {
   if (queries_) {
     return {};
   }
-  auto opened = PgConnection::open(dsn_, PgUse::queries, flag_.stop());
+  auto opened = PgConnection::open(dsn_, PgUse::queries, stop_signs());
   if (!opened) {
     return std::unexpected(opened.error());
   }
@@ -133,10 +139,11 @@ Result<void> PostgresSource::install() {
   if (const auto is_free = detail::check_name_is_free(*queries_, settings_.installed); !is_free) {
     return is_free;
   }
-  auto replication = PgConnection::open(dsn_, PgUse::replication, flag_.stop());
+  auto replication = PgConnection::open(dsn_, PgUse::replication, stop_signs());
   if (!replication) {
     return std::unexpected(replication.error().within("replication (the role needs REPLICATION)"));
   }
+  is_installed_ = true;
   // The publication comes first: what is decoded later is decoded with the catalog of its own time.
   if (const auto created = detail::create_publication(*queries_, settings_, *table_); !created) {
     return undo(created.error());
@@ -201,7 +208,9 @@ Result<std::size_t> PostgresSource::uninstall() {
   if (!connection) {
     return std::unexpected(connection.error());
   }
-  return detail::drop_publication_and_slot(*connection, settings_.installed);
+  auto dropped = detail::drop_publication_and_slot(*connection, settings_.installed);
+  is_installed_ = is_installed_ && !dropped;
+  return dropped;
 }
 
 Result<std::string> PostgresSource::selection() {
@@ -290,7 +299,7 @@ Result<void> PostgresSource::start(const RowPosition& position) {
 
 Result<void> PostgresSource::open_stream(Lsn position) {
   auto stream = PgStream::open(
-      dsn_, flag_.stop(), settings_.installed,
+      dsn_, stop_signs(), settings_.installed,
       {.relation = table_->relation, .table = table_->name, .name = table_->key, .type = table_->key_type}, position);
   if (!stream) {
     return std::unexpected(stream.error());

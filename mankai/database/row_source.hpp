@@ -103,8 +103,11 @@ class RowSource {
   virtual ~RowSource() = default;
 
   /// Puts into the database what the stream needs, under the name of the settings, after it has checked everything that
-  /// can be. Errors: invalid_argument when such a thing is there already.
+  /// can be. After an error it is taken out again, as far as the database can be reached. Errors: invalid_argument when
+  /// such a thing is there already.
   [[nodiscard]] virtual Result<void> install() = 0;
+  /// Whether install has put something there that uninstall has not taken out. Of this object's calls.
+  [[nodiscard]] virtual bool is_installed() const noexcept = 0;
   /// Takes it out again; what is not there is no error. Says how many things it took out.
   [[nodiscard]] virtual Result<std::size_t> uninstall() = 0;
 
@@ -134,8 +137,12 @@ class RowSource {
   /// A position as the database writes it, such as "0/16B3748" or "1234".
   [[nodiscard]] virtual std::string position_text(std::uint64_t position) const = 0;
 
-  /// Makes a call of `next` return false soon, now or when it is called. Threads: any; safe in a signal handler.
+  /// Makes a call of `next` return false soon, now or when it is called, and other calls that wait for the database
+  /// fail with io and EINTR. Threads: any; safe in a signal handler.
   virtual void stop() noexcept = 0;
+  /// What calls that wait ask now and then: they end as by `stop` once it says yes. To be given before the first of
+  /// them.
+  virtual void stop_when(std::function<bool()> should_stop) = 0;
 };
 
 /// Makes the source that the settings name, without connecting. Errors: invalid_argument for a source that is neither

@@ -83,6 +83,26 @@ Result<RowSourceSettings> parse_source_settings(std::string_view text) {
   return settings;
 }
 
+Result<std::vector<RowSourceSettings>> parse_source_list(std::string_view text) {
+  std::vector<RowSourceSettings> list;
+  while (!text.empty()) {
+    const std::string_view begin = text;
+    std::string_view line;
+    for (std::size_t i = 0; i < kFields.size() + 1; ++i) {
+      static_cast<void>(take_line(text, line));
+    }
+    // What is cut off is none.
+    const std::string_view part =
+        begin.substr(0, text.size() < begin.size() ? begin.size() - text.size() : begin.size());
+    auto settings = parse_source_settings(part);
+    if (!settings) {
+      return std::unexpected(settings.error());
+    }
+    list.push_back(std::move(*settings));
+  }
+  return list;
+}
+
 std::string source_settings_path(const std::string& gate_path) { return gate_path + "-source"; }
 
 Result<RowSourceSettings> read_source_settings(const std::string& gate_path) {

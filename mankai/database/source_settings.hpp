@@ -12,6 +12,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mankai/base/error.hpp"
 #include "mankai/database/row_source.hpp"
@@ -23,6 +24,9 @@ namespace mankai {
 [[nodiscard]] Result<std::string> to_text(const RowSourceSettings& settings);
 /// Errors: corrupt, naming the line; unsupported_version.
 [[nodiscard]] Result<RowSourceSettings> parse_source_settings(std::string_view text);
+
+/// Reads several, one behind the other. Errors: as parse_source_settings.
+[[nodiscard]] Result<std::vector<RowSourceSettings>> parse_source_list(std::string_view text);
 
 /// Where they stand for a gate's file.
 [[nodiscard]] std::string source_settings_path(const std::string& gate_path);

@@ -46,6 +46,18 @@ TEST(SourceSettings, no_cut_and_no_change_of_a_byte_is_taken_for_whole) {
   }
 }
 
+TEST(SourceSettings, lists_are_read_back_whole_or_not_at_all) {
+  RowSourceSettings other = kSettings;
+  other.installed = "mankai_00000000";
+  const std::string first = *to_text(kSettings);
+  const std::string text = first + *to_text(other);
+  EXPECT_EQ(parse_source_list(""), std::vector<RowSourceSettings>{});
+  EXPECT_EQ(parse_source_list(text), (std::vector<RowSourceSettings>{kSettings, other}));
+  for (std::size_t bytes = 1; bytes < text.size(); ++bytes) {
+    EXPECT_EQ(parse_source_list(text.substr(0, bytes)).has_value(), bytes == first.size()) << bytes;
+  }
+}
+
 TEST(SourceSettings, a_missing_file_says_what_makes_one) {
   std::string pattern = testing::TempDir() + "mankai-source-XXXXXX";
   const std::string folder = ::mkdtemp(pattern.data());

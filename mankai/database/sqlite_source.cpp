@@ -98,6 +98,10 @@ Result<std::unique_ptr<RowSource>> SqliteSource::create(const RowSourceSettings&
   return std::unique_ptr<RowSource>(new SqliteSource(settings, settings.source.substr(kScheme.size())));
 }
 
+bool SqliteSource::should_stop() const {
+  return is_stopped_.load(std::memory_order_relaxed) || (should_stop_ && should_stop_());
+}
+
 Result<void> SqliteSource::connect() {
   if (database_) {
     return {};
@@ -310,7 +314,9 @@ Result<void> SqliteSource::install() {
       return done;
     }
   }
-  return transaction->commit();
+  auto committed = transaction->commit();
+  is_installed_ = committed.has_value();
+  return committed;
 }
 
 Result<std::size_t> SqliteSource::uninstall() {
@@ -340,6 +346,7 @@ Result<std::size_t> SqliteSource::uninstall() {
   if (auto committed = transaction->commit(); !committed) {
     return std::unexpected(committed.error());
   }
+  is_installed_ = false;
   return static_cast<std::size_t>(*before - *after);
 }
 
@@ -570,7 +577,7 @@ Result<bool> SqliteSource::next(RowChanges& changes, Duration patience) {
       seen_version_ = *version;
     }
     const auto left = until - std::chrono::steady_clock::now();
-    if (left <= Duration::zero() || is_stopped_.load(std::memory_order_relaxed)) {
+    if (left <= Duration::zero() || should_stop()) {
       return false;
     }
     std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(left, kLookEvery));

@@ -27,6 +27,7 @@
 ///          generated or compare by another collation than BINARY.
 
 #include <atomic>
+#include <functional>
 #include <optional>
 
 #include "mankai/database/detail/sqlite.hpp"
@@ -51,10 +52,13 @@ class SqliteSource final : public RowSource {
   [[nodiscard]] Result<SourceLag> lag(const RowPosition& position) override;
   [[nodiscard]] std::string position_text(std::uint64_t position) const override { return std::to_string(position); }
   void stop() noexcept override { is_stopped_.store(true, std::memory_order_relaxed); }
+  void stop_when(std::function<bool()> should_stop) override { should_stop_ = std::move(should_stop); }
+  [[nodiscard]] bool is_installed() const noexcept override { return is_installed_; }
 
  private:
   SqliteSource(RowSourceSettings settings, std::string path);
 
+  [[nodiscard]] bool should_stop() const;
   [[nodiscard]] Result<void> connect();
   [[nodiscard]] Result<void> check_table();
   [[nodiscard]] Result<void> check_key();
@@ -86,7 +90,9 @@ class SqliteSource final : public RowSource {
   std::int64_t seen_version_ = -1;  ///< data_version when there was nothing new
   std::int64_t schema_version_ = -1;
   bool is_started_ = false;
+  bool is_installed_ = false;
   std::atomic<bool> is_stopped_{false};
+  std::function<bool()> should_stop_;
 };
 
 }  // namespace mankai

@@ -35,6 +35,12 @@ Result<Copy> read_copy(const std::string& path, const GateOptions& options) {
   return Copy{.filter = std::move(*filter), .report = std::move(report), .position = number};
 }
 
+// Two builds may stand at the same numbers, but not with the same seed.
+bool is_same(const Copy& a, const Copy& b) {
+  return a.report.sequence == b.report.sequence && a.report.position == b.report.position &&
+         std::get<CountingBloom>(a.filter).hash() == std::get<CountingBloom>(b.filter).hash();
+}
+
 }  // namespace
 
 class GateFollower::Impl {
@@ -53,7 +59,7 @@ class GateFollower::Impl {
     if (!read) {
       return std::unexpected(read.error());
     }
-    if (read->report.sequence == copy_->report.sequence && read->report.position == copy_->report.position) {
+    if (is_same(*read, *copy_)) {
       return false;
     }
     auto fresh = std::make_unique<Copy>(std::move(*read));

@@ -53,6 +53,22 @@ TEST_F(GateFollowerTest, sees_what_was_applied_when_it_is_refreshed) {
   EXPECT_TRUE(follower->maybe("a"));
 }
 
+// Goal: a gate that was built again is not taken for the one before because it stands at the same numbers.
+TEST_F(GateFollowerTest, another_build_at_the_same_numbers_is_noticed) {
+  for (const std::string_view key : {"old", "new"}) {
+    auto built = Gate::create({.keys = 2000});
+    ASSERT_TRUE(insert(*built, key, 1));
+    ASSERT_TRUE(built->save(path() + "." + std::string(key)));
+  }
+  fs::rename(path() + ".old", path());
+  auto follower = GateFollower::open(path());
+  EXPECT_TRUE(follower->maybe("old"));
+  fs::rename(path() + ".new", path());
+  EXPECT_EQ(follower->refresh(), true);
+  EXPECT_TRUE(follower->maybe("new"));
+  EXPECT_EQ(follower->refresh(), false);
+}
+
 TEST_F(GateFollowerTest, a_file_that_went_bad_leaves_what_was_there) {
   {
     auto gate = Gate::open(path());

@@ -1,7 +1,9 @@
 """`mankai gate` over SQLite: built, synced, killed, asked, dropped; and what cannot be done."""
+import fcntl
 import json
 import os
 import random
+import resource
 import signal
 import sqlite3
 import time
@@ -94,6 +96,7 @@ class GateTest(harness.CommandTest):
         before = list(self.shop.execute("SELECT name FROM sqlite_schema"))
         self.error("gate", "build", "b.mk", *SOURCE, code=2, says="--install-triggers")
         self.error("gate", "build", "b.mk", *SOURCE[:4], code=2, says="--key is missing")
+        self.error("gate", "build", "b.mk", *SOURCE[:-1], " ", "--install-triggers", code=2, says="leave it out")
         swap = {"sqlite:shop.db": ("sqlite:none.db", 4, "none.db"), "baskets": ("orders", 4, "orders"),
                 "cookie": ("session", 4, "session"), "items > 0": ("items > > 0", 2, "syntax error")}
         for given, (other, code, words) in swap.items():
@@ -123,6 +126,79 @@ class GateTest(harness.CommandTest):
         self.error("gate", "sync", "b.mk", code=4, says="b.mk-source")
         self.error("gate", "drop", "b.mk", code=4, says="b.mk-source")
 
+    def installed(self):
+        return {row[0] for row in self.shop.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'mankai%'")}
+
+    def test_what_a_killed_build_has_left_is_taken_out(self):
+        # As after a kill before the files were in their places, and between the two.
+        self.build()
+        first = self.status()["installed"]
+        os.rename(self.dir / "b.mk-source", self.dir / "b.mk-leftover")
+        self.run_mankai("gate", "drop", "b.mk")
+        self.assertEqual(self.installed(), set())
+        self.error("gate", "drop", "b.mk", code=4, says="b.mk-source")
+        os.remove(self.dir / "b.mk")
+        self.build()
+        second = self.read("b.mk-source")
+        os.remove(self.dir / "b.mk")
+        self.run_mankai("gate", "build", "c.mk", *SOURCE, "--install-triggers")
+        self.write("b.mk-leftover", second + self.read("c.mk-source"))
+        os.remove(self.dir / "c.mk-source")
+        self.build()
+        third = self.status()["installed"]
+        self.assertNotEqual(first, third)
+        self.assertEqual({name[:len(third)] for name in self.installed()}, {third})
+        self.assertFalse((self.dir / "b.mk-leftover").exists())
+        self.write("b.mk-leftover", b"something else\n")
+        self.error("gate", "drop", "b.mk", code=3, says="b.mk-leftover")
+        self.build("--force", code=3)
+
+    def test_one_builds_at_a_time(self):
+        self.build()
+        with open(self.dir / "b.mk-leftover", "wb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.error("gate", "build", "b.mk", "--force", *SOURCE, "--install-triggers", code=4, says=str(os.getpid()))
+            self.error("gate", "drop", "b.mk", code=4, says=str(os.getpid()))
+        self.run_mankai("gate", "drop", "b.mk")
+        self.assertFalse((self.dir / "b.mk-leftover").exists())
+
+    def test_a_gate_whose_database_is_gone_can_be_dropped(self):
+        self.build()
+        os.rename(self.dir / "shop.db", self.dir / "away.db")
+        self.error("gate", "drop", "b.mk", code=4, says=("shop.db", "--force"))
+        self.assertTrue((self.dir / "b.mk-source").exists())
+        self.run_mankai("gate", "drop", "--force", "b.mk")
+        self.assertEqual([path.name for path in self.dir.iterdir() if path.name.startswith("b.mk")], ["b.mk"])
+
+    def test_a_full_disk(self):
+        self.fill(*((f"k{i}", 1) for i in range(3000)))
+        self.shop.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        before = list(self.shop.execute("SELECT name FROM sqlite_schema"))
+
+        def limit(size):
+            return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        # At first there is no room in the database's folder, then in that of the gate.
+        for size in (4096, 1 << 20):
+            self.error("gate", "build", "b.mk", *SOURCE, "--install-triggers", "--keys", "1000000", code=4,
+                       preexec_fn=limit(size))
+            self.assertEqual(list(self.shop.execute("SELECT name FROM sqlite_schema")), before)
+            self.assertEqual([path.name for path in self.dir.iterdir() if path.name.startswith("b.mk")], [])
+        self.build()
+        self.run_mankai("gate", "sync", "--once", "b.mk")
+        self.fill(*((f"x{i}", 1) for i in range(3000)))
+        position = self.status()["position"]
+        self.error("gate", "sync", "--once", "b.mk", code=4, says="b.mk", preexec_fn=limit(4096))
+        self.assertLessEqual(position, self.status()["position"])
+        self.run_mankai("gate", "sync", "--once", "b.mk")
+        self.assert_in_step([])
+
+    def test_a_gate_that_is_too_full_says_so(self):
+        self.fill(*((f"k{i}", 1) for i in range(100)))
+        self.build("--keys", "200")
+        self.assertEqual(self.run_mankai("gate", "sync", "--once", "b.mk")[1], b"")
+        self.fill(*((f"k{i}", 1) for i in range(3000)))
+        self.assertIn(b"too full", self.run_mankai("gate", "sync", "--once", "b.mk")[1])
+
     def test_settings_of_another_build_are_refused(self):
         self.build()
         self.run_mankai("gate", "build", "c.mk", *SOURCE, "--install-triggers")
@@ -131,10 +207,68 @@ class GateTest(harness.CommandTest):
         self.write("b.mk-source", b"something else\n")
         self.error("gate", "sync", "--once", "b.mk", code=3, says="b.mk-source")
 
+    def test_nothing_but_its_sync_changes_a_gate(self):
+        self.fill(("a", 1))
+        self.build()
+        before = self.read("b.mk")
+        self.run_mankai("create", "--like", "b.mk", "other.mk")
+        os.symlink("b.mk", self.dir / "link.mk")
+        for arguments in (("clear", "b.mk"), ("add", "b.mk", "x"), ("remove", "b.mk", "a"), ("merge", "b.mk", "other.mk"),
+                          ("clear", "link.mk"), ("dedup", "--state", "b.mk"), ("create", "--force", "--keys", "10", "b.mk"),
+                          ("remove", "b.mk")):
+            self.error(*arguments, code=2, says="mankai gate drop")
+        self.assertEqual(self.read("b.mk"), before)
+        for arguments in (("info", "b.mk"), ("check", "b.mk", "a"), ("count", "b.mk", "a"), ("verify", "b.mk"),
+                          ("recover", "b.mk"), ("merge", "other.mk", "b.mk")):
+            self.run_mankai(*arguments)
+        self.run_mankai("gate", "sync", "--once", "b.mk")
+        self.assert_in_step([])
+        self.run_mankai("gate", "drop", "b.mk")
+        self.run_mankai("clear", "b.mk")
+
+    def test_an_older_copy_of_the_database_is_noticed_for_ever(self):
+        self.fill(*((f"k{i}", 1) for i in range(20)))
+        self.build()
+        self.shop.execute(f"VACUUM INTO '{self.dir / 'old.db'}'")
+        self.shop.execute("UPDATE baskets SET items = 0 WHERE cookie = 'k1'")
+        self.fill(("x1", 1))
+        self.run_mankai("gate", "sync", "--once", "b.mk")
+        self.shop.close()
+        for name in ("shop.db-wal", "shop.db-shm"):
+            (self.dir / name).unlink(missing_ok=True)
+        os.rename(self.dir / "old.db", self.dir / "shop.db")
+        self.shop = sqlite3.connect(self.dir / "shop.db", isolation_level=None, timeout=30)
+        self.addCleanup(self.shop.close)
+        for key in ("w1", "w2", "w3"):
+            self.fill((key, 1))
+            self.error("gate", "sync", "--once", "b.mk", code=4, says="another copy of the database")
+        self.assertIn("another copy", self.status()["source_error"])
+        self.build("--force")
+        self.assert_in_step([])
+
     def test_triggers_that_are_gone_are_an_error(self):
         self.build()
         self.shop.executescript("DROP TABLE baskets; CREATE TABLE baskets(cookie TEXT PRIMARY KEY, items INTEGER)")
         self.error("gate", "sync", "--once", "b.mk", code=4, says="build the gate again")
+
+    def test_a_database_that_is_away_is_waited_for(self):
+        self.build()
+        self.fill(("a", 1))
+        self.shop.close()
+        os.rename(self.dir / "shop.db", self.dir / "away.db")
+        sync = self.start("gate", "sync", "b.mk")
+        self.assertIn(b"trying again", sync.stderr.readline())
+        os.rename(self.dir / "away.db", self.dir / "shop.db")
+        self.wait_until(lambda: self.out("gate", "check", "b.mk", "a") == b"maybe\ta\n")
+        os.rename(self.dir / "shop.db", self.dir / "away.db")
+        self.assertIn(b"trying again", sync.stderr.readline())
+        os.rename(self.dir / "away.db", self.dir / "shop.db")
+        self.shop = sqlite3.connect(self.dir / "shop.db", isolation_level=None, timeout=30)
+        self.addCleanup(self.shop.close)
+        self.fill(("b", 1))
+        self.wait_until(lambda: self.out("gate", "check", "b.mk", "b") == b"maybe\tb\n")
+        sync.send_signal(signal.SIGTERM)
+        self.assertEqual(sync.wait(harness.PATIENCE), 143)
 
     def test_a_database_that_is_locked_is_waited_for(self):
         self.fill(("a", 1))

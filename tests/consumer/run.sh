@@ -27,6 +27,9 @@ cmake -S "$here" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMA
   -DCMAKE_CXX_FLAGS=-O2 >/dev/null
 cmake --build "$scratch/build"
 "$scratch/build/consumer"
+if [[ -x "$scratch/build/gate" ]]; then
+  (cd "$scratch" && "$scratch/build/gate")
+fi
 
 echo "== pkg-config, plain -O2"
 PKG_CONFIG_PATH="$(dirname "$(find "$scratch/prefix" -name mankai.pc)")"
@@ -34,6 +37,11 @@ export PKG_CONFIG_PATH
 # shellcheck disable=SC2046 # the flags are words
 "$compiler" -std=c++23 -O2 "$here/consumer.cpp" -o "$scratch/consumer" $(pkg-config --cflags --libs mankai)
 "$scratch/consumer"
+if pkg-config --exists mankai-database; then
+  # shellcheck disable=SC2046
+  "$compiler" -std=c++23 -O2 "$here/gate.cpp" -o "$scratch/gate" $(pkg-config --cflags --libs mankai-database)
+  (cd "$scratch" && "$scratch/gate")
+fi
 
 echo "== C, CMake package: no C++, and none of its libraries"
 cmake -S "$here/c" -B "$scratch/c_build" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_C_COMPILER="$c_compiler" >/dev/null

@@ -80,7 +80,7 @@ bool is_copy(const PGresult* result) {
 }
 
 int milliseconds_until(PgClock::time_point deadline) {
-  constexpr std::chrono::milliseconds kMost{1000};  // poll takes no more than fits an int; the caller's loop goes on
+  constexpr std::chrono::milliseconds kMost{100};  // the caller's loop goes on, and asks whether to stop
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - PgClock::now());
   return static_cast<int>(std::clamp(left, std::chrono::milliseconds::zero(), kMost).count());
 }
@@ -150,7 +150,7 @@ Result<bool> PgConnection::wait(short events, PgClock::time_point deadline) {
     if (ready < 0 && errno != EINTR) {
       return fail(ErrorCode::io, "cannot wait for PostgreSQL", errno);
     }
-    if (ready > 0 && waiting[1].revents != 0) {
+    if ((ready > 0 && waiting[1].revents != 0) || (ready <= 0 && stop_.is_asked())) {
       return fail(ErrorCode::io, "asked to stop", EINTR);
     }
     if (ready > 0 && waiting[0].revents != 0) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,9 +38,13 @@ class PgAnswer {
   std::unique_ptr<PGresult, void (*)(PGresult*)> result_;
 };
 
-/// Where calls that wait look whether they should go on: a descriptor that becomes readable, or -1.
+/// Where calls that wait look whether they should go on: a descriptor that becomes readable, or -1; and a function, or
+/// none, that is asked ten times a second and outlives the connection.
 struct PgStop {
   int fd = -1;
+  const std::function<bool()>* should_stop = nullptr;
+
+  [[nodiscard]] bool is_asked() const { return should_stop != nullptr && *should_stop && (*should_stop)(); }
 };
 
 enum class PgUse : std::uint8_t { queries, replication };

@@ -80,6 +80,9 @@ Result<void> PgStream::answer(bool wants_reply) {
 
 Result<void> PgStream::keep_alive() {
   const auto time = PgClock::now();
+  if (transactions_.is_full()) {  // nothing is read, so nothing is heard
+    heard_ = time;
+  }
   if (time - heard_ >= kLongestSilence) {
     return fail(ErrorCode::io, "PostgreSQL was silent for a minute");
   }

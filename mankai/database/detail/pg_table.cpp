@@ -1,5 +1,6 @@
 #include "mankai/database/detail/pg_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <thread>
@@ -24,11 +25,16 @@ std::uint32_t to_number(std::string_view text) {
 
 std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
+constexpr std::string_view kAltered = ", altered by ";
+constexpr std::string_view kFile = ", in file ";
+
 /// What the publication is for, to be kept beside it: another table, key or condition is told from it, a new name of a
-/// column is not.
+/// column is not. Behind that stands what ALTER TABLE moves: the transaction that wrote the key's row of the catalog
+/// last (which freezing keeps), and the file that has the table's rows; partitions have each their own.
 constexpr const char* kPurpose =
     "SELECT 'mankai gate: relation ' || r.prrelid || ', key ' || a.attnum || ' of type ' || a.atttypid || '/' || "
-    "a.atttypmod || ', condition ' || pg_catalog.md5(coalesce(r.prqual::text, '')) "
+    "a.atttypmod || ', condition ' || pg_catalog.md5(coalesce(r.prqual::text, '')) || "
+    "', altered by ' || a.xmin || ', in file ' || coalesce(pg_catalog.pg_relation_filenode(r.prrelid)::text, 'none') "
     "FROM pg_catalog.pg_publication p JOIN pg_catalog.pg_publication_rel r ON r.prpubid = p.oid "
     "JOIN pg_catalog.pg_attribute a ON a.attrelid = r.prrelid AND a.attname = $2 AND a.attnum > 0 "
     "WHERE p.pubname = $1 AND r.prrelid = $3::oid";
@@ -40,6 +46,25 @@ Result<std::string> purpose(PgConnection& connection, const RowSourceSettings& s
     return std::unexpected(answer.error());
   }
   return answer->rows() == 1 ? std::string(answer->text(0, 0)) : std::string();
+}
+
+struct Purpose {
+  std::string_view what;
+  std::string_view altered;
+  std::string_view file;
+};
+
+Purpose parts_of(std::string_view words) {
+  const std::size_t altered = std::min(words.rfind(kAltered), words.size());
+  const std::size_t file = std::max(std::min(words.rfind(kFile), words.size()), altered);
+  return {
+      .what = words.substr(0, altered), .altered = words.substr(altered, file - altered), .file = words.substr(file)};
+}
+
+/// Whether the keys may have become other ones, which is not in the log: ALTER TABLE writes rows anew in another file,
+/// and what it does to the key into the catalog. Each alone does nothing to them: VACUUM FULL, TRUNCATE; a new name.
+bool may_be_rewritten(const Purpose& now, const Purpose& then, bool is_partitioned) {
+  return now.altered != then.altered && (is_partitioned || now.file != then.file);
 }
 
 /// The names in an SQL identifier without dots, as SQL understands it: folded to lower case unless quoted.
@@ -236,7 +261,14 @@ Result<void> check_publication(PgConnection& connection, const RowSourceSettings
   if (!words) {
     return std::unexpected(words.error());
   }
-  if (*words != answer->text(0, comment)) {
+  const Purpose now = parts_of(*words);
+  const Purpose then = parts_of(answer->text(0, comment));
+  if (now.what == then.what && may_be_rewritten(now, then, table.is_partitioned)) {
+    return refuse("column " + table.key + " of table " + table.name +
+                  " was altered, and the table's rows were written anew: that is not in the log, so build the gate "
+                  "again");
+  }
+  if (now.what != then.what) {
     return refuse("publication " + settings.installed + " does not send what the gate was built of: table " +
                   settings.table + ", its key or the condition is another one now; build the gate again");
   }
@@ -303,6 +335,14 @@ Result<std::size_t> drop_publication_and_slot(PgConnection& connection, const st
   // A server takes a moment to notice that whoever followed the slot is gone.
   constexpr int kTries = 50;
   constexpr std::chrono::milliseconds kPause{100};
+  // One that is being made for somebody who is gone waits for all transactions that run, and does not notice.
+  const auto ended = connection.query(
+      "SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots "
+      "WHERE slot_name = $1 AND confirmed_flush_lsn IS NULL AND active_pid IS NOT NULL",
+      Texts{name});
+  if (!ended) {
+    return std::unexpected(ended.error());
+  }
   auto slot = Result<PgAnswer>(fail(ErrorCode::locked, {}));
   for (int i = 0; i < kTries && !slot && slot.error().code == ErrorCode::locked; ++i) {
     if (i > 0) {

@@ -13,11 +13,18 @@ GateCore::Slot& GateCore::slot_of_thread() noexcept {
   return slots_[kNumber % kSlots];
 }
 
+std::shared_lock<std::shared_mutex> GateCore::enter(Slot& slot) noexcept {
+  if (is_entering_.load(std::memory_order_relaxed)) {
+    const std::lock_guard behind_whoever_enters(entering_);
+  }
+  return std::shared_lock(slot.asking);
+}
+
 // The order is what makes it right: the state first, so that whatever is inserted from then on changes it; the position
 // before the filter, so that what it says is applied is seen.
 GateAnswer GateCore::maybe(std::string_view key, std::uint64_t after) noexcept {
   Slot& slot = slot_of_thread();
-  const std::shared_lock lock(slot.asking);
+  const auto lock = enter(slot);
   const Digest digest = filter_->hasher()(key);
   const std::uint64_t state = memo_.state(digest);
   if (GateMemo::is_held(state) || after > position_.load(std::memory_order_acquire)) {
@@ -42,7 +49,7 @@ void GateCore::report(std::string_view key, const GateAnswer& answer) noexcept {
   if (!answer.is_maybe()) {
     return;
   }
-  const std::shared_lock lock(slot_of_thread().asking);
+  const auto lock = enter(slot_of_thread());
   count(reports_);
   if (!memo_.enter(filter_->hasher()(key), key, answer.state_)) {
     count(late_reports_);

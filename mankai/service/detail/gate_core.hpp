@@ -36,10 +36,13 @@ class GateCore {
   /// Calls change(filter pointer) while nobody asks.
   template <class Change>
   void exclusive(Change&& change) {
+    const std::lock_guard turn(entering_);
+    is_entering_.store(true, std::memory_order_relaxed);
     std::array<std::unique_lock<std::shared_mutex>, kSlots> locks;
     for (std::size_t i = 0; i < kSlots; ++i) {
       locks[i] = std::unique_lock(slots_[i].asking);
     }
+    is_entering_.store(false, std::memory_order_relaxed);
     change(filter_);
   }
 
@@ -56,6 +59,7 @@ class GateCore {
   };
 
   [[nodiscard]] Slot& slot_of_thread() noexcept;
+  [[nodiscard]] std::shared_lock<std::shared_mutex> enter(Slot& slot) noexcept;
 
   GateMemo memo_;
   const CountingBloom* filter_;
@@ -63,6 +67,10 @@ class GateCore {
   std::atomic<std::uint64_t> position_{0};
   std::atomic<std::uint64_t> reports_{0};
   std::atomic<std::uint64_t> late_reports_{0};
+  // A shared_mutex may let askers in before who wants it alone, for as long as threads of one slot overlap: so they
+  // wait here.
+  std::mutex entering_;
+  std::atomic<bool> is_entering_{false};
   std::array<Slot, kSlots> slots_;
 };
 
