@@ -202,6 +202,7 @@ TEST(GuardMemoryUse, WhereMemoryEndsNothingHasChanged) {
   ASSERT_TRUE(guard.add("evil.example", 7).value());
   EXPECT_GT(expect_whole_or_not_at_all(guard, [&] { EXPECT_TRUE(guard.add("evil.example", 8).value()); }), 0);
   EXPECT_GT(expect_whole_or_not_at_all(guard, [&] { EXPECT_TRUE(guard.add("new.example/x", 1).value()); }), 0);
+  EXPECT_GT(expect_whole_or_not_at_all(guard, [&] { EXPECT_TRUE(guard.allow("good.new.example/x").value()); }), 0);
   const auto removed = RemoveOutcome::removed;
   ASSERT_EQ(guard.remove("shop.example/fraud", 3).value(), RemoveOutcome::still_held);
   EXPECT_GT(expect_whole_or_not_at_all(guard, [&] { EXPECT_EQ(guard.remove("evil.example").value(), removed); }), 3);
