@@ -201,12 +201,13 @@ TEST_F(DigestLogTest, damage_is_an_error_or_a_loss_at_the_end) {
   }
   for (const std::string& file : {path(), detail::digest_run_path(path(), 1)}) {
     const std::string whole = bytes(file);
-    for (std::size_t bit = 0; bit < whole.size() * 8; bit += bit < 4096 * 8 && file == path() ? 991 : 13) {
+    for (std::size_t bit = 0; bit < whole.size() * 8;
+         bit += bit < sizeof(DigestLogHeader) * 8 && file == path() ? 991 : 13) {
       std::string damaged = whole;
       flip(damaged, bit);
       write(file, damaged);
       const auto log = open(9);
-      const bool is_in_batch = file == path() && bit >= 4096 * 8;
+      const bool is_in_batch = file == path() && bit >= sizeof(DigestLogHeader) * 8;
       ASSERT_EQ(log.has_value(), is_in_batch) << file << " bit " << bit;
       if (log) {
         EXPECT_GT(log->dropped_bytes(), 0U);

@@ -34,7 +34,8 @@ class Reload(serving.ServeTest):
             load.wait_for(50)
         load.end()
         self.assertEqual(load.failures, [])
-        self.assertEqual(set(load.answers), {"ok", "blocked"})
+        url = b'{"url":"http://new.example/","answer":'
+        self.assertEqual(set(load.answers), {(200, url + b'"ok"}\n'), (200, url + b'"blocked","rule":"new.example"}\n')})
 
     def test_a_replaced_file_is_noticed(self):
         process = self.serve()

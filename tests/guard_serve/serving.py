@@ -122,7 +122,7 @@ class Load:
                     if answer is None:
                         self.failures.append("no answer")
                         return
-                    self.answers.append(answer.json()["answer"])
+                    self.answers.append((answer.status, answer.body))
                     if answer.headers.get("connection") == "close":
                         return
         except (OSError, AssertionError, ValueError) as error:

@@ -22,7 +22,7 @@ class Stop(serving.ServeTest):
             load.join()
             self.assertEqual(process.wait(serving.PATIENCE), 0)
             self.assertEqual(load.failures, [])
-            self.assertEqual(set(load.answers), {"blocked"})
+            self.assertEqual(set(load.answers), {(200, b'{"url":"http://new.example/","answer":"blocked","rule":"new.example"}\n')})
             with self.assertRaises(ConnectionRefusedError):
                 Client(process.port)
 
