@@ -1,5 +1,7 @@
 #include "apps/mankai/gate_file.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "mankai/database/source_settings.hpp"
@@ -13,10 +15,9 @@ Result<void> check_is_no_gate(const std::string& file) {
   for (const std::string& name : {file, resolved.value_or(file)}) {
     if (std::filesystem::exists(source_settings_path(name), unknown)) {
       return fail(ErrorCode::invalid_argument,
-                  file +
-                      ": is the gate of a database, which only `mankai gate sync` may change: change the table's "
-                      "rows, or end the gate by `mankai gate drop " +
-                      file + "` first");
+                  fmt::format("{0}: is the gate of a database, which only `mankai gate sync` may change: change the "
+                              "table's rows, or end the gate by `mankai gate drop {0}` first",
+                              file));
     }
   }
   return {};

@@ -551,6 +551,28 @@ Result<void> SqliteSource::collect_changes(RowChanges& changes) {
   }
 }
 
+// Hands out what is new, if somebody has committed since the last look.
+Result<bool> SqliteSource::look_once(RowChanges& changes) {
+  if (database_->was_moved()) {
+    return fail(ErrorCode::io, path_ + ": was removed, or another file took its place");
+  }
+  // Asked before the tables are: what is committed in between shows up as another version next time.
+  const auto version = database_->integer("PRAGMA data_version");
+  if (!version || *version == seen_version_) {
+    return version ? Result<bool>(false) : std::unexpected(version.error());
+  }
+  auto came = read_changes(changes);
+  if (!came) {
+    return came;
+  }
+  if (*came) {
+    position_ = {.number = changes.position, .mark = changes.mark};
+  } else {
+    seen_version_ = *version;
+  }
+  return came;
+}
+
 Result<bool> SqliteSource::next(RowChanges& changes, Duration patience) {
   if (!is_started_) {
     return fail(ErrorCode::invalid_argument, "the stream was not started");
@@ -558,27 +580,10 @@ Result<bool> SqliteSource::next(RowChanges& changes, Duration patience) {
   changes.clear();
   const auto until = std::chrono::steady_clock::now() + patience;
   while (true) {
-    if (database_->was_moved()) {
-      return fail(ErrorCode::io, path_ + ": was removed, or another file took its place");
-    }
-    // Asked before the tables are: what is committed in between shows up as another version next time.
-    const auto version = database_->integer("PRAGMA data_version");
-    if (!version) {
-      return std::unexpected(version.error());
-    }
-    if (*version != seen_version_) {
-      auto came = read_changes(changes);
-      if (!came || *came) {
-        if (came) {
-          position_ = {.number = changes.position, .mark = changes.mark};
-        }
-        return came;
-      }
-      seen_version_ = *version;
-    }
+    auto came = look_once(changes);
     const auto left = until - std::chrono::steady_clock::now();
-    if (left <= Duration::zero() || should_stop()) {
-      return false;
+    if (!came || *came || left <= Duration::zero() || should_stop()) {
+      return came;
     }
     std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(left, kLookEvery));
   }

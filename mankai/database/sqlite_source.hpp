@@ -76,6 +76,7 @@ class SqliteSource final : public RowSource {
   [[nodiscard]] Result<std::uint64_t> newest();
   [[nodiscard]] Result<std::string> mark_at(std::uint64_t position);
   [[nodiscard]] Result<void> hand_out_keys(const TakeKeys& take);
+  [[nodiscard]] Result<bool> look_once(RowChanges& changes);
   [[nodiscard]] Result<bool> read_changes(RowChanges& changes);
   [[nodiscard]] Result<void> collect_changes(RowChanges& changes);
 
