@@ -29,10 +29,8 @@ namespace mankai::detail {
 
 /// Takes the text up to the next `separator` off the front of `rest`, and the separator too.
 [[nodiscard]] inline std::string_view take_field(std::string_view& rest, char separator) noexcept {
-  const char* const end = rest.data() + rest.size();
-  const char* const stop = find(rest.data(), end, separator);
-  const std::string_view field = between(rest.data(), stop);
-  rest.remove_prefix(field.size() + static_cast<std::size_t>(stop != end));
+  const std::string_view field = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(field.size() < rest.size() ? field.size() + 1 : field.size());
   return field;
 }
 
