@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mankai/guard/guard.hpp"
 #include "tests/guard/guard_model.hpp"
@@ -87,7 +89,7 @@ class GuardOperations : public ::testing::TestWithParam<Shape> {
     settings.seed = {7, shape.hash == HashKind::siphash ? 9U : 0U};
     GuardBuilder builder = GuardBuilder::create(settings).value();
     for (int i = 0; i < 60; ++i) {
-      const std::string rule = names_.rule();
+      const std::string rule = some_rule();
       EXPECT_EQ(builder.add_block(rule).value(), model_.add(rule, 0)) << rule;
     }
     guard_.emplace(builder.build().value());
@@ -98,14 +100,14 @@ class GuardOperations : public ::testing::TestWithParam<Shape> {
   [[nodiscard]] static bool knows_its_rules() { return GetParam().keeps_rules; }
 
   void add() {
-    const std::string rule = names_.rule();
+    const std::string rule = some_rule();
     const std::uint64_t id = names_.random().below(3);
     const bool is_new = model_.add(rule, id);
     const bool was_added = guard_->add(rule, id).value();
     EXPECT_TRUE(was_added == is_new || !knows_its_rules()) << rule;
   }
   void remove() {
-    const std::string rule = names_.rule();
+    const std::string rule = some_rule();
     const auto id =
         names_.random().below(2) == 0 ? std::optional<std::uint64_t>() : std::optional(names_.random().below(3));
     const bool was_there = model_.remove(rule, id);
@@ -152,7 +154,7 @@ class GuardOperations : public ::testing::TestWithParam<Shape> {
   }
   void check(int urls) {
     for (int i = 0; i < urls; ++i) {
-      const std::string url = names_.url();
+      const std::string url = some_url();
       const Verdict verdict = guard_->check(url, scratch_);
       const Answer right = expected(model_, url);
       ++checked_;
@@ -166,6 +168,19 @@ class GuardOperations : public ::testing::TestWithParam<Shape> {
     }
   }
 
+  // Often one that was met before, so that rules have several ids, and are removed and added again.
+  std::string some_rule() {
+    constexpr std::size_t kMet = 60;
+    const std::size_t at = names_.random().below(kMet);
+    if (at >= met_.size() || names_.random().below(4) == 0) {
+      met_.resize(std::max(met_.size(), at + 1), "a.example");
+      met_[at] = names_.rule();
+    }
+    return met_[at];
+  }
+  std::string some_url() {
+    return names_.random().below(2) == 0 ? names_.url() : "http://" + GuardRule::parse(some_rule()).value().text();
+  }
   // The expression that is named is a rule, or an exception.
   void expect_rule(const Verdict& verdict) {
     const std::string rule = "http://" + std::string(verdict.rule);
@@ -177,6 +192,7 @@ class GuardOperations : public ::testing::TestWithParam<Shape> {
   }
 
   Names names_{1};
+  std::vector<std::string> met_;
   GuardModel model_;
   std::optional<Guard> guard_;
   GuardScratch scratch_;
