@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "mankai/base/assert.hpp"
@@ -15,6 +16,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto settings = mankai::parse_source_settings(text)) {
     MANKAI_ASSERT(mankai::to_text(*settings) == text);
+  }
+  if (const auto list = mankai::parse_source_list(text)) {
+    std::string again;
+    for (const mankai::RowSourceSettings& settings : *list) {
+      again += *mankai::to_text(settings);
+    }
+    MANKAI_ASSERT(again == text);
   }
   if (const auto counts = mankai::parse_gate_counts(text)) {
     MANKAI_ASSERT(mankai::parse_gate_counts(mankai::to_text(*counts)) == *counts);
