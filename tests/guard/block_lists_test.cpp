@@ -21,8 +21,10 @@ using Answer = Verdict::Answer;
 // One line in so many is taken: MANKAI_LISTS_EVERY=1 takes all, 13 seconds of a core.
 #ifdef MANKAI_SAMPLED
 constexpr std::size_t kEvery = 50;  // under a sanitizer
+constexpr std::size_t kExceptEvery = 100;
 #else
 constexpr std::size_t kEvery = 4;
+constexpr std::size_t kExceptEvery = 1000;
 #endif
 std::size_t taken_every() {
   const char* const asked = std::getenv("MANKAI_LISTS_EVERY");  // NOLINT(concurrency-mt-unsafe): nobody sets it
@@ -30,8 +32,6 @@ std::size_t taken_every() {
 }
 constexpr std::size_t kExactEvery = 4;
 constexpr std::size_t kBelowEvery = 6;
-
-constexpr std::size_t kExceptEvery = 1000;
 
 GuardSettings settings(bool is_exact) {
   return {.hash = HashKind::siphash, .seed = std::array<std::uint64_t, 2>{2025, 7}, .is_exact = is_exact};
