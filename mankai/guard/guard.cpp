@@ -18,6 +18,17 @@ constexpr double kBitsPerByte = 8;
 // The map's seed need not be secret: which digests collide in it depends on the hash's seed.
 constexpr std::uint64_t kMapSeed = 1;
 
+// Of two readings of one URL the answer that weighs more counts: a block, then what says most about it.
+constexpr int weight(Verdict::Answer answer) noexcept {
+  switch (answer) {
+    case Verdict::Answer::invalid: return 0;
+    case Verdict::Answer::ok: return 1;
+    case Verdict::Answer::allowed: return 2;
+    case Verdict::Answer::blocked: return 3;
+  }
+  return 0;
+}
+
 Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
   if (!(settings.fpr > 0 && settings.fpr < 1)) {
     return fail(ErrorCode::invalid_argument, "the rate must be between 0 and 1");
@@ -141,6 +152,28 @@ Result<Guard> Guard::from_bytes(std::span<const std::byte> bytes) {
 std::vector<std::byte> Guard::to_bytes() const { return guard_bytes(parts_, base_bytes_of(parts_)); }
 
 Verdict Guard::check(std::string_view url, GuardScratch& scratch) const {
+  const std::size_t end = std::min(url.find_first_of("?#"), url.size());
+  return url.substr(0, end).contains('\\') ? check_both_readings(url, end, scratch) : check_reading(url, scratch);
+}
+
+Verdict Guard::check_both_readings(std::string_view url, std::size_t end, GuardScratch& scratch) const {
+  std::string slashed(url);
+  std::ranges::replace(std::span(slashed).first(end), '\\', '/');
+  const Verdict as_slashes = check_reading(slashed, scratch);
+  if (as_slashes.answer == Verdict::Answer::blocked) {
+    return as_slashes;
+  }
+  Verdict verdict = check_reading(url, scratch);
+  const unsigned probes = as_slashes.probes + verdict.probes;
+  // The scratch has one verdict's rule and URL: that of the other one is found again.
+  if (weight(as_slashes.answer) > weight(verdict.answer)) {
+    verdict = check_reading(slashed, scratch);
+  }
+  verdict.probes = probes;
+  return verdict;
+}
+
+Verdict Guard::check_reading(std::string_view url, GuardScratch& scratch) const {
   if (auto canonical = url::canonicalize(url, scratch.url_); !canonical) {
     scratch.rule_ = canonical.error().detail;
     return {.answer = Verdict::Answer::invalid, .rule = scratch.rule_};

@@ -132,10 +132,12 @@ class Guard {
   [[nodiscard]] static Result<Guard> from_bytes(std::span<const std::byte> bytes);
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
 
-  /// Says whether a URL, in any spelling, is blocked.
+  /// Says whether a URL, in any spelling, is blocked. One with a backslash in front of its query is judged as it stands
+  /// and with '/' for each such backslash, as browsers read it, and blocked where either is.
   ///
   /// Cost:    a host that no rule knows is one look (a hash, three places of the base); others one for each depth of
-  ///          host and path at which there are rules below their anchor. No allocation but for the growth of scratch.
+  ///          host and path at which there are rules below their anchor. No allocation but for the growth of scratch,
+  ///          and for a URL that has such a backslash.
   /// Errors:  none; total.
   [[nodiscard]] Verdict check(std::string_view url, GuardScratch& scratch) const;
 
@@ -175,6 +177,10 @@ class Guard {
   friend class GuardBuilder;
   explicit Guard(detail::GuardParts parts) noexcept : parts_(std::move(parts)), hasher_(parts_.config.hash) {}
 
+  /// Of a URL as it stands.
+  [[nodiscard]] Verdict check_reading(std::string_view url, GuardScratch& scratch) const;
+  /// Of a URL with a backslash before `end`, where its query or fragment begins.
+  [[nodiscard]] Verdict check_both_readings(std::string_view url, std::size_t end, GuardScratch& scratch) const;
   /// Of a rule, as far as the base knows; empty where it has none.
   [[nodiscard]] std::span<const std::uint64_t> ids_in_base(const RuleKey& key) const;
   [[nodiscard]] bool take_from_base(const RuleKey& key, std::optional<std::uint64_t> id);

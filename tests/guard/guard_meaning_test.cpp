@@ -78,6 +78,34 @@ TEST(GuardMeaning, a_path_covers_what_is_below_it) {
   }
 }
 
+TEST(GuardMeaning, a_backslash_is_a_slash_too_as_in_browsers) {
+  expect_world(
+      {.rules = {"evil.example", "port.example/a/c", "odd.example/a\\b", "rule.example"},
+       .blocked = {R"(http://evil.example\x)", R"(http:\\evil.example)", R"(http:\\evil.example\x?q)",
+                   R"(http:/\evil.example)", R"(\\evil.example\x)", R"(evil.example\x)",
+                   R"(http://evil.example\@good.example/)", R"(http://good.example\@evil.example/)",
+                   R"(http://port.example\a\c)", R"(http://port.example/a\c\d)", R"(http://port.example/a\c?q)",
+                   R"(http://port.example/x\..\a/c)", R"(http://odd.example/a\b)", R"(http://odd.example/a\b/c)",
+                   R"(http://good.rule.example\@rule.example/)"},
+       .ok = {R"(http://good.example\evil.example)", R"(http:\\good.example\evil.example)",
+              R"(http://good.example/?u=\evil.example)", R"(http://good.example/#\\evil.example)",
+              R"(http://port.example/a?q\c)", R"(http://port.example\a)", R"(http://odd.example/a/b)"},
+       .exceptions = {"rule.example/ok", "good.rule.example"},
+       .allowed = {R"(http:\\good.rule.example\x)", R"(http://rule.example/ok/a\b)", R"(http://rule.example\ok/)"}});
+}
+
+// What is said of two readings is of the one that counts: a browser goes to the second of the first URL.
+TEST(GuardMeaning, a_url_read_twice_is_told_of_once) {
+  const Guard guard = make({"evil.example"}, {"ok.evil.example"}, true);
+  GuardScratch scratch;
+  EXPECT_EQ(guard.check(R"(http:\\evil.example\x)", scratch).rule, "evil.example");
+  EXPECT_EQ(scratch.url().host(), "evil.example");
+  EXPECT_EQ(guard.check(R"(http:\\ok.evil.example\x)", scratch).rule, "ok.evil.example");
+  EXPECT_EQ(scratch.url().host(), "ok.evil.example");
+  EXPECT_GT(guard.check(R"(http://good.example/a\b)", scratch).probes, guard.check("good.example/a/b", scratch).probes);
+  EXPECT_EQ(guard.check(R"(http:///\)", scratch).answer, Answer::invalid);
+}
+
 TEST(GuardMeaning, a_query_covers_exactly_that_page) {
   expect_world(
       {.rules = {"h.example/a?x=1"},
