@@ -134,9 +134,10 @@ LogLine problem_of(const ScannedTime& time) noexcept {
 LogLine CombinedLog::parse(std::string_view line, LogRecord& out) noexcept {
   constexpr std::string_view kAfterTime = "] \"";
   out = {};
-  const char* const end = line.data() + line.size();
-  const char* const bracket = opening_bracket(line.data(), end);
-  if (bracket == end || !read_who(between(line.data(), bracket - 1), out)) {
+  const char* const begin = line.data();
+  const char* const end = begin + line.size();
+  const char* const bracket = opening_bracket(begin, end);
+  if (bracket == end || !read_who(between(begin, bracket - 1), out)) {
     return LogLine::malformed_shape;
   }
   const ScannedTime time = clock_.scan(between(bracket + 1, end));
