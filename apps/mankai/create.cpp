@@ -80,7 +80,7 @@ Result<AnyFilter> make(const Request& request) {
 }
 
 Result<void> save_new(const Request& request, AnyFilter& filter) {
-  if (auto allowed = check_is_no_gate(request.file); !allowed) {
+  if (auto allowed = check_replaces_no_gate(request.file); !allowed) {
     return allowed;
   }
   auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse);

@@ -14,11 +14,6 @@ struct Request {
 };
 
 Result<int> run(const Request& request) {
-  // Whoever syncs it would be told that what it reads is gone. A gate that is damaged or missing can be dropped.
-  const auto gate = Gate::open(request.file);
-  if (!gate && gate.error().code == ErrorCode::locked) {
-    return std::unexpected(gate.error());
-  }
   const bool had_settings = read_source_settings(request.file).has_value();
   const auto removed = drop_gate(request.file, request.force);
   if (!removed) {
@@ -46,12 +41,15 @@ Subcommand gate_drop_subcommand() {
           "What is gone already is no error; a database that cannot be reached is one, unless --force is given.\n\n"
           "A build that was killed leaves its parts in the database and FILE-leftover, which lists them: this takes "
           "them "
-          "out as well, and so does the next build of FILE.",
+          "out as well, and so does the next build of FILE. Where FILE-source is gone or damaged, nothing says which "
+          "database "
+          "it is: what to take out there by hand is told, and --force ends the gate without.",
       .examples = {{"mankai gate drop baskets.mk && rm baskets.mk", "the end of a gate"}},
   };
   command.options = {
       positional("FILE", "The gate's file.", ValueKind::file, request->file),
-      flag("--force", "Also removes FILE-source if the database cannot be reached; what is there stays there.",
+      flag("--force",
+           "Also ends the gate if the database cannot be reached, or is not known; what is there stays there.",
            request->force)};
   command.run = [request] { return run(*request); };
   return command;

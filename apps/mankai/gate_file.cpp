@@ -4,23 +4,43 @@
 
 #include <filesystem>
 
+#include "mankai/database/gate_sync.hpp"
 #include "mankai/database/source_settings.hpp"
+#include "mankai/durable/store_info.hpp"
 #include "mankai/storage/new_file.hpp"
 
 namespace mankai::command {
+namespace {
+
+Result<void> check(const std::string& file, bool is_gate) {
+  if (!is_gate) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("{0}: is the gate of a database, which only `mankai gate sync` may change: change the "
+                          "table's rows, or end the gate by `mankai gate drop {0}` first",
+                          file));
+}
+
+}  // namespace
 
 Result<void> check_is_no_gate(const std::string& file) {
   const auto resolved = resolve_links(file);
   std::error_code unknown;  // what cannot be looked at is told by whoever opens it
-  for (const std::string& name : {file, resolved.value_or(file)}) {
-    if (std::filesystem::exists(source_settings_path(name), unknown)) {
-      return fail(ErrorCode::invalid_argument,
-                  fmt::format("{0}: is the gate of a database, which only `mankai gate sync` may change: change the "
-                              "table's rows, or end the gate by `mankai gate drop {0}` first",
-                              file));
-    }
+  return check(file, std::filesystem::exists(source_settings_path(file), unknown) ||
+                         std::filesystem::exists(source_settings_path(resolved.value_or(file)), unknown));
+}
+
+Result<void> check_is_no_gate(const std::string& file, const Store& store) {
+  return check(file, !installed_name_of(store.filter(), store.position()).empty());
+}
+
+Result<void> check_replaces_no_gate(const std::string& file) {
+  if (auto allowed = check_is_no_gate(file); !allowed) {
+    return allowed;
   }
-  return {};
+  const auto store = inspect_store(file);  // one that is not there, or damaged, is no gate any more
+  return check(file, store && !installed_name_of(store->filter, store->info.recovery.position).empty());
 }
 
 }  // namespace mankai::command

@@ -137,7 +137,7 @@ void say_all(const Request& request, std::string_view what, const std::vector<Da
 }
 
 Result<void> save(const Request& request, DabloomsImport& imported) {
-  if (auto allowed = check_is_no_gate(request.output); !allowed) {
+  if (auto allowed = check_replaces_no_gate(request.output); !allowed) {
     return allowed;
   }
   auto saved = save_import(request.output, imported, request.force ? Existing::replace : Existing::refuse);

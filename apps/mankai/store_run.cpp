@@ -26,6 +26,9 @@ Result<StoreRun> StoreRun::open(const std::string& file, const StoreRequest& req
   if (!store) {
     return std::unexpected(store.error());
   }
+  if (auto allowed = check_is_no_gate(file, *store); !allowed) {
+    return std::unexpected(allowed.error());
+  }
   warn_of_loss(file, store->recovery());
   return StoreRun(std::move(*store), file, request.position, request.position.empty() ? mode : Mode::whole);
 }

@@ -8,9 +8,12 @@
 #include <thread>
 #include <utility>
 
+#include "mankai/catalog/catalog.hpp"
 #include "mankai/database/detail/gate_leftovers.hpp"
 #include "mankai/database/source_settings.hpp"
+#include "mankai/durable/store_info.hpp"
 #include "mankai/hash/hasher.hpp"
+#include "mankai/service/gate_position.hpp"
 
 namespace mankai {
 namespace {
@@ -21,17 +24,24 @@ using Clock = std::chrono::steady_clock;
 constexpr Duration kSlice = std::chrono::milliseconds(100);
 constexpr std::uint64_t kMinKeys = 1000;
 
+constexpr std::string_view kNameStart = "mankai_";
+constexpr std::string_view kNameDigits = "0123456789abcdef";
+constexpr std::size_t kNameDigitCount = 8;
+
 // A name that no other gate has: eight hexadecimal digits of the system's randomness.
 std::string new_name() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   constexpr unsigned kBits = 4;
-  constexpr int kCount = 8;
   std::uint64_t drawn = HashSpec::random().seed[0];
-  std::string name = "mankai_";
-  for (int i = 0; i < kCount; ++i, drawn >>= kBits) {
-    name += kDigits[drawn % kDigits.size()];
+  std::string name(kNameStart);
+  for (std::size_t i = 0; i < kNameDigitCount; ++i, drawn >>= kBits) {
+    name += kNameDigits[drawn % kNameDigits.size()];
   }
   return name;
+}
+
+bool is_installed_name(std::string_view name) {
+  return name.size() == kNameStart.size() + kNameDigitCount && name.starts_with(kNameStart) &&
+         name.find_first_not_of(kNameDigits, kNameStart.size()) == std::string_view::npos;
 }
 
 // A file is found again from wherever the gate is synced.
@@ -92,6 +102,19 @@ bool may_pass(const Error& error) { return error.code == ErrorCode::io || error.
 
 bool was_stopped(const Error& error) { return error.code == ErrorCode::io && error.os_error == EINTR; }
 
+// Of a gate's file; empty where none is there, or it cannot be read.
+std::string installed_name_in(const std::string& path) {
+  const auto store = inspect_store(path);
+  return store ? installed_name_of(store->filter, store->info.recovery.position) : std::string();
+}
+
+// What to do by hand for a gate whose source is not known.
+std::string words_without_source(const Error& why, const std::string& name) {
+  const std::string parts = name.empty() ? "whose names begin with mankai_" : "which are named " + name;
+  return why.message() + ": its database is not known; take its parts out there by hand, " + parts +
+         ": docs/gate.md has the SQL";
+}
+
 // One build, from the moment when what it may leave is written down.
 class Builder {
  public:
@@ -101,6 +124,7 @@ class Builder {
   Result<GateBuilt> run() {
     const auto old = read_source_settings(path_);
     std::string left = words_of(leftovers_.take_out(old ? old->installed : std::string()));
+    const std::string unknown = old ? std::string() : words_of_unknown(old.error());
     auto source = open_row_source(settings_);
     if (!source) {
       return std::unexpected(source.error());
@@ -117,6 +141,7 @@ class Builder {
     if (auto taken_out = words_of(leftovers_.take_out(settings_.installed)); !taken_out.empty()) {
       left = std::move(taken_out);
     }
+    left += (left.empty() || unknown.empty() ? "" : "; ") + unknown;
     const std::uint64_t position = gate->position().value_or(0);
     return GateBuilt{.keys = gate->facts().keys,
                      .position = position,
@@ -127,6 +152,12 @@ class Builder {
  private:
   static std::string words_of(const Result<std::size_t>& taken_out) {
     return taken_out ? std::string() : taken_out.error().message();
+  }
+
+  // Of a gate that is replaced, and of which nothing says where its parts are; empty where there is none.
+  std::string words_of_unknown(const Error& why) const {
+    const std::string name = installed_name_in(path_);
+    return name.empty() && why.code == ErrorCode::not_found ? std::string() : words_without_source(why, name);
   }
 
   // Which of the two is in use is said by FILE-source, whenever this ends.
@@ -174,7 +205,19 @@ bool is_there(const std::string& path) {
   return size || size.error().code != ErrorCode::not_found;
 }
 
+Result<void> list_anew(detail::GateLeftovers& leftovers, const RowSourceSettings& settings) {
+  auto forgotten = leftovers.forget(settings.installed);
+  return forgotten ? leftovers.add(settings) : forgotten;
+}
+
 }  // namespace
+
+std::string installed_name_of(const AnyFilter& filter, const SourcePosition& position) {
+  const FilterSpec spec = spec_of(filter);
+  const auto parsed = parse_gate_position(position.view());
+  const bool is_gate = spec.kind == Kind::counting_bloom && !spec.canonical && parsed.has_value();
+  return is_gate && is_installed_name(parsed->source_id) ? parsed->source_id : std::string();
+}
 
 Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings, const GateBuild& build) {
   settings.installed = new_name();
@@ -193,27 +236,35 @@ Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings
 }
 
 Result<std::size_t> drop_gate(const std::string& path, bool is_forced) {
+  auto gate = Gate::open(path);  // one that is damaged or missing can be dropped
+  if (!gate && gate.error().code == ErrorCode::locked) {
+    return std::unexpected(gate.error());
+  }
   const auto settings = read_source_settings(path);
-  if (!settings && (settings.error().code != ErrorCode::not_found || !is_there(detail::GateLeftovers::path_of(path)))) {
+  const std::string name = gate && is_installed_name(gate->source_id()) ? gate->source_id() : std::string();
+  const bool has_settings_lost = !settings && (settings.error().code != ErrorCode::not_found || !name.empty());
+  if (!settings && !has_settings_lost && !is_there(detail::GateLeftovers::path_of(path))) {
     return std::unexpected(settings.error());
   }
   const auto leftovers = detail::GateLeftovers::open(path);
   if (!leftovers) {
     return std::unexpected(leftovers.error());
   }
-  if (settings) {
-    auto noted = (*leftovers)->forget(settings->installed);
-    noted = noted ? (*leftovers)->add(*settings) : noted;
-    if (!noted) {
-      return std::unexpected(noted.error());
-    }
+  if (has_settings_lost && !is_forced && (name.empty() || !(*leftovers)->lists(name))) {
+    return fail(settings.error().code,
+                words_without_source(settings.error(), name) + "; --force ends the gate, and leaves them there");
+  }
+  if (auto noted = settings ? list_anew(**leftovers, *settings) : Result<void>{}; !noted) {
+    return std::unexpected(noted.error());
   }
   auto taken_out = (*leftovers)->take_out({});
   if (!taken_out && !is_forced) {
     return taken_out;
   }
   (*leftovers)->forget_all();
-  auto gone = remove_file(source_settings_path(path));
+  const bool is_named = gate && !gate->source_id().empty();
+  auto gone = is_named ? gate->forget_source() : Result<void>{};
+  gone = gone ? remove_file(source_settings_path(path)) : gone;
   return gone ? Result<std::size_t>(taken_out.value_or(0)) : std::unexpected(gone.error());
 }
 

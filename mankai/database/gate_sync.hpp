@@ -43,10 +43,14 @@ struct GateBuilt {
 /// builds it; invalid_argument or io when it was stopped.
 [[nodiscard]] Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings, const GateBuild& build);
 
-/// Takes out of its database what the builds of a gate have put there, and removes NAME.mk-source; says how many things
-/// there were. Forced, it ends well also where a database cannot be reached, and its parts stay. Errors: as
-/// read_source_settings' and RowSource's; locked while somebody builds the gate. Pre: nobody syncs it.
+/// Takes out of its database what the builds of a gate have put there, removes NAME.mk-source, and takes the name of
+/// what was installed off the position in NAME.mk, where that can be opened; says how many things there were. Forced,
+/// it ends well also where a database cannot be reached or nothing says which one it is, and its parts stay. Errors: as
+/// read_source_settings', RowSource's and Gate::forget_source's; locked while somebody builds or syncs the gate.
 [[nodiscard]] Result<std::size_t> drop_gate(const std::string& path, bool is_forced = false);
+
+/// The name of what build_gate has installed for the gate whose filter and position these are; empty for others.
+[[nodiscard]] std::string installed_name_of(const AnyFilter& filter, const SourcePosition& position);
 
 /// How a gate is kept in step.
 struct GateSyncOptions {

@@ -89,6 +89,9 @@ class PostgresSource final : public RowSource {
   Result<bool> hand_out(RowChanges& changes);
   Result<bool> are_visible();
   Result<void> check_again();
+  Result<std::uint64_t> write_mark();
+  template <class T>
+  T checked_for_end(T outcome);
 
   RowSourceSettings settings_;
   std::string dsn_;
@@ -289,7 +292,14 @@ Result<void> PostgresSource::start(const RowPosition& position) {
   if (const auto checked = detail::check_publication(*queries_, settings_, *table_); !checked) {
     return checked;
   }
-  if (const auto checked = detail::check_slot(*queries_, settings_.installed, from); !checked) {
+  const auto slot = detail::find_slot(*queries_, settings_.installed);
+  if (!slot) {
+    return std::unexpected(slot.error());
+  }
+  if (const auto checked = detail::check_is_kept(*slot, from); !checked) {
+    return checked;
+  }
+  if (const auto checked = detail::check_is_reached(*slot, from); !checked) {
     return checked;
   }
   handed_out_ = from;
@@ -312,14 +322,21 @@ Result<bool> PostgresSource::next(RowChanges& changes, Duration patience) {
   if (!stream_) {
     return fail(ErrorCode::invalid_argument, "changes come after start");
   }
-  const auto is_handed_out = wait_and_hand_out(changes, patience);
+  auto is_handed_out = wait_and_hand_out(changes, patience);
   if (is_handed_out || was_stopped(is_handed_out.error())) {
     return is_handed_out.value_or(false);
   }
-  // A server that is to end would wait for what we have to say.
-  stream_.reset();
-  queries_.reset();
-  return is_handed_out;
+  return checked_for_end(std::move(is_handed_out));
+}
+
+/// Behind an error the stream is closed at once: a server that is to end would wait for what we have to say.
+template <class T>
+T PostgresSource::checked_for_end(T outcome) {
+  if (!outcome) {
+    stream_.reset();
+    queries_.reset();
+  }
+  return outcome;
 }
 
 Result<bool> PostgresSource::wait_and_hand_out(RowChanges& changes, Duration patience) {
@@ -347,13 +364,21 @@ Result<bool> PostgresSource::wait_and_hand_out(RowChanges& changes, Duration pat
 
 /// Gives away what has come, if a query that begins now sees it.
 Result<bool> PostgresSource::hand_out(RowChanges& changes) {
-  if (const auto checked = check_again(); !checked) {
-    return std::unexpected(checked.error());
+  constexpr std::chrono::seconds kCheckInterval{5};
+  if (PgClock::now() - checked_ >= kCheckInterval) {
+    if (const auto checked = check_again(); !checked) {
+      return std::unexpected(checked.error());
+    }
   }
   detail::PgTransactions& waiting = stream_->transactions();
   if (waiting.has_transactions()) {
     if (const auto visible = are_visible(); !visible || !*visible) {
       return visible;
+    }
+    if (waiting.take_description()) {  // rows that came after ALTER TABLE
+      if (const auto checked = check_again(); !checked) {
+        return std::unexpected(checked.error());
+      }
     }
   } else if (waiting.position() <= handed_out_ ||
              (PgClock::now() - moved_ < kMoveInterval && !stream_->take_request())) {
@@ -379,14 +404,10 @@ Result<bool> PostgresSource::are_visible() {
   return stream_->transactions().are_seen_by(*snapshot);
 }
 
-/// What was changed about the table or the publication is not in the stream: it has to be looked for.
+/// What was changed about the table or the publication is not in the stream: it has to be looked for, now and then and
+/// when the server describes the table anew.
 Result<void> PostgresSource::check_again() {
-  constexpr std::chrono::seconds kCheckInterval{30};
-  const auto now = PgClock::now();
-  if (now - checked_ < kCheckInterval) {
-    return {};
-  }
-  checked_ = now;
+  checked_ = PgClock::now();
   if (const auto prepared = prepare(); !prepared) {
     return prepared;
   }
@@ -397,15 +418,19 @@ Result<void> PostgresSource::acknowledge(std::uint64_t position) {
   if (!stream_) {
     return fail(ErrorCode::invalid_argument, "changes are acknowledged after start");
   }
-  return stream_->acknowledge(Lsn{position});
+  return checked_for_end(stream_->acknowledge(Lsn{position}));
 }
 
-/// The log's end may be in the midst of what is not written out yet, and no stream would reach it before more is: so
-/// something is written here, and written out.
 Result<std::uint64_t> PostgresSource::mark() {
   if (!stream_) {
     return fail(ErrorCode::invalid_argument, "there is a mark after start");
   }
+  return checked_for_end(write_mark());
+}
+
+/// The log's end may be in the midst of what is not written out yet, and no stream would reach it before more is: so
+/// something is written here, and written out.
+Result<std::uint64_t> PostgresSource::write_mark() {
   if (const auto set = queries_->query("SET synchronous_commit = local"); !set) {
     return std::unexpected(set.error());
   }
@@ -417,20 +442,24 @@ Result<std::uint64_t> PostgresSource::mark() {
   return position ? Result<std::uint64_t>(position->value) : std::unexpected(position.error());
 }
 
+/// A gate that cannot go on is not so and so far behind. How far the slot has let go is not asked: a sync that runs
+/// beside this moves it behind the position that was read.
 Result<SourceLag> PostgresSource::lag(const RowPosition& position) {
-  if (const auto connected = connect(); !connected) {
-    return std::unexpected(connected.error());
+  if (const auto prepared = prepare(); !prepared) {
+    return std::unexpected(prepared.error());
   }
-  const auto answer = queries_->query("SELECT pg_catalog.pg_current_wal_flush_lsn()");
-  if (!answer) {
-    return std::unexpected(answer.error());
+  if (const auto checked = detail::check_publication(*queries_, settings_, *table_); !checked) {
+    return std::unexpected(checked.error());
   }
-  const auto newest = parse_lsn(answer->rows() == 1 ? answer->text(0, 0) : std::string_view());
-  if (!newest) {
-    return std::unexpected(newest.error());
+  const auto slot = detail::find_slot(*queries_, settings_.installed);
+  if (!slot) {
+    return std::unexpected(slot.error());
   }
-  const std::uint64_t behind = newest->value > position.number ? newest->value - position.number : 0;
-  return SourceLag{.newest = newest->value, .behind = behind, .unit = "bytes"};
+  if (const auto checked = detail::check_is_reached(*slot, Lsn{position.number}); !checked) {
+    return std::unexpected(checked.error());
+  }
+  const std::uint64_t newest = std::max(slot->flushed.value, position.number);
+  return SourceLag{.newest = newest, .behind = newest - position.number, .unit = "bytes"};
 }
 
 bool is_name(std::string_view name) {

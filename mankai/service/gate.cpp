@@ -71,13 +71,34 @@ class Gate::Impl {
     if (auto valid = check_position_mark(changes.mark); !valid) {
       return valid;
     }
-    mark_ = changes.mark;
+    // Until it is done nobody can say what is in: that stands where memory ends in the midst of it, too.
+    failure_ = Error{.code = ErrorCode::out_of_space, .detail = "no memory to apply a change"};
     if (auto done = change(changes, position); !done) {
       failure_ = done.error();
       return done;
     }
+    failure_.reset();
+    mark_ = changes.mark;
     core_.set_position(position);
     return {};
+  }
+
+  Result<void> forget_source() {
+    const std::lock_guard lock(changing_);
+    if (failure_) {
+      return std::unexpected(*failure_);
+    }
+    source_id_.clear();
+    mark_.clear();
+    const auto at = core_.position();
+    auto done = at ? commit(*at, mark_) : Result<void>{};
+    if (done && store_) {
+      done = store_->sync();
+    }
+    if (!done) {
+      failure_ = done.error();
+    }
+    return done;
   }
 
   Result<void> save(const std::string& path, Existing existing) {
@@ -142,7 +163,7 @@ class Gate::Impl {
     if (auto erased = erase(kept.erased); !erased) {
       return erased;
     }
-    return commit(position);
+    return commit(position, changes.mark);
   }
 
   // Everything is taken out and the rest put in while nobody asks.
@@ -159,7 +180,7 @@ class Gate::Impl {
       }
       forget_reports_of(changes.inserted);
     });
-    return done ? commit(position) : done;
+    return done ? commit(position, changes.mark) : done;
   }
 
   Result<void> clear() {
@@ -196,8 +217,8 @@ class Gate::Impl {
     return erased;
   }
 
-  Result<void> commit(std::uint64_t position) {
-    return store_ ? store_->commit(to_text(GatePosition{position, source_id_, mark_})) : Result<void>{};
+  Result<void> commit(std::uint64_t position, std::string_view mark) {
+    return store_ ? store_->commit(to_text(GatePosition{position, source_id_, std::string(mark)})) : Result<void>{};
   }
 
   std::optional<AnyFilter> memory_;
@@ -267,6 +288,7 @@ Gate::Hold::Hold(const Gate& gate, std::string_view key) : gate_(gate), digest_(
 Gate::Hold::~Hold() { gate_.impl_->core().memo().release(digest_); }
 
 Result<void> Gate::apply(const GateChanges& changes, std::uint64_t position) { return impl_->apply(changes, position); }
+Result<void> Gate::forget_source() { return impl_->forget_source(); }
 Result<void> Gate::sync() { return impl_->sync(); }
 Result<void> Gate::close() { return impl_->close(); }
 

@@ -131,6 +131,9 @@ class Gate {
   /// Store's. After an error of the store the gate answers on, "maybe" at least for what was there, and takes no more
   /// changes: open it again, and go on from its position.
   [[nodiscard]] Result<void> apply(const GateChanges& changes, std::uint64_t position);
+  /// Takes the source's id off the position, on the disk too: nobody takes the file for that source's gate any more.
+  /// Errors: as apply's.
+  [[nodiscard]] Result<void> forget_source();
   /// Returns when everything that was applied is on the disk: from then on the source may forget it. Errors: io.
   [[nodiscard]] Result<void> sync();
   /// Puts everything into the file and gives it back; changes are refused from now on, questions are not. Errors: io,

@@ -226,6 +226,50 @@ class GateTest(harness.CommandTest):
         self.run_mankai("gate", "drop", "b.mk")
         self.run_mankai("clear", "b.mk")
 
+    def test_a_gate_is_one_by_whatever_name(self):
+        # What says where its keys come from is out of sight, or beside another name of the file.
+        self.fill(("a", 1), ("b", 1))
+        self.build()
+        before = self.read("b.mk")
+        self.run_mankai("create", "--like", "b.mk", "other.mk")
+        os.link(self.dir / "b.mk", self.dir / "hard.mk")
+        os.rename(self.dir / "b.mk-source", self.dir / "elsewhere")
+        for arguments in (("clear", "b.mk"), ("clear", "hard.mk"), ("add", "hard.mk", "x"), ("remove", "b.mk", "a"),
+                          ("merge", "hard.mk", "other.mk"),
+                          ("create", "--force", "--keys", "10", "b.mk")):
+            self.error(*arguments, code=2, says="mankai gate drop")
+        self.assertEqual(self.read("b.mk"), before)
+        # A position that somebody has given is none of a gate's.
+        self.run_mankai("create", "--kind", "counting-bloom", "--keys", "100", "own.mk")
+        self.run_mankai("add", "--position", "12 access.log", "own.mk", "x")
+        self.run_mankai("clear", "own.mk")
+        os.rename(self.dir / "elsewhere", self.dir / "b.mk-source")
+        self.run_mankai("gate", "sync", "--once", "b.mk")
+        self.assert_in_step([])
+
+    def test_a_gate_whose_database_nothing_names_is_ended_by_hand(self):
+        before = list(self.shop.execute("SELECT name FROM sqlite_schema ORDER BY name"))
+        for damage in (b"mankai gate sour", None):
+            self.build()
+            name = self.status()["installed"]
+            os.remove(self.dir / "b.mk-source")
+            if damage:
+                self.write("b.mk-source", damage)
+            self.error("gate", "drop", "b.mk", code=3 if damage else 4, says=(name, "by hand", "--force"))
+            _, said = self.build("--force")
+            self.assertIn(f"named {name}: docs/gate.md".encode(), said)
+            # As docs/gate.md has it.
+            self.shop.executescript(f"DROP TRIGGER {name}_insert; DROP TRIGGER {name}_update; "
+                                    f"DROP TRIGGER {name}_delete; DROP TABLE {name}_keys; DROP TABLE {name}_changes;")
+            self.run_mankai("gate", "drop", "b.mk")
+            self.assertEqual(list(self.shop.execute("SELECT name FROM sqlite_schema ORDER BY name")), before)
+            self.run_mankai("clear", "b.mk")
+            os.remove(self.dir / "b.mk")
+        self.build()
+        os.remove(self.dir / "b.mk-source")
+        self.run_mankai("gate", "drop", "--force", "b.mk")
+        self.run_mankai("clear", "b.mk")
+
     def test_an_older_copy_of_the_database_is_noticed_for_ever(self):
         self.fill(*((f"k{i}", 1) for i in range(20)))
         self.build()

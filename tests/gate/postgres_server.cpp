@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -59,9 +60,15 @@ bool become_server(pid_t parent) {
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
 }
 
-int wait_for(pid_t process) {
+/// Its status; nothing for one that does not end in time.
+std::optional<int> wait_for(pid_t process) {
   int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (waitpid(process, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(kPause);
   }
   return status;
 }
@@ -138,7 +145,8 @@ PostgresServer::PostgresServer() : programs_(find_programs()) {
 
 PostgresServer::~PostgresServer() {
   if (server_ > 0) {
-    end(SIGQUIT);
+    kill(server_, SIGQUIT);
+    wait_for(server_);
   }
   std::error_code error;
   std::filesystem::remove_all(folder_, error);
@@ -201,8 +209,15 @@ void PostgresServer::start(const std::vector<std::string>& settings) {
 
 void PostgresServer::end(int signal) {
   kill(server_, signal);
-  wait_for(server_);
+  const bool has_ended = wait_for(server_).has_value();
+  if (!has_ended) {
+    kill(server_, SIGKILL);
+    wait_for(server_);
+  }
   server_ = -1;
+  if (!has_ended) {
+    throw std::runtime_error("PostgreSQL does not end: " + log());
+  }
 }
 
 }  // namespace mankai::test

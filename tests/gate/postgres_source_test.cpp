@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -22,7 +23,20 @@ namespace {
 using Counts = std::map<std::string, std::int64_t>;
 
 constexpr Duration kShort = std::chrono::milliseconds(100);
-constexpr Duration kLong = std::chrono::seconds(60);
+constexpr Duration kLong = std::chrono::seconds(30);
+constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::milliseconds kPause{10};
+
+/// Waits until it is so; what does not come is said, where a loop would wait for ever.
+void wait_until(const std::string& what, const std::function<bool()>& is_so) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw std::runtime_error("it did not come to this: " + what);
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
 
 /// The value, or an exception that says why there is none.
 template <class T>
@@ -120,21 +134,20 @@ class Follower {
   /// Goes on until everything that is committed now has come.
   void catch_up() {
     const std::uint64_t mark = must(source_->mark());
-    while (position_ < mark) {
-      ASSERT_TRUE(must(take(kLong)));
-    }
+    wait_until("the gate is at the mark", [&] { return position_ >= mark || (must(take(kShort)), position_ >= mark); });
     must(source_->acknowledge(position_));
     std::erase_if(counts_, [](const auto& each) { return each.second == 0; });
   }
   /// Goes on until an error, as a gate does: a server that is to end waits until it hears that all is safe.
   Error failure() {
-    for (;;) {
+    Error error;
+    wait_until("the source fails", [&] {
       const auto taken = take(kShort);
       const auto said = taken ? source_->acknowledge(position_) : Result<void>();
-      if (!taken || !said) {
-        return taken ? said.error() : taken.error();
-      }
-    }
+      error = !taken ? taken.error() : !said ? said.error() : Error{};
+      return !taken || !said;
+    });
+    return error;
   }
 
  private:
@@ -347,9 +360,8 @@ TEST_F(PostgresSource, others_changes_move_the_position) {
   sql.run("CREATE TABLE IF NOT EXISTS elsewhere (n int); INSERT INTO elsewhere SELECT generate_series(1, 1000)");
   const auto end = parse_lsn(sql.value("SELECT pg_current_wal_flush_lsn()")).value();
   sql.run("INSERT INTO elsewhere VALUES (1)");
-  while (follower.position() < end.value) {
-    ASSERT_TRUE(must(follower.take(kLong)));
-  }
+  wait_until("others' changes have moved the position",
+             [&] { return must(follower.take(kShort)), follower.position() >= end.value; });
   EXPECT_EQ(follower.transactions(), 0U);
   EXPECT_TRUE(follower.counts().empty());
   follower.catch_up();
@@ -373,9 +385,7 @@ TEST_F(PostgresSource, the_server_lets_go_only_of_what_was_acknowledged) {
   ASSERT_TRUE(must(follower.take(kLong)));
   EXPECT_EQ(sql.value(confirmed), first);
   follower.catch_up();
-  while (sql.value(confirmed) == first) {
-    ASSERT_TRUE(follower.take(kShort).has_value());
-  }
+  wait_until("the slot has let go", [&] { return must(follower.take(kShort)), sql.value(confirmed) != first; });
   // A gate that stands before that has missed something.
   follower.open();
   const auto started = follower.source().start({begin});
@@ -393,12 +403,35 @@ TEST_F(PostgresSource, a_large_transaction_comes_whole) {
   Follower follower(settings());
   follower.build_and_start();
   sql.run("INSERT INTO baskets (cookie, items) SELECT 'k' || n % 1000, n % 3 FROM generate_series(1, 30000) AS n");
-  while (follower.transactions() == 0) {
-    ASSERT_TRUE(must(follower.take(kLong)));
-  }
+  wait_until("the transaction has come", [&] { return must(follower.take(kShort)), follower.transactions() > 0; });
   follower.catch_up();
   EXPECT_EQ(follower.counts(), selected());
 }
+
+/// Commits wait for a standby that is not there, as long as this lives.
+class LackOfStandby {
+ public:
+  LackOfStandby() {
+    server().sql().run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server().sql().run("SELECT pg_reload_conf()");
+    wait_until("the server has read its settings",
+               [] { return !server().sql().value("SHOW synchronous_standby_names").empty(); });
+    // Commits begin to wait when the checkpointer has read them too, which it does before it does what it is asked for;
+    // but may be past that when it is asked for the first time.
+    server().sql().run("CHECKPOINT");
+    server().sql().run("CHECKPOINT");
+  }
+  ~LackOfStandby() { end(); }
+  LackOfStandby(const LackOfStandby&) = delete;
+  LackOfStandby(LackOfStandby&&) = delete;
+  LackOfStandby& operator=(const LackOfStandby&) = delete;
+  LackOfStandby& operator=(LackOfStandby&&) = delete;
+
+  static void end() {
+    Sql sql = server().sql();
+    (void)(sql.attempt("ALTER SYSTEM RESET synchronous_standby_names") && sql.attempt("SELECT pg_reload_conf()"));
+  }
+};
 
 TEST_F(PostgresSource, a_transaction_comes_when_a_query_sees_it) {
   // A commit that waits for a standby is in the log, but in nobody's snapshot.
@@ -406,19 +439,16 @@ TEST_F(PostgresSource, a_transaction_comes_when_a_query_sees_it) {
   Sql sql = server().sql();
   Follower follower(settings());
   follower.build_and_start();
-  sql.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-  sql.run("SELECT pg_reload_conf()");
-  while (server().sql().value("SHOW synchronous_standby_names").empty()) {
-  }
-  std::jthread writer([] { server().sql().run("INSERT INTO baskets (cookie, items) VALUES ('a', 1)"); });
-  while (sql.column("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'").empty()) {
-  }
+  std::jthread writer;  // joined when commits wait no longer
+  const LackOfStandby lack;
+  writer = std::jthread([] { server().sql().run("INSERT INTO baskets (cookie, items) VALUES ('a', 1)"); });
+  wait_until("a commit waits for a standby",
+             [&] { return !sql.column("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'").empty(); });
   EXPECT_TRUE(selected().empty());
   const std::uint64_t mark = must(follower.source().mark());
   EXPECT_FALSE(follower.take(std::chrono::milliseconds(300)).value() && follower.transactions() > 0);
   EXPECT_LT(follower.position(), mark);
-  sql.run("ALTER SYSTEM RESET synchronous_standby_names");
-  sql.run("SELECT pg_reload_conf()");
+  LackOfStandby::end();
   writer.join();
   follower.catch_up();
   EXPECT_EQ(follower.counts(), (Counts{{"a", 1}}));
@@ -549,11 +579,11 @@ TEST_F(PostgresSource, what_is_taken_away_meanwhile_is_said) {
   EXPECT_EQ(must(follower.source().uninstall()), 2U);
 
   follower.build();
-  while (!sql.attempt("SELECT pg_drop_replication_slot('" + name + "')")) {
-  }
+  wait_until("the slot can be dropped", [&] { return sql.attempt("SELECT pg_drop_replication_slot('" + name + "')"); });
   const Error gone = follower.source().start({follower.position()}).error();
   EXPECT_EQ(gone.code, ErrorCode::not_found);
   EXPECT_NE(gone.detail.find("slot"), std::string::npos);
+  EXPECT_EQ(follower.source().lag({follower.position()}).error().code, ErrorCode::not_found);
 }
 
 TEST_F(PostgresSource, a_key_that_is_renamed_stops_the_stream_and_loses_nothing) {
@@ -629,6 +659,45 @@ TEST_F(PostgresSource, keys_that_were_written_anew_are_noticed) {
       sql.run("VACUUM (FREEZE) pg_attribute");
     }
   }
+}
+
+// Goal: that is noticed before a row that came after it is handed out; what alters no key stops nothing.
+TEST_F(PostgresSource, keys_that_are_written_anew_meanwhile_are_noticed_with_the_next_row) {
+  make_table();
+  Sql sql = server().sql();
+  Follower follower(settings());
+  follower.build_and_start();
+  sql.run("INSERT INTO baskets (cookie, items) VALUES ('a', 1)");
+  sql.run("ALTER TABLE baskets ADD COLUMN more int");
+  sql.run("VACUUM baskets");
+  sql.run("INSERT INTO baskets (cookie, items) VALUES ('b', 1)");
+  follower.catch_up();
+  EXPECT_EQ(follower.counts(), (Counts{{"a", 1}, {"b", 1}}));
+  const std::uint64_t before = follower.transactions();
+  sql.run("ALTER TABLE baskets ALTER cookie TYPE text USING upper(cookie)");
+  sql.run("INSERT INTO baskets (cookie, items) VALUES ('C', 1)");
+  const Error error = follower.failure();
+  EXPECT_EQ(error.code, ErrorCode::invalid_argument);
+  EXPECT_NE(error.detail.find("written anew"), std::string::npos) << error.detail;
+  EXPECT_EQ(follower.transactions(), before);
+}
+
+// Goal: who follows the slot next need not be lucky: the server notices after a moment that the one before has gone.
+TEST_F(PostgresSource, a_slot_that_becomes_free_is_taken_over) {
+  make_table();
+  Follower follower(settings());
+  follower.build_and_start();
+  const auto second = open_postgres_source(settings()).value();
+  std::jthread leaver([&] {
+    Sql sql = server().sql();
+    wait_until("the second one has come", [&] {
+      return sql.value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'walsender'") == "2";
+    });
+    std::this_thread::sleep_for(kShort);
+    follower.open();
+  });
+  const auto started = second->start({follower.position()});
+  EXPECT_TRUE(started.has_value()) << started.error().detail;
 }
 
 TEST_F(PostgresSource, keys_of_partitions_that_were_written_anew_are_noticed) {

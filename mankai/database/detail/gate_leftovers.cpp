@@ -1,5 +1,6 @@
 #include "mankai/database/detail/gate_leftovers.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -72,6 +73,10 @@ Result<void> GateLeftovers::write() {
     text += *part;
   }
   return write_file(path_, std::as_bytes(std::span(text)), Existing::replace, &lock_);
+}
+
+bool GateLeftovers::lists(std::string_view installed) const {
+  return std::ranges::find(list_, installed, &RowSourceSettings::installed) != list_.end();
 }
 
 Result<void> GateLeftovers::add(const RowSourceSettings& settings) {

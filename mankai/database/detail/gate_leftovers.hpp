@@ -29,6 +29,7 @@ class GateLeftovers {
   GateLeftovers& operator=(GateLeftovers&&) = delete;
   ~GateLeftovers();
 
+  [[nodiscard]] bool lists(std::string_view installed) const;
   /// Returns when the disk has it. Errors: io, out_of_space.
   [[nodiscard]] Result<void> add(const RowSourceSettings& settings);
   /// Takes it off the list, wherever its parts are. Errors: as add.

@@ -302,6 +302,14 @@ Result<void> PgConnection::send_copy(std::string_view data) {
   return {};
 }
 
+Result<void> PgConnection::pause(std::chrono::milliseconds duration) {
+  const auto broke = wait(0, PgClock::now() + duration);
+  if (!broke) {
+    return std::unexpected(broke.error());
+  }
+  return *broke ? lost("the connection to PostgreSQL broke") : Result<void>();
+}
+
 Result<std::string> PgConnection::quoted_name(std::string_view name) const {
   const std::unique_ptr<char, void (*)(void*)> quoted(PQescapeIdentifier(connection_.get(), name.data(), name.size()),
                                                       PQfreemem);

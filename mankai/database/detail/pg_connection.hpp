@@ -72,6 +72,9 @@ class PgConnection {
   [[nodiscard]] Result<Copy> next_copy(std::string_view& data, PgClock::time_point deadline);
   [[nodiscard]] Result<void> send_copy(std::string_view data);
 
+  /// Waits, unless it is asked to stop or the connection breaks.
+  [[nodiscard]] Result<void> pause(std::chrono::milliseconds duration);
+
   /// As an SQL identifier, or text, in quotes.
   [[nodiscard]] Result<std::string> quoted_name(std::string_view name) const;
   [[nodiscard]] Result<std::string> quoted_text(std::string_view text) const;

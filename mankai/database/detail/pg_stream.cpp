@@ -11,6 +11,23 @@ namespace {
 constexpr std::chrono::seconds kAnswerInterval{10};
 constexpr std::chrono::seconds kLongestSilence{60};
 
+// A server takes a moment to notice that whoever followed the slot is gone.
+constexpr std::chrono::seconds kHandOver{5};
+constexpr std::chrono::milliseconds kHandOverPause{50};
+
+Result<void> begin(PgConnection& connection, const std::string& command) {
+  const auto deadline = PgClock::now() + kHandOver;
+  for (;;) {
+    const auto begun = connection.begin_copy(command, PgUse::replication);
+    if (begun || begun.error().code != ErrorCode::locked || PgClock::now() >= deadline) {
+      return begun;
+    }
+    if (const auto paused = connection.pause(kHandOverPause); !paused) {
+      return paused;
+    }
+  }
+}
+
 Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
 }  // namespace
@@ -22,9 +39,8 @@ Result<PgStream> PgStream::open(const std::string& dsn, PgStop stop, const std::
     return std::unexpected(connection.error());
   }
   const std::string quoted = "\"" + name + "\"";
-  const auto begun = connection->begin_copy("START_REPLICATION SLOT " + quoted + " LOGICAL " + to_text(position) +
-                                                " (proto_version '1', publication_names '" + quoted + "')",
-                                            PgUse::replication);
+  const auto begun = begin(*connection, "START_REPLICATION SLOT " + quoted + " LOGICAL " + to_text(position) +
+                                            " (proto_version '1', publication_names '" + quoted + "')");
   if (!begun) {
     return std::unexpected(begun.error());
   }

@@ -15,7 +15,8 @@ namespace mankai::detail {
 /// Threads: one at a time.
 class PgStream {
  public:
-  /// Begins behind a position. Slot and publication have one name. Errors: locked while somebody else follows the slot.
+  /// Begins behind a position. Slot and publication have one name. Errors: locked if somebody else follows the slot,
+  /// and still does after some seconds.
   [[nodiscard]] static Result<PgStream> open(const std::string& dsn, PgStop stop, const std::string& name,
                                              PgKeyColumn key, Lsn position);
 

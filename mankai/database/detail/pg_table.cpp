@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace mankai::detail {
@@ -295,38 +296,50 @@ Result<std::string> selection(PgConnection& connection, const RowSourceSettings&
          condition;
 }
 
-Result<void> check_slot(PgConnection& connection, const std::string& slot, Lsn position) {
-  enum Column : std::uint8_t { is_ours, is_lost, confirmed, newest };
+Result<PgSlot> find_slot(PgConnection& connection, const std::string& name) {
+  enum Column : std::uint8_t { is_ours, is_lost, confirmed, written, flushed };
   const auto answer = connection.query(
       "SELECT plugin = 'pgoutput' AND database = pg_catalog.current_database() AND NOT two_phase, "
-      "coalesce(wal_status = 'lost', false), coalesce(confirmed_flush_lsn, '0/0'), pg_catalog.pg_current_wal_lsn() "
-      "FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-      Texts{slot});
+      "coalesce(wal_status = 'lost', false), coalesce(confirmed_flush_lsn, '0/0'), pg_catalog.pg_current_wal_lsn(), "
+      "pg_catalog.pg_current_wal_flush_lsn() FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
+      Texts{name});
   if (!answer) {
     return std::unexpected(answer.error());
   }
   if (answer->rows() != 1) {
-    return missing("replication slot " + slot + " is gone, and with it what changed since: build the gate again");
+    return missing("replication slot " + name + " is gone, and with it what changed since: build the gate again");
   }
   if (!answer->is_true(0, is_ours)) {
-    return refuse("replication slot " + slot + " is not one of this gate: build the gate again");
+    return refuse("replication slot " + name + " is not one of this gate: build the gate again");
   }
   if (answer->is_true(0, is_lost)) {
-    return missing("the server gave up what replication slot " + slot +
+    return missing("the server gave up what replication slot " + name +
                    " kept (max_slot_wal_keep_size): build the gate again");
   }
-  const auto behind = parse_lsn(answer->text(0, confirmed));
-  const auto ahead = parse_lsn(answer->text(0, newest));
-  if (!behind || !ahead) {
-    return std::unexpected(behind ? ahead.error() : behind.error());
+  PgSlot slot{.name = name, .confirmed = {}, .written = {}, .flushed = {}};
+  for (const auto& [column, place] :
+       {std::pair{confirmed, &slot.confirmed}, std::pair{written, &slot.written}, std::pair{flushed, &slot.flushed}}) {
+    const auto position = parse_lsn(answer->text(0, column));
+    if (!position) {
+      return std::unexpected(position.error());
+    }
+    *place = *position;
   }
-  if (*behind > position) {
-    return missing("replication slot " + slot + " has let go what came before " + to_text(*behind) +
-                   ", and the gate stands at " + to_text(position) + ": build the gate again");
-  }
-  if (*ahead < position) {
-    return missing("the server's log ends at " + to_text(*ahead) + ", before " + to_text(position) +
+  return slot;
+}
+
+Result<void> check_is_reached(const PgSlot& slot, Lsn position) {
+  if (slot.written < position) {
+    return missing("the server's log ends at " + to_text(slot.written) + ", before " + to_text(position) +
                    ", where the gate stands: this is an older copy of the database; build the gate again");
+  }
+  return {};
+}
+
+Result<void> check_is_kept(const PgSlot& slot, Lsn position) {
+  if (slot.confirmed > position) {
+    return missing("replication slot " + slot.name + " has let go what came before " + to_text(slot.confirmed) +
+                   ", and the gate stands at " + to_text(position) + ": build the gate again");
   }
   return {};
 }

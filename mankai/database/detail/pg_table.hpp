@@ -48,9 +48,20 @@ struct PgTable {
 [[nodiscard]] Result<std::string> selection(PgConnection& connection, const RowSourceSettings& settings,
                                             const PgTable& table);
 
-/// Checks that the slot has everything behind a position. Errors: not_found when it is gone or has not;
-/// invalid_argument when it is not one of ours.
-[[nodiscard]] Result<void> check_slot(PgConnection& connection, const std::string& slot, Lsn position);
+/// A replication slot, and where the server's log ends.
+struct PgSlot {
+  std::string name;
+  Lsn confirmed;  ///< what comes before is let go
+  Lsn written;
+  Lsn flushed;
+};
+
+/// Errors: not_found when it is gone, or what it kept; invalid_argument when it is not one of ours.
+[[nodiscard]] Result<PgSlot> find_slot(PgConnection& connection, const std::string& name);
+/// Errors: not_found for a position that the server's log has not come to.
+[[nodiscard]] Result<void> check_is_reached(const PgSlot& slot, Lsn position);
+/// Errors: not_found when the slot has not everything behind a position.
+[[nodiscard]] Result<void> check_is_kept(const PgSlot& slot, Lsn position);
 
 /// Takes publication and slot away, and says how many of the two there were. Errors: locked while somebody follows the
 /// slot.

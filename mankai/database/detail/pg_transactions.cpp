@@ -104,6 +104,7 @@ void PgTransactions::append_open() {
 }
 
 Result<void> PgTransactions::take(const PgRelation& relation) {
+  is_described_ = true;
   if (relation.id != key_.relation) {  // a partition of ours, whose rows come as the whole table's
     return {};
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mankai/base/error.hpp"
@@ -56,6 +57,9 @@ class PgTransactions {
   [[nodiscard]] bool are_seen_by(const PgSnapshot& snapshot) const noexcept;
   /// Behind all whole transactions, and behind what the server has sent if that is further.
   [[nodiscard]] Lsn position() const noexcept { return reached_; }
+  /// Whether the server has described the table since the last time that this was called: it does so before the first
+  /// row that it sends, and before the first one after the table was altered.
+  [[nodiscard]] bool take_description() noexcept { return std::exchange(is_described_, false); }
   /// Moves the whole transactions into `changes`.
   void take_away(RowChanges& changes);
 
@@ -81,6 +85,7 @@ class PgTransactions {
   Lsn from_;
   Lsn reached_;
   std::optional<std::size_t> column_;  // of the key in a row; known after the relation came
+  bool is_described_ = false;
   std::optional<PgBegin> open_begin_;
   RowChanges open_;
   RowChanges whole_;
