@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -84,6 +85,12 @@ DigestLogKeys keys_of(const DigestLogHeader& header) noexcept {
   return {.first = {.kind = kind, .seed = header.first_seed},
           .second = {.kind = kind, .seed = header.second_seed},
           .canonical_version = header.canonical_version};
+}
+
+// What its runs call a log: the seeds are drawn at random, once.
+detail::DigestRunOwner owner_of(const std::string& path, const DigestLogKeys& keys) {
+  const std::array seeds = {keys.first.seed, keys.second.seed};
+  return {.path = path, .id = checksum(std::as_bytes(std::span(seeds)))};
 }
 
 bool is_hash_kind(std::uint32_t value) noexcept {
@@ -193,29 +200,16 @@ class DigestLog::Impl {
 
   void add(WideDigest digest) { recent_.add(digest); }
 
-  [[nodiscard]] Result<void> commit() {
-    const auto added = recent_.digests().subspan(committed_);
-    if (auto done = added.empty() ? Result<void>{} : append(added); !done) {
-      return done;
-    }
-    return recent_.digests().size() < recent_most_ ? Result<void>{} : make_run();
-  }
+  [[nodiscard]] Result<void> commit() { return failure_ ? fail_again() : remember(commit_added()); }
 
-  [[nodiscard]] Result<void> sync() {
-    const std::uint64_t written = digests_committed();
-    if (auto done = file_.sync(); !done) {
-      return done;
-    }
-    durable_ = written;
-    return {};
-  }
+  [[nodiscard]] Result<void> sync() { return failure_ ? fail_again() : remember(sync_batches()); }
 
-  // The next batch would say what is on the disk now; where none is to come, one without digests does.
+  // Batches say what was on the disk before them, and what is cut off the file's end says nothing: its first page does.
   [[nodiscard]] Result<void> close() {
-    if (auto done = sync(); !done || said_durable_ == durable_) {
-      return done;
+    if (failure_) {
+      return fail_again();
     }
-    return append({});
+    return header_.durable == digests_committed() ? Result<void>{} : remember(write_anew(header_));
   }
 
   [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
@@ -256,6 +250,12 @@ class DigestLog::Impl {
     if (calls.access(path.c_str(), F_OK) == 0) {
       return {};
     }
+    // A log that was moved away without its runs needs them.
+    for (std::uint64_t number = 1; number <= kMaxDigestRuns; ++number) {
+      if (auto free = detail::check_run_is_free(owner_of(path, keys), number, calls); !free) {
+        return free;
+      }
+    }
     DigestLogHeader header = header_of(keys);
     header.checksum = checksum_of(header);
     auto made = write_file(path, std::as_bytes(std::span(&header, 1)), Existing::refuse, nullptr, calls);
@@ -273,7 +273,13 @@ class DigestLog::Impl {
     if (auto read = load_batches(); !read) {
       return read;
     }
+    if (auto free = detail::check_run_is_free(owner_of(path_, keys_), header_.next_run, *calls_); !free) {
+      return free;
+    }
     if (auto removed = remove_retired(); !removed) {
+      return removed;
+    }
+    if (auto removed = remove_if_there(detail::new_digest_run_path(path_)); !removed) {
       return removed;
     }
     dropped_bytes_ = file_.size() - end_;
@@ -293,7 +299,6 @@ class DigestLog::Impl {
         break;
       }
     }
-    said_durable_ = durable_;
     return check_end();
   }
 
@@ -377,9 +382,36 @@ class DigestLog::Impl {
     }
     end_ += bytes.size();
     committed_ += digests.size();
-    said_durable_ = durable_;
     return {};
   }
+
+  [[nodiscard]] Result<void> commit_added() {
+    const auto added = recent_.digests().subspan(committed_);
+    if (auto done = added.empty() ? Result<void>{} : append(added); !done) {
+      return done;
+    }
+    return recent_.digests().size() < recent_most_ ? Result<void>{} : make_run();
+  }
+
+  [[nodiscard]] Result<void> sync_batches() {
+    const std::uint64_t written = digests_committed();
+    if (auto done = file_.sync(); !done) {
+      return done;
+    }
+    durable_ = written;
+    return {};
+  }
+
+  // After an error nobody knows what the file has, nor whether it still is the one of this name: what would be written
+  // to it could contradict what it says.
+  [[nodiscard]] Result<void> remember(Result<void> done) {
+    if (!done) {
+      failure_ = done.error();
+    }
+    return done;
+  }
+  [[nodiscard]] Result<void> fail_again() const { return std::unexpected(*failure_); }
+
   [[nodiscard]] std::uint64_t digests_committed() const noexcept { return in_runs() + committed_; }
 
   // The runs from this one on become one with the recent digests.
@@ -393,13 +425,14 @@ class DigestLog::Impl {
   }
 
   // The new run is on the disk before the log's file, in one step, says that it counts and the old ones and the batches
-  // do not. What a crash leaves is a file of a number that is given again, or one that is on the list of the retired.
+  // do not. What a crash leaves is a file of a number that is given again, one that is on the list of the retired, or
+  // one that was never whole.
   [[nodiscard]] Result<void> make_run() {
     std::vector<WideDigest> sorted(recent_.digests().begin(), recent_.digests().end());
     std::ranges::sort(sorted);
     const std::size_t first = first_merged();
     const auto merged = std::span(runs_).subspan(first);
-    const auto entry = detail::write_digest_run(path_, header_.next_run, sorted, merged, *calls_);
+    const auto entry = detail::write_digest_run(owner_of(path_, keys_), header_.next_run, sorted, merged, *calls_);
     if (!entry) {
       return std::unexpected(entry.error());
     }
@@ -451,21 +484,19 @@ class DigestLog::Impl {
     header_ = header;
     end_ = file_.size();
     durable_ = header.durable;
-    said_durable_ = durable_;
     return {};
   }
 
   [[nodiscard]] Result<void> remove_retired() {
     for (const std::uint64_t number : std::span(header_.retired).first(header_.retired_count)) {
-      const std::string path = detail::digest_run_path(path_, number);
-      if (calls_->access(path.c_str(), F_OK) != 0) {
-        continue;
-      }
-      if (auto removed = remove_file(path, *calls_); !removed) {
+      if (auto removed = remove_if_there(detail::digest_run_path(path_, number)); !removed) {
         return removed;
       }
     }
     return {};
+  }
+  [[nodiscard]] Result<void> remove_if_there(const std::string& path) {
+    return calls_->access(path.c_str(), F_OK) == 0 ? remove_file(path, *calls_) : Result<void>{};
   }
 
   std::string path_;
@@ -477,11 +508,11 @@ class DigestLog::Impl {
   DigestLogKeys keys_;
   std::vector<DigestRun> runs_;
   DigestTable recent_;
-  std::size_t committed_ = 0;       // of the recent ones
-  std::uint64_t end_ = 0;           // of the batches in the file
-  std::uint64_t durable_ = 0;       // of the digests in the log, those known to be on the disk
-  std::uint64_t said_durable_ = 0;  // of which the file says so
+  std::size_t committed_ = 0;  // of the recent ones
+  std::uint64_t end_ = 0;      // of the batches in the file
+  std::uint64_t durable_ = 0;  // of the digests in the log, those known to be on the disk
   std::uint64_t dropped_bytes_ = 0;
+  std::optional<Error> failure_;
 };
 
 DigestLog::DigestLog(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}

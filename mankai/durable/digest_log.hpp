@@ -50,7 +50,8 @@ struct DigestLogOptions {
 class DigestLog {
  public:
   /// Opens a log, and makes it if it is missing. Checks all of it. Errors: locked; corrupt; unsupported_version; io;
-  /// not_found, also when a run is missing; out_of_space.
+  /// not_found, also when a run is missing; invalid_argument for another log's run that stands in the way;
+  /// out_of_space.
   [[nodiscard]] static Result<DigestLog> open(const std::string& path, const DigestLogKeys& if_new,
                                               const DigestLogOptions& options = {});
 
@@ -66,12 +67,13 @@ class DigestLog {
   /// Adds a digest. Pre: it is not there. Cost: amortised constant; may allocate.
   void add(WideDigest digest);
   /// Appends what was added, in one batch: all of it is there later, or nothing. Every now and then makes a run.
-  /// Errors: io; out_of_space. What was committed before is safe then; nothing more may be added.
+  /// Errors: io; out_of_space; invalid_argument as open's. What was committed before is safe then; every later call
+  /// gives the same error, and writes nothing.
   [[nodiscard]] Result<void> commit();
   /// Returns when what was committed is on the disk. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync();
-  /// Syncs, and writes down that it did, so that damage to any of it is an error later. More may be added afterwards.
-  /// Errors: as sync's.
+  /// Syncs, and writes down that it did, so that damage to any of it, or what was cut off its end, is an error later.
+  /// More may be added afterwards. Cost: the file written anew, unless nothing was committed since. Errors: as sync's.
   [[nodiscard]] Result<void> close();
 
   /// Calls use(digests) until all that were committed have been, in no order. Errors: io.

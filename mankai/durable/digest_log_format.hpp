@@ -73,12 +73,13 @@ static_assert(std::has_unique_object_representations_v<DigestBatchHeader>);
 
 /// The last 64 bytes of a run, behind its digests.
 struct DigestRunFooter {
-  std::array<char, 8> magic;              //  0
-  std::uint32_t version;                  //  8
-  std::uint32_t zero;                     // 12
-  DigestRunEntry entry;                   // 16
-  std::array<std::uint64_t, 2> reserved;  // 40  zeros
-  std::uint64_t checksum;                 // 56  XXH3_64 of bytes 0 to 55, seed 0
+  std::array<char, 8> magic;  //  0
+  std::uint32_t version;      //  8
+  std::uint32_t zero;         // 12
+  DigestRunEntry entry;       // 16
+  std::uint64_t log;          // 40  whose it is: XXH3_64 of the log's two seeds
+  std::uint64_t reserved;     // 48  zero
+  std::uint64_t checksum;     // 56  XXH3_64 of bytes 0 to 55, seed 0
 };
 static_assert(sizeof(DigestRunFooter) == 64);
 static_assert(std::has_unique_object_representations_v<DigestRunFooter>);

@@ -247,14 +247,31 @@ class Confirming(CommandTest):
     def test_no_line_is_so_short(self):
         self.error("dedup", "--max-line", "0", code=2, says=["--max-line", "at least 1"], stdin=b"a\n")
 
-    def test_a_cut_log_is_reported(self):
-        self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\nb\n")
+    def test_a_cut_log_is_refused(self):
+        text = self.lines(20_000, 20_000)
+        self.run_mankai("dedup", "--confirm", "seen.log", stdin=text)
         whole = self.read("seen.log")
-        for cut, again in (1, b""), (41, b"a\n"):  # the last 40 bytes only say that the rest was on the disk
-            self.write("seen.log", whole[:-cut])
-            stdout, stderr = self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\n")
-            self.assertEqual(stdout, again)
-            self.assertIn(b"were no whole batch", stderr)
+        for size in (len(whole) - 1, 300_000, 4096, 100, 0):
+            self.write("seen.log", whole[:size])
+            self.error("dedup", "--confirm", "seen.log", code=3, says=["seen.log"], stdin=text)
+            self.assertEqual(self.read("seen.log"), whole[:size])
+
+    def test_a_torn_end_is_dropped_and_told(self):
+        self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\nb\n")
+        self.write("seen.log", self.read("seen.log") + b"half a batch")
+        stdout, stderr = self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\n")
+        self.assertEqual(stdout, b"")
+        self.assertIn(b"were no whole batch", stderr)
+
+    def test_the_runs_of_a_log_that_was_moved_are_left_to_it(self):
+        text = self.lines(300_000, 290_001)
+        self.run_mankai("dedup", "--confirm", "big.log", stdin=text)
+        run = self.read("big.log-run-1")
+        os.rename(os.path.join(self.dir, "big.log"), os.path.join(self.dir, "moved"))
+        self.error("dedup", "--confirm", "big.log", code=2, says=["big.log-run-1", "move it", "another name"], stdin=text)
+        self.assertEqual(self.read("big.log-run-1"), run)
+        os.rename(os.path.join(self.dir, "moved"), os.path.join(self.dir, "big.log"))
+        self.assertEqual(self.out("dedup", "--confirm", "big.log", stdin=text), b"")
 
     def test_a_damaged_log_is_an_error_that_changes_nothing(self):
         text = self.lines(20_000, 20_000)

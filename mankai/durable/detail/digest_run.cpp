@@ -1,6 +1,9 @@
 #include "mankai/durable/detail/digest_run.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -140,8 +143,8 @@ Result<Cursor*> least(std::vector<Cursor>& cursors) {
 /// Appends digests to a run's file, and sums them up.
 class RunWriter {
  public:
-  RunWriter(OpenFile file, std::uint64_t number)
-      : file_(std::move(file)), entry_{.number = number, .digests = 0, .checksum = 0} {
+  RunWriter(OpenFile file, std::uint64_t log, std::uint64_t number)
+      : file_(std::move(file)), log_(log), entry_{.number = number, .digests = 0, .checksum = 0} {
     piece_.reserve(kDigestPiece);
   }
 
@@ -158,7 +161,8 @@ class RunWriter {
                            .version = kDigestLogVersion,
                            .zero = 0,
                            .entry = entry_,
-                           .reserved = {},
+                           .log = log_,
+                           .reserved = 0,
                            .checksum = 0};
     footer.checksum = checksum_of(footer);
     if (auto done = file_.write(entry_.digests * sizeof(WideDigest), std::as_bytes(std::span(&footer, 1))); !done) {
@@ -186,14 +190,90 @@ class RunWriter {
   }
 
   OpenFile file_;
+  std::uint64_t log_;
   DigestRunEntry entry_;
   std::vector<WideDigest> piece_;
 };
+
+// Whether a file is a whole run of this log and number.
+Result<bool> is_run_of(const DigestRunOwner& log, std::uint64_t number, const OpenFile& file) {
+  DigestRunFooter footer{};
+  if (file.size() < sizeof(footer)) {
+    return false;
+  }
+  if (auto done = file.read(file.size() - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))); !done) {
+    return std::unexpected(done.error());
+  }
+  return footer.magic == kDigestRunMagic && footer.checksum == checksum_of(footer) && footer.log == log.id &&
+         footer.entry.number == number;
+}
+
+// Into a file that is empty.
+Result<DigestRunEntry> merge_into(RunWriter& writer, std::span<const WideDigest> sorted,
+                                  std::span<const DigestRun> runs) {
+  std::vector<Cursor> cursors;
+  cursors.reserve(runs.size() + 1);
+  cursors.emplace_back(sorted);
+  for (const DigestRun& run : runs) {
+    cursors.emplace_back(run);
+  }
+  for (;;) {
+    const auto cursor = least(cursors);
+    if (!cursor) {
+      return std::unexpected(cursor.error());
+    }
+    if (*cursor == nullptr) {
+      return writer.finish();
+    }
+    if (auto done = writer.append((*cursor)->next()); !done) {
+      return std::unexpected(done.error());
+    }
+    (*cursor)->skip();
+  }
+}
+
+// Under the name of a run that is not whole yet.
+Result<DigestRunEntry> write_new_run(const DigestRunOwner& log, std::uint64_t number,
+                                     std::span<const WideDigest> sorted, std::span<const DigestRun> runs,
+                                     FileCalls& calls) {
+  const std::string path = new_digest_run_path(log.path);
+  if (auto made = write_file(path, {}, Existing::replace, nullptr, calls); !made) {
+    return std::unexpected(made.error());
+  }
+  auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  RunWriter writer(std::move(*file), log.id, number);
+  return merge_into(writer, sorted, runs);
+}
 
 }  // namespace
 
 std::string digest_run_path(const std::string& log, std::uint64_t number) {
   return log + "-run-" + std::to_string(number);
+}
+
+std::string new_digest_run_path(const std::string& log) { return log + "-run-new"; }
+
+Result<void> check_run_is_free(const DigestRunOwner& log, std::uint64_t number, FileCalls& calls) {
+  const std::string path = digest_run_path(log.path, number);
+  if (calls.access(path.c_str(), F_OK) != 0) {
+    return {};
+  }
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  const auto is_own = is_run_of(log, number, *file);
+  if (!is_own) {
+    return std::unexpected(is_own.error());
+  }
+  return *is_own ? Result<void>{}
+                 : fail(ErrorCode::invalid_argument,
+                        path + ": is no run of the log " + log.path +
+                            " that is there now: another log of that name was moved or removed without it; move it to "
+                            "that log, remove it where that is gone, or give this log another name");
 }
 
 Result<DigestRun> DigestRun::open(const std::string& log, const DigestRunEntry& entry, FileCalls& calls) {
@@ -273,37 +353,25 @@ Result<void> DigestRun::for_each(const std::function<void(std::span<const WideDi
   return {};
 }
 
-Result<DigestRunEntry> write_digest_run(const std::string& log, std::uint64_t number,
+Result<DigestRunEntry> write_digest_run(const DigestRunOwner& log, std::uint64_t number,
                                         std::span<const WideDigest> sorted, std::span<const DigestRun> runs,
                                         FileCalls& calls) {
-  const std::string path = digest_run_path(log, number);
-  if (auto made = write_file(path, {}, Existing::replace, nullptr, calls); !made) {
-    return std::unexpected(made.error());
+  if (auto free = check_run_is_free(log, number, calls); !free) {
+    return std::unexpected(free.error());
   }
-  auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
-  if (!file) {
-    return std::unexpected(file.error());
+  const std::string written = new_digest_run_path(log.path);
+  const std::string path = digest_run_path(log.path, number);
+  auto entry = write_new_run(log, number, sorted, runs, calls);
+  if (entry && calls.rename(written.c_str(), path.c_str()) != 0) {
+    entry = std::unexpected(
+        Error{.code = ErrorCode::io, .os_error = errno, .detail = path + ": cannot put the new run in place"});
   }
-  RunWriter writer(std::move(*file), number);
-  std::vector<Cursor> cursors;
-  cursors.reserve(runs.size() + 1);
-  cursors.emplace_back(sorted);
-  for (const DigestRun& run : runs) {
-    cursors.emplace_back(run);
+  if (!entry) {
+    calls.unlink(written.c_str());
+    return entry;
   }
-  for (;;) {
-    const auto cursor = least(cursors);
-    if (!cursor) {
-      return std::unexpected(cursor.error());
-    }
-    if (*cursor == nullptr) {
-      return writer.finish();
-    }
-    if (auto done = writer.append((*cursor)->next()); !done) {
-      return std::unexpected(done.error());
-    }
-    (*cursor)->skip();
-  }
+  auto synced = sync_folder_of(path, calls);
+  return synced ? entry : std::unexpected(synced.error());
 }
 
 }  // namespace mankai::detail

@@ -12,6 +12,12 @@
 
 namespace mankai::detail {
 
+/// A log, to its runs.
+struct DigestRunOwner {
+  std::string path;      ///< of the log
+  std::uint64_t id = 0;  ///< in its runs' footers
+};
+
 /// The file of a log's run.
 [[nodiscard]] std::string digest_run_path(const std::string& log, std::uint64_t number);
 
@@ -40,9 +46,16 @@ class DigestRun {
   Region bytes_;
 };
 
-/// Writes a run of these sorted digests and those of the runs, and returns when it is on the disk. Where it fails the
-/// file is of no use, and the next one of this number takes its place. Errors: io; out_of_space.
-[[nodiscard]] Result<DigestRunEntry> write_digest_run(const std::string& log, std::uint64_t number,
+/// The file in which a log's next run is written, until it is whole.
+[[nodiscard]] std::string new_digest_run_path(const std::string& log);
+
+/// Whether a run of this number may be written: there is no such file, or it is one that a crash of this log left
+/// before the log named it. Errors: invalid_argument for another log's, or whatever else it is; io.
+[[nodiscard]] Result<void> check_run_is_free(const DigestRunOwner& log, std::uint64_t number, FileCalls& calls);
+
+/// Writes a run of these sorted digests and those of the runs, and returns when it is on the disk: whole, or not under
+/// its name. Errors: as check_run_is_free; out_of_space. Pre: the log's lock is held.
+[[nodiscard]] Result<DigestRunEntry> write_digest_run(const DigestRunOwner& log, std::uint64_t number,
                                                       std::span<const WideDigest> sorted,
                                                       std::span<const DigestRun> runs, FileCalls& calls);
 
