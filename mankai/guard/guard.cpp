@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "mankai/guard/detail/rule_entry.hpp"
 #include "mankai/guard/guard_format.hpp"
 
 namespace mankai {
@@ -296,8 +297,15 @@ bool Guard::holds(const RuleKey& key) const {
 }
 
 Result<bool> Guard::allow(std::string_view rule) {
-  const auto parsed = GuardRule::parse(rule);
-  return parsed ? parts_.exceptions.insert(*parsed, key_of(*parsed, hasher_)) : std::unexpected(parsed.error());
+  url::CanonicalUrl url;
+  const auto parsed = GuardRule::parse(rule, url);
+  if (!parsed) {
+    return std::unexpected(parsed.error());
+  }
+  if (detail::has_port(url)) {
+    return fail(ErrorCode::invalid_argument, std::string(describe(RuleSkip::too_wide)) + ": every port");
+  }
+  return parts_.exceptions.insert(*parsed, key_of(*parsed, hasher_));
 }
 
 Result<bool> Guard::disallow(std::string_view rule) {

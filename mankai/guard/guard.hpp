@@ -153,7 +153,7 @@ class Guard {
   /// give theirs back. Errors: invalid_argument for what is no rule.
   [[nodiscard]] Result<bool> is_removal_kept(std::string_view rule) const;
   /// Makes an exception, of the shape of a rule: what it covers is never blocked. Returns false when it was there.
-  /// Errors: as add's.
+  /// Errors: as add's; invalid_argument for a port, without which it would let through more than it says.
   [[nodiscard]] Result<bool> allow(std::string_view rule);
   /// Returns false when there was no such exception. Errors: invalid_argument for what is no rule.
   [[nodiscard]] Result<bool> disallow(std::string_view rule);

@@ -8,6 +8,7 @@
 #include "mankai/guard/detail/adblock_rule.hpp"
 #include "mankai/guard/detail/csv_row.hpp"
 #include "mankai/guard/detail/rule_entry.hpp"
+#include "mankai/url/public_suffixes.hpp"
 
 namespace mankai {
 namespace {
@@ -266,6 +267,7 @@ std::string_view describe(RuleSkip reason) noexcept {
     case RuleSkip::other_pattern: return "has an anchor in a place that a guard does not know";
     case RuleSkip::network: return "is a network, not an address";
     case RuleSkip::too_wide: return "is an exception that would let through more than it says";
+    case RuleSkip::single_label: return "is one word, and no top level";
     case RuleSkip::refused: return "is no rule for the guard";
   }
   return {};
@@ -363,10 +365,29 @@ void RuleListReader::take(const RuleEntry& entry, RuleLine& read) {
     skip(entry.skipped.value_or(RuleSkip::too_wide), read);
     return;
   }
+  if (const auto reason = check_canonical(entry, read.is_exception)) {
+    skip(*reason, read);
+    return;
+  }
   rules_.push_back(entry.text);
   ++(read.is_exception ? counts_.exceptions : counts_.rules);
   counts_.widened += entry.is_widened ? 1 : 0;
   counts_.narrowed += entry.is_narrowed ? 1 : 0;
+}
+
+// Only of entries that need it.
+std::optional<RuleSkip> RuleListReader::check_canonical(const RuleEntry& entry, bool is_exception) {
+  const bool is_about_port = is_exception && entry.may_have_port;
+  if ((!is_about_port && !entry.may_be_single_label) || !url::canonicalize(entry.text, url_)) {
+    return {};
+  }
+  if (is_about_port && detail::has_port(url_)) {
+    return RuleSkip::too_wide;
+  }
+  // A download that failed is often one word that says so.
+  const std::string_view host = url_.host();
+  const bool is_word = !url_.is_ip() && !host.contains('.');
+  return is_word && !url::PublicSuffixes::builtin().has(host) ? std::optional(RuleSkip::single_label) : std::nullopt;
 }
 
 void RuleListReader::read_hosts(std::string_view line, RuleLine& read) {

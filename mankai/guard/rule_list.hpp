@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "mankai/base/error.hpp"
+#include "mankai/url/canonical_url.hpp"
 
 namespace mankai {
 
@@ -70,9 +71,10 @@ enum class RuleSkip : std::uint8_t {
   other_pattern,  ///< adblock: '^' or '|' in another place
   network,        ///< more than one address: "192.0.2.0/24"
   too_wide,       ///< an exception that would let through more than the list says: "@@||ads.example:8080^"
+  single_label,   ///< a word that is no top level: "Forbidden"
   refused,        ///< what the guard took for no rule
 };
-inline constexpr std::size_t kRuleSkips = 17;
+inline constexpr std::size_t kRuleSkips = 18;
 
 /// Returns one phrase, such as "hides elements of a page".
 [[nodiscard]] std::string_view describe(RuleSkip reason) noexcept;
@@ -151,6 +153,7 @@ class RuleListReader {
   void read_csv(std::string_view line, RuleLine& read);
   void read_adblock_line(std::string_view line, RuleLine& read);
   void take(const detail::RuleEntry& entry, RuleLine& read);
+  [[nodiscard]] std::optional<RuleSkip> check_canonical(const detail::RuleEntry& entry, bool is_exception);
   void skip(RuleSkip reason, RuleLine& read) noexcept;
 
   RuleListFormat format_ = RuleListFormat::domains;
@@ -162,6 +165,7 @@ class RuleListReader {
   RuleListCounts counts_;
   std::vector<std::string_view> rules_;  ///< of the line
   std::string unquoted_;
+  url::CanonicalUrl url_;
 };
 
 }  // namespace mankai

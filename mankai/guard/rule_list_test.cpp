@@ -248,6 +248,38 @@ TEST(RuleList, everything_in_a_list_of_exceptions_is_one) {
   }
 }
 
+// Guards know no ports: an exception for one would be for all.
+TEST(RuleList, exceptions_for_a_port_are_skipped_in_every_list) {
+  const Lines lines = {"http://a.example:8080/", "a.example:8443/x",          "https://b.example/x",
+                       "http://c.example:80/x",  "https://u:8080@d.example/", "[2001:db8::7]"};
+  const Read allowed = read_list(lines, {.format = RuleListFormat::urls, .column = {}, .is_allow_list = true});
+  EXPECT_EQ(allowed.allows, (std::vector<std::string>{"https://b.example/x", "http://c.example:80/x",
+                                                      "https://u:8080@d.example/", "[2001:db8::7]"}));
+  EXPECT_EQ(allowed.skipped(RuleSkip::too_wide), 2U);
+  EXPECT_EQ(read_list(lines, {.format = RuleListFormat::urls}).blocks.size(), lines.size());
+  const Lines csv = {"url,why", "http://a.example:8080/,x", "http://b.example/,x"};
+  EXPECT_EQ(read_list(csv, {.column = {}, .is_allow_list = true}).skipped(RuleSkip::too_wide), 1U);
+}
+
+// Goal: what a server says instead of a list is none. Words that are top levels, and numbers, which are addresses, are
+// taken as ever.
+TEST(RuleList, one_word_is_a_rule_where_it_is_a_top_level) {
+  for (const std::string_view word :
+       {"Unauthorized", "OK", "Forbidden", "error.", "http://forbidden/x", "http://Not%46ound/"}) {
+    const Read read = read_list({word});
+    EXPECT_TRUE(read.blocks.empty()) << word;
+    EXPECT_EQ(read.skipped(RuleSkip::single_label), 1U) << word;
+  }
+  for (const std::string_view word : {"zip", "ZIP", ".com", "*.zip", "xn--p1ai", "\xd1\x80\xd1\x84", "3232235777",
+                                      "https://zip/", "evil%2eexample/x", "[2001:db8::7]"}) {
+    EXPECT_EQ(read_list({word}, {.format = RuleListFormat::urls}).counts.rules, 1U) << word;
+  }
+  EXPECT_EQ(one(RuleListFormat::hosts, "0.0.0.0 ads.example intranet zip"),
+            "ads.example zip " + skipped(RuleSkip::single_label));
+  EXPECT_EQ(one(RuleListFormat::adblock, "||zip^"), "zip");
+  EXPECT_EQ(one(RuleListFormat::adblock, "||banner^"), skipped(RuleSkip::single_label));
+}
+
 TEST(RuleList, csv_by_name_number_and_guess) {
   const Lines lines = {"id,Date Added,URL,tags",
                        R"("1","2025-04-21","http://ads.example/x","a,b")",

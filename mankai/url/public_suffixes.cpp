@@ -86,4 +86,10 @@ std::string_view PublicSuffixes::registrable_domain(std::string_view host) const
   return host.substr(host.size() - bytes);
 }
 
+bool PublicSuffixes::has(std::string_view host) const {
+  const bool is_name = !host.empty() && !host.starts_with('.') && !host.starts_with('[') && !host.contains('\0');
+  return is_name &&
+         ::psl_is_public_suffix2(list_, std::string(host).c_str(), PSL_TYPE_ANY | PSL_TYPE_NO_STAR_RULE) == 1;
+}
+
 }  // namespace mankai::url

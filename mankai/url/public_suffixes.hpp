@@ -29,6 +29,10 @@ class PublicSuffixes {
   /// Cost:    about 700 ns, all of it libpsl's; no allocation up to 255 bytes.
   /// Errors:  none; total: any other bytes give an empty answer or a suffix of theirs.
   [[nodiscard]] std::string_view registrable_domain(std::string_view host) const;
+  /// Whether host is a suffix that the list has: a top level that it does not name is none here.
+  ///
+  /// Shape, cost, errors: as registrable_domain.
+  [[nodiscard]] bool has(std::string_view host) const;
 
  private:
   struct Free {

@@ -21,6 +21,17 @@ TEST(PublicSuffixes, builtin_knows_old_rules) {
   EXPECT_EQ(suffixes.registrable_domain("www.xn--85x722f.com.cn"), "xn--85x722f.com.cn");
 }
 
+TEST(PublicSuffixes, what_is_listed_is_known) {
+  const auto& suffixes = PublicSuffixes::builtin();
+  for (const std::string_view host : {"com", "co.uk", "zip", "xn--p1ai", "b.ck"}) {
+    EXPECT_TRUE(suffixes.has(host)) << host;
+  }
+  for (const std::string_view host : {"", ".com", "forbidden", "ok", "example.com", "www.ck", "1", "[::1]"}) {
+    EXPECT_FALSE(suffixes.has(host)) << host;
+  }
+  EXPECT_FALSE(suffixes.has(std::string_view("com\0", 4)));
+}
+
 TEST(PublicSuffixes, what_is_no_name_has_no_registrable_domain) {
   const auto& suffixes = PublicSuffixes::builtin();
   for (const std::string_view host : {"", "com", ".example.com", "1.2.3.4", "[::1]", "[2001:db8::1.2.3.4]"}) {

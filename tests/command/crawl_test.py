@@ -267,10 +267,10 @@ class Confirming(CommandTest):
         text = self.lines(300_000, 290_001)
         self.run_mankai("dedup", "--confirm", "big.log", stdin=text)
         run = self.read("big.log-run-1")
-        os.rename(os.path.join(self.dir, "big.log"), os.path.join(self.dir, "moved"))
+        (self.dir / "big.log").rename(self.dir / "moved")
         self.error("dedup", "--confirm", "big.log", code=2, says=["big.log-run-1", "move it", "another name"], stdin=text)
         self.assertEqual(self.read("big.log-run-1"), run)
-        os.rename(os.path.join(self.dir, "moved"), os.path.join(self.dir, "big.log"))
+        (self.dir / "moved").rename(self.dir / "big.log")
         self.assertEqual(self.out("dedup", "--confirm", "big.log", stdin=text), b"")
 
     def test_a_damaged_log_is_an_error_that_changes_nothing(self):

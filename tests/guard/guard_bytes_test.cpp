@@ -220,6 +220,17 @@ TEST(GuardRules, that_would_cover_more_or_less_than_they_say_are_none) {
   EXPECT_EQ(guard.facts().rules_in_force(), 0U);
 }
 
+TEST(GuardRules, exceptions_have_no_port) {
+  auto guard = Guard::create().value();
+  for (const std::string rule : {"good.example:8080", "http://good.example:443/x", "[2001:db8::7]:81"}) {
+    EXPECT_EQ(guard.allow(rule).error().code, ErrorCode::invalid_argument) << rule;
+    EXPECT_TRUE(guard.add(rule).value()) << rule;
+  }
+  for (const std::string rule : {"http://good.example:80/", "https://good.example:443/x", "2001:db8::7"}) {
+    EXPECT_TRUE(guard.allow(rule).value()) << rule;
+  }
+}
+
 TEST(GuardRules, that_look_like_networks_come_back_from_bytes) {
   Guard guard = Guard::create({.seed = {{1, 2}}}).value();
   EXPECT_TRUE(guard.allow("http://192.0.2.0/24").value());

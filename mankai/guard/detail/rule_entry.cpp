@@ -52,6 +52,14 @@ std::string_view host_of(std::string_view authority) noexcept {
   return authority;
 }
 
+// Of a host that is written out: dots at its ends are none in it, and one that is escaped may be one.
+bool may_be_single_label(std::string_view host) noexcept {
+  const std::size_t first = host.find_first_not_of('.');
+  const std::size_t dot = host.find('.', std::min(first, host.size()));
+  return !host.starts_with('[') &&
+         (dot == std::string_view::npos || host.find_first_not_of('.', dot) == std::string_view::npos);
+}
+
 bool is_address_in_brackets(std::string_view host) noexcept {
   return host.starts_with('[') && host.ends_with(']') && looks_like_address(host.substr(1, host.size() - 2));
 }
@@ -178,6 +186,7 @@ RuleEntry read_host(std::string_view text) noexcept {
   if (const auto reason = check_rule_host(entry.text)) {
     return skip(*reason);
   }
+  entry.may_be_single_label = may_be_single_label(entry.text);
   return entry;
 }
 
@@ -200,13 +209,17 @@ RuleEntry read_url(std::string_view text, Spaces spaces) noexcept {
     text = without_star(text, entry.is_widened);
   }
   const std::string_view rest = text.substr(begin);
-  if (const auto reason = check_rule_host(host_of(rest.substr(0, rest.find_first_of("/?"))))) {
+  const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
+  const std::string_view host = host_of(authority);
+  if (const auto reason = check_rule_host(host)) {
     return skip(*reason);
   }
   if (ends_with_star(rest.substr(0, rest.find('?')))) {
     return skip(RuleSkip::wildcard);
   }
   entry.text = text;
+  entry.may_have_port = !authority.ends_with(host);
+  entry.may_be_single_label = may_be_single_label(host);
   return entry;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "mankai/guard/rule_list.hpp"
+#include "mankai/url/canonical_url.hpp"
 
 namespace mankai::detail {
 
@@ -15,6 +16,9 @@ struct RuleEntry {
   std::optional<RuleSkip> skipped{};
   bool is_widened = false;
   bool is_narrowed = false;
+  /// As far as can be seen before it is in canonical form.
+  bool may_have_port = false;
+  bool may_be_single_label = false;
 };
 
 /// Whether a URL in a text may have spaces in its path, as in a field of a CSV.
@@ -41,6 +45,11 @@ enum class Spaces : bool { refused, allowed };
 [[nodiscard]] std::optional<RuleSkip> check_rule_host(std::string_view host) noexcept;
 /// Whether the last segment is a star alone, which means "everything below" to who writes it, and is a name in a URL.
 [[nodiscard]] bool ends_with_star(std::string_view path) noexcept;
+
+/// Whether a port is left in canonical form: it is not the scheme's own.
+[[nodiscard]] inline bool has_port(const url::CanonicalUrl& url) noexcept {
+  return url.authority().size() != url.host().size();
+}
 
 /// Reads "ads.example", ".ads.example", "*.ads.example", and addresses. Errors: none; total.
 [[nodiscard]] RuleEntry read_host(std::string_view text) noexcept;
