@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,9 @@ using detail::RedisConnection;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
 // A command of more words is refused by some servers, and keeps others waiting.
 constexpr std::size_t kMostItems = 100'000;
+// What is loaded half goes by itself if nobody goes on with it; so much of it takes less time, or no load ends.
+constexpr std::string_view kLoadLives = "600000";  // milliseconds
+constexpr std::size_t kBytesWithinLife = std::size_t{64} << 20U;
 
 std::unexpected<Error> fail_address(std::string_view text, std::string_view why) {
   return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "': " + std::string(why) +
@@ -61,15 +65,35 @@ bool read_host(std::string_view text, RedisAddress& address) {
 }
 
 // Names of one slot share what stands between the first braces.
-std::string name_beside(const std::string& key, const std::string& source_id) {
+bool has_slot_tag(std::string_view key) {
   const std::size_t open = key.find('{');
-  const std::size_t close = open == std::string::npos ? std::string::npos : key.find('}', open);
-  const bool has_tag = close != std::string::npos && close > open + 1;
-  return (has_tag ? key : "{" + key + "}") + ":" + source_id;
+  const std::size_t close = open == std::string_view::npos ? open : key.find('}', open);
+  return close != std::string_view::npos && close > open + 1;
+}
+
+std::string name_beside(const std::string& key, const std::string& source_id) {
+  return (has_slot_tag(key) ? key : "{" + key + "}") + ":" + source_id;
 }
 
 GatePosition position_of(const Gate& gate) {
   return {.position = gate.position().value_or(0), .source_id = gate.source_id(), .mark = gate.position_mark()};
+}
+
+// What no attempt would change.
+Result<void> check_can_be_kept(const std::string& key, const GatePosition& position) {
+  if (key.find('}') != std::string::npos && !has_slot_tag(key)) {
+    return fail(ErrorCode::invalid_argument,
+                "the key " + key + " has a brace that closes none: no name is of its slot");
+  }
+  if (position.source_id.empty() || position.position > std::numeric_limits<std::int64_t>::max()) {
+    return fail(ErrorCode::invalid_argument, "the gate has no source with an id and a position below 2^63");
+  }
+  return {};
+}
+
+// Of a key that nobody is told anything by: it is missing, or half of it is.
+bool is_no_gate_yet(std::string_view error) {
+  return error == "ERR not found" || error.starts_with("ERR the filter is not complete");
 }
 
 }  // namespace
@@ -173,7 +197,7 @@ Result<std::optional<RedisMirror::Place>> RedisMirror::place() {
   if (!reply) {
     return std::unexpected(reply.error());
   }
-  if (reply->error() == "ERR not found") {
+  if (is_no_gate_yet(reply->error())) {
     return std::nullopt;
   }
   if (!reply->error().empty()) {
@@ -193,6 +217,9 @@ Result<std::optional<RedisMirror::Place>> RedisMirror::place() {
 }
 
 Result<MirrorState> RedisMirror::bring_or_fail(const Gate& gate) {
+  if (auto possible = check_can_be_kept(settings_.key, position_of(gate)); !possible) {
+    return std::unexpected(possible.error());
+  }
   const auto found = place();
   if (!found) {
     return std::unexpected(found.error());
@@ -204,7 +231,7 @@ Result<MirrorState> RedisMirror::bring_or_fail(const Gate& gate) {
                                                    ": take another key, or DEL it if that gate is gone");
     }
     if (there->is_of(gate)) {
-      return MirrorState::in_step;
+      return take_away_litter(gate);
     }
   }
   return load(gate);
@@ -212,7 +239,8 @@ Result<MirrorState> RedisMirror::bring_or_fail(const Gate& gate) {
 
 Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChanges& changes, const GatePosition& from) {
   const KeptChanges kept = without_passing_keys(changes);
-  if (changes.clears || kept.inserted.size() + kept.erased.size() > kMostItems) {
+  const std::size_t items = kept.inserted.size() + kept.erased.size();
+  if (changes.clears || items > kMostItems) {
     return bring_or_fail(gate);
   }
   const auto connection = connected();
@@ -220,6 +248,9 @@ Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChang
     return std::unexpected(connection.error());
   }
   const GatePosition to = position_of(gate);
+  if (to == from && items != 0) {
+    return load(gate);  // once in effect is by the position: there is none to tell it by
+  }
   const std::string from_number = std::to_string(from.position);
   const std::string to_number = std::to_string(to.position);
   const std::string inserted = std::to_string(kept.inserted.size());
@@ -234,33 +265,50 @@ Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChang
   if (reply->error().empty()) {
     return MirrorState::in_step;
   }
-  const bool is_elsewhere = reply->error() == "ERR not found" || reply->error().starts_with("GATEPOSITION");
+  const bool is_elsewhere = is_no_gate_yet(reply->error()) || reply->error().starts_with("GATEPOSITION");
   return is_elsewhere ? bring_or_fail(gate) : detail::refused_by_redis(reply->error());
 }
 
-// Nobody sees it before it is whole. What an attempt leaves behind, the next one takes away.
+// The header of a load that was given up may come any time after that, and then waits for cells.
+Result<MirrorState> RedisMirror::take_away_litter(const Gate& gate) {
+  if (has_given_up_) {
+    const std::string name = name_beside(settings_.key, gate.source_id());
+    if (const auto gone = (*connected())->must(std::array<std::string_view, 2>{"DEL", name}); !gone) {
+      return std::unexpected(gone.error());
+    }
+  }
+  return MirrorState::in_step;
+}
+
+// Nobody sees it before it is whole. What an attempt leaves behind, the next one takes away; what of it comes late fits
+// no other load, and its RENAME moves nothing that is older than what is there.
 Result<MirrorState> RedisMirror::load(const Gate& gate) {
   const auto connection = connected();
   if (!connection) {
     return std::unexpected(connection.error());
   }
   const std::string name = name_beside(settings_.key, gate.source_id());
-  auto done = (*connection)->must(std::array<std::string_view, 2>{"DEL", name});
-  const auto send = [&](std::uint64_t iterator, std::string_view piece) {
-    const std::string number = std::to_string(iterator);
-    done = (*connection)->must(std::array<std::string_view, 4>{"GATE.LOADCHUNK", name, number, piece});
+  const detail::GatePieces pieces(gate.filter(), position_of(gate));
+  std::optional<Error> error;
+  const auto send = [&](const auto&... words) {
+    if (const auto done = (*connection)->must(std::array<std::string_view, sizeof...(words)>{words...}); !done) {
+      error = done.error();
+    }
+    return !error;
   };
-  if (done) {
-    send(1, detail::gate_header_piece(gate.filter(), position_of(gate)));
-  }
+  const auto send_cells = [&](std::size_t start, std::size_t bytes) {
+    const bool lives = start % kBytesWithinLife != 0 || send("PEXPIRE", name, kLoadLives);
+    const std::string iterator = std::to_string(1 + std::min(start + kPieceBytes, bytes));
+    return lives && send("GATE.LOADCHUNK", name, iterator, pieces.cells(start, kPieceBytes));
+  };
+  bool is_sent = send("DEL", name) && send("GATE.LOADCHUNK", name, "1", pieces.header());
   const std::size_t bytes = gate.filter().cells().size();
-  for (std::size_t start = 0; done && start < bytes; start += kPieceBytes) {
-    send(1 + std::min(start + kPieceBytes, bytes), detail::gate_cells_piece(gate.filter(), start, kPieceBytes));
+  for (std::size_t start = 0; is_sent && start < bytes; start += kPieceBytes) {
+    is_sent = send_cells(start, bytes);
   }
-  if (done) {
-    done = (*connection)->must(std::array<std::string_view, 3>{"RENAME", name, settings_.key});
-  }
-  return done ? Result<MirrorState>(MirrorState::loaded) : std::unexpected(done.error());
+  is_sent = is_sent && send("PERSIST", name) && send("RENAME", name, settings_.key);
+  has_given_up_ = has_given_up_ || !is_sent;
+  return is_sent ? Result<MirrorState>(MirrorState::loaded) : std::unexpected(*error);
 }
 
 }  // namespace mankai

@@ -50,7 +50,8 @@ struct RedisMirrorSettings {
 
 /// The copy is one key of the module's type, position included, so that nobody sees one without the other: changes are
 /// one command that the server takes only at the position before them; a whole gate is loaded under a name beside it,
-/// {KEY}:SOURCE, and renamed. See GateMirror.
+/// {KEY}:SOURCE, and renamed. No command that comes late, after it was given up, makes an answer wrong: a change fits
+/// one position, and a piece the load of one content. See GateMirror.
 ///
 /// Cost:    of a change the bytes of its keys, and one answer; of a whole gate its bytes, in pieces of a mebibyte.
 class RedisMirror final : public GateMirror {
@@ -59,7 +60,9 @@ class RedisMirror final : public GateMirror {
   explicit RedisMirror(RedisMirrorSettings settings);
   ~RedisMirror() override;
 
-  /// Errors: invalid_argument for a key that holds something else, a server without the module, and who is not let in.
+  /// Errors: invalid_argument for a key that holds something else, or has a brace that closes none (nothing could be
+  /// loaded beside it in a cluster), a gate without the id of its source, a server without the module, and who is not
+  /// let in.
   [[nodiscard]] Result<MirrorState> bring(const Gate& gate) override;
   [[nodiscard]] Result<MirrorState> apply(const Gate& gate, const GateChanges& changes,
                                           const GatePosition& from) override;
@@ -76,11 +79,13 @@ class RedisMirror final : public GateMirror {
   [[nodiscard]] Result<MirrorState> apply_or_fail(const Gate& gate, const GateChanges& changes,
                                                   const GatePosition& from);
   [[nodiscard]] Result<MirrorState> load(const Gate& gate);
+  [[nodiscard]] Result<MirrorState> take_away_litter(const Gate& gate);
   template <class T>
   [[nodiscard]] Result<T> without_broken_connection(Result<T> result);
 
   RedisMirrorSettings settings_;
   std::unique_ptr<detail::RedisConnection> connection_;
+  bool has_given_up_ = false;  // a load
 };
 
 }  // namespace mankai

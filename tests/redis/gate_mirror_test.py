@@ -7,10 +7,12 @@ import pathlib
 import random
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 MANKAI = pathlib.Path(sys.argv.pop(2)).resolve() if len(sys.argv) > 2 else None
@@ -20,6 +22,83 @@ from harness import ROUNDS, SEED, RedisTest, main, needs_module  # noqa: E402
 
 KEY = "shop:baskets"
 SOURCE = ("--from", "sqlite:shop.db", "--table", "baskets", "--key", "cookie", "--where", "items > 0")
+
+PIECE = 1 << 20  # bytes that a load sends at once
+
+
+class LateCommands:
+    """Stands before a server, and keeps one command back: the client is cut off, and the server gets it later.
+
+    `caught` is set when it is kept; then nobody gets through until `open` is. It goes on before the command that `before`
+    tells, of another connection, and what was answered is `answer`.
+    """
+
+    def __init__(self, server, folder):
+        self.server, self.path = server, folder / "late.sock"
+        self.socket = str(self.path)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.socket)
+        self.listener.listen(9)
+        self.kept, self.which, self.before = None, None, None
+        self.caught, self.open, self.came = threading.Event(), threading.Event(), threading.Event()
+        self.open.set()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def keep(self, which, before):
+        """Of the commands that follow; both are functions of a command's words."""
+        self.caught.clear()
+        self.came.clear()
+        self.which, self.before = which, before
+
+    def close(self):
+        self.listener.close()
+
+    def accept(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(self.server.socket)
+        with client, client.makefile("rb") as requests:
+            while self.open.is_set() and (request := self.read(requests)):
+                words, data = request
+                if self.which and self.which(words):
+                    self.which, self.kept = None, (server, data)
+                    self.open.clear()
+                    self.caught.set()
+                    return
+                if self.kept and self.before(words):
+                    self.let_go()
+                server.sendall(data)
+                client.sendall(server.recv(1 << 16))
+        server.close()
+
+    def let_go(self):
+        late, data = self.kept
+        self.kept = None
+        with late:
+            late.sendall(data)
+            self.answer = late.recv(1 << 16)
+        self.came.set()
+
+    @staticmethod
+    def read(requests):
+        """Returns the words of a command and its bytes, nothing at the end."""
+        line = requests.readline()
+        if not line:
+            return None
+        data, words = line, []
+        for _ in range(int(line[1:])):
+            line = requests.readline()
+            word = requests.read(int(line[1:]) + 2)
+            data += line + word
+            words.append(word[:-2])
+        return words, data
 
 
 @needs_module
@@ -205,6 +284,65 @@ class MirrorTest(RedisTest):
             except (OSError, EOFError):
                 continue  # it is away
 
+    def test_what_comes_late_makes_nothing_empty(self):
+        """A command that was given up reaches the server in the midst of what was sent after it, and of a newer gate."""
+        server = self.start()
+        client = server.client()
+        self.fill(("a", 1))
+        self.build("--keys", "600000")
+        late = LateCommands(server, self.dir)
+        self.addCleanup(late.close)
+
+        def piece(number):
+            return lambda words: words[0] == b"GATE.LOADCHUNK" and int(words[2]) == 1 + number * PIECE
+
+        def named(name):
+            return lambda words: words[0] == name
+
+        self.start_sync(late)
+        self.wait_until_in_step(client)
+        count = 0
+        for kept, before in ((piece(2), piece(2)), (piece(1), piece(3)), (piece(0), piece(1)), (piece(0), named(b"GATE.INFO")),
+                             (named(b"RENAME"), piece(2)), (named(b"DEL"), piece(2)), (named(b"GATE.APPLY"), named(b"RENAME"))):
+            late.keep(kept, before)
+            if not kept([b"GATE.APPLY"]):
+                client.must("DEL", KEY)
+            self.fill((f"late{count}", 1))  # which finds no key
+            self.assertTrue(late.caught.wait(PATIENCE))
+            new = [f"new{count} {number}" for number in range(400)]
+            self.shop.execute("BEGIN")
+            self.fill(*((key, 1) for key in new))
+            self.shop.execute("COMMIT")
+            count += 1
+            wait_for("the file has it", lambda: self.mankai("check", "b.mk", new[-1]).startswith("maybe"))
+            late.open.set()
+            self.assertTrue(late.came.wait(PATIENCE))
+            self.wait_until_in_step(client)
+            held = self.held()
+            self.assertEqual(client.must("GATE.MAYBE", KEY, self.newest(), *held).count(0), 0, count)
+            self.assertEqual(client.must("GATE.MAYBE", KEY, 0, *held).count(0), 0, count)
+            self.assertEqual(client.must("TTL", KEY), -1)
+        self.assertLess(sum(client.must("GATE.MAYBE", KEY, self.newest(), *(f"x{number}" for number in range(500)))), 9)
+        wait_for("nothing is left", lambda: client.must("KEYS", "*") == [KEY.encode()])
+
+    def test_a_key_that_is_loaded_half_is_loaded(self):
+        server = self.start()
+        client = server.client()
+        self.fill(("a", 1))
+        self.build("--keys", "200000")
+        late = LateCommands(server, self.dir)
+        self.addCleanup(late.close)
+        beside = f"{{{KEY}}}:{self.name()}"
+        late.keep(lambda words: words[0] == b"GATE.LOADCHUNK" and words[2] != b"1", lambda words: False)
+        self.mankai("sync", "--once", "b.mk", *self.mirror(late), code=4, says="no connection")
+        self.assertTrue(0 < client.must("PTTL", beside) <= 600_000)  # it does not stay for ever
+        client.must("RENAME", beside, KEY)
+        self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b"), [1, 1])
+        self.assertRegex(self.mankai("status", "b.mk", *self.mirror(server)), "not known: there is no such key")
+        self.mankai("sync", "--once", "b.mk", *self.mirror(server), says="loaded")
+        self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b"), [1, 0])
+        self.assertEqual(client.must("TTL", KEY), -1)
+
     def test_a_server_that_is_away_holds_up_nothing(self):
         server = self.start()
         server.stop()
@@ -279,7 +417,7 @@ class MirrorTest(RedisTest):
         client = server.client()
         client.must("AUTH", "secret")
         client.must("ACL", "SETUSER", "keeper", "on", ">other", f"~{KEY}", f"~{{{KEY}}}:*", "+gate.info", "+gate.apply",
-                    "+gate.loadchunk", "+del", "+rename")
+                    "+gate.loadchunk", "+del", "+pexpire", "+persist", "+rename")
         client.must("ACL", "SETUSER", "asker", "on", "nopass", f"%R~{KEY}", "+gate.maybe")
         self.fill(("a", 1))
         self.build()
@@ -301,6 +439,8 @@ class MirrorTest(RedisTest):
         self.build()
         self.mankai("sync", "--once", "b.mk", "--mirror", f"redis://localhost:{server.port}/3", "--mirror-key", "{a}:b",
                     says=f"redis://localhost:{server.port}/3 {{a}}:b: loaded")
+        for key in ("a}b", "{}a"):
+            self.mankai("sync", "--once", "b.mk", *self.mirror(server, key), code=2, says="a brace that closes none")
         client.must("SELECT", 3)
         self.assertEqual(client.must("GATE.MAYBE", "{a}:b", 0, "a"), [1])
         for address, says in (("redis://127.0.0.1:0", "no host and port"), ("redis://", "no host and port"),

@@ -17,32 +17,45 @@ PREFIX = 16  # bytes; docs/formats/redis_dump.md
 ALL = (1 << 64) - 1
 
 
-def header_of(image, position=0, source=SOURCE, mark=""):
+def header_of(image, cells, position=0, source=SOURCE, mark=""):
     """Returns the header of a gate with the header of its image."""
-    body = b"mankaigt" + struct.pack("<H6x", 1) + struct.pack("<Q16s32s", position, mark.encode(), source.encode()) + image
+    state = struct.pack("<Q16s32sQ", position, mark.encode(), source.encode(), XXHASH(cells, len(cells), 0))
+    body = b"mankaigt" + struct.pack("<H6x", 1) + state + image
     return body + struct.pack("<Q", XXHASH(body, len(body), ALL))
 
 
-def chunks_of(client, capacity, position=0, source=SOURCE):
-    """Returns what makes an empty gate, and is the same for the same arguments."""
+def image_of(header):
+    return header[-IMAGE_HEADER - 8:-8]
+
+
+def piece_of(header, cells, start, end):
+    """Returns what loads these of the cells behind that header."""
+    bound, part = header[PREFIX:-8], cells[start:end]
+    return 1 + end, part + struct.pack("<Q", XXHASH(part, len(part), start ^ XXHASH(bound, len(bound), ALL)))
+
+
+def pieces_of(header, cells, most=16 << 20):
+    return [(1, header), *(piece_of(header, cells, start, min(start + most, len(cells)))
+                           for start in range(0, len(cells), most))]
+
+
+def slice_of(client, capacity, *items):
+    """Returns the header of a filter's image and its cells, which are the same for the same arguments."""
     client.must("CBF.RESERVE", "slices", "0.01", capacity, "SEED", "0123456789abcdef" * 2)
+    for number, item in enumerate(items):
+        client.must("CBF.ADD", "slices", item, number)
     chunks, iterator = [], 0
     while (reply := client.must("CBF.SCANDUMP", "slices", iterator))[0] != 0:
         iterator = reply[0]
-        chunks.append((iterator, bytes(reply[1])))
+        chunks.append(bytes(reply[1]))
     client.must("DEL", "slices")
-    chunks[0] = (1, header_of(chunks[0][1][PREFIX + IMAGE_HEADER:-8], position, source))
-    return chunks
+    return image_of(chunks[0]), b"".join(chunk[:-8] for chunk in chunks[1:])
 
 
-def cut(chunks, most):
-    """Returns the same gate in smaller pieces."""
-    header, *pieces = chunks
-    cells = b"".join(data[:-8] for _, data in pieces)
-    for start in range(0, len(cells), most):
-        part = cells[start:start + most]
-        pieces.append((1 + start + len(part), part + struct.pack("<Q", XXHASH(part, len(part), start))))
-    return [header, *pieces[len(chunks) - 1:]]
+def chunks_of(client, capacity, position=0, most=16 << 20):
+    """Returns what makes an empty gate, and is the same for the same arguments."""
+    image, cells = slice_of(client, capacity)
+    return pieces_of(header_of(image, cells, position), cells, most)
 
 
 def load(client, key, chunks):
@@ -153,6 +166,7 @@ class ContractTest(OneServerTest):
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "a b", 0), "bad position"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "0123456789abcdefg", 0), "bad position"),
                 (("GATE.APPLY", "f", SOURCE, 1, "", 0, "", 0), "does not fall"),
+                (("GATE.APPLY", "f", SOURCE, 0, "", 0, "", 1, "a"), "a position that stays"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", 2, "a"), "bad count"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", -1, "a"), "bad count"),
                 (("GATE.APPLY", "f", SOURCE, 0, "", 1, "", "x", "a"), "bad count")):
@@ -160,24 +174,50 @@ class ContractTest(OneServerTest):
         self.assertEqual(facts(self.client, "f")["Position"], 0)
 
     def test_what_is_no_gate_is_not_loaded(self):
-        (_, header), (end, cells) = chunks_of(self.client, 100)
-        image = header[-IMAGE_HEADER - 8:-8]
+        image, cells = slice_of(self.client, 100)
+        good = pieces_of(header_of(image, cells), cells)
+        others = [pieces_of(header, cells) for header in (
+            header_of(image, cells, source=""), header_of(image, cells, source="a b"), header_of(image, cells, source="a\0b"),
+            header_of(image, cells, mark="a b"), header_of(image, cells, 1 << 63),
+            header_of(image, cells[1:]))]  # cells that are not all that it says
+        header, (end, piece) = good[0][1], good[1]
         for number, (first, last) in enumerate((
-                (header[:-1] + b"x", cells), (b"mankaicb" + header[8:], cells), (header_of(image, source=""), cells),
-                (header_of(image, source="a b"), cells), (header_of(image, source="a\0b"), cells), (header_of(image, mark="a b"), cells),
-                (header, cells[:-1] + b"x"))):
+                *((other[0][1], other[1][1]) for other in others), (header[:-1] + b"x", piece), (b"mankaicb" + header[8:], piece),
+                (header, piece[:-1] + b"x"))):
             self.client.must("DEL", "f")
             self.client.call("GATE.LOADCHUNK", "f", 1, first)
             self.assertIsInstance(self.client.call("GATE.LOADCHUNK", "f", end, last), Error, number)
             self.assertEqual(self.client.must("GATE.MAYBE", "f", 0, "a"), [1])
         for place in range(64, 88, 4):  # parameters that may make no sense together
             self.client.must("DEL", "f")
-            self.client.must("GATE.LOADCHUNK", "f", 1, with_parameter(header, place))
-            self.client.call("GATE.LOADCHUNK", "f", end, cells)
+            odd = with_parameter(header, place)
+            self.client.must("GATE.LOADCHUNK", "f", 1, odd)
+            self.client.call("GATE.LOADCHUNK", "f", *pieces_of(odd, cells)[1])
             self.client.call("GATE.APPLY", "f", SOURCE, 0, "", 1, "", 1, "a", "b")
             self.assertEqual(self.client.must("GATE.MAYBE", "f", 0, "a"), [1], place)
         self.client.must("DEL", "f")
-        load(self.client, "f", [(1, header), (end, cells)])
+        load(self.client, "f", good)
+
+    def test_a_piece_of_another_load_is_not_taken(self):
+        """Of the same sizes and counts: at another position, of other keys there, of another source."""
+        image, cells = slice_of(self.client, 100, "a")
+        half = len(cells) // 2
+        load_of = lambda *more: pieces_of(header_of(image, *more), more[0], half)
+        wanted = load_of(cells, 7)
+        answers = None
+        for other in (load_of(cells, 6), load_of(slice_of(self.client, 100, "b")[1], 7), load_of(cells, 7, "another"),
+                      load_of(cells, 7, SOURCE, "m")):
+            self.client.must("DEL", "f")
+            for number, chunk in enumerate(wanted):
+                for late in other[1:]:
+                    self.assertIsInstance(self.client.call("GATE.LOADCHUNK", "f", *late), Error, number)
+                self.client.must("GATE.LOADCHUNK", "f", *chunk)
+            for late in other:
+                self.assertIsInstance(self.client.call("GATE.LOADCHUNK", "f", *late), Error)
+            given = bytes(self.client.must("DEBUG", "DIGEST-VALUE", "f")[0])
+            self.assertEqual(answers or given, given)
+            answers = given
+            self.assertEqual(self.client.must("GATE.MAYBE", "f", 7, "a", "b"), [1, 0])
 
 
 @needs_module
@@ -226,7 +266,7 @@ class KeyTest(KeyMatrix, OneServerTest):
         super().setUp()
         if not LARGE:
             # The server keeps a buffer as large as a piece.
-            LARGE.extend(cut(chunks_of(self.client, 6_100_000), 1 << 20))
+            LARGE.extend(chunks_of(self.client, 6_100_000, most=1 << 20))
         (first, header), (last, cells) = chunks_of(self.client, 100)
         self.family.events = (
             (("GATE.LOADCHUNK", "f", first, header), ["gate.loadchunk"]),

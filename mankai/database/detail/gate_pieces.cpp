@@ -31,26 +31,27 @@ void append_padded(std::string& out, const std::string& word, std::size_t bytes)
 
 }  // namespace
 
-std::string gate_header_piece(const CountingBloom& filter, const GatePosition& position) {
-  std::string out(kMagic);
-  append_value(out, kVersion);
-  out.resize(kPrefixBytes);
-  append_value(out, position.position);
-  append_padded(out, position.mark, kMarkBytes);
-  append_padded(out, position.source_id, kIdBytes);
-  append_value(out, filter.sealed_header());
-  append_value(out, checksum(std::as_bytes(std::span(out)), kHeaderPlace));
-  return out;
+GatePieces::GatePieces(const CountingBloom& filter, const GatePosition& position) : filter_(filter), header_(kMagic) {
+  append_value(header_, kVersion);
+  header_.resize(kPrefixBytes);
+  append_value(header_, position.position);
+  append_padded(header_, position.mark, kMarkBytes);
+  append_padded(header_, position.source_id, kIdBytes);
+  append_value(header_, checksum(filter.cells()));
+  append_value(header_, filter.sealed_header());
+  const auto all = std::as_bytes(std::span(header_));
+  moment_ = checksum(all.subspan(kPrefixBytes), kHeaderPlace);
+  append_value(header_, checksum(all, kHeaderPlace));
 }
 
-std::string gate_cells_piece(const CountingBloom& filter, std::size_t start, std::size_t most_bytes) {
-  const auto cells = filter.cells();
+std::string GatePieces::cells(std::size_t start, std::size_t most_bytes) const {
+  const auto cells = filter_.cells();
   if (start >= cells.size()) {
     return {};
   }
   const auto piece = cells.subspan(start, std::min(most_bytes, cells.size() - start));
   std::string out(reinterpret_cast<const char*>(piece.data()), piece.size());
-  append_value(out, checksum(piece, start));
+  append_value(out, checksum(piece, start ^ moment_));
   return out;
 }
 

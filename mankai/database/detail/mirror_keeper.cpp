@@ -37,6 +37,7 @@ Result<void> MirrorKeeper::take(const Result<MirrorState>& state) {
 
 Result<void> MirrorKeeper::take_trouble(const Error& error) {
   is_in_step_ = false;
+  due_ = Clock::now() + wait_;
   const bool may_pass = error.code == ErrorCode::io || error.code == ErrorCode::out_of_space;
   if (!was_in_step_ && !may_pass) {
     return std::unexpected(error);
@@ -45,7 +46,6 @@ Result<void> MirrorKeeper::take_trouble(const Error& error) {
     care_.on_trouble(error, wait_);
     said_ = message;
   }
-  due_ = Clock::now() + wait_;
   wait_ = std::min(2 * wait_, care_.longest_wait);
   return {};
 }

@@ -76,6 +76,9 @@ const char* read_changes(const Call& call, Changes& changes) noexcept {
   if (!count || *count < 0 || static_cast<std::uint64_t>(*count) > items) {
     return "ERR bad count: give how many of the items came; the others went";
   }
+  if (*to == *from && items != 0) {
+    return "ERR a position that stays has no changes: they could be taken twice";
+  }
   changes = {.source_id = call.text(kSource), .from = *from, .to = *to, .inserted = static_cast<std::size_t>(*count)};
   return nullptr;
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "mankai/filter/hash_windows.hpp"
+#include "mankai/hash/checksum.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -29,6 +31,9 @@ Result<GateValue> GateValue::from_image(AssembledImage source) {
   if (!is_word(state.mark) || !is_word(state.id) || state.id.front() == '\0') {
     return fail(ErrorCode::corrupt, "a gate without the id of its source, or with an impossible mark");
   }
+  if (state.position > std::numeric_limits<std::int64_t>::max()) {
+    return fail(ErrorCode::corrupt, "a gate at an impossible position");
+  }
   auto image = Image::adopt(std::move(source.image), Trust::fast);
   if (!image) {
     return std::unexpected(image.error());
@@ -36,6 +41,9 @@ Result<GateValue> GateValue::from_image(AssembledImage source) {
   auto filter = CountingBloom::from_image(std::move(*image));
   if (!filter) {
     return std::unexpected(filter.error());
+  }
+  if (checksum(filter->cells()) != state.cells_checksum) {
+    return fail(ErrorCode::corrupt, "cells of another gate, or of another moment of this one");
   }
   return GateValue(std::move(*filter), state);
 }
@@ -70,8 +78,11 @@ std::string_view GateValue::source_id() const noexcept { return word_in(state_.i
 
 ImageParts GateValue::parts() const {
   ImageParts parts = parts_of(filter_);
-  const auto state = std::as_bytes(std::span(&state_, 1));
-  parts.state.assign(state.begin(), state.end());
+  State state = state_;
+  state.cells_checksum = checksum(filter_.cells());
+  const auto bytes = std::as_bytes(std::span(&state, 1));
+  parts.state.assign(bytes.begin(), bytes.end());
+  bind_to_moment(parts);
   return parts;
 }
 

@@ -17,7 +17,8 @@ namespace mankai::redis {
 
 class GateValue {
  public:
-  /// Behind the prefix of a header: the position's number, its mark, and the source's id, with zeros up to here.
+  /// Behind the prefix of a header: the position's number, its mark and the source's id, with zeros up to here, and the
+  /// checksum of all cells. Pieces are bound to all that, so those of another load do not fit, whatever came late.
   static constexpr std::size_t kMarkBytes = 16;
   static constexpr std::size_t kIdBytes = 32;
   static constexpr ImageFamily kFamily = {.type_name = "mankai-gt",
@@ -25,13 +26,14 @@ class GateValue {
                                           .kind = CountingBloom::kKind,
                                           .layout = ImageLayout::flat,
                                           .flags = 0,
-                                          .state_bytes = sizeof(std::uint64_t) + kMarkBytes + kIdBytes,
-                                          .is_of_one_moment = false,
+                                          .state_bytes = 2 * sizeof(std::uint64_t) + kMarkBytes + kIdBytes,
+                                          .is_of_one_moment = true,
                                           .section = "gate",
                                           .load_command = "GATE.LOADCHUNK",
                                           .load_event = "gate.loadchunk"};
 
-  /// Errors: corrupt, unsupported_version.
+  /// Errors: corrupt, also when the cells are not those of the header; unsupported_version. Cost: a pass over the
+  /// cells.
   [[nodiscard]] static Result<GateValue> from_image(AssembledImage source);
 
   /// A place in the source's changes; the mark tells it from the same number in another copy of the source.
@@ -55,6 +57,7 @@ class GateValue {
   [[nodiscard]] std::string_view source_id() const noexcept;
   [[nodiscard]] const CountingBloom& filter() const noexcept { return filter_; }
 
+  /// Cost: a pass over the cells.
   [[nodiscard]] ImageParts parts() const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     return sizeof(GateValue) - sizeof(filter_) + filter_memory(filter_);
@@ -70,6 +73,7 @@ class GateValue {
     std::uint64_t position;
     std::array<char, kMarkBytes> mark;
     std::array<char, kIdBytes> id;
+    std::uint64_t cells_checksum;  // as of the last header; of no use in between
   };
   static_assert(sizeof(State) == kFamily.state_bytes);
 

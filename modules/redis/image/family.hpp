@@ -70,9 +70,9 @@ template <class Filter>
   return parts;
 }
 
-/// Binds the pieces of a value to its header as it is now, so that they are refused behind one of another moment: for
-/// families that are of one moment. Errors: none.
-void bind_to_moment(ImageParts& parts) noexcept;
+/// Binds the pieces of a value to its state and headers as they are now, so that they are refused behind those of
+/// another moment: for families that are of one moment. Errors: std::bad_alloc.
+void bind_to_moment(ImageParts& parts);
 
 /// What was put together of parts: a sealed image, whose header has been checked and whose cells are as they came.
 struct AssembledImage {

@@ -106,8 +106,10 @@ std::uint64_t ImageParts::cells_bytes() const noexcept {
   return bytes;
 }
 
-void bind_to_moment(ImageParts& parts) noexcept {
-  parts.moment = checksum(std::as_bytes(std::span(parts.headers)), kHeaderPlace);
+void bind_to_moment(ImageParts& parts) {
+  std::vector<std::byte> all = parts.state;
+  append(all, std::as_bytes(std::span(parts.headers)));
+  parts.moment = checksum(all, kHeaderPlace);
 }
 
 std::vector<std::byte> header_of(const ImageFamily& family, const ImageParts& parts) {
@@ -163,7 +165,7 @@ Result<Assembly> Assembly::begin(const ImageFamily& family, std::span<const std:
   Assembly assembly;
   assembly.is_sliced_ = family.layout == ImageLayout::sliced;
   assembly.flags_ = prefix.flags;
-  assembly.moment_ = family.is_of_one_moment ? checksum(headers, kHeaderPlace) : 0;
+  assembly.moment_ = family.is_of_one_moment ? checksum(content->subspan(sizeof(Prefix)), kHeaderPlace) : 0;
   append(assembly.state_, content->subspan(sizeof(Prefix), family.state_bytes));
   if (auto fits = assembly.is_sliced_ ? assembly.place_slices(headers) : assembly.place_flat(headers); !fits) {
     return std::unexpected(fits.error());

@@ -8,8 +8,8 @@
 ///
 /// Cells that change between two pieces are taken as they are then. What was in when the header was taken, and still is
 /// when the last piece is, is in the copy. A filter that opened a slice meanwhile must be taken again. Where cells mean
-/// nothing without the header of the same moment (counts that fade), the header is part of every checksum: pieces of a
-/// filter that changed meanwhile are refused.
+/// nothing without the header of the same moment (counts that fade), state and headers are part of every checksum:
+/// pieces of a filter that changed meanwhile are refused.
 
 #include <cstddef>
 #include <cstdint>
