@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "mankai/durable/detail/digest_run.hpp"
 #include "mankai/durable/digest_log.hpp"
 #include "tests/support/crash_rounds.hpp"
 #include "tests/support/failing_calls.hpp"
@@ -199,6 +200,21 @@ TEST(DigestLogCrash, a_log_that_is_being_made_opens) {
     for (const Loss loss : kLosses) {
       EXPECT_TRUE(is_right(*walk.machine_ends(loss, 1), kSmall, 0, 0));
     }
+  }
+}
+
+// A run that was written is there under its name: a log may name it then.
+TEST(DigestLogCrash, a_run_that_was_written_is_there_whatever_is_lost) {
+  SimulatedDisk disk("/disk");
+  const std::vector<WideDigest> digests = {{.first = 1, .second = 2}, {.first = 3, .second = 4}};
+  const auto entry = detail::write_digest_run({.path = kPath, .id = 7}, 1, digests, {}, disk);
+  ASSERT_TRUE(entry.has_value());
+  DiskWalk walk(disk);
+  while (!walk.is_at_end()) {
+    walk.step();
+  }
+  for (const Loss loss : kLosses) {
+    EXPECT_TRUE(detail::DigestRun::open(kPath, *entry, *walk.machine_ends(loss, 1)).has_value());
   }
 }
 
