@@ -151,22 +151,26 @@ struct Tried {
   std::size_t wrong = 0;
 };
 
+// The moment at which the walk stands.
+void try_moment(const DiskWalk& walk, const Workload& workload, const Shape& shape, std::uint64_t seeds, Tried& tried) {
+  const std::size_t moment = walk.moment();
+  const std::size_t begun = workload.begun_at(moment);
+  for (const Loss loss : kLosses) {
+    for (std::uint64_t seed = 0; seed < (loss == Loss::some ? seeds : 1); ++seed) {
+      ++tried.disks;
+      tried.wrong += is_right(*walk.machine_ends(loss, seed), shape, workload.synced_at(moment), begun) ? 0U : 1U;
+    }
+  }
+  ++tried.disks;
+  tried.wrong += is_right(*walk.process_ends(moment), shape, workload.committed_at(moment), begun) ? 0U : 1U;
+}
+
 Tried try_all(const SimulatedDisk& disk, const Workload& workload, const Shape& shape, std::size_t first,
               std::uint64_t seeds) {
   Tried tried;
   for (DiskWalk walk(disk);; walk.step()) {
-    const std::size_t moment = walk.moment();
-    if (moment >= first && moment % kMomentStep == 0) {
-      for (const Loss loss : kLosses) {
-        for (std::uint64_t seed = 0; seed < (loss == Loss::some ? seeds : 1); ++seed) {
-          ++tried.disks;
-          tried.wrong += static_cast<std::size_t>(
-              !is_right(*walk.machine_ends(loss, seed), shape, workload.synced_at(moment), workload.begun_at(moment)));
-        }
-      }
-      ++tried.disks;
-      tried.wrong += static_cast<std::size_t>(
-          !is_right(*walk.process_ends(moment), shape, workload.committed_at(moment), workload.begun_at(moment)));
+    if (walk.moment() >= first && walk.moment() % kMomentStep == 0) {
+      try_moment(walk, workload, shape, seeds, tried);
     }
     if (walk.is_at_end()) {
       return tried;
@@ -218,6 +222,26 @@ TEST(DigestLogCrash, a_run_that_was_written_is_there_whatever_is_lost) {
   }
 }
 
+/// Batches that a log was given, and those whose commit returned.
+struct Written {
+  std::size_t begun = 0;
+  std::size_t committed = 0;
+};
+
+// Until one fails.
+Written write_batches(DigestLog& log) {
+  constexpr std::size_t kBatches = 7;
+  Written written;
+  while (written.begun == written.committed && written.begun < kBatches) {
+    for (std::size_t i = 0; i < kSmall.batch; ++i) {
+      log.add(digest_of(kSmall, written.begun, i));
+    }
+    ++written.begun;
+    written.committed += log.commit().has_value() ? 1U : 0U;
+  }
+  return written;
+}
+
 // Goal: whatever call fails, the error is told, and what was committed before is there. Method: each call in its turn,
 // every second one with all that come after it.
 TEST(DigestLogFailure, a_failed_call_loses_nothing_that_was_committed) {
@@ -226,23 +250,15 @@ TEST(DigestLogFailure, a_failed_call_loses_nothing_that_was_committed) {
     for (bool has_failed = true; has_failed; ++number) {
       SimulatedDisk disk("/disk");
       FailingCalls calls(disk);
-      std::size_t committed = 0;
-      std::size_t begun = 0;
+      Written written;
       const bool breaks_disk = failure == Failure::io || failure == Failure::no_space;
       calls.fail(failure, number, breaks_disk && number % 2 == 0);
       if (auto log = open(calls, kSmall)) {
-        for (bool is_well = true; is_well && begun < 7;) {
-          for (std::size_t i = 0; i < kSmall.batch; ++i) {
-            log->add(digest_of(kSmall, begun, i));
-          }
-          ++begun;
-          is_well = log->commit().has_value();
-          committed = is_well ? begun : committed;
-        }
+        written = write_batches(*log);
         has_failed = calls.has_failed();
         calls.stop();
         // What was committed is not what it was added to any more: closing must not write that down.
-        EXPECT_EQ(log->close().has_value(), begun == committed) << calls.failed();
+        EXPECT_EQ(log->close().has_value(), written.begun == written.committed) << calls.failed();
       }
       has_failed = calls.has_failed();
       calls.stop();
@@ -250,8 +266,8 @@ TEST(DigestLogFailure, a_failed_call_loses_nothing_that_was_committed) {
       ASSERT_TRUE(log.has_value()) << log.error().message() << ", " << calls.failed();
       const auto batches = batches_of(*log, kSmall);
       ASSERT_TRUE(batches.has_value()) << calls.failed();
-      EXPECT_GE(*batches, committed) << calls.failed();
-      EXPECT_LE(*batches, begun) << calls.failed();
+      EXPECT_GE(*batches, written.committed) << calls.failed();
+      EXPECT_LE(*batches, written.begun) << calls.failed();
       ASSERT_LT(number, 5000U);
     }
     EXPECT_GT(number, 20U);
