@@ -15,6 +15,11 @@ class Guard(CommandTest):
         (self.dir / name).write_bytes(text.encode())
         return name
 
+    def out(self, *words, **how):
+        """With a seed, so that a URL that no rule covers is not blocked in one run of a hundred."""
+        seed = ("--seed", "1") if words[:2] == ("guard", "build") else ()
+        return super().out(*words[:2], *seed, *words[2:], **how)
+
     def build(self, *lists, options=()):
         self.out("guard", "build", "--quiet", "--force", *options, "b.mkg", *lists)
 

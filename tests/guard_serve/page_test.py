@@ -27,7 +27,7 @@ class Pages(serving.ServeTest):
     def setUp(self):
         super().setUp()
         self.write("rules.txt", serving.LIST)
-        self.run_mankai("guard", "build", "list.mkg", "rules.txt")
+        self.run_mankai("guard", "build", "--seed", "1", "list.mkg", "rules.txt")
         self.process = self.serve()
 
     def url(self, target):
