@@ -5,13 +5,12 @@
 #include <string>
 
 #include "modules/redis/engine/guard.hpp"
+#include "modules/redis/image/type.hpp"
 
 namespace mankai::redis {
 namespace {
 
 constexpr int kGuardEncodingVersion = 1;
-// What the allocator gives back in about the time that another allocation takes.
-constexpr std::size_t kEffortBytes = std::size_t{64} << 10;
 
 Type* registered = nullptr;
 
@@ -120,7 +119,7 @@ void* copy(String* /*from*/, String* /*to*/, const void* value) noexcept {
 
 std::size_t mem_usage(const void* value) noexcept { return value_at(value).memory_bytes(); }
 std::size_t free_effort(String* /*key*/, const void* value) noexcept {
-  return 1 + value_at(value).memory_bytes() / kEffortBytes;
+  return release_effort(value_at(value).memory_bytes());
 }
 
 int defrag(DefragState* state, String* /*key*/, void** value) noexcept {
