@@ -15,7 +15,7 @@
 
 #include "bench/random.hpp"
 #include "mankai/durable/filter_pool.hpp"
-#include "mankai/filter/fading_fingerprints.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 
 namespace mankai::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "mankai/filter/blocked_bloom.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 
 namespace mankai::bench {
 namespace {

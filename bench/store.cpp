@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "bench/random.hpp"
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/store.hpp"
 
 namespace mankai::bench {

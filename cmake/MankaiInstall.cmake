@@ -4,7 +4,7 @@
 # (mankai/c). The installed tree can be moved.
 include(CMakePackageConfigHelpers)
 
-set(MANKAI_CORE_LAYERS base hash kernel filter baseline url guard catalog storage durable service c)
+set(MANKAI_CORE_LAYERS base hash kernel filter baseline url guard storage durable service c)
 set(MANKAI_STREAM_LAYERS stream)
 set(MANKAI_DATABASE_LAYERS database)
 set(MANKAI_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/mankai)

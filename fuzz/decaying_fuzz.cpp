@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/time_decaying_counts.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/image_edit.hpp"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/blocked_bloom.hpp"
-#include "mankai/filter/bloom.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
 #include "tests/support/image_edit.hpp"
 
 namespace {

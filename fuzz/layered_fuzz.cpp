@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/sliced_image.hpp"
+#include "mankai/filter/parts/sliced_image.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/path_operations.hpp"
 

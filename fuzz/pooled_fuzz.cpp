@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/time_decaying_counts.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "tests/support/decayed_pieces.hpp"
 
 namespace {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/image.hpp"
+#include "mankai/filter/parts/image.hpp"
 #include "mankai/hash/checksum.hpp"
 #include "modules/redis/counting/value.hpp"
 #include "modules/redis/engine/memory.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/catalog/spec.hpp"
+#include "mankai/filter/spec.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "apps/mankai/times.hpp"
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 
 namespace mankai::command {
 namespace {
@@ -44,7 +44,7 @@ struct Outcome {
 
 // A value must come with each key of a kind that keeps values, and with no other.
 Result<void> check_values(const Request& request, const AnyFilter& filter) {
-  const KindInfo& info = info_of(spec_of(filter).kind);
+  const KindDescription& info = info_of(spec_of(filter).kind);
   if (info.key_shape == KeyShape::valued && !request.values.has_ids()) {
     return fail(ErrorCode::invalid_argument, "a filter of kind " + std::string(info.name) +
                                                  " keeps values beside its keys: give --value or --with-values");
@@ -175,13 +175,13 @@ class Adder {
 
 // A kind that counts or forgets takes every key, known or not.
 bool takes_every_key(const AnyFilter& filter) {
-  const KindInfo& info = info_of(spec_of(filter).kind);
+  const KindDescription& info = info_of(spec_of(filter).kind);
   return info.can_count || info.forgets;
 }
 
 // A kind that forgets as keys come is never over its capacity.
 bool has_capacity(const AnyFilter& filter) {
-  const KindInfo& info = info_of(spec_of(filter).kind);
+  const KindDescription& info = info_of(spec_of(filter).kind);
   return !info.forgets || info.has_time;
 }
 

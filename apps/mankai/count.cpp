@@ -8,7 +8,7 @@
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "apps/mankai/times.hpp"
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/filter_file.hpp"
 
 namespace mankai::command {

@@ -122,7 +122,7 @@ Result<int> run(const Request& request) {
 // An option that only some kinds have, made from the catalog's line about it.
 Option shape_option(const SpecOption& option, Request& request) {
   std::string kinds_with_it;
-  for (const KindInfo& info : kinds()) {
+  for (const KindDescription& info : kinds()) {
     if (option.applies_to(info.kind)) {
       kinds_with_it += (kinds_with_it.empty() ? "" : ", ") + std::string(info.name);
     }

@@ -12,7 +12,7 @@
 #include "apps/mankai/step_line.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "lab/report.hpp"
-#include "mankai/catalog/spec.hpp"
+#include "mankai/filter/spec.hpp"
 #include "mankai/storage/file.hpp"
 
 namespace mankai::command {

@@ -53,7 +53,7 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
                                    const std::string& fpr_default) {
   Option kind = parsed_option("--kind", "KIND", "", parse_kind, options.kind);
   kind.kind = ValueKind::choice;
-  for (const KindInfo& info : kinds()) {
+  for (const KindDescription& info : kinds()) {
     kind.help += fmt::format("{}{}: {}", kind.choices.empty() ? "The kind of filter. " : "; ", info.name, info.summary);
     kind.choices.emplace_back(info.name);
   }

@@ -6,7 +6,7 @@
 
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/subcommand.hpp"
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 
 namespace mankai::command {
 

@@ -4,7 +4,7 @@
 #include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
-#include "mankai/catalog/spec.hpp"
+#include "mankai/filter/spec.hpp"
 #include "mankai/database/gate_sync.hpp"
 
 namespace mankai::command {

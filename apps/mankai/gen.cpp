@@ -13,7 +13,7 @@
 #include "apps/mankai/subcommands.hpp"
 #include "apps/mankai/times.hpp"
 #include "mankai/base/duration.hpp"
-#include "mankai/catalog/spec.hpp"
+#include "mankai/filter/spec.hpp"
 #include "mankai/stream/log_generator.hpp"
 #include "mankai/stream/traffic_generator.hpp"
 #include "mankai/stream/url_generator.hpp"

@@ -9,7 +9,7 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
-#include "mankai/catalog/spec.hpp"
+#include "mankai/filter/spec.hpp"
 #include "mankai/guard/rule_list.hpp"
 #include "mankai/service/guard_file.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "mankai/catalog/spec.hpp"
+#include "mankai/filter/spec.hpp"
 
 namespace mankai::command {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/mankai/subcommand.hpp"
-#include "mankai/filter/scalable_counting_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
 namespace mankai::command {
 

@@ -5,7 +5,7 @@
 
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
-#include "mankai/catalog/spec.hpp"
+#include "mankai/filter/spec.hpp"
 
 namespace mankai::command {
 

@@ -6,7 +6,7 @@
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/catalog/plan.hpp"
+#include "mankai/filter/plan.hpp"
 
 namespace mankai::command {
 namespace {
@@ -32,7 +32,7 @@ std::string label(const PlanRow& row) {
 }
 
 // What the kind can do beside answering: +remove, +count, +grow.
-std::string abilities(const KindInfo& info) {
+std::string abilities(const KindDescription& info) {
   std::string text;
   for (const auto& [can, what] : {std::pair(info.can_erase, "remove"), std::pair(info.can_count, "count"),
                                   std::pair(info.can_grow, "grow"), std::pair(info.forgets, "forget")}) {

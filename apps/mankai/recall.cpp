@@ -4,7 +4,7 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/filter_file.hpp"
 
 namespace mankai::command {

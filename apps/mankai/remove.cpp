@@ -11,7 +11,7 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 
 namespace mankai::command {
 namespace {

@@ -1,7 +1,7 @@
 #include "apps/mankai/store_options.hpp"
 
 #include "mankai/base/duration.hpp"
-#include "mankai/catalog/spec.hpp"
+#include "mankai/filter/spec.hpp"
 
 namespace mankai::command {
 namespace {

@@ -1,7 +1,7 @@
 #include "apps/mankai/times.hpp"
 
 #include "apps/mankai/output.hpp"
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/stream/time_text.hpp"
 
 namespace mankai::command {

@@ -17,7 +17,7 @@
 
 #include "bench/layers/support.hpp"
 #include "bench/random.hpp"
-#include "mankai/filter/counting_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 namespace mankai::bench {
 namespace {

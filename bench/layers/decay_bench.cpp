@@ -20,7 +20,7 @@
 
 #include "bench/layers/support.hpp"
 #include "bench/random.hpp"
-#include "mankai/filter/time_decaying_counts.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/decay_ops.hpp"
 

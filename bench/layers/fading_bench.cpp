@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "bench/layers/support.hpp"
-#include "mankai/filter/fading_fingerprints.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/tuning.hpp"
 

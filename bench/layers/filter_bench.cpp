@@ -4,8 +4,8 @@
 
 #include "bench/layers/support.hpp"
 #include "mankai/durable/filter_file.hpp"
-#include "mankai/filter/blocked_bloom.hpp"
-#include "mankai/filter/bloom.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
 
 namespace mankai::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/layers/support.hpp"
-#include "mankai/filter/fuse_map.hpp"
+#include "mankai/guard/fuse_map.hpp"
 
 namespace mankai::bench {
 namespace {

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "bench/layers/support.hpp"
-#include "mankai/filter/blocked_bloom.hpp"
-#include "mankai/filter/counting_bloom.hpp"
-#include "mankai/filter/scalable_bloom.hpp"
-#include "mankai/filter/scalable_counting_bloom.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
 namespace mankai::bench {
 namespace {

@@ -22,9 +22,9 @@
 #include "bench/layers/support.hpp"
 #include "bench/random.hpp"
 #include "mankai/baseline/exact_decayed_counts.hpp"
-#include "mankai/filter/blocked_bloom.hpp"
-#include "mankai/filter/decayed_top.hpp"
-#include "mankai/filter/rotating_bloom.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
+#include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 
 namespace mankai::bench {
 namespace {

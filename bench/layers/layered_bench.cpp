@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/layers/support.hpp"
-#include "mankai/filter/layered_url_bloom.hpp"
+#include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
 #include "mankai/hash/hasher.hpp"
 
 namespace mankai::bench {

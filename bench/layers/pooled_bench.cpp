@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bench/layers/support.hpp"
-#include "mankai/filter/time_decaying_counts.hpp"
-#include "mankai/filter/time_decaying_pooled_counts.hpp"
-#include "mankai/filter/time_decaying_tiered_counts.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
+#include "mankai/filter/time_decaying_pooled_counts/time_decaying_pooled_counts.hpp"
+#include "mankai/filter/time_decaying_tiered_counts/time_decaying_tiered_counts.hpp"
 
 namespace mankai::bench {
 namespace {

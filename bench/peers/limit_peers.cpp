@@ -8,7 +8,7 @@
 #include "bench/peers/peer.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/base/region.hpp"
-#include "mankai/filter/sizing.hpp"
+#include "mankai/filter/parts/sizing.hpp"
 #include "mankai/hash/hasher.hpp"
 
 namespace mankai::bench {

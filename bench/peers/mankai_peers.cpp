@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "bench/peers/peer.hpp"
-#include "mankai/filter/blocked_bloom.hpp"
-#include "mankai/filter/bloom.hpp"
-#include "mankai/filter/keyed_batch.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
+#include "mankai/filter/parts/keyed_batch.hpp"
 #include "mankai/kernel/block_ops.hpp"
 
 namespace mankai::bench {

@@ -7,7 +7,7 @@
 
 #include "lab/random.hpp"
 #include "lab/under_test.hpp"
-#include "mankai/filter/bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
 
 namespace mankai::lab::basket {
 

@@ -8,7 +8,7 @@
 
 #include "lab/basket_gate/gate.hpp"
 #include "lab/basket_gate/parts.hpp"
-#include "mankai/filter/image_format.hpp"
+#include "mankai/filter/parts/image_format.hpp"
 #include "mankai/hash/probes.hpp"
 
 namespace mankai::lab::basket {

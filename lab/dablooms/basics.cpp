@@ -7,7 +7,7 @@
 #include "lab/dablooms/filters.hpp"
 #include "lab/dablooms/parts.hpp"
 #include "mankai/base/bits.hpp"
-#include "mankai/filter/bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
 
 namespace mankai::lab::spam {
 namespace {

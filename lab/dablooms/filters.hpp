@@ -14,8 +14,8 @@
 #include "lab/random.hpp"
 #include "lab/under_test.hpp"
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/counting_bloom.hpp"
-#include "mankai/filter/scalable_counting_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
 namespace mankai::lab::spam {
 

@@ -12,7 +12,7 @@
 
 #include "lab/dablooms/filters.hpp"
 #include "lab/dablooms/parts.hpp"
-#include "mankai/filter/bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/stream/url_generator.hpp"
 
 namespace mankai::lab::spam {

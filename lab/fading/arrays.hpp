@@ -11,7 +11,7 @@
 #include "lab/fading/formulas.hpp"
 #include "lab/random.hpp"
 #include "lab/under_test.hpp"
-#include "mankai/filter/fading_fingerprints.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 
 namespace mankai::lab::forgetting {
 

@@ -14,7 +14,7 @@
 #include "lab/fading/arrays.hpp"
 #include "lab/fading/lru.hpp"
 #include "lab/fading/parts.hpp"
-#include "mankai/filter/rotating_bloom.hpp"
+#include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 #include "mankai/stream/source.hpp"
 
 namespace mankai::lab::forgetting {

@@ -7,7 +7,7 @@
 
 #include "lab/fading/arrays.hpp"
 #include "lab/fading/parts.hpp"
-#include "mankai/filter/recent_values.hpp"
+#include "mankai/filter/recent_values/recent_values.hpp"
 
 namespace mankai::lab::forgetting {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mankai/filter/sizing.hpp"
+#include "mankai/filter/parts/sizing.hpp"
 
 namespace mankai::lab::dedup {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "lab/under_test.hpp"
 #include "lab/url_dedup/urls.hpp"
-#include "mankai/filter/bloom.hpp"
-#include "mankai/filter/layered_url_bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
+#include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
 
 namespace mankai::lab::dedup {
 

@@ -12,7 +12,7 @@
 #include "lab/url_dedup/parts.hpp"
 #include "mankai/base/assert.hpp"
 #include "mankai/baseline/exact_sets.hpp"
-#include "mankai/filter/blocked_bloom.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/stream/url_generator.hpp"
 
 namespace mankai::lab::dedup {

@@ -9,7 +9,7 @@
 #include "lab/web_profiling/parts.hpp"
 #include "lab/web_profiling/pooled.hpp"
 #include "lab/web_profiling/tiered.hpp"
-#include "mankai/filter/decayed_top.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
 
 namespace mankai::lab::profiling {
 namespace {

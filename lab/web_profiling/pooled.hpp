@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lab/web_profiling/profiles.hpp"
-#include "mankai/filter/time_decaying_pooled_counts.hpp"
+#include "mankai/filter/time_decaying_pooled_counts/time_decaying_pooled_counts.hpp"
 
 namespace mankai::lab::profiling {
 

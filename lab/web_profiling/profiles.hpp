@@ -14,7 +14,7 @@
 
 #include "lab/under_test.hpp"
 #include "lab/web_profiling/visits.hpp"
-#include "mankai/filter/time_decaying_counts.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 
 namespace mankai::lab::profiling {
 

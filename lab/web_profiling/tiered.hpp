@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lab/web_profiling/profiles.hpp"
-#include "mankai/filter/time_decaying_tiered_counts.hpp"
+#include "mankai/filter/time_decaying_tiered_counts/time_decaying_tiered_counts.hpp"
 
 namespace mankai::lab::profiling {
 

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "mankai/c/c_test_support.hpp"
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 
 namespace mankai::c {
 namespace {
@@ -12,7 +12,7 @@ constexpr std::size_t kMany = 10'000;
 
 TEST(CChanges, a_batch_is_its_keys_one_by_one) {
   const Keys keys("key", kMany);
-  for (const KindInfo& kind : kinds()) {
+  for (const KindDescription& kind : kinds()) {
     const std::string spec = std::string(kind.name) + ":keys=20000,seed=7";
     const Handle batch = create(spec);
     const Handle single = create(spec);

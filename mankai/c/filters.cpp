@@ -6,7 +6,7 @@
 #include "mankai/c/detail/handle.hpp"
 #include "mankai/c/detail/outputs.hpp"
 #include "mankai/c/mankai.h"
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/filter_file.hpp"
 
 namespace mankai::c {

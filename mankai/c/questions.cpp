@@ -6,8 +6,7 @@
 #include "mankai/c/detail/handle.hpp"
 #include "mankai/c/detail/outputs.hpp"
 #include "mankai/c/mankai.h"
-#include "mankai/catalog/catalog.hpp"
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 
 namespace mankai::c {
 namespace {
@@ -78,7 +77,7 @@ std::int64_t time_of(const AnyFilter& filter) {
 
 mankai_info info_of(const AnyFilter& filter, bool is_in_file) {
   const FilterSpec spec = spec_of(filter);
-  const KindInfo& kind = mankai::info_of(spec.kind);
+  const KindDescription& kind = mankai::info_of(spec.kind);
   return {.size = sizeof(mankai_info),
           .kind = kind.name.data(),  // NOLINT(bugprone-suspicious-stringview-data-usage): a literal, closed by a zero
           .capacity_keys = capacity_keys(filter),

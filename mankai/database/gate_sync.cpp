@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/database/detail/gate_leftovers.hpp"
 #include "mankai/database/source_settings.hpp"
 #include "mankai/durable/store_info.hpp"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/storage/file.hpp"
 
 namespace mankai {

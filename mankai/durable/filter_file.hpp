@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/recovery_report.hpp"
 #include "mankai/storage/file.hpp"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 
 namespace mankai {
 namespace {

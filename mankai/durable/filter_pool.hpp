@@ -25,7 +25,7 @@
 
 #include "mankai/durable/detail/slot_index.hpp"
 #include "mankai/durable/filter_pool_format.hpp"
-#include "mankai/filter/filter_base.hpp"
+#include "mankai/filter/parts/filter_base.hpp"
 #include "mankai/storage/file.hpp"
 #include "mankai/storage/mapped_file.hpp"
 

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "mankai/filter/fading_fingerprints.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/random.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "mankai/catalog/changes.hpp"
+#include "mankai/filter/change.hpp"
 #include "mankai/durable/journal_format.hpp"
 
 namespace mankai {

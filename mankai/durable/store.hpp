@@ -30,8 +30,8 @@
 #include <string>
 #include <string_view>
 
-#include "mankai/catalog/catalog.hpp"
-#include "mankai/catalog/changes.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/change.hpp"
 #include "mankai/durable/filter_file.hpp"
 #include "mankai/durable/recovery_report.hpp"
 #include "mankai/durable/source_position.hpp"

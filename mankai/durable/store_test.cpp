@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/journal_reader.hpp"
 #include "mankai/durable/store_footer_format.hpp"
 #include "mankai/storage/file.hpp"

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "mankai/durable/digest_log.hpp"
-#include "mankai/filter/blocked_bloom.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 
 namespace mankai {
 

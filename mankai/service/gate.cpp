@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/catalog/catalog.hpp"
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/service/detail/gate_core.hpp"
 #include "mankai/service/detail/gate_file.hpp"
 #include "mankai/service/gate_position.hpp"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mankai/filter/counting_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 namespace mankai {
 

@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/filter_file.hpp"
 #include "mankai/service/gate_position.hpp"
 #include "mankai/stream/source.hpp"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/filter/decayed_top.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/service/detail/kept_filter.hpp"
 
 namespace mankai {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 
 namespace mankai {
 namespace {
@@ -49,7 +49,7 @@ Result<void> check_request_fits(const std::string& path, const FilterSpec& found
 // A kind that counts would count every repeat, until its counters are stuck or it has grown without end; one that has
 // time would stand still, unless it has a window.
 Result<void> check_kind_fits(Kind kind, bool may_have_window) {
-  const KindInfo& info = info_of(kind);
+  const KindDescription& info = info_of(kind);
   if (kind == Kind::rotating_bloom && may_have_window) {
     return {};
   }

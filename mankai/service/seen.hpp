@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-#include "mankai/filter/rotating_bloom.hpp"
+#include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 #include "mankai/service/detail/kept_filter.hpp"
 
 namespace mankai {

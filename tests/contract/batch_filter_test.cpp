@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/filter/keyed_batch.hpp"
+#include "mankai/filter/parts/keyed_batch.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"

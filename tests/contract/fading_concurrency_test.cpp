@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "mankai/filter/fading_fingerprints.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/filter/keyed_batch.hpp"
+#include "mankai/filter/parts/keyed_batch.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/growing_kinds.hpp"
 #include "tests/support/outcomes.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/filter/bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/growing_kinds.hpp"
 #include "tests/support/outcomes.hpp"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/filter/cut_cells.hpp"
+#include "mankai/filter/parts/cut_cells.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/outcomes.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/filter/sliced_image.hpp"
+#include "mankai/filter/parts/sliced_image.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/paths.hpp"

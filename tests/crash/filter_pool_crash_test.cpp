@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "mankai/durable/filter_pool.hpp"
-#include "mankai/filter/fading_fingerprints.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "tests/support/crash_rounds.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/random.hpp"

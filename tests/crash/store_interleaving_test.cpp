@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/journal_format.hpp"
 #include "mankai/durable/store.hpp"
 #include "tests/support/counting_memory.hpp"

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/filter/time_decaying_counts.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "tests/support/filter_kinds.hpp"
 
 namespace mankai::test {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "mankai/filter/counting_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "tests/support/checked.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/outcomes.hpp"

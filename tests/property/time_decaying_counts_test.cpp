@@ -1,6 +1,6 @@
 // time-decaying-counts against an exact model: for each key the sum of λ^age, with λ as the filter computes with it.
 
-#include "mankai/filter/time_decaying_counts.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/filter/fading_fingerprints.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "mankai/filter/keyed_batch.hpp"
+#include "mankai/filter/parts/keyed_batch.hpp"
 #include "tests/statistical/bounds.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/filter/layered_url_bloom.hpp"
+#include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
 #include "tests/support/paths.hpp"
 
 namespace mankai::test {

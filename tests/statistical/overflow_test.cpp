@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "mankai/filter/counting_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "tests/statistical/bounds.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/random.hpp"

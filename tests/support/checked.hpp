@@ -11,7 +11,7 @@
 
 #include "mankai/base/region.hpp"
 #include "mankai/filter/concepts.hpp"
-#include "mankai/filter/image.hpp"
+#include "mankai/filter/parts/image.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/outcomes.hpp"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/time_decaying_pooled_counts.hpp"
-#include "mankai/filter/time_decaying_tiered_counts.hpp"
+#include "mankai/filter/time_decaying_pooled_counts/time_decaying_pooled_counts.hpp"
+#include "mankai/filter/time_decaying_tiered_counts/time_decaying_tiered_counts.hpp"
 #include "tests/support/image_edit.hpp"
 
 // Counts that fade and are kept in pieces (pooled digits, tiers): images of them for tests and for the fuzzer, and what

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "mankai/filter/fading_fingerprints.hpp"
-#include "mankai/filter/recent_values.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
+#include "mankai/filter/recent_values/recent_values.hpp"
 #include "tests/support/filter_kinds.hpp"
 
 namespace mankai::test {

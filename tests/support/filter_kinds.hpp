@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/filter/blocked_bloom.hpp"
-#include "mankai/filter/bloom.hpp"
-#include "mankai/filter/counting_bloom.hpp"
-#include "mankai/filter/time_decaying_counts.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/filter/scalable_bloom.hpp"
-#include "mankai/filter/scalable_counting_bloom.hpp"
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/image_edit.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "mankai/filter/decayed_top.hpp"
-#include "mankai/filter/rotating_bloom.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
+#include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 #include "tests/support/filter_kinds.hpp"
 
 namespace mankai::test {

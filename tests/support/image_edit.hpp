@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "mankai/filter/image_format.hpp"
+#include "mankai/filter/parts/image_format.hpp"
 
 // For tests of hostile images: bytes that carry right checksums over wrong fields. Written from the format's
 // specification, not by calling the writer.

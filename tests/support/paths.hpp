@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/filter/layered_url_bloom.hpp"
+#include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"

@@ -12,9 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/catalog/catalog.hpp"
-#include "mankai/catalog/changes.hpp"
-#include "mankai/catalog/keys.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/change.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "tests/support/random.hpp"
 
@@ -64,7 +63,7 @@ inline constexpr std::array<std::string_view, 34> kSpecs{
 
 inline AnyFilter filter_of(std::string_view spec) { return create_filter(parse_spec(spec).value()).value(); }
 
-inline const KindInfo& info_of(const AnyFilter& filter) {
+inline const KindDescription& info_of(const AnyFilter& filter) {
   return mankai::info_of(std::visit([](const auto& f) { return static_cast<Kind>(f.kKind); }, filter));
 }
 
@@ -269,7 +268,7 @@ class RequestMaker {
     }
   }
 
-  const KindInfo& info_;
+  const KindDescription& info_;
   Random random_;
   std::vector<Operation> operations_;
   std::uint64_t first_id_ = 0;

@@ -9,7 +9,7 @@
 
 #include "apps/mankai/demo/exhibit.hpp"
 #include "apps/mankai/format.hpp"
-#include "mankai/filter/blocked_bloom.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 
 namespace mankai::command::demo {
 namespace {

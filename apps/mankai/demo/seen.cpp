@@ -13,8 +13,8 @@
 #include "apps/mankai/demo/recency.hpp"
 #include "apps/mankai/format.hpp"
 #include "mankai/baseline/exact_sets.hpp"
-#include "mankai/catalog/catalog.hpp"
-#include "mankai/filter/fading_fingerprints.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "mankai/url/canonical_url.hpp"
 
 namespace mankai::command::demo {

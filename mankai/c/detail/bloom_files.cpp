@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "mankai/catalog/catalog.hpp"
-#include "mankai/filter/image_format.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/parts/image_format.hpp"
 #include "mankai/storage/file.hpp"
 
 namespace mankai::c {

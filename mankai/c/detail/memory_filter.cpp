@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 
 namespace mankai::c {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "mankai/catalog/changes.hpp"
+#include "mankai/filter/change.hpp"
 
 namespace mankai::c {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/image.hpp"
+#include "mankai/filter/parts/image.hpp"
 #include "mankai/hash/checksum.hpp"
 
 namespace mankai::detail {

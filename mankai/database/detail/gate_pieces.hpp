@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "mankai/filter/counting_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/service/gate_position.hpp"
 
 // What GATE.LOADCHUNK of the Redis module takes (docs/formats/redis_dump.md).

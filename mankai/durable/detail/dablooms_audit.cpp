@@ -12,7 +12,7 @@
 
 #include "mankai/base/bits.hpp"
 #include "mankai/durable/dablooms_format.hpp"
-#include "mankai/filter/image_format.hpp"
+#include "mankai/filter/parts/image_format.hpp"
 
 namespace mankai::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "mankai/catalog/kind.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/source_position.hpp"
 #include "mankai/durable/store_footer_format.hpp"
 #include "mankai/storage/new_file.hpp"

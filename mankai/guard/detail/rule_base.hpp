@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mankai/base/error.hpp"
-#include "mankai/filter/fuse_map.hpp"
+#include "mankai/guard/fuse_map.hpp"
 #include "mankai/guard/detail/rule_nodes.hpp"
 #include "mankai/guard/detail/rule_table.hpp"
 

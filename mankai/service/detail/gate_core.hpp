@@ -9,7 +9,7 @@
 #include <shared_mutex>
 #include <string_view>
 
-#include "mankai/filter/counting_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/service/detail/gate_memo.hpp"
 #include "mankai/service/gate_answer.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/source_position.hpp"
 #include "mankai/service/gate_position.hpp"
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
 #include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {

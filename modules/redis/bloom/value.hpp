@@ -18,8 +18,8 @@
 #include <utility>
 #include <variant>
 
-#include "mankai/filter/scalable_bloom.hpp"
-#include "mankai/filter/scalable_counting_bloom.hpp"
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "modules/redis/image/add.hpp"
 #include "modules/redis/image/family.hpp"
 

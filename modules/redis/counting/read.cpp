@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
 #include "modules/redis/counting/commands.hpp"
 #include "modules/redis/counting/value.hpp"
 #include "modules/redis/image/facts.hpp"

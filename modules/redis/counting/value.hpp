@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "mankai/filter/scalable_counting_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/image/lookup.hpp"
 

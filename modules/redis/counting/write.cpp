@@ -3,7 +3,7 @@
 #include <new>
 #include <vector>
 
-#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
 #include "modules/redis/counting/commands.hpp"
 #include "modules/redis/counting/value.hpp"
 #include "modules/redis/engine/memory.hpp"

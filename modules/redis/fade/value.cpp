@@ -1,6 +1,6 @@
 #include "modules/redis/fade/value.hpp"
 
-#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
 #include "modules/redis/image/key.hpp"
 
 namespace mankai::redis {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "mankai/filter/fading_fingerprints.hpp"
+#include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "modules/redis/image/family.hpp"
 
 namespace mankai::redis {

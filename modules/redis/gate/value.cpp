@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
 #include "mankai/hash/checksum.hpp"
 
 namespace mankai::redis {

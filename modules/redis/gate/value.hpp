@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "mankai/filter/counting_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "modules/redis/image/lookup.hpp"
 
 namespace mankai::redis {

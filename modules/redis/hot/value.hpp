@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/filter/decayed_top.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "modules/redis/image/family.hpp"
 
 namespace mankai::redis {

@@ -9,8 +9,8 @@
 #include <new>
 #include <span>
 
-#include "mankai/filter/hash_windows.hpp"
-#include "mankai/filter/sliced_image.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
+#include "mankai/filter/parts/sliced_image.hpp"
 
 namespace mankai::redis {
 

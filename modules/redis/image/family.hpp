@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "mankai/base/region.hpp"
-#include "mankai/filter/image.hpp"
+#include "mankai/filter/parts/image.hpp"
 
 namespace mankai::redis {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/sliced_image.hpp"
+#include "mankai/filter/parts/sliced_image.hpp"
 #include "mankai/hash/checksum.hpp"
 #include "modules/redis/engine/memory.hpp"
 

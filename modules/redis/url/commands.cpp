@@ -5,7 +5,7 @@
 #include <new>
 #include <vector>
 
-#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/image/facts.hpp"

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "mankai/filter/hash_windows.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/memory.hpp"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "mankai/filter/scalable_bloom.hpp"
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/image/add.hpp"
 #include "modules/redis/image/lookup.hpp"

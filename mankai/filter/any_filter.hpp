@@ -1,0 +1,159 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "mankai/base/time.hpp"
+#include "mankai/filter/change.hpp"
+#include "mankai/filter/concepts.hpp"
+#include "mankai/filter/kind.hpp"
+#include "mankai/filter/spec.hpp"
+
+namespace mankai {
+
+/// A fact about a filter that only some kinds have.
+struct InfoField {
+  std::string name;   ///< for programs
+  std::string label;  ///< for people
+  std::variant<std::uint64_t, double, std::string> value;
+};
+
+/// What can be said about a filter without scanning its cells, and what a scan adds.
+struct FilterInfo {
+  Kind kind;
+  std::uint16_t format_version;
+  std::uint64_t capacity_keys;
+  double fpr_target;
+  std::uint64_t keys_inserted;
+  HashKind hash;
+  unsigned canonical_version;  ///< of the URL rules that canonicalize its keys; 0: keys are hashed as they are
+  std::uint64_t cell_count;
+  std::uint64_t cells_bytes;
+  std::uint64_t image_bytes;
+  unsigned probes_per_key;
+  double lines_per_key;
+  double fill_ratio;
+  double fpr_estimate;
+  double keys_estimate;
+  std::string_view fpr_formula;   ///< how fpr_estimate is computed
+  std::vector<InfoField> fields;  ///< the kind's own
+};
+
+/// What each kind provides to AnyFilter; `define_kind.hpp` implements it for a filter class.
+class FilterBody;
+
+/// Each kind's folder instantiates this for its class.
+template <class F>
+[[nodiscard]] std::unique_ptr<FilterBody> erase_type(F filter);
+
+/// A filter of any kind. Batches of keys cross one virtual call; code that knows the kind uses `as` and then the
+/// class's own, inlined calls.
+///
+/// Keys are bytes. The filter canonicalizes them where it was created so, hashes them as its KeyShape says, and answers
+/// in the order of the keys. Batches of some thousand keys are the fast path.
+/// Threads: as the kind's class. Changes one at a time; KindDescription::has_lock_free_readers says who may read
+///          meanwhile.
+class AnyFilter {
+ public:
+  using Keys = std::span<const std::string_view>;
+
+  template <class F>
+    requires requires {
+      { F::kKind } -> std::convertible_to<std::uint16_t>;
+    }
+  AnyFilter(F filter) : AnyFilter(erase_type(std::move(filter))) {}  // NOLINT(google-explicit-constructor): a filter is one
+  explicit AnyFilter(std::unique_ptr<FilterBody> body) noexcept;
+  AnyFilter(AnyFilter&&) noexcept;
+  AnyFilter& operator=(AnyFilter&&) noexcept;
+  AnyFilter(const AnyFilter&) = delete;
+  AnyFilter& operator=(const AnyFilter&) = delete;
+  ~AnyFilter();
+
+  [[nodiscard]] const KindDescription& kind() const noexcept;
+  /// Returns the filter as its class, or nullptr if it is of another kind.
+  template <class F>
+  [[nodiscard]] F* as() noexcept {
+    return Kind{F::kKind} == kind().kind ? static_cast<F*>(address()) : nullptr;
+  }
+  template <class F>
+  [[nodiscard]] const F* as() const noexcept {
+    return Kind{F::kKind} == kind().kind ? static_cast<const F*>(address()) : nullptr;
+  }
+
+  /// Reports which keys may have been inserted. Shape: keys[c], outcomes[c].
+  void may_contain(Keys keys, std::span<bool> outcomes) const;
+  /// Reports how often keys were inserted. Shape: keys[c], counts[c]. Errors: invalid_argument for a kind that does not
+  /// count.
+  [[nodiscard]] Result<void> count(Keys keys, std::span<KeyCount> counts) const;
+  /// Reports decayed counts. Shape: keys[c], counts[c]. Errors: invalid_argument for a kind without decay.
+  [[nodiscard]] Result<void> count(Keys keys, std::span<DecayedCount> counts) const;
+  /// Returns the values that were put with a key recently, the strongest first. Errors: invalid_argument for a kind
+  /// that stores no values. Source: see RecentValues.
+  [[nodiscard]] Result<std::vector<ValueMatches>> recall(std::string_view key, std::uint32_t min_matches) const;
+  /// Returns the start of the epoch that the filter has advanced to; nothing for a kind without time.
+  [[nodiscard]] std::optional<Time> time() const noexcept;
+
+  /// Inserts keys in order. A key of a numbered kind gets the next id, one of a valued kind the value 0, one of a kind
+  /// with time the time that the filter has advanced to. Errors: invalid_argument for URLs of too many segments
+  /// (ChangeEncoder). Throws std::bad_alloc where a growing filter cannot grow.
+  [[nodiscard]] Result<void> insert(Keys keys);
+  /// As insert, and reports which keys had been inserted before, in order. Shape: keys[c], seen[c].
+  [[nodiscard]] Result<void> observe(Keys keys, std::span<bool> seen);
+  /// Removes each key once, in order. Shape: keys[c], results[c]. Errors: invalid_argument for a kind that cannot.
+  [[nodiscard]] Result<void> erase(Keys keys, std::span<EraseResult> results);
+  /// Advances a filter with time. Errors: invalid_argument for a kind without time, and for a time before the filter's.
+  [[nodiscard]] Result<void> advance(Time time);
+  /// Applies a change; see change.hpp.
+  [[nodiscard]] Result<void> apply(const Change& change, const Outcomes& outcomes = {});
+  /// Takes in the keys of another filter. Errors: invalid_argument with what differs; out_of_space.
+  [[nodiscard]] Result<void> merge(const AnyFilter& other);
+  /// Removes every key.
+  void clear() noexcept;
+
+  /// Creates an empty filter that can be merged with this one. Errors: out_of_space.
+  [[nodiscard]] Result<AnyFilter> create_like(const Memory& memory = system_memory()) const;
+  /// Returns the spec that creates such a filter: same kind, size, shape, hash and seed.
+  [[nodiscard]] FilterSpec spec() const;
+  /// Cost: two passes over the cells.
+  [[nodiscard]] FilterInfo describe() const;
+
+  [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
+  [[nodiscard]] std::uint64_t image_bytes() const noexcept;
+  [[nodiscard]] Hasher hasher() const noexcept;
+  [[nodiscard]] std::uint8_t canonical_version() const noexcept;
+
+  /// The image's pieces, checksums up to date. Threads: not beside changes.
+  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() noexcept;
+  [[nodiscard]] std::vector<std::byte> to_bytes() const;
+  /// Checks the cells of a filter that was opened with Trust::fast. Errors: corrupt.
+  [[nodiscard]] Result<void> verify() const;
+
+ private:
+  friend class ChangeEncoder;
+
+  [[nodiscard]] void* address() const noexcept;
+  [[nodiscard]] ChangeEncoder& encoder();
+
+  std::unique_ptr<FilterBody> body_;
+  std::unique_ptr<ChangeEncoder> encoder_;  ///< of insert, observe, erase and advance; made when first needed
+};
+
+/// Creates the filter that the spec describes; a seed that is not given is drawn at random.
+/// Errors: invalid_argument for an impossible request; out_of_space.
+[[nodiscard]] Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory = system_memory());
+
+/// Opens an image in a Region, such as a mapped file, without a copy; a growing kind takes further memory from `memory`.
+/// Errors: corrupt; unsupported_version, also for a kind that this library does not have.
+[[nodiscard]] Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& memory = system_memory());
+
+}  // namespace mankai

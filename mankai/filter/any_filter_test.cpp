@@ -1,0 +1,243 @@
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+#include <vector>
+
+#include <string>
+
+namespace mankai {
+namespace {
+
+TEST(Spec, reads_what_it_writes) {
+  for (const char* text :
+       {"blocked-bloom", "bloom", "blocked-bloom:keys=1e7,fpr=0.001", "bloom:keys=10M,k=7,addressing=fields,fpr=1%",
+        "keys=5,hash=siphash,seed=000102030405060708090a0b0c0d0e0f", "blocked-bloom:seed=0xff"}) {
+    const auto spec = parse_spec(text);
+    ASSERT_TRUE(spec.has_value()) << text << ": " << spec.error().message();
+    const auto again = parse_spec(to_string(*spec));
+    ASSERT_TRUE(again.has_value()) << to_string(*spec);
+    EXPECT_EQ(to_string(*again), to_string(*spec));
+  }
+  EXPECT_EQ(parse_spec("keys=2.5e6")->keys, 2'500'000U);
+  EXPECT_EQ(parse_spec("bloom:k=7")->k, 7U);
+}
+
+TEST(Spec, malformed_text_is_an_error_that_names_it) {
+  for (const char* text : {"",
+                           ":",
+                           "blom",
+                           "blocked-bloom:",
+                           "blocked-bloom:keys",
+                           "blocked-bloom:keys=",
+                           "keys=-1",
+                           "keys=1.5",
+                           "keys=1e99",
+                           "fpr=0",
+                           "fpr=1",
+                           "fpr=nan",
+                           "fpr=inf",
+                           "fpr=100%",
+                           "hash=md5",
+                           "seed=xyz",
+                           "seed=0x",
+                           "bloom:k=0",
+                           "bloom:k=65",
+                           "k=7",
+                           "colour=red",
+                           "addressing=fields",
+                           "counting-bloom:growth=3",
+                           "scalable-bloom:growth=0",
+                           "scalable-bloom:growth=1.5",
+                           "scalable-bloom:tightening=1",
+                           "scalable-bloom:tightening=nan",
+                           "scalable-bloom:bound=none",
+                           "scalable-counting-bloom:first-id=18446744073709551615",
+                           "layered-url-bloom:layering=both",
+                           "bloom:addressing=x",
+                           "keys=5,,fpr=0.1",
+                           "keys=18446744073709551616"}) {
+    const auto spec = parse_spec(text);
+    if (std::string_view(text) == "blocked-bloom:") {
+      EXPECT_TRUE(spec.has_value()) << "no options is no error";
+      continue;
+    }
+    ASSERT_FALSE(spec.has_value()) << text;
+    EXPECT_FALSE(spec.error().detail.empty());
+    EXPECT_TRUE(spec.error().code == ErrorCode::invalid_argument || spec.error().code == ErrorCode::not_found);
+  }
+}
+
+TEST(Counts, are_read_in_every_usual_form) {
+  EXPECT_EQ(parse_count("0"), 0U);
+  EXPECT_EQ(parse_count("18446744073709551615"), ~std::uint64_t{0});
+  EXPECT_EQ(parse_count("1e7"), 10'000'000U);
+  EXPECT_EQ(parse_count("10k"), 10'000U);
+  EXPECT_EQ(parse_count("2.3M"), 2'300'000U);
+  EXPECT_EQ(parse_count("1G"), 1'000'000'000U);
+  EXPECT_EQ(parse_count("0.1k"), 100U);
+  EXPECT_FALSE(parse_count("0.01k1").has_value());
+  EXPECT_FALSE(parse_count("M").has_value());
+  EXPECT_FALSE(parse_count("1 000").has_value());
+  EXPECT_FALSE(parse_count("1.0001k").has_value());
+}
+
+TEST(Catalog, every_kind_is_created_described_and_planned) {
+  for (const KindDescription& kind : kinds()) {
+    EXPECT_EQ(parse_kind(kind.name), kind.kind);
+    const auto filter = create_filter({.kind = kind.kind, .keys = 5000, .fpr = 0.01});
+    ASSERT_TRUE(filter.has_value());
+    const FilterInfo info = describe(*filter);
+    EXPECT_EQ(info.kind, kind.kind);
+    EXPECT_EQ(info.capacity_keys, 5000U);
+    EXPECT_EQ(info.keys_inserted, 0U);
+    EXPECT_EQ(info.fill_ratio, 0.0);
+    EXPECT_EQ(info.fpr_estimate, 0.0);
+    EXPECT_FALSE(std::signbit(info.fpr_estimate)) << kind.name;
+    EXPECT_EQ(info.keys_estimate, 0.0);
+    EXPECT_EQ(spec_of(*filter).kind, kind.kind);
+  }
+}
+
+TEST(Catalog, a_spec_of_a_filter_makes_one_that_merges_with_it) {
+  for (const char* text : {"blocked-bloom:keys=3000",
+                           "bloom:keys=3000,k=5",
+                           "bloom:keys=3000,addressing=fields",
+                           "counting-bloom:keys=3000",
+                           "counting-bloom:keys=3000,k=5,layout=partitioned",
+                           "scalable-bloom:keys=30,growth=1,tightening=0.9,bound=first",
+                           "scalable-counting-bloom:keys=30,layout=partitioned,growth=4,first-id=17",
+                           "layered-url-bloom:keys=3000,levels=3,layering=faithful",
+                           "time-decaying-counts:keys=3000,half-life=1h",
+                           "time-decaying-counts:bytes=4096,lambda=0.9,epoch=10m,policy=ceil,width=8,rule=minimum,k=3",
+                           "time-decaying-counts:keys=3000,lambda=0.99,epoch=1s,fraction-bits=3,forced=yes",
+                           "time-decaying-pooled-counts:keys=3000,lookup=links,overflow=all,gate=yes,pool-share=0.25",
+                           "time-decaying-pooled-counts:keys=3000,when-empty=saturate,policy=ceil",
+                           "time-decaying-tiered-counts:keys=3000,width=8,shrink-bits=1,remainder=downwards",
+                           "fading-fingerprints:keys=3000,slots=307,k=2,width=8,min-matches=2",
+                           "fading-fingerprints:keys=3000,fpr=0.01",
+                           "recent-values:keys=3000,k=8",
+                           "recent-values:slots=4000",
+                           "rotating-bloom:keys=3000,window=90m,generations=7",
+                           "decayed-top:bytes=65536,half-life=30m,candidates=64,k=3"}) {
+    auto first = create_filter(*parse_spec(text));
+    auto second = create_like(*first);
+    EXPECT_EQ(to_string(spec_of(*second)), to_string(spec_of(*first)));
+    EXPECT_EQ(to_string(*parse_spec(to_string(spec_of(*first)))), to_string(spec_of(*first)));
+    EXPECT_EQ(image_bytes(*create_filter(spec_of(*first))), image_bytes(*first)) << text;
+    EXPECT_EQ(merge_filters(*first, *second).has_value(), info_of(spec_of(*first).kind).can_merge) << text;
+  }
+  auto blocked = create_filter(*parse_spec("keys=3000"));
+  const auto classic = create_filter(*parse_spec("bloom:keys=3000"));
+  const auto other_seed = create_filter(*parse_spec("keys=3000"));
+  EXPECT_FALSE(merge_filters(*blocked, *classic).has_value());
+  EXPECT_FALSE(merge_filters(*blocked, *other_seed).has_value());
+}
+
+TEST(Plan, keeps_the_rate_and_says_what_a_created_filter_takes) {
+  const auto rows = plan({.keys = 100'000, .fpr = 0.001});
+  ASSERT_TRUE(rows.has_value());
+  ASSERT_EQ(rows->size(), 11U);
+  for (const PlanRow& row : *rows) {
+    EXPECT_LE(row.fpr, 0.001);
+    const auto filter = create_filter(row.spec);
+    ASSERT_TRUE(filter.has_value());
+    EXPECT_EQ(describe(*filter).image_bytes, row.image_bytes);
+    EXPECT_EQ(describe(*filter).probes_per_key, row.probes_per_key);
+  }
+  EXPECT_LE(rows->front().bits_per_key, 15.9);
+}
+
+TEST(Plan, a_memory_of_events_is_as_long_as_asked_and_no_larger_than_said) {
+  const auto rows = plan_forgetting({.events = 50'000, .survival = 0.9, .fpr = 0.01});
+  ASSERT_TRUE(rows.has_value());
+  EXPECT_EQ(rows->size(), 7U);
+  for (const PlanRow& row : *rows) {
+    EXPECT_LE(row.fpr, 0.01);
+    EXPECT_GE(row.survival, 0.9);
+    const auto filter = create_filter(row.spec);
+    ASSERT_TRUE(filter.has_value());
+    EXPECT_EQ(image_bytes(*filter), row.image_bytes);
+  }
+  EXPECT_FALSE(plan_forgetting({.events = 0}).has_value());
+  EXPECT_FALSE(plan_forgetting({.events = 10, .survival = 1.5}).has_value());
+}
+
+TEST(Spec, a_decay_is_a_half_life_or_a_lambda_with_its_epoch) {
+  const Duration hour = std::chrono::hours(1);
+  EXPECT_EQ(decay_of({.kind = Kind::decayed_top}).value(), Decay::of_half_life(hour).value());
+  EXPECT_EQ(decay_of({.kind = Kind::time_decaying_pooled_counts}).value(), Decay::of_half_life(hour, hour).value());
+  EXPECT_EQ(decay_of({.kind = Kind::time_decaying_counts, .policy = DecayPolicy::floor}).value().lambda(), 0.5);
+  EXPECT_EQ(decay_of({.kind = Kind::time_decaying_counts}).value(), Decay::of_half_life(kDefaultHalfLife).value());
+  EXPECT_TRUE(decay_of(*parse_spec("time-decaying-counts:lambda=0.9,epoch=10m")));
+  EXPECT_FALSE(decay_of(*parse_spec("time-decaying-counts:lambda=0.9")));
+  EXPECT_FALSE(decay_of(*parse_spec("time-decaying-counts:lambda=0.9,epoch=10m,half-life=1h")));
+  EXPECT_FALSE(parse_spec("time-decaying-counts:lambda=1.5"));
+  EXPECT_FALSE(parse_spec("time-decaying-counts:half-life=soon"));
+  EXPECT_FALSE(parse_spec("blocked-bloom:half-life=1h"));
+}
+
+TEST(Plan, for_bytes_stays_within_them) {
+  for (const std::uint64_t bytes : {208ULL, 1000ULL, 65'536ULL + 200, 10'000'000ULL}) {
+    const auto rows = plan_for_bytes(1000, bytes);
+    ASSERT_TRUE(rows.has_value());
+    for (const PlanRow& row : *rows) {
+      EXPECT_LE(row.image_bytes, bytes);
+      EXPECT_GT(row.fpr, 0.0);
+    }
+    EXPECT_GT(rows->front().image_bytes + 128, bytes) << "room for another line was left";
+  }
+  EXPECT_FALSE(plan_for_bytes(1000, 100).has_value());
+  EXPECT_FALSE(plan_for_bytes(0, 1000).has_value());
+}
+
+TEST(Catalog, a_seed_of_128_bits_needs_the_hash_that_uses_it) {
+  EXPECT_FALSE(create_filter(*parse_spec("keys=10,seed=00000000000000010000000000000002")).has_value());
+  EXPECT_TRUE(create_filter(*parse_spec("keys=10,hash=siphash,seed=00000000000000010000000000000002")).has_value());
+}
+
+TEST(Plan, answers_at_once_however_odd_the_request) {
+  EXPECT_TRUE(plan({.keys = 200'000'000'000'000, .fpr = 0.9999999999999999}).has_value());
+  EXPECT_TRUE(plan({.keys = 1'000'000'000'000, .fpr = 0.999}).has_value());
+}
+
+TEST(Catalog, an_image_of_an_unknown_kind_asks_for_a_newer_library) {
+  auto image =
+      Image::create(999, {.capacity_keys = 1, .fpr_target = 0.5, .hash = {}, .cells_bytes = 64}, system_memory());
+  const auto bytes = image->seal();
+  const auto filter =
+      filter_from_region(Region::borrow({const_cast<std::byte*>(bytes.data()), bytes.size()}), Trust::checked);
+  ASSERT_FALSE(filter.has_value());
+  EXPECT_EQ(filter.error().code, ErrorCode::unsupported_version);
+}
+
+TEST(Catalog, keys_made_canonical_by_other_rules_ask_for_the_library_that_has_them) {
+  for (const KindDescription& kind : kinds()) {
+    auto filter = create_filter({.kind = kind.kind, .keys = 100});
+    std::vector<std::byte> bytes = std::visit(
+        [](auto& f) {
+          f.set_canonical_version(200);
+          return f.to_bytes();
+        },
+        *filter);
+    auto region = Region::allocate(system_memory(), bytes.size());
+    std::ranges::copy(bytes, region->bytes().begin());
+    const auto opened = filter_from_region(std::move(*region), Trust::checked);
+    ASSERT_FALSE(opened.has_value()) << kind.name;
+    EXPECT_EQ(opened.error().code, ErrorCode::unsupported_version) << opened.error().detail;
+    EXPECT_NE(opened.error().detail.find("200"), std::string::npos) << opened.error().detail;
+  }
+}
+
+TEST(Spec, seed_of_decimal_digits_only_is_read_back_as_it_was_written) {
+  const auto spec = parse_spec("keys=1,seed=99");
+  ASSERT_TRUE(spec.has_value());
+  EXPECT_EQ(parse_spec(to_string(*spec))->seed, spec->seed);
+}
+
+}  // namespace
+}  // namespace mankai

@@ -1,0 +1,62 @@
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+
+#include <string>
+
+#include "mankai/kernel/bulk_build.hpp"
+#include "mankai/kernel/scan_ops.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
+
+}  // namespace
+
+Result<BlockedBloom> BlockedBloom::create(const Options& options) {
+  const auto blocks = blocked_bloom_blocks({.keys = options.keys, .fpr = options.fpr});
+  if (!blocks) {
+    return std::unexpected(blocks.error());
+  }
+  auto image = Image::create(kKind,
+                             {.capacity_keys = options.keys,
+                              .fpr_target = options.fpr,
+                              .hash = options.hash,
+                              .cells_bytes = *blocks * kBlockBytes,
+                              .slice_tag = options.slice_tag},
+                             options.memory);
+  if (!image) {
+    return std::unexpected(image.error());
+  }
+  image->set_params(Params{.block_count = *blocks});
+  return BlockedBloom(std::move(*image), *blocks);
+}
+
+Result<BlockedBloom> BlockedBloom::from_image(Image source) {
+  if (auto valid = check_kind(source, kKind, 1); !valid) {
+    return std::unexpected(valid.error());
+  }
+  // Compared by division: a hostile count must not overflow its way into a match.
+  const std::uint64_t blocks = source.params<Params>().block_count;
+  if (blocks != source.header().cells_bytes / kBlockBytes) {
+    return fail(ErrorCode::corrupt, std::to_string(blocks) + " blocks at offset 64 do not fill the cells");
+  }
+  return BlockedBloom(std::move(source), blocks);
+}
+
+void BlockedBloom::insert_bulk(std::span<const Digest> digests, const Memory& scratch) noexcept {
+  image().add_keys(kernel::insert_partitioned(ops(), words(), shape(), digests.data(), digests.size(), scratch));
+}
+
+void BlockedBloom::insert_bulk(std::span<const std::uint64_t> keys, const Memory& scratch) noexcept {
+  const HashSpec spec = hash();
+  if (spec.kind != HashKind::xxh3) {
+    insert(keys);
+    return;
+  }
+  image().add_keys(
+      kernel::insert_partitioned(ops(), words(), shape(), keys.data(), spec.seed[0], keys.size(), scratch));
+}
+
+double BlockedBloom::fpr_estimate() const noexcept { return kernel::mean_block_fpr(words(), shape()); }
+
+}  // namespace mankai

@@ -1,0 +1,39 @@
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/filter/change.hpp"
+#include "mankai/filter/detail/change_payload.hpp"
+#include "mankai/filter/filter_body.hpp"
+
+namespace mankai {
+namespace {
+
+bool is_answered(std::size_t outcomes, const Change& change, std::initializer_list<Operation> answering) noexcept {
+  return outcomes == 0 ||
+         (outcomes == change.keys && std::ranges::find(answering, change.operation) != answering.end());
+}
+
+}  // namespace
+
+std::string_view name(Operation operation) noexcept {
+  constexpr std::array<std::string_view, 8> kNames{"unknown",        "insert", "insert_with_ids", "insert_at", "erase",
+                                                   "erase_with_ids", "put",    "advance"};
+  const auto number = static_cast<std::size_t>(operation);
+  return number < kNames.size() ? kNames[number] : kNames.front();
+}
+
+Result<void> apply_change(FilterBody& filter, const Change& change, const Outcomes& outcomes) {
+  MANKAI_ASSERT(reinterpret_cast<std::uintptr_t>(change.payload.data()) % detail::kPayloadAlignment == 0);
+  MANKAI_ASSERT(is_answered(outcomes.seen.size(), change, {Operation::insert, Operation::insert_at}));
+  MANKAI_ASSERT(is_answered(outcomes.erased.size(), change, {Operation::erase, Operation::erase_with_ids}));
+  if (change.keys > ChangeEncoder::kMaxKeys) {
+    return fail(ErrorCode::corrupt, "a change of " + std::to_string(change.keys) + " keys; at most " +
+                                        std::to_string(ChangeEncoder::kMaxKeys) + " are allowed");
+  }
+  return filter.apply(change, outcomes);
+}
+
+}  // namespace mankai

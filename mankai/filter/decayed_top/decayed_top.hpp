@@ -1,0 +1,273 @@
+#pragma once
+
+/// What is hot lately: which keys came most, each time weighed by how long ago it was, in a bounded image.
+///
+/// Two structures share the work. A table holds the keys that seem hottest, with their bytes and a counter of their
+/// own; a sketch holds an upper bound for all the others, in cells that keys share. Both fade by λ at the start of
+/// every epoch.
+///
+///     cells: | ledger, a line | k partitions of cells_per_probe cells of 32 bits | buckets of 448 bytes | arena |
+///
+///     bucket: | 16 digests | 16 scores, 64 bits | 16 times | 16 records, 32 bits |    seven lines
+///                   ▲ a key's bucket is high(remixed digest × buckets); it may be in any of the 16 places
+///
+///     arena: | record | record | … | free      record: | u32 place | u32 length and flags | bytes, filled up to 8 |
+///
+/// An event of a key in the table is added to its score and goes nowhere else. That of another one is added to the
+/// smallest of the key's k cells, and cells below it are raised to it (conservative update); the key enters the table
+/// when this bound is above the score of the coldest of its 16 places. The one that leaves has its cells raised to its
+/// score. So the bound of every key, in the table or not, is never below the truth, and hot keys, which would spoil the
+/// cells of all that share one with them, are not in the sketch at all.
+///
+/// Cells hold multiples of 2^-F and end at 2^(32-F), scores hold multiples of 2^-28 and end at 2^34. Fading rounds up.
+/// F is such that what can no longer fade, 2^-F / (1 - λ), is at most 1/64.
+///
+/// An event earlier than the newest epoch is late; it counts for what is left of it, λ^age rounded up: to 2^-28 where
+/// its key is in the table, so that many of them, each worth nothing, are worth nothing together (a million are at most
+/// 1/256 too much). In the sketch it is 2^-F, and adds up; but a key whose bound has come above the coldest of its
+/// places is in the table from then on. So late events lift no key above what is listed that does not belong there.
+///
+///
+/// Source:  [Estan2002] conservative update; [Roy2016] a table before a sketch. Differs: both fade; a key that leaves
+///          the table raises its cells instead of adding to them, which conservative cells allow; keys keep their
+///          bytes. [Cheng2005] for cells that fade; theirs round down.
+/// Formula: a key outside the table is overestimated when all its cells are shared: (1 - (1 - 1/cells_per_probe)^n)^k
+///          of n such keys at the most; what others add is less, since only the smallest cells grow.
+/// Cannot:  list a key that was not hot enough when it came last, or name one that was only ever given as a digest.
+/// Tried:   scores as coarse as cells: half a million hits of three years ago came out above the thousand of today, as
+///          each was 2^-13. One remainder for the late events of all keys, added to every bound: what is below a cell's
+///          unit is then exact, but the late events of one key are paid for by all. Leaving out what is worth less than
+///          some 2^-40: then a count can be too low.
+///          Writing every event to the sketch as well: 48 instead of 34 ns an event on Zipf 1.2 (2e6 events of 3e5
+/// keys,
+///          256 KiB), and what is said of keys outside the table is 3 % higher. More or less than a quarter for the
+///          table: at 256 KiB on Zipf 1.0, an eighth finds 80 % of the top 500, a quarter 99 %, half all of them, while
+///          the mean excess over all keys grows from 4.2 to 5.1 to 8.3; the top 100 are found by each.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/filter/concepts.hpp"
+#include "mankai/filter/parts/decayed_cells.hpp"
+#include "mankai/filter/parts/flat_filter.hpp"
+
+namespace mankai {
+
+/// See the top of this file. Cost: two to four lines for a key in the table, k more for another; no allocation.
+/// Threads: const calls beside each other; changes need the filter alone.
+class DecayedTop : public FlatFilter<DecayedTop> {
+ public:
+  static constexpr std::uint16_t kKind = 13;
+  static constexpr std::string_view kName = "decayed-top";
+  static constexpr Promise kPromise{.no_false_negatives = true, .forgets = true};
+
+  /// No more of a key's bytes is kept, and less where the arena is small; two keys with one beginning stay two.
+  static constexpr std::size_t kMostKeyBytes = 1024;
+  /// The most events of a key that are counted at once.
+  static constexpr std::uint32_t kMostAtOnce = ~std::uint32_t{0};
+
+  /// Stored in the image.
+  struct Params {
+    std::uint64_t lambda_q32;
+    std::uint64_t epoch_us;
+    std::uint32_t buckets;
+    std::uint8_t k;
+    std::uint8_t fraction_bits;
+    std::uint8_t key_units;   ///< room in the arena, a candidate, in units of 8 bytes
+    std::uint8_t score_bits;  ///< scores are in units of 2^-score_bits: 28
+  };
+
+  /// What to create: as large an image as `bytes`, or a sketch for `keys` distinct keys in a few half-lives at the rate
+  /// `fpr` of overestimates, and a table beside it.
+  struct Options {
+    std::uint64_t keys = 0;
+    double fpr = 0.01;
+    std::uint64_t bytes = 0;       ///< the whole image is at most so large; 0: sized by keys
+    std::uint32_t candidates = 0;  ///< keys in the table; 0: so many that they take a quarter of the cells
+    std::uint32_t k = 0;           ///< cells a key, at most 64; 0 for 4
+    std::uint32_t key_bytes = 0;   ///< room for a key's bytes, on the average; 0 for 48
+    Decay decay{};
+    HashSpec hash = HashSpec::random();
+    Memory memory = system_memory();
+  };
+
+  /// One of the hottest keys. The key's bytes are the filter's: they stand until it is changed.
+  struct Entry {
+    std::string_view key;
+    DecayedCount count;
+    Time last_seen;
+    bool is_cut = false;  ///< the key is longer; these are its first bytes
+  };
+
+  /// Errors: invalid_argument for an impossible request; out_of_space.
+  [[nodiscard]] static Result<DecayedTop> create(const Options& options);
+  /// Returns the size of the image that create would make. Errors: invalid_argument, as create's.
+  [[nodiscard]] static Result<std::uint64_t> image_bytes_of(const Options& options);
+  /// Takes over an image of this kind. Errors: corrupt.
+  [[nodiscard]] static Result<DecayedTop> from_image(Image source);
+
+  /// Counts a key `count` times, at a time: later than the filter's epoch advances it, earlier counts for what is left
+  /// of it. As many single events, at the cost of one: in a sketch full of others it says no more, and may say less.
+  /// Pre: `digest` is hasher()(key), checked when the key enters the table; of a key of more than kMostKeyBytes one
+  /// byte more than that will do. count >= 1.
+  void insert(Digest digest, std::string_view key, Time at, std::uint32_t count = 1) noexcept;
+  /// Batch, in order. Shape: digests[c], keys[c], times[c].
+  void insert(std::span<const Digest> digests, std::span<const std::string_view> keys,
+              std::span<const Time> times) noexcept;
+
+  /// Counts a key now, without its bytes: it is counted, but never enters the table.
+  void insert(Digest digest) noexcept { static_cast<void>(observe(digest)); }
+  /// As insert; returns whether the key had been seen before, as far as the filter can tell.
+  bool observe(Digest digest) noexcept;
+  void insert(std::span<const Digest> digests) noexcept;
+  void insert(std::span<const std::uint64_t> keys) noexcept;
+  void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
+
+  /// Whether more is left of a key than what never fades, at most 1/64.
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept { return sketch_.is_left(units_of(bound_of(digest))); }
+  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
+  void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
+
+  /// How often a key came lately, at the filter's tick: never too little, unless it says that it is saturated.
+  [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept;
+  void estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const noexcept;
+
+  /// The hottest keys of the table, at most so many, hottest first, equal ones by their bytes.
+  /// Cost: a pass over the table and a sort. Throws bad_alloc.
+  [[nodiscard]] std::vector<Entry> top(std::size_t most) const;
+  /// All keys of the table whose count is at least `min_raw`, in the same order.
+  [[nodiscard]] std::vector<Entry> above(double min_raw) const;
+
+  /// Fades everything, once for each epoch since the filter's. Cost: a pass over sketch and table.
+  void advance(Tick tick) noexcept;
+  /// As advance, but many epochs at once: what is left is rounded up a few times instead of at each of them. So counts
+  /// are still never too low, at most 1e-4 of themselves above those that advance leaves, and often below them, but not
+  /// the same to the last bit: where two filters must be alike, both leap from one tick to the other. Cost: at most
+  /// eight passes over sketch and table, however long the time.
+  void leap(Tick tick) noexcept;
+  [[nodiscard]] Tick tick() const noexcept { return {image().state(kTick)}; }
+  [[nodiscard]] Duration epoch() const noexcept { return epoch_; }
+  [[nodiscard]] Decay decay() const noexcept { return {.lambda_q32 = sketch_.shape().lambda_q32, .epoch = epoch_}; }
+  /// The time of the newest event; 1970 before the first one. Events before 1970 are taken as of 1970.
+  [[nodiscard]] Time newest() const noexcept;
+  /// Events that came after one of a later epoch.
+  [[nodiscard]] std::uint64_t late_records() const noexcept;
+  /// How often a cell could not hold what was added to it. Estimates that this may have made too low are saturated, as
+  /// in time-decaying-counts; scores hold far more and are cut never.
+  [[nodiscard]] std::uint64_t saturations() const noexcept { return image().state(kSaturations); }
+
+  /// Adds the other filter's counts, at the later tick of the two. Keys of both tables compete for the places.
+  /// Errors: invalid_argument when size, shape, decay or seed differ; out_of_space for a copy of the other.
+  [[nodiscard]] Result<void> merge(const DecayedTop& other);
+
+  /// Forgets every key; the tick stays.
+  void clear() noexcept;
+  /// Lets the image be moved in memory. Threads: needs the filter alone.
+  void relocate(const Mover& mover) noexcept;
+
+  [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
+  /// Keys that the table has room for, and how many are in it.
+  [[nodiscard]] std::uint64_t candidates_capacity() const noexcept;
+  [[nodiscard]] std::uint64_t candidates() const noexcept;
+  /// Cells of the sketch.
+  [[nodiscard]] std::uint64_t cell_count() const noexcept { return sketch_.cell_count(); }
+  [[nodiscard]] unsigned probes_per_key() const noexcept { return sketch_.shape().k; }
+  [[nodiscard]] double lines_per_key() const noexcept;
+  /// The sketch's cells that are not 0 over all. Cost: a pass over the sketch.
+  [[nodiscard]] double fill_ratio() const noexcept;
+  /// How many distinct keys are in the sketch and the table, from the fill. Infinite when no cell is 0.
+  [[nodiscard]] double keys_estimate() const noexcept;
+  /// The probability that a key that never came is answered yes: the product of the partitions' fills.
+  [[nodiscard]] double fpr_estimate() const noexcept;
+
+ private:
+  // The words of the image's state.
+  static constexpr std::size_t kTick = 0;
+  static constexpr std::size_t kSaturations = 1;
+  static constexpr std::size_t kNewest = 2;
+  static constexpr std::size_t kStateWords = 3;
+
+  struct Ledger;
+  struct Bucket;
+  struct Record;
+  struct Shape;
+
+  [[nodiscard]] static Result<Shape> shape_of(const Options& options);
+  DecayedTop(Image source, const Shape& shape) noexcept;
+
+  [[nodiscard]] std::uint64_t bound_of(Digest digest) const noexcept;
+  [[nodiscard]] DecayedCount count_of(std::uint64_t score) const noexcept;
+  // What a sketch's units are as a score, and back, rounded up.
+  [[nodiscard]] std::uint64_t score_of(std::uint64_t units) const noexcept;
+  [[nodiscard]] std::uint64_t units_of(std::uint64_t score) const noexcept;
+  [[nodiscard]] std::int64_t now() const noexcept;
+
+  // Events: what one counts for, and where it goes.
+  [[nodiscard]] std::uint64_t score_at(std::int64_t at, std::uint32_t count) noexcept;
+  void take_tick(Tick tick) noexcept;
+  void scale(std::uint64_t factor_q32) noexcept;
+  void add_to_score(std::uint64_t& score, std::uint64_t more) noexcept;
+  bool add_to_candidate(Digest digest, std::uint64_t score, std::int64_t at) noexcept;
+  void add_to_sketch(Digest digest, std::uint64_t units) noexcept;
+  void count_saturations(std::uint64_t cut, std::uint64_t units) noexcept;
+  void add_stranger(Digest digest, std::string_view key, std::uint64_t score, std::int64_t at) noexcept;
+  void raise(Digest digest, std::uint64_t bound) noexcept;
+
+  // The table.
+  struct Candidate {
+    Digest digest;
+    std::string_view key;
+    std::uint64_t score;
+    std::uint64_t last_seen;
+    std::uint32_t flags;
+  };
+  [[nodiscard]] std::uint32_t bucket_index(Digest digest) const noexcept;
+  bool offer(const Candidate& candidate) noexcept;
+  void place(std::uint32_t slot, const Candidate& candidate) noexcept;
+  void evict(std::uint32_t slot) noexcept;
+  [[nodiscard]] Candidate candidate_at(std::uint32_t slot) const noexcept;
+  void add_theirs(std::uint32_t slot, const DecayedTop& other) noexcept;
+  [[nodiscard]] Entry entry_of(std::uint32_t slot) const noexcept;
+  [[nodiscard]] std::vector<Entry> hottest(std::uint64_t least_score, std::size_t most) const;
+  template <class Use>
+  void for_each_candidate(const Use& use) const;
+
+  // The arena.
+  [[nodiscard]] Record record_at(std::uint64_t unit) const noexcept;
+  [[nodiscard]] bool is_live(const Record& record, std::uint64_t unit) const noexcept;
+  void make_room(std::uint64_t units) noexcept;
+  void evict_coldest(std::uint64_t units) noexcept;
+  void compact() noexcept;
+
+  [[nodiscard]] std::uint64_t count_live_units() const noexcept;
+
+  [[nodiscard]] Result<void> check_state() const;
+  [[nodiscard]] Result<void> check_slot(std::uint32_t slot) const;
+  [[nodiscard]] Result<void> check_table() const;
+  [[nodiscard]] Result<void> check_record(std::uint64_t unit) const;
+  [[nodiscard]] Result<void> check_arena() const;
+  [[nodiscard]] std::unexpected<Error> wrong_at(const void* place, const std::string& what) const;
+
+  Ledger* ledger_;
+  DecayedCells sketch_;
+  Bucket* buckets_;
+  std::uint64_t* arena_;
+  std::uint64_t arena_units_;
+  std::uint32_t bucket_count_;
+  std::uint32_t most_key_bytes_;
+  Duration epoch_;
+  // Known from the image, kept so that an event does not have to find it out.
+  std::uint64_t live_units_ = 0;  ///< of the arena, in records of keys that are in the table
+  std::int64_t epoch_begin_ = 0;  ///< the newest epoch, in microseconds since 1970
+  std::int64_t epoch_last_ = 0;   ///< its last microsecond
+};
+
+static_assert(BatchFilter<DecayedTop>);
+static_assert(DecayedFrequencyFilter<DecayedTop>);
+static_assert(MergeableFilter<DecayedTop>);
+
+}  // namespace mankai

@@ -1,0 +1,325 @@
+#pragma once
+
+/// How a filter class becomes a kind: included by the file NAME_kind.cpp in each kind's folder, and by nothing else.
+///
+/// That file writes a struct with the members below and ends with MANKAI_DEFINE_KIND(NAME, STRUCT):
+///
+///     using Filter = Bloom;                                 // the class
+///     struct Options { … };                                 // what only this kind can be asked for, with defaults
+///     static constexpr std::string_view kSummary = "…";
+///     static constexpr KeyShape kKeyShape = …;
+///     static constexpr bool kCanGrow = …, kHasLockFreeReaders = …;
+///     static constexpr std::array kOptions = {…};           // of OptionOf<Options>, see kind_options.hpp
+///     static Result<Filter> create(const CreateRequest& request, const Options& options);
+///     static Options options_of(const Filter& filter);      // so that create makes the same filter again
+///     static void describe(const Filter& filter, FilterInfo& info);
+///     static const KindDescription& description() noexcept; // the macro defines it
+///     // optional: plan, plan_within, plan_forgetting, with the types of KindDescription's members
+///
+/// Everything else is derived from the concepts that the class satisfies.
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mankai/filter/detail/apply_change.hpp"
+#include "mankai/filter/detail/key_windows.hpp"
+#include "mankai/filter/filter_body.hpp"
+#include "mankai/filter/parts/keyed_batch.hpp"
+#include "mankai/filter/kind_options.hpp"
+#include "mankai/filter/parts/growth.hpp"
+#include "mankai/url/canonical_url.hpp"
+
+namespace mankai {
+
+/// What every kind is created from.
+struct CreateRequest {
+  std::uint64_t keys = 0;
+  double fpr = 0;
+  HashSpec hash{};
+  Memory memory{};
+};
+
+// Fields of FilterInfo that several kinds have.
+void describe_growth(const Growth& growth, FilterInfo& info);
+void describe_time(Tick tick, Duration epoch, FilterInfo& info);
+void describe_decay(const Decay& decay, FilterInfo& info);
+[[nodiscard]] inline double seconds_of(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
+
+namespace detail {
+
+template <class F>
+concept GrowingFrom = requires(const F filter) { filter.initial_keys(); };
+
+template <class F>
+std::uint64_t requested_keys(const F& filter) {
+  if constexpr (GrowingFrom<F>) {
+    return filter.initial_keys();
+  } else {
+    return filter.capacity_keys();
+  }
+}
+
+template <class F>
+Result<F> open_image(Region region, Trust trust, const Memory& memory) {
+  if constexpr (requires { F::from_region(std::move(region), trust, memory); }) {
+    return F::from_region(std::move(region), trust, memory);
+  } else {
+    MANKAI_ASSIGN(Image image, Image::adopt(std::move(region), trust));
+    return F::from_image(std::move(image));
+  }
+}
+
+/// Calls `use(start, digests, ends)` with the digests of the segments of a window of URLs.
+template <class F, class Use>
+void for_each_path_window(const F& filter, Keys keys, const Use& use) {
+  Paths paths(keys.size());
+  std::vector<Digest> digests;
+  for_each_url_window(keys, [&](std::size_t start, Keys window) {
+    paths.read(window);
+    digests.resize(paths.segments().size());
+    filter.hasher()(paths.segments(), digests);
+    use(start, std::span<const Digest>(digests), paths.ends());
+  });
+}
+
+template <class F>
+void may_contain_keys_of(const F& filter, Keys keys, std::span<bool> outcomes) {
+  if constexpr (AssociativeFilter<F>) {
+    for_each_digest(filter, keys, [&](std::size_t i, Digest digest) { outcomes[i] = has_value(filter, digest); });
+  } else if constexpr (PathFilter<F>) {
+    for_each_path_window(filter, keys, [&](std::size_t start, std::span<const Digest> digests,
+                                           std::span<const std::uint32_t> ends) {
+      filter.may_contain(digests, ends, outcomes.subspan(start, ends.size()));
+    });
+  } else {
+    for_each_digest_window(filter, keys, [&](std::size_t start, std::span<const Digest> digests) {
+      filter.may_contain(digests, outcomes.subspan(start, digests.size()));
+    });
+  }
+}
+
+template <class F, class Count>
+void count_keys_of(const F& filter, Keys keys, std::span<Count> counts) {
+  for_each_digest_window(filter, keys, [&](std::size_t start, std::span<const Digest> digests) {
+    filter.estimate(digests, counts.subspan(start, digests.size()));
+  });
+}
+
+template <class F>
+Result<Tick> tick_of_filter(const F& filter, Time time) {
+  const Tick tick = tick_of(time, filter.epoch());
+  if (tick < filter.tick()) {
+    return fail(ErrorCode::invalid_argument,
+                "the filter has advanced to a later time, and time cannot go back: pass a time that is not before the "
+                "start of its epoch");
+  }
+  return tick;
+}
+
+/// The kind of the description that K's file defines.
+template <class K>
+class KindBody final : public FilterBody {
+ public:
+  using F = typename K::Filter;
+
+  explicit KindBody(F filter) noexcept : filter_(std::move(filter)) {}
+
+  [[nodiscard]] const KindDescription& kind() const noexcept override { return K::description(); }
+  [[nodiscard]] void* address() noexcept override { return &filter_; }
+
+  void may_contain(Keys keys, std::span<bool> outcomes) const override { may_contain_keys_of(filter_, keys, outcomes); }
+  [[nodiscard]] Result<void> count(Keys keys, std::span<KeyCount> counts) const override {
+    if constexpr (FrequencyFilter<F>) {
+      count_keys_of(filter_, keys, counts);
+      return {};
+    } else {
+      return unable(kind(), "does not count", [](const KindDescription& each) { return each.can_count; });
+    }
+  }
+  [[nodiscard]] Result<void> count(Keys keys, std::span<DecayedCount> counts) const override {
+    if constexpr (DecayedFrequencyFilter<F>) {
+      count_keys_of(filter_, keys, counts);
+      return {};
+    } else {
+      return unable(kind(), "has no decayed counts", [](const KindDescription& each) { return each.counts_decay; });
+    }
+  }
+  [[nodiscard]] Result<std::vector<ValueMatches>> recall(std::string_view key,
+                                                         std::uint32_t min_matches) const override {
+    if constexpr (AssociativeFilter<F>) {
+      std::vector<ValueMatches> values;
+      for_each_digest(filter_, std::span(&key, 1),
+                      [&](std::size_t, Digest digest) { values = filter_.get(digest, min_matches); });
+      return values;
+    } else {
+      return unable(kind(), "stores no values",
+                    [](const KindDescription& each) { return each.key_shape == KeyShape::valued; });
+    }
+  }
+  [[nodiscard]] std::optional<Time> time() const noexcept override {
+    if constexpr (DecayingFilter<F>) {
+      return start_of(filter_.tick(), filter_.epoch());
+    } else {
+      return std::nullopt;
+    }
+  }
+
+  [[nodiscard]] Result<void> apply(const Change& change, const Outcomes& outcomes) override {
+    return apply_to(filter_, change, outcomes);
+  }
+  [[nodiscard]] Result<void> merge(FilterBody& other) override {
+    if constexpr (requires { filter_.merge(filter_); }) {
+      return filter_.merge(*static_cast<const F*>(other.address()));
+    } else {
+      return unable(kind(), "cannot be merged", [](const KindDescription& each) { return each.can_merge; });
+    }
+  }
+  void clear() noexcept override { filter_.clear(); }
+
+  [[nodiscard]] Result<AnyFilter> create_like(const Memory& memory) const override {
+    MANKAI_ASSIGN(F made, filter_.create_like(memory));
+    return AnyFilter(std::move(made));
+  }
+  [[nodiscard]] FilterSpec spec() const override {
+    FilterSpec spec{.kind = kind().kind,
+                    .keys = requested_keys(filter_),
+                    .fpr = filter_.fpr_target(),
+                    .hash = filter_.hash().kind,
+                    .seed = filter_.hash().seed};
+    spec.canonical = filter_.canonical_version() != 0 && K::kKeyShape != KeyShape::path;
+    spec.options = texts_of<K>(K::options_of(filter_));
+    return spec;
+  }
+  [[nodiscard]] FilterInfo describe() const override {
+    FilterInfo info{.kind = kind().kind,
+                    .format_version = kImageVersion,
+                    .capacity_keys = filter_.capacity_keys(),
+                    .fpr_target = filter_.fpr_target(),
+                    .keys_inserted = filter_.keys_inserted(),
+                    .hash = filter_.hash().kind,
+                    .canonical_version = filter_.canonical_version(),
+                    .cell_count = filter_.cell_count(),
+                    .cells_bytes = filter_.cells_bytes(),
+                    .image_bytes = filter_.image_bytes(),
+                    .probes_per_key = filter_.probes_per_key(),
+                    .lines_per_key = filter_.lines_per_key(),
+                    .fill_ratio = filter_.fill_ratio(),
+                    .fpr_estimate = filter_.fpr_estimate(),
+                    .keys_estimate = filter_.keys_estimate(),
+                    .fpr_formula = {},
+                    .fields = {}};
+    K::describe(filter_, info);
+    return info;
+  }
+
+  [[nodiscard]] std::uint64_t keys_inserted() const noexcept override { return filter_.keys_inserted(); }
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept override { return filter_.capacity_keys(); }
+  [[nodiscard]] std::uint64_t image_bytes() const noexcept override { return filter_.image_bytes(); }
+  [[nodiscard]] Hasher hasher() const noexcept override { return filter_.hasher(); }
+  [[nodiscard]] std::uint8_t canonical_version() const noexcept override { return filter_.canonical_version(); }
+  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() noexcept override { return filter_.seal_parts(); }
+  [[nodiscard]] std::vector<std::byte> to_bytes() const override { return filter_.to_bytes(); }
+  [[nodiscard]] Result<void> verify() const override { return filter_.verify(); }
+
+  [[nodiscard]] Result<Tick> tick_at(Time time) const override {
+    if constexpr (DecayingFilter<F>) {
+      return tick_of_filter(filter_, time);
+    } else {
+      return unable(kind(), "has no time", [](const KindDescription& each) { return each.has_time; });
+    }
+  }
+  [[nodiscard]] Time now() const noexcept override {
+    if constexpr (NamedFilter<F>) {
+      return std::max(filter_.newest(), start_of(filter_.tick(), filter_.epoch()));
+    } else {
+      return {};
+    }
+  }
+  [[nodiscard]] Result<void> check_id(std::uint64_t id) const override {
+    if constexpr (NumberedFilter<F>) {
+      return filter_.check_id(id);
+    } else {
+      return {};
+    }
+  }
+  void prefetch(Digest digest, std::optional<std::uint64_t> id) const noexcept override {
+    if constexpr (requires { filter_.prefetch(digest, *id); }) {
+      filter_.prefetch(digest, id ? *id : filter_.next_id());
+    } else if constexpr (requires { filter_.prefetch(digest); }) {
+      filter_.prefetch(digest);
+    }
+  }
+
+ private:
+  F filter_;
+};
+
+/// Reads the options, creates the filter, and records the version of the URL rules where its keys are canonicalized.
+template <class K>
+Result<AnyFilter> create_kind(const FilterSpec& spec, const HashSpec& hash, const Memory& memory) {
+  MANKAI_ASSIGN(const typename K::Options options, options_from<K>(spec.options));
+  MANKAI_ASSIGN(typename K::Filter filter,
+                K::create({.keys = spec.keys, .fpr = spec.fpr, .hash = hash, .memory = memory}, options));
+  if (spec.canonical || K::kKeyShape == KeyShape::path) {
+    filter.set_canonical_version(url::kCanonicalVersion);
+  }
+  return AnyFilter(std::move(filter));
+}
+
+template <class K>
+Result<AnyFilter> open_kind(Region region, Trust trust, const Memory& memory) {
+  MANKAI_ASSIGN(typename K::Filter filter, open_image<typename K::Filter>(std::move(region), trust, memory));
+  return AnyFilter(std::move(filter));
+}
+
+template <class K>
+constexpr KindDescription description_from() {
+  using F = typename K::Filter;
+  KindDescription description{.kind = Kind{F::kKind},
+                              .name = F::kName,
+                              .summary = K::kSummary,
+                              .key_shape = K::kKeyShape,
+                              .can_erase = DeletableFilter<F>,
+                              .can_count = FrequencyFilter<F> || DecayedFrequencyFilter<F>,
+                              .can_grow = K::kCanGrow,
+                              .can_merge = MergeableFilter<F> || PathFilter<F>,
+                              .counts_decay = DecayedFrequencyFilter<F>,
+                              .has_time = DecayingFilter<F>,
+                              .forgets = F::kPromise.forgets,
+                              .has_lock_free_readers = K::kHasLockFreeReaders,
+                              .options = kOptionTable<K>,
+                              .normalize = normalize_options<K>,
+                              .create = create_kind<K>,
+                              .open = open_kind<K>,
+                              .plan = nullptr,
+                              .plan_within = nullptr,
+                              .plan_forgetting = nullptr};
+  if constexpr (requires { K::plan; }) {
+    description.plan = K::plan;
+  }
+  if constexpr (requires { K::plan_within; }) {
+    description.plan_within = K::plan_within;
+  }
+  if constexpr (requires { K::plan_forgetting; }) {
+    description.plan_forgetting = K::plan_forgetting;
+  }
+  return description;
+}
+
+}  // namespace detail
+
+/// Ends a kind's file: NAME is the line of the list in kinds.cpp, K the struct described above.
+#define MANKAI_DEFINE_KIND(name, K)                                                        \
+  extern const KindDescription name##_kind;                                                \
+  constinit const KindDescription name##_kind = detail::description_from<K>();                       \
+  const KindDescription& K::description() noexcept { return name##_kind; }                 \
+  template <>                                                                              \
+  std::unique_ptr<FilterBody> erase_type(K::Filter filter) {                               \
+    return std::make_unique<detail::KindBody<K>>(std::move(filter));                       \
+  }
+
+}  // namespace mankai

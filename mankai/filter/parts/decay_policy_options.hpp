@@ -1,0 +1,26 @@
+#pragma once
+
+/// The option that says how decayed counts are rounded.
+
+#include "mankai/filter/kind_options.hpp"
+#include "mankai/filter/parts/decayed_cells.hpp"
+
+namespace mankai {
+
+inline constexpr std::array kDecayPolicies = {DecayPolicy::fixed_point, DecayPolicy::floor, DecayPolicy::ceil,
+                                              DecayPolicy::stochastic};
+inline constexpr std::array<std::string_view, 4> kDecayPolicyNames = {"fixed-point", "floor", "ceil", "stochastic"};
+/// Of kinds whose counters are whole numbers.
+inline constexpr std::array kWholePolicies = {DecayPolicy::floor, DecayPolicy::ceil};
+inline constexpr std::array<std::string_view, 2> kWholePolicyNames = {"floor", "ceil"};
+
+template <class Options, const auto& policies, const auto& names>
+constexpr OptionOf<Options> policy_option() {
+  return choice_option<Options, &Options::policy, policies, names>(
+      "policy", "POLICY",
+      "How a decayed count is rounded: fixed-point, up, with fraction bits, so that it is never too low; floor, as in "
+      "the paper; ceil; stochastic, right on average [default: fixed-point; floor for pooled and tiered counts, which "
+      "take floor or ceil only].");
+}
+
+}  // namespace mankai

@@ -1,0 +1,77 @@
+#include "mankai/filter/parts/filter_base.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace mankai {
+
+Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs) {
+  if (mine.hash_kind != theirs.hash_kind || mine.seed != theirs.seed) {
+    return fail(ErrorCode::invalid_argument,
+                "the filters hash with different seeds; create the second one like the first");
+  }
+  if (mine.canonical_version != theirs.canonical_version) {
+    return fail(ErrorCode::invalid_argument,
+                "one filter has canonical URLs as keys and the other has not; create the second one like the first");
+  }
+  return {};
+}
+
+bool is_made_alike(const ImageHeader& mine, const ImageHeader& theirs) noexcept {
+  return mine.kind == theirs.kind && mine.hash_kind == theirs.hash_kind && mine.layout == theirs.layout &&
+         mine.canonical_version == theirs.canonical_version && mine.cells_bytes == theirs.cells_bytes &&
+         mine.seed == theirs.seed && mine.capacity_keys == theirs.capacity_keys &&
+         mine.fpr_target_bits == theirs.fpr_target_bits && mine.kind_params == theirs.kind_params &&
+         mine.slice_tag == theirs.slice_tag;
+}
+
+bool FilterBase::is_made_like(const ImageHeader& other) const noexcept { return is_made_alike(image_.header(), other); }
+
+ImageHeader FilterBase::sealed_header() const noexcept {
+  ImageHeader header = image_.header();
+  header.keys_inserted = image_.keys_inserted();
+  seal_header(header);
+  return header;
+}
+
+Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
+  const ImageHeader& mine = image_.header();
+  const ImageHeader& theirs = other.image_.header();
+  if (auto same = check_same_keys(mine, theirs); !same) {
+    return same;
+  }
+  if (mine.cells_bytes != theirs.cells_bytes || mine.kind_params != theirs.kind_params) {
+    return fail(ErrorCode::invalid_argument,
+                "the filters differ in size or shape (" + std::to_string(mine.cells_bytes) + " and " +
+                    std::to_string(theirs.cells_bytes) + " bytes of cells); create the second one like the first");
+  }
+  return {};
+}
+
+void FilterBase::merge_keys(const FilterBase& other, double estimated) noexcept {
+  const std::uint64_t least = std::max(keys_inserted(), other.keys_inserted());
+  const std::uint64_t most = keys_inserted() + other.keys_inserted();
+  // False for an estimate of infinity or NaN, too: filters with every cell set.
+  const bool is_usable = estimated < static_cast<double>(most);
+  image_.set_keys_inserted(is_usable ? std::max(least, static_cast<std::uint64_t>(std::llround(estimated))) : most);
+}
+
+Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words, std::size_t state_words) {
+  if (image.header().kind != kind) {
+    return fail(ErrorCode::corrupt,
+                "image of kind " + std::to_string(image.header().kind) + " at offset 10, not " + std::to_string(kind));
+  }
+  if (image.header().capacity_keys == 0) {
+    return fail(ErrorCode::corrupt, "capacity of 0 keys at offset 40");
+  }
+  if (!(image.fpr_target() > 0 && image.fpr_target() < 1)) {
+    return fail(ErrorCode::corrupt, "false positive rate at offset 48 is not between 0 and 1");
+  }
+  if (!image.unused_words_are_zero(param_words, state_words)) {
+    return fail(ErrorCode::corrupt, "reserved bytes before offset 120 are not zero");
+  }
+  return {};
+}
+
+}  // namespace mankai

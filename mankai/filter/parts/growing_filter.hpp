@@ -1,0 +1,478 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/filter/parts/filter_base.hpp"
+#include "mankai/filter/parts/growth.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
+#include "mankai/filter/parts/sizing.hpp"
+#include "mankai/filter/parts/slice_list.hpp"
+#include "mankai/filter/parts/sliced_image.hpp"
+
+namespace mankai {
+
+/// Keys asked slice by slice in one go: enough that the kernels' own windows overlap (1024 take 4 % longer at 5e6
+/// keys), few enough that digests and answers stay in the near caches.
+inline constexpr std::size_t kSliceWindow = 4096;
+
+/// What the kinds that grow share: an outer header, slices that are filters of their own, and the bytes of both.
+///
+/// `Derived` has `kKind`, `growth()`, `check_header(outer)` and `check_slice(outer, slice, index)` for what it alone
+/// knows of their fields, and takes over our constructor. The header's capacity is that of the first slice, its rate
+/// that of the filter.
+///
+/// Threads: any number of readers beside one writer; a slice is published when it is complete. `seal`, `clear`, `merge`
+///          and moving need the filter alone.
+template <class Derived, class SliceFilter>
+class GrowingFilter {
+ public:
+  using Slice = SliceFilter;
+
+  /// Copies an image. Errors: corrupt, unsupported_version, out_of_space; nothing is allocated before the header and
+  /// all checksums have been believed.
+  [[nodiscard]] static Result<Derived> from_bytes(std::span<const std::byte> bytes, Trust trust = Trust::checked,
+                                                  const Memory& memory = system_memory()) {
+    if (auto checked = check(bytes, trust); !checked) {
+      return std::unexpected(checked.error());
+    }
+    auto region = Region::allocate(memory, bytes.size());
+    if (!region) {
+      return std::unexpected(region.error());
+    }
+    std::copy(bytes.begin(), bytes.end(), region->bytes().begin());
+    return take_apart(std::move(*region), memory);
+  }
+  /// Takes over a Region that holds an image, such as a mapped file, without copying; later slices come from `memory`.
+  /// Errors: as from_bytes, and invalid_argument when the bytes are not aligned to 64.
+  [[nodiscard]] static Result<Derived> from_region(Region region, Trust trust, const Memory& memory = system_memory()) {
+    if (auto checked = check(region.bytes(), trust); !checked) {
+      return std::unexpected(checked.error());
+    }
+    return take_apart(std::move(region), memory);
+  }
+
+  /// Returns whether the key may be in: always true if it is. The newest slice is asked first.
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept {
+    for (std::size_t i = slice_count(); i-- > 0;) {
+      if (slices_[i].may_contain(digest)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  /// Batches: slice after slice. Shape: digests[c] or keys[c], outcomes[c]; may be empty; must not overlap.
+  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
+    MANKAI_ASSERT(digests.size() == outcomes.size());
+    if (slice_count() == 0) {  // moved from
+      std::ranges::fill(outcomes, false);
+      return;
+    }
+    for (std::size_t start = 0; start < digests.size(); start += kSliceWindow) {
+      const std::size_t count = std::min(kSliceWindow, digests.size() - start);
+      ask_slices(slice_count(), digests.subspan(start, count), outcomes.subspan(start, count));
+    }
+  }
+  void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
+    MANKAI_ASSERT(keys.size() == outcomes.size());
+    if (slice_count() == 0) {  // moved from, and so without a hash
+      std::ranges::fill(outcomes, false);
+      return;
+    }
+    for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+      may_contain(digests, outcomes.subspan(start, digests.size()));
+    });
+  }
+
+  /// The hash that turns keys into this filter's digests; all slices share it.
+  [[nodiscard]] Hasher hasher() const noexcept { return Hasher(hash()); }
+  [[nodiscard]] HashSpec hash() const noexcept {
+    return {.kind = static_cast<HashKind>(header().hash_kind), .seed = header().seed};
+  }
+
+  /// By which version of the URL rules keys are made canonical before they are hashed; 0: they are taken as they are.
+  /// The filter only keeps it, for whoever hashes (catalog/keys.hpp). Set it before the first key.
+  [[nodiscard]] std::uint8_t canonical_version() const noexcept { return header().canonical_version; }
+  void set_canonical_version(std::uint8_t version) noexcept { mutable_header().canonical_version = version; }
+
+  [[nodiscard]] std::size_t slice_count() const noexcept { return slices_.size(); }
+  [[nodiscard]] const Slice& slice(std::size_t index) const noexcept { return slices_[index]; }
+  /// The keys that the first slice was sized for.
+  [[nodiscard]] std::uint64_t initial_keys() const noexcept { return header().capacity_keys; }
+  /// The keys that the slices made so far have room for.
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept {
+    return sum([](const Slice& slice) { return slice.capacity_keys(); });
+  }
+  [[nodiscard]] double fpr_target() const noexcept { return std::bit_cast<double>(header().fpr_target_bits); }
+  [[nodiscard]] std::uint64_t keys_inserted() const noexcept {
+    return sum([](const Slice& slice) { return slice.keys_inserted(); });
+  }
+  /// Whether the last slice that there can be has as many keys as it was made for.
+  [[nodiscard]] bool is_full() const noexcept { return slice_count() == kMaxSlices && slices_.back().is_full(); }
+
+  [[nodiscard]] std::uint64_t cell_count() const noexcept {
+    return sum([](const Slice& slice) { return slice.cell_count(); });
+  }
+  [[nodiscard]] std::size_t cells_bytes() const noexcept {
+    return static_cast<std::size_t>(sum([](const Slice& slice) { return slice.cells_bytes(); }));
+  }
+  [[nodiscard]] std::size_t image_bytes() const noexcept { return bytes_with(slice_count()); }
+
+  /// The pieces of the image in order, checksums up to date. Cost: one pass over the cells. Threads: not beside
+  /// inserts.
+  [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() {
+    std::vector<std::span<const std::byte>> sealed;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      sealed.push_back(slices_[i].seal());
+    }
+    mutable_header().keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
+    return sliced_parts(mutable_header(), sealed);
+  }
+  /// The outer header as it stands, for who copies the slices piece by piece (seal_outer, sealed_header of a slice):
+  /// its checksum, sizes and count of slices are right, which slices they are is not told. Threads: not beside inserts.
+  [[nodiscard]] ImageHeader sealed_header() const noexcept {
+    ImageHeader outer = header();
+    outer.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
+    outer.cells_bytes = image_bytes() - sizeof(ImageHeader);
+    outer.kind_state[kSliceCount] = slice_count();
+    outer.kind_state[kSliceOrder] = 0;
+    seal_header(outer);
+    return outer;
+  }
+  /// A copy of the image. Threads: as a reader's calls; it has every key that was in before, and of those that come
+  /// meanwhile some, or some cells of them.
+  [[nodiscard]] std::vector<std::byte> to_bytes() const {
+    const std::size_t count = slice_count();  // asked once: a writer may append
+    std::vector<std::byte> out(bytes_with(count));
+    std::vector<std::span<const std::byte>> sealed;
+    std::size_t offset = sizeof(ImageHeader);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto place = std::span(out).subspan(offset, slices_[i].image_bytes());
+      slices_[i].to_bytes(place);
+      sealed.emplace_back(place);
+      offset += static_cast<std::size_t>(slice_bytes(place.size()));
+    }
+    ImageHeader outer = header();
+    outer.keys_inserted = static_cast<const Derived&>(*this).keys_inserted();
+    seal_outer(outer, sealed);
+    std::memcpy(out.data(), &outer, sizeof(outer));
+    return out;
+  }
+  /// Checks the cells of a filter opened with Trust::fast, before anything is inserted. Errors: corrupt.
+  [[nodiscard]] Result<void> verify() const {
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      if (auto verified = slices_[i].verify(); !verified) {
+        return std::unexpected(verified.error().within("slice " + std::to_string(i)));
+      }
+    }
+    return {};
+  }
+
+  /// Set cells over all cells. Cost: a pass over the cells.
+  [[nodiscard]] double fill_ratio() const noexcept {
+    const std::size_t count = slice_count();  // asked once: a writer may append
+    double set = 0;
+    double cells = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto in_slice = static_cast<double>(slices_[i].cell_count());
+      set += slices_[i].fill_ratio() * in_slice;
+      cells += in_slice;
+    }
+    return set / cells;
+  }
+  /// How many distinct keys there are, from the fill of each slice. Cost: a pass over the cells.
+  [[nodiscard]] double keys_estimate() const noexcept {
+    double keys = 0;
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      keys += slices_[i].keys_estimate();
+    }
+    return keys;
+  }
+  /// The probability that a stranger is answered yes, from the cells as they are: that not every slice says no.
+  /// Cost: a pass over the cells.
+  [[nodiscard]] double fpr_estimate() const noexcept {
+    double all_no = 0;  // a logarithm: 1 - (1 - f) loses what is small
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      all_no += std::log1p(-slices_[i].fpr_estimate());
+    }
+    return 0 - std::expm1(all_no);  // not -0 for an empty filter
+  }
+
+  /// The pieces of memory that the filter has: that of the image it was opened from, if any, and each slice's.
+  [[nodiscard]] std::size_t memory_pieces() const noexcept { return 1 + slice_count(); }
+  /// Lets a piece be moved, for an allocator that works against fragmentation: one after the other, as there is time.
+  /// Threads: needs the filter alone.
+  void relocate(std::size_t piece, const Mover& mover) noexcept {
+    MANKAI_ASSERT(piece < memory_pieces());
+    if (piece == 0) {
+      relocate_backing(mover);
+    } else if (Slice& slice = slices_[piece - 1]; !is_within(address(backing_.bytes()), backing_.size(), slice)) {
+      slice.relocate(mover);
+    }
+  }
+
+ protected:
+  struct Parts {
+    ImageHeader header;
+    Region backing;  ///< what the first slices refer to, if they came from one image
+    SliceList<Slice> slices;
+    Memory memory;
+  };
+
+  /// Asks the first `count` slices, at least one, the newest of them first. Shape: at most kSliceWindow.
+  void ask_slices(std::size_t count, std::span<const Digest> digests, std::span<bool> any) const noexcept {
+    slices_[--count].may_contain(digests, any);
+    std::array<bool, kSliceWindow> answers;
+    while (count-- > 0) {
+      slices_[count].may_contain(digests, std::span(answers).first(digests.size()));
+      std::transform(any.begin(), any.end(), answers.begin(), any.begin(), [](bool a, bool b) { return a | b; });
+    }
+  }
+
+  /// Opens the slice that `make` returns. Returns false where there can be none, so that the newest takes the rest.
+  /// Errors: std::bad_alloc, which leaves the filter as it was.
+  template <class Make>
+  bool grow(const Make& make) {
+    if (slice_count() == kMaxSlices) {
+      return false;
+    }
+    slices_.reserve(slice_count() + 1);
+    Result<Slice> slice = make();
+    if (slice) {
+      slices_.append(std::move(*slice));
+    } else if (slice.error().code == ErrorCode::out_of_space) {
+      throw std::bad_alloc();
+    }
+    return slice.has_value();  // else too large to address
+  }
+
+  /// The slice of the highest generation.
+  [[nodiscard]] const Slice& latest() const noexcept {
+    std::size_t latest = 0;
+    for (std::size_t i = 1; i < slice_count(); ++i) {
+      latest = is_as_late(slices_[i], slices_[latest]) ? i : latest;
+    }
+    return slices_[latest];
+  }
+  /// After a merge: the slice of the highest generation that has room becomes the newest, so that no room is left
+  /// behind. The first one stays where it is, for `clear`.
+  void go_on_from_latest_room() noexcept {
+    std::size_t chosen = 0;
+    for (std::size_t i = 1; i < slice_count(); ++i) {
+      if (!slices_[i].is_full() && (chosen == 0 || is_as_late(slices_[i], slices_[chosen]))) {
+        chosen = i;
+      }
+    }
+    if (chosen != 0) {
+      slices_.move_to_end(chosen);
+    }
+  }
+
+  /// Copies slices of another filter. Errors: out_of_space.
+  [[nodiscard]] Result<Slice> copy_of(const Slice& slice) const {
+    auto region = Region::allocate(memory_, slice.image_bytes());
+    if (!region) {
+      return std::unexpected(region.error());
+    }
+    slice.to_bytes(region->bytes());
+    auto image = Image::adopt(std::move(*region), Trust::fast);
+    return image ? Slice::from_image(std::move(*image)) : std::unexpected(image.error());
+  }
+  /// Makes room for more slices. Errors: invalid_argument when there would be too many.
+  [[nodiscard]] Result<void> reserve_slices(std::size_t more) {
+    if (slice_count() + more > kMaxSlices) {
+      return fail(ErrorCode::invalid_argument, "the filters have more than " + std::to_string(kMaxSlices) +
+                                                   " slices together; create one with more keys and add them there");
+    }
+    slices_.reserve(slice_count() + more);
+    return {};
+  }
+
+  [[nodiscard]] static Parts make_parts(const ImageHeader& header, Slice first, const Memory& memory) {
+    Parts parts{.header = header, .backing = {}, .slices = {}, .memory = memory};
+    parts.slices.append(std::move(first));
+    return parts;
+  }
+
+  [[nodiscard]] const ImageHeader& header() const noexcept { return header_; }
+  [[nodiscard]] ImageHeader& mutable_header() noexcept { return header_; }
+  template <class Params>
+  [[nodiscard]] Params params_as() const noexcept {
+    static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
+    Params params;
+    std::memcpy(&params, header().kind_params.data(), sizeof(params));
+    return params;
+  }
+
+  [[nodiscard]] SliceList<Slice>& slices() noexcept { return slices_; }
+  [[nodiscard]] const SliceList<Slice>& slices() const noexcept { return slices_; }
+  [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
+
+  /// Checks what every growing kind's header has. Errors: corrupt.
+  [[nodiscard]] static Result<void> check_growing(const ImageHeader& outer, const Growth& growth) {
+    if (auto valid = check_growth(growth); !valid) {
+      return fail(ErrorCode::corrupt, valid.error().detail + " (offset 64)");
+    }
+    if (!check_request({.keys = outer.capacity_keys, .fpr = std::bit_cast<double>(outer.fpr_target_bits)})) {
+      return fail(ErrorCode::corrupt, "capacity at offset 40 or rate at offset 48 is impossible");
+    }
+    if (outer.slice_tag != 0 || outer.kind_state[2] != 0) {
+      return fail(ErrorCode::corrupt, "reserved bytes before offset 120 are not zero");
+    }
+    return {};
+  }
+
+  /// Growing filters merge when a key has the same digest in both. Errors: invalid_argument with what differs.
+  [[nodiscard]] Result<void> check_same_hash(const GrowingFilter& other) const {
+    if (auto same = check_same_keys(header(), other.header()); !same) {
+      return same;
+    }
+    if (header().kind_params != other.header().kind_params || header().capacity_keys != other.header().capacity_keys ||
+        header().fpr_target_bits != other.header().fpr_target_bits) {
+      return fail(ErrorCode::invalid_argument,
+                  "the filters grow by different rules; create the second one like the first");
+    }
+    return {};
+  }
+
+  /// The sum over slices.
+  template <class Value>
+  [[nodiscard]] std::uint64_t sum(const Value& value) const noexcept {
+    return sum_of_first(slice_count(), value);
+  }
+  template <class Value>
+  [[nodiscard]] std::uint64_t sum_of_first(std::size_t count, const Value& value) const noexcept {
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      total = std::min(total + value(slices_[i]), kMaxKeysInserted);  // hostile counts do not overflow
+    }
+    return total;
+  }
+
+  /// The rate of a filter grown from empty to so many keys: `rate(slice, keys)` is a slice's when it holds `keys`.
+  template <class Rate>
+  [[nodiscard]] double expected_fpr(std::uint64_t keys, const Rate& rate) const noexcept {
+    const Growth growth = static_cast<const Derived&>(*this).growth();
+    double all_no = 0;
+    for (std::uint64_t generation = 0; keys > 0 && generation < kMaxSlices; ++generation) {
+      const SizeRequest slice{.keys = slice_keys(initial_keys(), growth, generation),
+                              .fpr = slice_fpr(fpr_target(), growth, generation)};
+      const std::uint64_t inside = generation + 1 == kMaxSlices ? keys : std::min(keys, slice.keys);
+      all_no += std::log1p(-rate(slice, inside));
+      keys -= inside;
+    }
+    return 0 - std::expm1(all_no);  // not -0 for an empty filter
+  }
+
+ private:
+  // Only the kind that it is the base of may make one.
+  friend Derived;
+  explicit GrowingFilter(Parts parts) noexcept
+      : header_(parts.header),
+        backing_(std::move(parts.backing)),
+        slices_(std::move(parts.slices)),
+        memory_(parts.memory) {}
+
+  /// The bytes of the image of the first `count` slices.
+  [[nodiscard]] std::size_t bytes_with(std::size_t count) const noexcept {
+    return sizeof(ImageHeader) + static_cast<std::size_t>(sum_of_first(
+                                     count, [](const Slice& slice) { return slice_bytes(slice.image_bytes()); }));
+  }
+
+  static std::uintptr_t address(std::span<const std::byte> bytes) noexcept {
+    return reinterpret_cast<std::uintptr_t>(bytes.data());
+  }
+  static bool is_within(std::uintptr_t start, std::size_t bytes, const Slice& slice) noexcept {
+    return address(slice.cells()) - start < bytes;
+  }
+
+  // The slices in it move as it does.
+  void relocate_backing(const Mover& mover) noexcept {
+    if (backing_.size() == 0) {
+      return;
+    }
+    const std::uintptr_t before = address(backing_.bytes());
+    backing_.relocate(mover);
+    std::uintptr_t distance = address(backing_.bytes()) - before;
+    const auto follow = [](void* context, std::span<std::byte> bytes) noexcept {
+      return reinterpret_cast<std::byte*>(address(bytes) + *static_cast<const std::uintptr_t*>(context));
+    };
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      if (is_within(before, backing_.size(), slices_[i])) {
+        slices_[i].relocate({.move = follow, .context = &distance});
+      }
+    }
+  }
+
+  // Growing makes slices larger and stricter.
+  static bool is_as_late(const Slice& slice, const Slice& other) noexcept {
+    return slice.capacity_keys() != other.capacity_keys() ? slice.capacity_keys() > other.capacity_keys()
+                                                          : slice.fpr_target() <= other.fpr_target();
+  }
+
+  static Result<void> check(std::span<const std::byte> bytes, Trust trust) {
+    if (auto checked = check_sliced(bytes, trust); !checked) {
+      return checked;
+    }
+    ImageHeader outer;
+    std::memcpy(&outer, bytes.data(), sizeof(outer));
+    if (outer.kind != Derived::kKind) {
+      return fail(ErrorCode::corrupt, "image of kind " + std::to_string(outer.kind) + " at offset 10, not " +
+                                          std::to_string(Derived::kKind));
+    }
+    return Derived::check_header(outer);
+  }
+
+  // The bytes have been checked.
+  static Result<Derived> take_apart(Region region, const Memory& memory) {
+    ImageHeader outer;
+    std::memcpy(&outer, region.bytes().data(), sizeof(outer));
+    auto images = slices_in(region.bytes());
+    if (!images) {
+      return std::unexpected(images.error());
+    }
+    Parts parts{.header = outer, .backing = {}, .slices = {}, .memory = memory};
+    for (std::size_t i = 0; i < images->size(); ++i) {
+      auto slice = open_slice(std::move((*images)[i]), outer, i);
+      if (!slice) {
+        return std::unexpected(slice.error().within("slice " + std::to_string(i)));
+      }
+      parts.slices.append(std::move(*slice));
+    }
+    parts.backing = std::move(region);
+    return Derived(std::move(parts));
+  }
+
+  static Result<Slice> open_slice(Image image, const ImageHeader& outer, std::size_t index) {
+    const HashSpec expected{.kind = static_cast<HashKind>(outer.hash_kind), .seed = outer.seed};
+    if (image.hash() != expected) {
+      return fail(ErrorCode::corrupt, "its seed at offset 24 is not the filter's");
+    }
+    auto slice = Slice::from_image(std::move(image));
+    if (!slice) {
+      return slice;
+    }
+    if (auto valid = Derived::check_slice(outer, *slice, index); !valid) {
+      return std::unexpected(valid.error());
+    }
+    return slice;
+  }
+
+  ImageHeader header_;
+  Region backing_;
+  SliceList<Slice> slices_;
+  Memory memory_;
+};
+
+}  // namespace mankai

@@ -1,0 +1,77 @@
+#include "mankai/filter/parts/plan_rows.hpp"
+
+#include <algorithm>
+
+#include "mankai/base/bits.hpp"
+#include "mankai/filter/parts/growth.hpp"
+#include "mankai/filter/parts/sliced_image.hpp"
+#include "mankai/hash/probes.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::uint64_t kLineBytes = kCacheLineBytes;
+constexpr unsigned kByteBits = 8;
+constexpr unsigned kCounterBits = 4;
+constexpr double kNearlyOne = 0.9999999999999999;
+
+PlanShape blocked_counters(std::uint64_t keys, std::uint64_t blocks) {
+  return {blocks * kLineBytes, counting_blocked_fpr(keys, blocks), probes::kBlockLanes, 1};
+}
+
+}  // namespace
+
+PlanRow plan_row(const FilterSpec& spec, const PlanShape& shape) {
+  const std::uint64_t image = image_bytes_for(shape.cells_bytes);
+  const bool can_grow = description_of(spec.kind).can_grow;
+  return {.spec = spec,
+          .image_bytes = can_grow ? sizeof(ImageHeader) + slice_bytes(image) : image,
+          .bits_per_key = static_cast<double>(shape.cells_bytes * kByteBits) / static_cast<double>(spec.keys),
+          .fpr = shape.fpr,
+          .probes_per_key = shape.probes,
+          .lines_per_key = shape.lines};
+}
+
+PlanShape blocked_bits(std::uint64_t keys, std::uint64_t blocks) {
+  return {blocks * kLineBytes, blocked_bloom_fpr(keys, blocks), probes::kBlockLanes, 1};
+}
+
+PlanShape classic_bits(std::uint64_t keys, const BloomSize& size) {
+  return {size.cell_count / kByteBits, bloom_fpr(keys, size), size.k, static_cast<double>(size.k)};
+}
+
+PlanShape partitioned_cells(std::uint64_t keys, const PartitionedSize& size, unsigned cell_bits) {
+  const std::uint64_t bytes = divide_up<std::uint64_t>(size.cells_per_probe * size.k * cell_bits, kByteBits);
+  return {divide_up(bytes, kLineBytes) * kLineBytes, partitioned_fpr(keys, size), size.k, static_cast<double>(size.k)};
+}
+
+Result<std::vector<PlanRow>> blocked_rows(Kind kind, const SizeRequest& request, double sized_fpr) {
+  MANKAI_ASSIGN(const std::uint64_t blocks, blocked_bloom_blocks({.keys = request.keys, .fpr = sized_fpr}));
+  return std::vector{plan_row({.kind = kind, .keys = request.keys, .fpr = request.fpr}, blocked_bits(request.keys, blocks))};
+}
+
+Result<std::vector<PlanRow>> counter_rows(Kind kind, const SizeRequest& request, double sized_fpr) {
+  const SizeRequest sized{.keys = request.keys, .fpr = sized_fpr};
+  MANKAI_ASSIGN(const std::uint64_t blocks, counting_blocked_blocks(sized));
+  MANKAI_ASSIGN(const PartitionedSize size, partitioned_size(sized));
+  FilterSpec spec{.kind = kind, .keys = request.keys, .fpr = request.fpr};
+  std::vector<PlanRow> rows{plan_row(spec, blocked_counters(request.keys, blocks))};
+  set_option(spec, "layout", "partitioned");
+  rows.push_back(plan_row(spec, partitioned_cells(request.keys, size, kCounterBits)));
+  return rows;
+}
+
+std::vector<PlanRow> counter_rows_within(Kind kind, std::uint64_t keys, std::uint64_t lines) {
+  const PlanShape blocked = blocked_counters(keys, lines);
+  const std::uint64_t counters = lines * kLineBytes * kByteBits / kCounterBits;
+  const std::uint32_t k = best_probes(keys, counters);
+  const PlanShape partitioned = partitioned_cells(keys, {.cells_per_probe = counters / k, .k = k}, kCounterBits);
+  return {plan_row({.kind = kind, .keys = keys, .fpr = blocked.fpr}, blocked),
+          plan_row({.kind = kind, .keys = keys, .fpr = partitioned.fpr, .options = {{"layout", "partitioned"}}},
+                   partitioned)};
+}
+
+double first_slice_fpr(double target) { return slice_fpr(target, Growth{}, 0); }
+double target_of_first_slice(double fpr) { return std::min(fpr / (1 - Growth{}.tightening), kNearlyOne); }
+
+}  // namespace mankai

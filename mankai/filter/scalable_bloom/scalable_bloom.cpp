@@ -1,0 +1,268 @@
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "mankai/filter/parts/hash_windows.hpp"
+
+namespace mankai {
+namespace {
+
+Result<BlockedBloom> make_slice(const ScalableBloom::Options& options, std::uint64_t generation) {
+  return BlockedBloom::create({.keys = slice_keys(options.keys, options.growth, generation),
+                               .fpr = slice_fpr(options.fpr, options.growth, generation),
+                               .hash = options.hash,
+                               .memory = options.memory,
+                               .slice_tag = generation});
+}
+
+/// The keys of a window that no slice has known so far, and where they stand in it.
+class Unknown {
+ public:
+  explicit Unknown(std::span<const Digest> digests) noexcept : count_(digests.size()) {
+    std::copy(digests.begin(), digests.end(), digests_.begin());
+    std::iota(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(count_), std::uint16_t{0});
+  }
+
+  [[nodiscard]] std::span<const Digest> digests() const noexcept { return std::span(digests_).first(count_); }
+
+  /// Takes out the first `answers.size()` keys, or those of them that were known, and notes these in `seen`.
+  void drop_known(std::span<const bool> answers, bool* seen) noexcept { drop(answers, seen, false); }
+  void drop_all(std::span<const bool> answers, bool* seen) noexcept { drop(answers, seen, true); }
+
+ private:
+  void drop(std::span<const bool> answers, bool* seen, bool is_all) noexcept {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const bool is_known = i < answers.size() && answers[i];
+      seen[places_[i]] = is_known;
+      digests_[kept] = digests_[i];
+      places_[kept] = places_[i];
+      kept += is_known || (is_all && i < answers.size()) ? 0U : 1U;
+    }
+    count_ = kept;
+  }
+
+  std::array<Digest, kSliceWindow> digests_;
+  std::array<std::uint16_t, kSliceWindow> places_;
+  std::size_t count_;
+};
+
+void ask(const BlockedBloom& slice, Unknown& unknown, bool* seen) noexcept {
+  std::array<bool, kSliceWindow> answers;
+  const auto asked = std::span(answers).first(unknown.digests().size());
+  slice.may_contain(unknown.digests(), asked);
+  unknown.drop_known(asked, seen);
+}
+
+/// Which slice each of another filter's slices joins: any of its generation that has room for the keys of both.
+class Joins {
+ public:
+  static constexpr std::size_t kNone = kMaxSlices;
+
+  explicit Joins(const SliceList<BlockedBloom>& slices) : slices_(slices) {
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      keys_.push_back(slices[i].keys_inserted());
+    }
+  }
+
+  /// Returns kNone where there is none; the room of the one that is returned is taken.
+  std::size_t take_room_for(const BlockedBloom& slice) noexcept {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      const BlockedBloom& ours = slices_[i];
+      if (ours.slice_tag() == slice.slice_tag() && ours.cells_bytes() == slice.cells_bytes() &&
+          keys_[i] + slice.keys_inserted() <= ours.capacity_keys()) {
+        keys_[i] += slice.keys_inserted();
+        return i;
+      }
+    }
+    return kNone;
+  }
+
+ private:
+  const SliceList<BlockedBloom>& slices_;
+  std::vector<std::uint64_t> keys_;
+};
+
+Growth growth_of(const ScalableBloom::Params& params) noexcept {
+  return {.factor = params.growth_factor,
+          .tightening = std::bit_cast<double>(params.tightening_bits),
+          .bound = static_cast<FprBound>(params.bound)};
+}
+
+}  // namespace
+
+Result<ScalableBloom> ScalableBloom::create(const Options& options) {
+  if (auto valid = check_request({.keys = options.keys, .fpr = options.fpr}); !valid) {
+    return std::unexpected(valid.error());
+  }
+  if (auto valid = check_growth(options.growth); !valid) {
+    return std::unexpected(valid.error());
+  }
+  auto first = make_slice(options, 0);
+  if (!first) {
+    return std::unexpected(first.error());
+  }
+  ImageHeader header =
+      make_header(kKind, ImageLayout::sliced,
+                  {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
+  const Params params{.tightening_bits = std::bit_cast<std::uint64_t>(options.growth.tightening),
+                      .growth_factor = options.growth.factor,
+                      .bound = static_cast<std::uint32_t>(options.growth.bound)};
+  std::memcpy(header.kind_params.data(), &params, sizeof(params));
+  return ScalableBloom(make_parts(header, std::move(*first), options.memory));
+}
+
+Result<ScalableBloom> ScalableBloom::create_like(const Memory& memory) const {
+  auto like =
+      create({.keys = initial_keys(), .fpr = fpr_target(), .growth = growth(), .hash = hash(), .memory = memory});
+  if (like) {
+    like->set_canonical_version(canonical_version());
+  }
+  return like;
+}
+
+Result<void> ScalableBloom::check_header(const ImageHeader& header) {
+  Params params;
+  std::memcpy(&params, header.kind_params.data(), sizeof(params));
+  if (params.bound > static_cast<std::uint32_t>(FprBound::first)) {
+    return fail(ErrorCode::unsupported_version,
+                "bound " + std::to_string(params.bound) + " at offset 76 of a later library: use a newer one");
+  }
+  if (header.kind_params[2] != 0) {
+    return fail(ErrorCode::corrupt, "reserved bytes before offset 88 are not zero");
+  }
+  return check_growing(header, growth_of(params));
+}
+
+Result<void> ScalableBloom::check_slice(const ImageHeader& outer, const BlockedBloom& slice, std::size_t index) {
+  Params params;
+  std::memcpy(&params, outer.kind_params.data(), sizeof(params));
+  const std::uint64_t generation = slice.slice_tag();
+  if (generation >= kMaxSlices || (index == 0 && generation != 0) ||
+      slice.capacity_keys() != slice_keys(outer.capacity_keys, growth_of(params), generation)) {
+    return fail(ErrorCode::corrupt, "a slice for " + std::to_string(slice.capacity_keys()) +
+                                        " keys at offset 40 is not what generation " + std::to_string(generation) +
+                                        " at offset 88 has");
+  }
+  return {};
+}
+
+Growth ScalableBloom::growth() const noexcept { return growth_of(params()); }
+
+bool ScalableBloom::observe(Digest digest) {
+  if (may_contain(digest)) {
+    return true;
+  }
+  make_room();
+  return slices().back().observe(digest);
+}
+
+// Returns how many keys the newest slice takes; opens a new one where that would be none.
+std::size_t ScalableBloom::make_room() {
+  const auto room_in = [](const BlockedBloom& slice) {
+    return static_cast<std::size_t>(slice.capacity_keys() - slice.keys_inserted());
+  };
+  if (!slices().back().is_full()) {
+    return room_in(slices().back());
+  }
+  const Options options{
+      .keys = initial_keys(), .fpr = fpr_target(), .growth = growth(), .hash = hash(), .memory = memory()};
+  // A hostile image may have the last generation that there can be.
+  const std::uint64_t generation = std::min<std::uint64_t>(latest().slice_tag() + 1, kMaxSlices - 1);
+  const bool has_grown = grow([&] { return make_slice(options, generation); });
+  return has_grown ? room_in(slices().back()) : ~std::size_t{0};
+}
+
+void ScalableBloom::observe_window(std::span<const Digest> digests, bool* seen) {
+  Unknown unknown(digests);
+  for (std::size_t i = slice_count() - 1; i-- > 0;) {
+    ask(slices()[i], unknown, seen);
+  }
+  std::array<bool, kSliceWindow> answers;
+  while (true) {
+    if (slices().back().is_full()) {
+      ask(slices().back(), unknown, seen);
+    }
+    if (unknown.digests().empty()) {
+      return;
+    }
+    const std::size_t count = std::min(unknown.digests().size(), make_room());
+    const auto observed = std::span(answers).first(count);
+    slices().back().observe(unknown.digests().first(count), observed);
+    unknown.drop_all(observed, seen);
+  }
+}
+
+void ScalableBloom::observe(std::span<const Digest> digests, std::span<bool> seen) {
+  MANKAI_ASSERT(digests.size() == seen.size());
+  for (std::size_t start = 0; start < digests.size(); start += kSliceWindow) {
+    observe_window(digests.subspan(start, std::min(kSliceWindow, digests.size() - start)), seen.data() + start);
+  }
+}
+
+void ScalableBloom::insert(std::span<const Digest> digests) {
+  std::array<bool, kSliceWindow> seen;
+  for (std::size_t start = 0; start < digests.size(); start += kSliceWindow) {
+    observe_window(digests.subspan(start, std::min(kSliceWindow, digests.size() - start)), seen.data());
+  }
+}
+
+void ScalableBloom::insert(std::span<const std::uint64_t> keys) {
+  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
+}
+
+Result<void> ScalableBloom::merge(const ScalableBloom& other) {
+  if (auto same = check_same_hash(other); !same) {
+    return same;
+  }
+  // What may fail comes first: copies of the slices that stay slices of their own.
+  std::vector<BlockedBloom> taken_over;
+  std::vector<std::pair<std::size_t, std::size_t>> joins;
+  Joins rooms(slices());
+  for (std::size_t i = 0; i < other.slice_count(); ++i) {
+    if (const std::size_t place = rooms.take_room_for(other.slices()[i]); place != Joins::kNone) {
+      joins.emplace_back(place, i);
+      continue;
+    }
+    auto copy = copy_of(other.slices()[i]);
+    if (!copy) {
+      return std::unexpected(copy.error());
+    }
+    taken_over.push_back(std::move(*copy));
+  }
+  if (auto room = reserve_slices(taken_over.size()); !room) {
+    return room;
+  }
+  for (const auto& [place, theirs] : joins) {
+    if (auto merged = slices()[place].merge(other.slices()[theirs]); !merged) {
+      return merged;
+    }
+  }
+  for (BlockedBloom& slice : taken_over) {
+    slices().append(std::move(slice));
+  }
+  if (!taken_over.empty()) {
+    go_on_from_latest_room();
+  }
+  return {};
+}
+
+void ScalableBloom::clear() noexcept {
+  slices().keep_first();
+  slices().back().clear();
+}
+
+double ScalableBloom::fpr_expected(std::uint64_t keys) const noexcept {
+  return expected_fpr(keys, [](const SizeRequest& slice, std::uint64_t inside) {
+    const auto blocks = blocked_bloom_blocks(slice);
+    return blocks ? blocked_bloom_fpr(inside, *blocks) : 0;
+  });
+}
+
+}  // namespace mankai

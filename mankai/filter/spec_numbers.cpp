@@ -1,0 +1,120 @@
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "mankai/filter/detail/option_text.hpp"
+#include "mankai/filter/spec.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::bad;
+using detail::reads_whole;
+
+/// Doubles hold every whole number up to here.
+constexpr double kExactDouble = 9007199254740992.0;
+
+bool reads_hex(std::string_view text, std::uint64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+double take_multiple(std::string_view& text) {
+  const std::map<char, double> multiples = {{'k', 1e3}, {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'T', 1e12}};
+  if (text.empty()) {
+    return 1;
+  }
+  const auto found = multiples.find(text.back());
+  if (found == multiples.end()) {
+    return 1;
+  }
+  text.remove_suffix(1);
+  return found->second;
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t whole = 0;
+  if (reads_whole(text, whole)) {
+    return whole;
+  }
+  std::string_view digits = text;
+  const double multiple = take_multiple(digits);
+  double number = 0;
+  if (!reads_whole(digits, number) || !(number >= 0)) {
+    return bad("count", text, "a whole number such as 1000000, 1e6 or 10M");
+  }
+  // 2.3e6 is not a whole double times a power of ten to the last bit: the nearest whole number is what was meant.
+  const double scaled = number * multiple;
+  const double nearest = std::round(scaled);
+  if (!(nearest <= kExactDouble) || std::abs(scaled - nearest) > nearest * 1e-12) {
+    return bad("count", text, "a whole number of at most 2^53, such as 1000000, 1e6 or 10M");
+  }
+  return static_cast<std::uint64_t>(nearest);
+}
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+  std::string_view digits = text;
+  std::uint64_t unit = 1;
+  std::uint64_t next = 1;
+  for (const std::string_view suffix : {"KiB", "MiB", "GiB", "TiB"}) {
+    next <<= 10U;
+    if (digits.ends_with(suffix)) {
+      digits.remove_suffix(suffix.size());
+      unit = next;
+      break;
+    }
+  }
+  const auto count = parse_count(digits);
+  if (!count || *count > std::numeric_limits<std::uint64_t>::max() / unit) {
+    return fail(ErrorCode::invalid_argument,
+                "size '" + std::string(text) + "' is wrong: give a number of bytes such as 1000000, 10M or 64MiB");
+  }
+  return *count * unit;
+}
+
+Result<double> parse_rate(std::string_view text) {
+  std::string_view digits = text;
+  double scale = 1;
+  if (digits.ends_with('%')) {
+    digits.remove_suffix(1);
+    scale = 100;
+  }
+  double rate = 0;
+  if (!reads_whole(digits, rate) || !(rate / scale > 0 && rate / scale < 1)) {
+    return bad("rate", text, "a number between 0 and 1, both excluded, such as 0.01 or 1%");
+  }
+  return rate / scale;
+}
+
+Result<std::array<std::uint64_t, 2>> parse_seed(std::string_view text) {
+  std::array<std::uint64_t, 2> seed{};
+  constexpr std::size_t kWordDigits = 16;
+  // First, because 32 digits may all be decimal ones.
+  if (text.size() == 2 * kWordDigits && reads_hex(text.substr(0, kWordDigits), seed[1]) &&
+      reads_hex(text.substr(kWordDigits), seed[0])) {
+    return seed;
+  }
+  seed = {};
+  if (reads_whole(text, seed[0])) {
+    return seed;
+  }
+  if (text.starts_with("0x") && reads_hex(text.substr(2), seed[0])) {
+    return seed;
+  }
+  return bad("seed", text, "a 64-bit number such as 42 or 0x2a, or 32 hexadecimal digits");
+}
+
+Result<HashKind> parse_hash(std::string_view text) {
+  for (const HashKind hash : kHashKinds) {
+    if (text == name(hash)) {
+      return hash;
+    }
+  }
+  return bad("hash", text,
+             "xxh3, or siphash where strangers choose the keys; murmur3 is for filters of other programs");
+}
+
+}  // namespace mankai

@@ -1,0 +1,414 @@
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
+#include "mankai/filter/parts/decay_checks.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
+#include "mankai/filter/parts/sizing.hpp"
+#include "mankai/kernel/bloom_ops.hpp"
+
+namespace mankai {
+namespace {
+
+using Params = TimeDecayingCounts::Params;
+using Options = TimeDecayingCounts::Options;
+
+constexpr std::uint32_t kUsualProbes = 4;  // of a filter sized by its bytes
+constexpr std::uint32_t kStrictWidth = 32;
+constexpr std::uint32_t kUsualWidth = 16;
+// A cell counts to 15 at least, as those of counting-bloom do.
+constexpr std::uint32_t kWholeBits = 4;
+constexpr std::uint32_t kByteBits = 8;
+constexpr std::size_t kWindow = 1024;
+
+bool is_width(std::uint32_t bits) noexcept { return bits == 8 || bits == 16 || bits == 32; }
+
+Error too_few_bits(std::uint32_t bits, std::uint32_t needed, std::uint32_t width) {
+  const bool is_possible = needed + kWholeBits <= kStrictWidth;
+  return {.code = ErrorCode::invalid_argument,
+          .detail = "fixed-point with " + std::to_string(bits) + " fraction bits in cells of " + std::to_string(width) +
+                    " bits would keep more than 1/64 of every count for ever: this lambda needs " +
+                    std::to_string(needed) +
+                    (is_possible ? "; take wider cells, a longer epoch (a smaller lambda) or the stochastic policy"
+                                 : "; take a longer epoch (a smaller lambda) or the stochastic policy") +
+                    ", or force it (forced=yes)"};
+}
+
+// Fraction bits, and whether what stays for ever had to be forced.
+struct Fraction {
+  std::uint32_t bits = 0;
+  bool is_forced = false;
+};
+
+Result<Fraction> fraction_for(const Options& options, std::uint32_t width) {
+  const std::uint32_t most = width - kWholeBits;
+  if (options.policy != DecayPolicy::fixed_point) {
+    if (options.fraction_bits.value_or(0) != 0) {
+      return fail(ErrorCode::invalid_argument,
+                  "fraction bits belong to the fixed-point policy; leave them out, or take that");
+    }
+    return Fraction{};
+  }
+  const std::uint32_t needed = fraction_bits_for(options.decay.lambda_q32);
+  const std::uint32_t bits = options.fraction_bits.value_or(std::min(needed, most));
+  if (bits > most) {
+    return fail(ErrorCode::invalid_argument, std::to_string(bits) + " fraction bits in cells of " +
+                                                 std::to_string(width) + " bits: at most " + std::to_string(most) +
+                                                 " leave room to count");
+  }
+  if (bits < needed && !options.forced) {
+    return std::unexpected(too_few_bits(bits, needed, width));
+  }
+  return Fraction{.bits = bits, .is_forced = bits < needed};
+}
+
+std::uint64_t cells_per_probe_in(std::uint64_t cells_bytes, std::uint32_t width, std::uint32_t k) noexcept {
+  return cells_bytes / (width / kByteBits) / k;
+}
+
+struct Size {
+  std::uint64_t keys = 0;
+  std::uint64_t cells_bytes = 0;
+  std::uint32_t k = 0;
+};
+
+Result<Size> size_by_bytes(const Options& options, std::uint32_t width) {
+  const std::uint32_t k = options.k == 0 ? kUsualProbes : options.k;
+  const std::uint64_t cells_bytes = options.bytes / kCacheLineBytes * kCacheLineBytes;
+  if (k > kernel::kMaxProbes) {
+    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + ": at most 64 cells a key");
+  }
+  const std::uint64_t cells = cells_per_probe_in(cells_bytes, width, k);
+  if (cells == 0) {
+    return fail(ErrorCode::invalid_argument, std::to_string(options.bytes) +
+                                                 " bytes are too few: " + std::to_string(k) + " cells of " +
+                                                 std::to_string(width) + " bits take whole lines of 64 bytes");
+  }
+  if (auto valid = check_request({.keys = std::max<std::uint64_t>(options.keys, 1), .fpr = options.fpr}); !valid) {
+    return std::unexpected(valid.error());
+  }
+  const std::uint64_t keys =
+      options.keys == 0 ? partitioned_keys(options.fpr, {.cells_per_probe = cells, .k = k}) : options.keys;
+  return Size{.keys = keys, .cells_bytes = cells_bytes, .k = k};
+}
+
+Result<Size> size_for(const Options& options, std::uint32_t width) {
+  if (options.bytes != 0) {
+    return size_by_bytes(options, width);
+  }
+  const auto size = partitioned_size({.keys = options.keys, .fpr = options.fpr}, options.k);
+  if (!size) {
+    return std::unexpected(size.error());
+  }
+  const std::uint64_t bytes = size->cells_per_probe * size->k * (width / kByteBits);
+  return Size{.keys = options.keys, .cells_bytes = align_up(bytes, std::uint64_t{kCacheLineBytes}), .k = size->k};
+}
+
+DecayedShape shape_of(const Params& params, std::uint64_t cells_bytes, const HashSpec& hash) noexcept {
+  return {.cells_per_probe = cells_per_probe_in(cells_bytes, params.width_bits, params.k),
+          .lambda_q32 = params.lambda_q32,
+          .seed = hash.seed[0] ^ hash.seed[1],
+          .k = params.k,
+          .width_bits = params.width_bits,
+          .fraction_bits = params.fraction_bits,
+          .policy = static_cast<DecayPolicy>(params.policy),
+          .rule = static_cast<IncrementRule>(params.rule)};
+}
+
+Result<void> check_choices(const Params& params) {
+  if (params.policy > static_cast<std::uint8_t>(DecayPolicy::stochastic)) {
+    return fail(ErrorCode::unsupported_version,
+                "policy " + std::to_string(params.policy) + " at offset 82 of a later library: use a newer one");
+  }
+  if (params.rule > static_cast<std::uint8_t>(IncrementRule::minimum)) {
+    return fail(ErrorCode::unsupported_version,
+                "rule " + std::to_string(params.rule) + " at offset 83 of a later library: use a newer one");
+  }
+  return {};
+}
+
+Result<void> check_fraction(const Params& params) {
+  const bool is_fixed = params.policy == static_cast<std::uint8_t>(DecayPolicy::fixed_point);
+  const std::uint32_t most = is_fixed ? params.width_bits - kWholeBits : 0;
+  if (params.fraction_bits > most) {
+    return fail(ErrorCode::corrupt, std::to_string(params.fraction_bits) +
+                                        " fraction bits at offset 84 do not go with "
+                                        "the policy and the cells' width");
+  }
+  const bool is_forced = is_fixed && params.fraction_bits < fraction_bits_for(params.lambda_q32);
+  if (params.is_forced != static_cast<std::uint8_t>(is_forced) || params.reserved != 0) {
+    return fail(ErrorCode::corrupt, "flag or reserved bytes at offset 85 do not go with lambda and fraction bits");
+  }
+  return {};
+}
+
+Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
+  if (params.lambda_q32 > kLambdaOne) {
+    return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1");
+  }
+  if (auto valid = check_epoch(params.epoch_us); !valid) {
+    return valid;
+  }
+  if (params.k == 0 || params.k > kernel::kMaxProbes) {
+    return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 80 is not 1 to 64");
+  }
+  if (!is_width(params.width_bits)) {
+    return fail(ErrorCode::corrupt,
+                "cells of " + std::to_string(params.width_bits) + " bits at offset 81 are not of 8, 16 or 32");
+  }
+  if (cells_per_probe_in(cells_bytes, params.width_bits, params.k) == 0) {
+    return fail(ErrorCode::corrupt, "k at offset 80: fewer cells than a key has");
+  }
+  if (auto choices = check_choices(params); !choices) {
+    return choices;
+  }
+  return check_fraction(params);
+}
+
+}  // namespace
+
+TimeDecayingCounts::TimeDecayingCounts(Image source, const DecayedShape& shape) noexcept
+    : FlatFilter(std::move(source)), cells_(image().words(), shape) {}
+
+Result<TimeDecayingCounts> TimeDecayingCounts::create(const Options& options) {
+  if (auto valid = check_decay(options.decay); !valid) {
+    return std::unexpected(valid.error());
+  }
+  const bool is_strict = options.policy == DecayPolicy::fixed_point;
+  const std::uint32_t width = options.width_bits != 0 ? options.width_bits : is_strict ? kStrictWidth : kUsualWidth;
+  if (!is_width(width)) {
+    return fail(ErrorCode::invalid_argument, "cells of " + std::to_string(width) + " bits: give 8, 16 or 32");
+  }
+  const auto fraction = fraction_for(options, width);
+  if (!fraction) {
+    return std::unexpected(fraction.error());
+  }
+  const auto size = size_for(options, width);
+  if (!size) {
+    return std::unexpected(size.error());
+  }
+  auto image = Image::create(
+      kKind,
+      {.capacity_keys = size->keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = size->cells_bytes},
+      options.memory);
+  if (!image) {
+    return std::unexpected(image.error());
+  }
+  const Params params{.lambda_q32 = options.decay.lambda_q32,
+                      .epoch_us = static_cast<std::uint64_t>(options.decay.epoch.count()),
+                      .k = static_cast<std::uint8_t>(size->k),
+                      .width_bits = static_cast<std::uint8_t>(width),
+                      .policy = static_cast<std::uint8_t>(options.policy),
+                      .rule = static_cast<std::uint8_t>(options.rule),
+                      .fraction_bits = static_cast<std::uint8_t>(fraction->bits),
+                      .is_forced = static_cast<std::uint8_t>(fraction->is_forced),
+                      .reserved = 0};
+  image->set_params(params);
+  const DecayedShape shape = shape_of(params, size->cells_bytes, image->hash());
+  return TimeDecayingCounts(std::move(*image), shape);
+}
+
+Result<TimeDecayingCounts> TimeDecayingCounts::from_image(Image source) {
+  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords); !valid) {
+    return std::unexpected(valid.error());
+  }
+  if (auto valid = check_params(source.params<Params>(), source.header().cells_bytes); !valid) {
+    return std::unexpected(valid.error());
+  }
+  return checked(std::move(source));
+}
+
+// The cells behind the last would be added to by a merge, and mean nothing.
+Result<TimeDecayingCounts> TimeDecayingCounts::checked(Image source) {
+  const DecayedShape shape = shape_of(source.params<Params>(), source.header().cells_bytes, source.hash());
+  TimeDecayingCounts filter(std::move(source), shape);
+  if (!filter.cells_.is_tail_zero()) {
+    return fail(ErrorCode::corrupt,
+                "cells behind the last of " + std::to_string(filter.cell_count()) + " are not zero");
+  }
+  if (filter.tick().value > kMaxTick) {
+    return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(filter.tick().value) + " at offset 96");
+  }
+  if (auto valid = filter.check_cuts(); !valid) {
+    return std::unexpected(valid.error());
+  }
+  return filter;
+}
+
+Result<void> TimeDecayingCounts::check_cuts() const {
+  const CutCells cut = cut_cells();
+  if (saturations() > kMaxKeysInserted || (saturations() == 0 && cut.word() != 0)) {
+    return fail(ErrorCode::corrupt, "impossible count of saturations at offset 104");
+  }
+  if (!cut.is_possible(cells_.largest())) {
+    return fail(ErrorCode::corrupt, "impossible cut cells at offset 112");
+  }
+  return {};
+}
+
+Decay TimeDecayingCounts::decay() const noexcept {
+  const Params stored = params();
+  return {.lambda_q32 = stored.lambda_q32, .epoch = Duration(static_cast<std::int64_t>(stored.epoch_us))};
+}
+
+double TimeDecayingCounts::stuck_count() const noexcept {
+  return cells_.shape().lambda_q32 == kLambdaOne ? std::numeric_limits<double>::infinity()
+                                                 : cells_.count_of(cells_.stuck());
+}
+
+void TimeDecayingCounts::advance(Tick tick) noexcept {
+  const std::uint64_t now = image().state(kTick);
+  const std::uint64_t then = std::min(tick.value, kMaxTick);
+  if (then <= now) {
+    return;
+  }
+  if (keys_inserted() != 0) {
+    cells_.decay(now + 1, then - now);
+    set_cut_cells(cells_.decayed(cut_cells(), then - now));
+  }
+  image().set_state(kTick, then);
+}
+
+void TimeDecayingCounts::count_inserted(std::uint64_t keys, std::uint64_t cut, std::uint64_t units) noexcept {
+  image().add_keys(keys);
+  if (cut != 0) {
+    image().set_state(kSaturations, std::min(saturations() + cut, kMaxKeysInserted));
+    set_cut_cells(cells_.with_cut(cut_cells(), cut, units));
+  }
+}
+
+DecayedCount TimeDecayingCounts::count_of(std::uint32_t units) const noexcept {
+  const double raw = cells_.count_of(units);
+  return {.raw = raw, .rate = (1 - decay().lambda()) * raw, .is_saturated = cut_cells().may_concern(units)};
+}
+
+bool TimeDecayingCounts::observe(Digest digest) noexcept {
+  const DecayedCells::Added added = cells_.insert(digest, cells_.one());
+  count_inserted(1, added.cut, cells_.one());
+  return cells_.is_left(added.least);
+}
+
+void TimeDecayingCounts::insert(Digest digest, std::uint32_t times) noexcept {
+  const std::uint64_t units = times * cells_.one();
+  count_inserted(times, cells_.insert(digest, units).cut, units);
+}
+
+void TimeDecayingCounts::insert_late(Digest digest, Tick at) noexcept {
+  const std::uint64_t now = tick().value;
+  const std::uint64_t age = now - std::min(at.value, now);
+  // Each late insert has a draw of its own, also of one key at one tick.
+  const std::uint64_t draw =
+      mix_integer(digest.value, cells_.shape().seed ^ mix_integer(keys_inserted(), now).value).value;
+  const std::uint64_t units = cells_.late_units(age, draw);
+  count_inserted(1, cells_.insert(digest, units).cut, units);
+}
+
+void TimeDecayingCounts::insert(std::span<const Digest> digests) noexcept {
+  count_inserted(digests.size(), cells_.insert(digests, cells_.one()), cells_.one());
+}
+
+void TimeDecayingCounts::insert(std::span<const std::uint64_t> keys) noexcept {
+  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
+}
+
+void TimeDecayingCounts::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
+  MANKAI_ASSERT(digests.size() == seen.size());
+  count_inserted(digests.size(), cells_.observe(digests, seen, cells_.one()), cells_.one());
+}
+
+void TimeDecayingCounts::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
+  MANKAI_ASSERT(digests.size() == outcomes.size());
+  std::array<std::uint32_t, kWindow> found;
+  for (std::size_t start = 0; start < digests.size(); start += kWindow) {
+    const std::size_t count = std::min(kWindow, digests.size() - start);
+    cells_.smallest(digests.subspan(start, count), std::span(found).first(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      outcomes[start + i] = cells_.is_left(found[i]);
+    }
+  }
+}
+
+void TimeDecayingCounts::may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
+  MANKAI_ASSERT(keys.size() == outcomes.size());
+  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+    may_contain(digests, outcomes.subspan(start, digests.size()));
+  });
+}
+
+void TimeDecayingCounts::estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const noexcept {
+  MANKAI_ASSERT(digests.size() == counts.size());
+  std::array<std::uint32_t, kWindow> found;
+  for (std::size_t start = 0; start < digests.size(); start += kWindow) {
+    const std::size_t count = std::min(kWindow, digests.size() - start);
+    cells_.smallest(digests.subspan(start, count), std::span(found).first(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      counts[start + i] = count_of(found[i]);
+    }
+  }
+}
+
+// Adds the other's cells as they are after so many epochs. Returns how many were cut.
+std::uint64_t TimeDecayingCounts::merge_cells(const TimeDecayingCounts& other, std::uint64_t epochs_behind) {
+  const std::span<std::uint64_t> theirs = other.cells_.words();
+  if (epochs_behind == 0) {
+    return cells_.merge(theirs);
+  }
+  std::vector<std::uint64_t> faded(theirs.begin(), theirs.end());
+  DecayedCells(faded, other.cells_.shape()).decay(other.tick().value + 1, epochs_behind);
+  return cells_.merge(faded);
+}
+
+Result<void> TimeDecayingCounts::merge(const TimeDecayingCounts& other) {
+  if (auto same = check_mergeable(other); !same) {
+    return same;
+  }
+  advance(other.tick());
+  const std::uint64_t behind = tick().value - other.tick().value;
+  const CutCells their_cut = other.cells_.decayed(other.cut_cells(), behind);
+  const std::uint64_t cut = merge_cells(other, behind);
+  image().add_keys(other.keys_inserted());
+  image().set_state(kSaturations, std::min(saturations() + other.saturations() + cut, kMaxKeysInserted));
+  // A cell is added to once, and so cut once.
+  set_cut_cells(cells_.with_cut(cut_cells().with(their_cut), std::min<std::uint64_t>(cut, 1), cells_.largest()));
+  return {};
+}
+
+void TimeDecayingCounts::clear() noexcept {
+  const Tick now = tick();
+  FlatFilter::clear();
+  image().set_state(kTick, now.value);
+}
+
+double TimeDecayingCounts::fill_ratio() const noexcept {
+  std::uint64_t filled = 0;
+  for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
+    filled += cells_.count_left(probe);
+  }
+  return static_cast<double>(filled) / static_cast<double>(cell_count());
+}
+
+double TimeDecayingCounts::keys_estimate() const noexcept {
+  return estimate_keys(fill_ratio(), static_cast<double>(cells_per_probe()), 1);
+}
+
+double TimeDecayingCounts::fpr_estimate() const noexcept {
+  double product = 1;
+  for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
+    product *= static_cast<double>(cells_.count_left(probe)) / static_cast<double>(cells_per_probe());
+  }
+  return product;
+}
+
+double TimeDecayingCounts::fpr_expected(std::uint64_t keys) const noexcept {
+  return partitioned_fpr(keys, {.cells_per_probe = cells_per_probe(), .k = probes_per_key()});
+}
+
+}  // namespace mankai
