@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 60
 KILL_ROUNDS ?= 300
 CRASH_ROUNDS ?= 20
 REDIS_ROUNDS ?= 1
-CRASH_TESTS = filter_pool_crash_test store_crash_test store_start_crash_test store_failure_test
+CRASH_TESTS = store_crash_test store_start_crash_test store_failure_test
 # `make -jN` gives N; evaluated in recipes, where MAKEFLAGS holds the -j of the command line.
 JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 VERBOSE = $(if $(filter 1,$(V)),--verbose)

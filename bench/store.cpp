@@ -98,7 +98,7 @@ void bench_inserts(const std::string& folder, const std::string& kind, const Key
   std::vector<std::vector<double>> in_store(stores.size());
   const bool is_single = batch == 1;
   for (std::size_t round = 0; round <= kRounds; ++round) {
-    const double ns = ns_a_key(keys, batch, [&](auto some) { insert_keys(memory, some); });
+    const double ns = ns_a_key(keys, batch, [&](auto some) { memory.insert(some); });
     if (round != 0) {
       in_memory.push_back(ns);
     }
@@ -147,7 +147,7 @@ void bench_recovery(const std::string& folder, const std::string& kind, const Ke
 void bench_large(const std::string& folder) {
   const std::string path = folder + "/large.mk";
   auto filter = create_filter(parse_spec("blocked-bloom:keys=840000000,fpr=0.01,seed=1").value()).value();
-  print("large image", static_cast<double>(image_bytes(filter)) / 1e6, "MB");
+  print("large image", static_cast<double>(filter.image_bytes()) / 1e6, "MB");
   {
     const auto start = Clock::now();
     static_cast<void>(Store::create(path, std::move(filter), {}, Existing::replace).value());
@@ -167,7 +167,7 @@ void bench_large(const std::string& folder) {
 void bench_checkpoint(const std::string& folder, const Keys& keys) {
   const std::string path = folder + "/checkpoint.mk";
   auto filter = create_filter(parse_spec("blocked-bloom:keys=200000000,fpr=0.01,seed=1").value()).value();
-  const double megabytes = static_cast<double>(image_bytes(filter)) / 1e6;
+  const double megabytes = static_cast<double>(filter.image_bytes()) / 1e6;
   Store store =
       Store::create(path, std::move(filter),
                     {.durability = Durability::never, .checkpoint_bytes = std::uint64_t{16} << 20}, Existing::replace)

@@ -24,7 +24,7 @@ void check_spec(std::string_view text) {
   MANKAI_ASSERT(again.has_value());
   MANKAI_ASSERT(again->kind == spec->kind && again->keys == spec->keys && again->fpr == spec->fpr);
   MANKAI_ASSERT(again->hash == spec->hash && again->seed == spec->seed);
-  MANKAI_ASSERT(again->k == spec->k && again->addressing == spec->addressing);
+  MANKAI_ASSERT(again->canonical == spec->canonical);
   MANKAI_ASSERT(mankai::to_string(*again) == mankai::to_string(*spec));
 }
 

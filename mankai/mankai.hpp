@@ -15,7 +15,6 @@
 #include "mankai/durable/dablooms_import.hpp"
 #include "mankai/durable/digest_log.hpp"
 #include "mankai/durable/filter_file.hpp"
-#include "mankai/durable/filter_pool.hpp"
 #include "mankai/durable/store.hpp"
 #include "mankai/durable/store_info.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"

@@ -44,7 +44,7 @@ struct Outcome {
 
 // A value must come with each key of a kind that keeps values, and with no other.
 Result<void> check_values(const Request& request, const AnyFilter& filter) {
-  const KindDescription& info = info_of(spec_of(filter).kind);
+  const KindDescription& info = filter.kind();
   if (info.key_shape == KeyShape::valued && !request.values.has_ids()) {
     return fail(ErrorCode::invalid_argument, "a filter of kind " + std::string(info.name) +
                                                  " keeps values beside its keys: give --value or --with-values");
@@ -59,7 +59,7 @@ class Adder {
       : request_(request), run_(run), ids_(request.values.has_ids() ? request.values : request.ids) {}
 
   Result<Outcome> add() {
-    const std::uint64_t before = keys_inserted(run_.store().filter());
+    const std::uint64_t before = run_.store().filter().keys_inserted();
     auto added = advance_to_now(run_.store(), request_.at);
     if (added) {
       added = add_all();
@@ -76,7 +76,7 @@ class Adder {
     if (auto acknowledged = finish_acks(); !acknowledged) {
       return std::unexpected(acknowledged.error());
     }
-    outcome_.keys_new = keys_inserted(run_.store().filter()) - before;
+    outcome_.keys_new = run_.store().filter().keys_inserted() - before;
     return outcome_;
   }
 
@@ -175,23 +175,23 @@ class Adder {
 
 // A kind that counts or forgets takes every key, known or not.
 bool takes_every_key(const AnyFilter& filter) {
-  const KindDescription& info = info_of(spec_of(filter).kind);
+  const KindDescription& info = filter.kind();
   return info.can_count || info.forgets;
 }
 
 // A kind that forgets as keys come is never over its capacity.
 bool has_capacity(const AnyFilter& filter) {
-  const KindDescription& info = info_of(spec_of(filter).kind);
+  const KindDescription& info = filter.kind();
   return !info.forgets || info.has_time;
 }
 
 // What fills a filter: a kind that counts has each key as often as it was added, and the estimate sees it once.
 std::uint64_t distinct_keys(const AnyFilter& filter) {
-  const std::uint64_t keys = keys_inserted(filter);
-  if (keys <= capacity_keys(filter) || !takes_every_key(filter)) {
+  const std::uint64_t keys = filter.keys_inserted();
+  if (keys <= filter.capacity_keys() || !takes_every_key(filter)) {
     return keys;
   }
-  const double estimate = describe(filter).keys_estimate;
+  const double estimate = filter.describe().keys_estimate;
   return estimate < static_cast<double>(keys) ? static_cast<std::uint64_t>(estimate) : keys;
 }
 
@@ -202,15 +202,15 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
     if (!takes_every_key(filter)) {
       report.add("keys_new", outcome.keys_new);
     }
-    report.add("keys_inserted", keys_inserted(filter));
-    report.add("capacity_keys", capacity_keys(filter));
+    report.add("keys_inserted", filter.keys_inserted());
+    report.add("capacity_keys", filter.capacity_keys());
     const std::string text = report.json();
     static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
     const std::string fresh =
         takes_every_key(filter) ? std::string() : fmt::format(", {} of them new", human_count(outcome.keys_new));
     say(fmt::format("{}: {} keys read{}; {} of {} in it", request.file, human_count(outcome.keys_read), fresh,
-                    human_count(keys_inserted(filter)), human_count(capacity_keys(filter))));
+                    human_count(filter.keys_inserted()), human_count(filter.capacity_keys())));
   }
 }
 
@@ -230,7 +230,7 @@ Result<int> run(const Request& request) {
     return std::unexpected(outcome.error());
   }
   summarise(request, filter, *outcome);
-  if (const std::string warning = capacity_warning(distinct_keys(filter), capacity_keys(filter));
+  if (const std::string warning = capacity_warning(distinct_keys(filter), filter.capacity_keys());
       has_capacity(filter) && !warning.empty()) {
     say("warning: " + request.file + ": " + warning + "; create a larger one");
   }

@@ -51,7 +51,7 @@ Result<int> run(const Request& request) {
   const auto answer = [&](std::span<const std::string_view> keys) {
     std::array<bool, kBatchLinesMax> outcomes{};
     const auto answers = std::span(outcomes).first(keys.size());
-    may_contain_keys(*filter, keys, answers);
+    filter->may_contain(keys, answers);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       is_all_present = is_all_present && answers[i];
       if (!request.quiet) {

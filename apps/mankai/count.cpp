@@ -27,7 +27,7 @@ using Keys = std::span<const std::string_view>;
 Result<void> print_counts(const AnyFilter& filter, Keys keys, Output& output) {
   std::array<KeyCount, kBatchLinesMax> all{};
   const auto counts = std::span(all).first(keys.size());
-  auto counted = count_keys(filter, keys, counts);
+  auto counted = filter.count(keys, counts);
   for (std::size_t i = 0; counted && i < keys.size(); ++i) {
     output.append(fmt::format("{}{}\t", counts[i].value, counts[i].is_saturated ? "+" : ""));
     output.append_line(keys[i]);
@@ -38,7 +38,7 @@ Result<void> print_counts(const AnyFilter& filter, Keys keys, Output& output) {
 Result<void> print_faded_counts(const AnyFilter& filter, Keys keys, Output& output) {
   std::array<DecayedCount, kBatchLinesMax> all{};
   const auto counts = std::span(all).first(keys.size());
-  auto counted = count_keys_lately(filter, keys, counts);
+  auto counted = filter.count(keys, counts);
   for (std::size_t i = 0; counted && i < keys.size(); ++i) {
     output.append(fmt::format("{:.6g}{}\t", counts[i].raw, counts[i].is_saturated ? "+" : ""));
     output.append_line(keys[i]);
@@ -58,7 +58,7 @@ Result<int> run(const Request& request) {
   if (auto advanced = advance_to(*filter, request.at); !advanced) {
     return std::unexpected(advanced.error().within(request.file));
   }
-  const bool fades = info_of(spec_of(*filter).kind).counts_lately;
+  const bool fades = filter->kind().counts_decay;
   Output output;
   Result<void> counted;
   const auto answer = [&](std::span<const std::string_view> keys) {

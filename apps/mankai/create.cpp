@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/gate_file.hpp"
@@ -15,14 +18,15 @@ namespace {
 struct Request {
   std::string file;
   FilterOptions filter;
-  std::vector<std::pair<const SpecOption*, std::string>> shape;
+  OptionTexts shape;
   std::optional<FilterSpec> spec;
   std::string like;
+  bool canonical = false;
   bool force = false;
   bool json = false;
 
   [[nodiscard]] bool says_what() const {
-    return filter.kind || filter.keys || filter.fpr || filter.hash || filter.seed || !shape.empty() || spec;
+    return filter.kind || filter.keys || filter.fpr || filter.hash || filter.seed || canonical || !shape.empty() || spec;
   }
 };
 
@@ -34,7 +38,9 @@ void overwrite(T& target, const std::optional<U>& value) {
 }
 
 Result<void> check_spec(const FilterSpec& spec, bool asked_for_keys) {
-  const bool is_sized_otherwise = spec.bytes != 0 || spec.slots != 0 || spec.counters != 0;
+  const bool is_sized_otherwise = std::ranges::any_of(std::array{"bytes", "slots", "counters"}, [&](const char* name) {
+    return !option_of(spec, name).empty();
+  });
   if (spec.keys == 0 && !asked_for_keys && !is_sized_otherwise) {
     return fail(ErrorCode::invalid_argument,
                 "--keys is missing: say how many different keys the filter is for, or, where the kind takes "
@@ -50,7 +56,7 @@ Result<AnyFilter> make_like(const Request& request) {
                 "the other options out");
   }
   const auto other = open_filter(request.like, Access::query, Trust::fast);
-  return other ? create_like(*other) : Result<AnyFilter>(std::unexpected(other.error()));
+  return other ? other->create_like() : Result<AnyFilter>(std::unexpected(other.error()));
 }
 
 Result<FilterSpec> spec_for(const Request& request) {
@@ -59,10 +65,9 @@ Result<FilterSpec> spec_for(const Request& request) {
   overwrite(spec.keys, request.filter.keys);
   overwrite(spec.fpr, request.filter.fpr);
   overwrite(spec.hash, request.filter.hash);
-  for (const auto& [option, text] : request.shape) {
-    if (auto read = option->read(spec, text); !read) {
-      return std::unexpected(read.error());
-    }
+  spec.canonical = spec.canonical || request.canonical;
+  for (const auto& [name, text] : request.shape) {
+    set_option(spec, name, text);
   }
   spec.seed = request.filter.seed ? request.filter.seed : spec.seed;
   if (auto valid = check_spec(spec, request.filter.keys.has_value()); !valid) {
@@ -112,20 +117,32 @@ Result<int> run(const Request& request) {
       return std::unexpected(finished.error());
     }
   } else {
-    const FilterSpec spec = spec_of(*filter);
-    say(fmt::format("{}: {} for {} keys at {}, {}", request.file, info_of(spec.kind).name, human_count(spec.keys),
-                    human_share(spec.fpr), human_bytes(image_bytes(*filter))));
+    const FilterSpec spec = filter->spec();
+    say(fmt::format("{}: {} for {} keys at {}, {}", request.file, description_of(spec.kind).name, human_count(spec.keys),
+                    human_share(spec.fpr), human_bytes(filter->image_bytes())));
   }
   return exit_code_after_stop(0);
 }
 
-// An option that only some kinds have, made from the catalog's line about it.
-Option shape_option(const SpecOption& option, Request& request) {
-  std::string kinds_with_it;
-  for (const KindDescription& info : kinds()) {
-    if (option.applies_to(info.kind)) {
-      kinds_with_it += (kinds_with_it.empty() ? "" : ", ") + std::string(info.name);
+// Whether any of the kinds that have an option takes the value; the kind may be named later on the command line.
+Result<void> check_value(const SharedOption& shared, const std::string& text) {
+  Result<void> refusal;
+  for (const KindDescription* kind : shared.kinds) {
+    const auto read = kind->normalize({{std::string(shared.option->name), text}});
+    if (read) {
+      return {};
     }
+    refusal = std::unexpected(read.error());
+  }
+  return refusal;
+}
+
+// An option that only some kinds have, from the first one's description.
+Option shape_option(const SharedOption& shared, Request& request) {
+  const KindOption& option = *shared.option;
+  std::string kinds_with_it;
+  for (const KindDescription* kind : shared.kinds) {
+    kinds_with_it += (kinds_with_it.empty() ? "" : ", ") + std::string(kind->name);
   }
   Option made{.name = "--" + std::string(option.name),
               .value = std::string(option.value),
@@ -134,13 +151,13 @@ Option shape_option(const SpecOption& option, Request& request) {
                       : option.choices.empty() ? ValueKind::text
                                                : ValueKind::choice,
               .choices = {option.choices.begin(), option.choices.end()}};
-  made.take = [&option, &request](const std::string& value) -> Result<void> {
-    const std::string text = option.value.empty() ? "yes" : value;
-    FilterSpec scratch;
-    if (auto read = option.read(scratch, text); !read) {
-      return fail(ErrorCode::invalid_argument, "--" + std::string(option.name) + ": " + read.error().detail);
+  made.take = [&shared, &request](const std::string& value) -> Result<void> {
+    const std::string name(shared.option->name);
+    const std::string text = shared.option->value.empty() ? "yes" : value;
+    if (auto valid = check_value(shared, text); !valid) {
+      return fail(ErrorCode::invalid_argument, "--" + name + ": " + valid.error().detail);
     }
-    request.shape.emplace_back(&option, text);
+    request.shape.emplace_back(name, text);
     return {};
   };
   return made;
@@ -168,7 +185,12 @@ Subcommand create_subcommand() {
   for (Option& option : filter_options(request->filter, "", "0.01 unless given.")) {
     command.options.push_back(std::move(option));
   }
-  for (const SpecOption& option : spec_options()) {
+  command.options.push_back(
+      flag("--canonical",
+           "Canonicalizes keys as URLs before they are hashed, so that all spellings of a URL are one key. A key that is "
+           "not a URL is hashed as it is.",
+           request->canonical));
+  for (const SharedOption& option : shared_options()) {
     command.options.push_back(shape_option(option, *request));
   }
   command.options.push_back(parsed_option("--spec", "SPEC",

@@ -28,7 +28,7 @@ Result<Seen> open_seen(const DedupMemoryRequest& request) {
   // A state that exists already is as large as it was made.
   const bool is_new = request.state.empty() || ::access(request.state.c_str(), F_OK) != 0;
   const bool starts_small = request.grow && is_new && !request.filter.keys;
-  const SeenRequest wanted{.kind = request.grow && !request.filter.kind ? Kind::scalable_bloom : request.filter.kind,
+  const SeenRequest wanted{.kind = request.grow && !request.filter.kind ? Kind{ScalableBloom::kKind} : request.filter.kind,
                            .keys = starts_small ? kGrowingKeys : request.filter.keys,
                            .fpr = request.filter.fpr,
                            .hash = request.filter.hash,
@@ -72,7 +72,7 @@ Result<void> check_log(const DedupMemoryRequest& request) {
 }  // namespace
 
 Result<void> check_dedup_memory(const DedupMemoryRequest& request) {
-  if (request.grow && request.filter.kind && !info_of(*request.filter.kind).can_grow) {
+  if (request.grow && request.filter.kind && !description_of(*request.filter.kind).can_grow) {
     return fail(ErrorCode::invalid_argument, "--grow needs a kind that grows: leave --kind out");
   }
   if (request.grow && request.window) {
@@ -188,7 +188,7 @@ std::string DedupMemory::capacity_warning(bool is_at_end) const {
     return fmt::format(
         "more lines come in {} than it is made for ({}): more new ones than {} are taken for repeats; "
         "give a larger --keys",
-        to_text(*seen->window()), human_count(seen->capacity_keys()), human_share(spec_of(seen->filter()).fpr));
+        to_text(*seen->window()), human_count(seen->capacity_keys()), human_share(seen->filter().spec().fpr));
   }
   if (is_at_end) {
     return command::capacity_warning(seen->keys_inserted(), seen->capacity_keys());
@@ -196,7 +196,7 @@ std::string DedupMemory::capacity_warning(bool is_at_end) const {
   return fmt::format(
       "more than {} different lines: from here on more than {} of the new ones are taken for repeats; give a larger "
       "--keys, or --grow",
-      human_count(seen->capacity_keys()), human_share(spec_of(seen->filter()).fpr));
+      human_count(seen->capacity_keys()), human_share(seen->filter().spec().fpr));
 }
 
 void DedupMemory::add_to(Report& report) const {
@@ -208,7 +208,7 @@ void DedupMemory::add_to(Report& report) const {
   if (forgets()) {
     add_window_to(report, seen);
   }
-  const FilterInfo info = describe(seen.filter());
+  const FilterInfo info = seen.filter().describe();
   const std::string warning = seen.is_over_capacity() ? ": TOO MANY, give a larger --keys or --grow" : "";
   report.add("keys_inserted", info.keys_inserted, "remembered",
              fmt::format("{} of {} it is made for{}", human_count(info.keys_inserted), human_count(info.capacity_keys),

@@ -53,9 +53,9 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
                                    const std::string& fpr_default) {
   Option kind = parsed_option("--kind", "KIND", "", parse_kind, options.kind);
   kind.kind = ValueKind::choice;
-  for (const KindDescription& info : kinds()) {
-    kind.help += fmt::format("{}{}: {}", kind.choices.empty() ? "The kind of filter. " : "; ", info.name, info.summary);
-    kind.choices.emplace_back(info.name);
+  for (const KindDescription* each : kinds()) {
+    kind.help += fmt::format("{}{}: {}", kind.choices.empty() ? "Kind of filter. " : "; ", each->name, each->summary);
+    kind.choices.emplace_back(each->name);
   }
   kind.help += '.';
   Option hash = parsed_option("--hash", "HASH",
@@ -82,8 +82,8 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
 }
 
 Report report_on(const AnyFilter& filter, const std::string& file) {
-  const FilterInfo info = describe(filter);
-  const std::string kind(info_of(info.kind).name);
+  const FilterInfo info = filter.describe();
+  const std::string kind(description_of(info.kind).name);
   Report report;
   report.add("file", file, "file", file);
   report.add("kind", kind, "kind", kind);

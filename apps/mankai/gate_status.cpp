@@ -89,7 +89,7 @@ Result<Status> status_of(const Request& request) {
   if (!store) {
     return std::unexpected(store.error());
   }
-  const auto* const filter = std::get_if<CountingBloom>(&store->filter);
+  const auto* const filter = store->filter.as<CountingBloom>();
   if (filter == nullptr) {
     return fail(ErrorCode::invalid_argument, request.file + ": is no gate, which is a counting-bloom");
   }

@@ -66,7 +66,7 @@ std::string sequence_text(const DabloomsImport& imported) {
 }
 
 Report report_on(const Request& request, const DabloomsImport& imported) {
-  const std::uint64_t keys = keys_inserted(imported.filter);
+  const std::uint64_t keys = imported.filter.keys_inserted();
   Report report;
   report.add("file", request.file, "file", request.file);
   report.add("output", request.output, "output", request.output);

@@ -58,7 +58,7 @@ Result<int> run(const Request& request) {
     return std::unexpected(finished.error());
   }
   const AnyFilter& target = store_run->store().filter();
-  const std::string warning = capacity_warning(keys_inserted(target), capacity_keys(target));
+  const std::string warning = capacity_warning(target.keys_inserted(), target.capacity_keys());
   if (!warning.empty() && stop_signal() == 0) {
     say("warning: " + request.target + ": " + warning);
   }

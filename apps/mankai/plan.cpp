@@ -22,10 +22,11 @@ struct Request {
 
 // The kind, and what in its spec is not the default; a k that was computed goes without saying.
 std::string label(const PlanRow& row) {
-  std::string label(info_of(row.spec.kind).name);
-  for (const SpecOption& option : spec_options()) {
-    if (const std::string value = option.write(row.spec); !value.empty() && option.name != "k") {
-      label += ", " + (option.choices.empty() ? std::string(option.name) + " " : std::string()) + value;
+  const KindDescription& kind = description_of(row.spec.kind);
+  std::string label(kind.name);
+  for (const KindOption& option : kind.options) {
+    if (const std::string_view value = option_of(row.spec, option.name); !value.empty() && option.name != "k") {
+      label += fmt::format(", {}{}{}", option.choices.empty() ? option.name : "", option.choices.empty() ? " " : "", value);
     }
   }
   return label;
@@ -81,20 +82,26 @@ std::string table(const std::vector<PlanRow>& rows) {
   for (const PlanRow& row : rows) {
     text += fmt::format("{:<{}} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {:<19}\n", label(row), width, row.bits_per_key,
                         human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key, row.lines_per_key,
-                        abilities(info_of(row.spec.kind)));
+                        abilities(description_of(row.spec.kind)));
   }
   return text;
+}
+
+// The value of an option that is a number, or its default.
+std::uint64_t number_of(const PlanRow& row, std::string_view option, std::uint64_t standard) {
+  return parse_count(option_of(row.spec, option)).value_or(standard);
 }
 
 std::string json(const std::vector<PlanRow>& rows) {
   std::vector<Report> reports;
   for (const PlanRow& row : rows) {
     Report report;
-    report.add("kind", std::string(info_of(row.spec.kind).name));
-    for (const SpecOption& option : spec_options()) {
-      if (option.applies_to(row.spec.kind) && !option.choices.empty()) {
-        const std::string value = option.write(row.spec);
-        report.add(std::string(option.name), value.empty() ? std::string(option.choices.front()) : value);
+    const KindDescription& kind = description_of(row.spec.kind);
+    report.add("kind", std::string(kind.name));
+    for (const KindOption& option : kind.options) {
+      if (!option.choices.empty()) {
+        const std::string_view value = option_of(row.spec, option.name);
+        report.add(std::string(option.name), std::string(value.empty() ? option.choices.front() : value));
       }
     }
     report.add("keys", row.spec.keys);
@@ -103,16 +110,16 @@ std::string json(const std::vector<PlanRow>& rows) {
     report.add("fpr", row.fpr);
     report.add("probes_per_key", std::uint64_t{row.probes_per_key});
     report.add("lines_per_key", row.lines_per_key);
-    if (info_of(row.spec.kind).forgets) {
+    if (kind.forgets) {
       report.add("survival", row.survival);
-      report.add("slots", row.spec.slots);
-      report.add("width", std::uint64_t{row.spec.width});
-      report.add("min_matches", std::uint64_t{row.spec.min_matches});
-      report.add("generations", std::uint64_t{row.spec.generations});
+      report.add("slots", number_of(row, "slots", 0));
+      report.add("width", number_of(row, "width", 0));
+      report.add("min_matches", number_of(row, "min-matches", 1));
+      report.add("generations", number_of(row, "generations", 4));
     }
-    report.add("can_remove", info_of(row.spec.kind).can_erase);
-    report.add("can_count", info_of(row.spec.kind).can_count);
-    report.add("can_grow", info_of(row.spec.kind).can_grow);
+    report.add("can_remove", kind.can_erase);
+    report.add("can_count", kind.can_count);
+    report.add("can_grow", kind.can_grow);
     reports.push_back(std::move(report));
   }
   return json_array(reports);

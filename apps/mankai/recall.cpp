@@ -22,7 +22,7 @@ struct Request {
 
 Result<void> print_values(const Request& request, const AnyFilter& filter, std::string_view key, Output& output) {
   const auto matches = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.min_matches, UINT32_MAX));
-  const auto values = recall_values(filter, key, matches);
+  const auto values = filter.recall(key, matches);
   if (!values) {
     return std::unexpected(values.error());
   }

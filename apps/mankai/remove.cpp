@@ -115,13 +115,13 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
     report.add("keys_read", outcome.keys_read);
     report.add("keys_removed", outcome.removed);
     report.add("keys_refused", outcome.refused());
-    report.add("keys_inserted", keys_inserted(filter));
+    report.add("keys_inserted", filter.keys_inserted());
     const std::string text = report.json();
     static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
     say(fmt::format("{}: {} keys read, {} removed, {} refused; {} are in it", request.file,
                     human_count(outcome.keys_read), human_count(outcome.removed), human_count(outcome.refused()),
-                    human_count(keys_inserted(filter))));
+                    human_count(filter.keys_inserted())));
   }
 }
 

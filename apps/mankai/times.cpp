@@ -19,14 +19,14 @@ Option at_option(std::string help, std::optional<Time>& target) {
 }
 
 Result<void> advance_to(AnyFilter& filter, std::optional<Time> time) {
-  return time ? advance_filter(filter, *time) : Result<void>{};
+  return time ? filter.advance(*time) : Result<void>{};
 }
 
 Result<void> advance_to_now(Store& store, std::optional<Time> time) {
   if (time) {
     return store.advance(*time);
   }
-  const auto stands_at = filter_time(store.filter());
+  const auto stands_at = store.filter().time();
   if (!stands_at) {
     return {};
   }

@@ -22,7 +22,7 @@ ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::bad_data || b == 
 std::string checked_words(const InspectedStore& found) {
   const StoreInfo& info = found.info;
   std::string words =
-      fmt::format("{} of {}", info_of(spec_of(found.filter).kind).name, human_bytes(image_bytes(found.filter)));
+      fmt::format("{} of {}", found.filter.kind().name, human_bytes(found.filter.image_bytes()));
   if (info.is_store) {
     words += fmt::format(", change {}", human_count(info.recovery.sequence));
   }
@@ -51,8 +51,8 @@ ExitCode verify_file(const std::string& path, Report& report, Output& output, bo
   report.add("file", path);
   report.add("ok", found.has_value());
   if (found) {
-    report.add("kind", std::string(info_of(spec_of(found->filter).kind).name));
-    report.add("image_bytes", image_bytes(found->filter));
+    report.add("kind", std::string(found->filter.kind().name));
+    report.add("image_bytes", found->filter.image_bytes());
     add_store(found->info, report);
     report.add("damaged_superblocks", found->info.damaged_superblocks);
     if (!json) {

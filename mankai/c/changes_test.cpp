@@ -12,7 +12,8 @@ constexpr std::size_t kMany = 10'000;
 
 TEST(CChanges, a_batch_is_its_keys_one_by_one) {
   const Keys keys("key", kMany);
-  for (const KindDescription& kind : kinds()) {
+  for (const KindDescription* each : kinds()) {
+    const KindDescription& kind = *each;
     const std::string spec = std::string(kind.name) + ":keys=20000,seed=7";
     const Handle batch = create(spec);
     const Handle single = create(spec);

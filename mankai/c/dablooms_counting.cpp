@@ -8,7 +8,7 @@ namespace mankai::c {
 CountingHandle::CountingHandle(Store opened)
     : counting_bloom_t{},
       store(std::move(opened)),
-      filter(&std::get<CountingBloom>(store->filter())),
+      filter(store->filter().as<CountingBloom>()),
       hash(filter->hasher()),
       shown_bitmap(bitmap_of(*store)) {
   bitmap = &shown_bitmap;
@@ -82,11 +82,11 @@ using namespace mankai;
 using namespace mankai::c;
 
 counting_bloom_t* new_counting_bloom(unsigned int capacity, double error_rate, const char* filename) {
-  return hand_out({Kind::counting_bloom, capacity, error_rate, filename}, create_bloom);
+  return hand_out({Kind{CountingBloom::kKind}, capacity, error_rate, filename}, create_bloom);
 }
 
 counting_bloom_t* new_counting_bloom_from_file(unsigned int capacity, double error_rate, const char* filename) {
-  return hand_out({Kind::counting_bloom, capacity, error_rate, filename}, open_bloom);
+  return hand_out({Kind{CountingBloom::kKind}, capacity, error_rate, filename}, open_bloom);
 }
 
 int free_counting_bloom(counting_bloom_t* bloom) {

@@ -9,7 +9,7 @@ namespace mankai::c {
 ScalingHandle::ScalingHandle(Store opened, const BloomRequest& request)
     : scaling_bloom_t{},
       store(std::move(opened)),
-      filter(&std::get<ScalableCountingBloom>(store.filter())),
+      filter(store.filter().as<ScalableCountingBloom>()),
       hash(filter->hasher()),
       shown_bitmap(bitmap_of(store)) {
   header = &shown_header;
@@ -78,11 +78,11 @@ using namespace mankai::c;
 const char* dablooms_version() { return "0.9.1"; }
 
 scaling_bloom_t* new_scaling_bloom(unsigned int capacity, double error_rate, const char* filename) {
-  return hand_out({Kind::scalable_counting_bloom, capacity, error_rate, filename}, create_bloom);
+  return hand_out({Kind{ScalableCountingBloom::kKind}, capacity, error_rate, filename}, create_bloom);
 }
 
 scaling_bloom_t* new_scaling_bloom_from_file(unsigned int capacity, double error_rate, const char* filename) {
-  scaling_bloom_t* bloom = hand_out({Kind::scalable_counting_bloom, capacity, error_rate, filename}, open_bloom);
+  scaling_bloom_t* bloom = hand_out({Kind{ScalableCountingBloom::kKind}, capacity, error_rate, filename}, open_bloom);
   if (bloom != nullptr) {
     handle_of(bloom).show_flush();  // opening left nothing behind that the disk has not got
   }

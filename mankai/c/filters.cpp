@@ -115,21 +115,6 @@ int open_file_handle(const char* path, const mankai_file_options* options, manka
       more...);
 }
 
-// A copy of a filter's image in memory of the caller's.
-template <class F>
-void copy_image(const F& filter, void** image, std::size_t* bytes) {
-  if constexpr (requires { filter.to_bytes(std::span<std::byte>()); }) {
-    *bytes = filter.image_bytes();
-    *image = allocate_for_caller(*bytes);
-    filter.to_bytes(std::span(static_cast<std::byte*>(*image), *bytes));
-  } else {
-    const auto copy = filter.to_bytes();
-    *bytes = copy.size();
-    *image = allocate_for_caller(*bytes);
-    std::memcpy(*image, copy.data(), *bytes);
-  }
-}
-
 }  // namespace
 }  // namespace mankai::c
 
@@ -159,7 +144,9 @@ int mankai_to_image(const mankai_filter* filter, void** image, size_t* bytes) {
     if (image == nullptr || bytes == nullptr) {
       return missing(image == nullptr ? "image" : "bytes");
     }
-    std::visit([&](const auto& f) { copy_image(f, image, bytes); }, any);
+    *bytes = any.image_bytes();
+    *image = allocate_for_caller(*bytes);
+    any.to_bytes({static_cast<std::byte*>(*image), *bytes});
     return {};
   });
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/c/detail/arguments.hpp"
 #include "mankai/c/detail/handle.hpp"
 #include "mankai/c/detail/outputs.hpp"
@@ -71,18 +72,18 @@ mankai_top_entry* copy_of(const std::vector<DecayedTop::Entry>& top) {
 }
 
 std::int64_t time_of(const AnyFilter& filter) {
-  const auto time = filter_time(filter);
+  const auto time = filter.time();
   return time ? time->time_since_epoch().count() : 0;
 }
 
 mankai_info info_of(const AnyFilter& filter, bool is_in_file) {
-  const FilterSpec spec = spec_of(filter);
-  const KindDescription& kind = mankai::info_of(spec.kind);
+  const FilterSpec spec = filter.spec();
+  const KindDescription& kind = filter.kind();
   return {.size = sizeof(mankai_info),
           .kind = kind.name.data(),  // NOLINT(bugprone-suspicious-stringview-data-usage): a literal, closed by a zero
-          .capacity_keys = capacity_keys(filter),
-          .keys_inserted = keys_inserted(filter),
-          .image_bytes = image_bytes(filter),
+          .capacity_keys = filter.capacity_keys(),
+          .keys_inserted = filter.keys_inserted(),
+          .image_bytes = filter.image_bytes(),
           .fpr_target = spec.fpr,
           .time_us = time_of(filter),
           .is_in_file = is_in_file,
@@ -102,7 +103,7 @@ using namespace mankai::c;
 
 int mankai_may_contain(const mankai_filter* filter, const mankai_key* keys, size_t count, bool* outcomes) {
   return ask_keys(filter, keys, count, outcomes, [&](const AnyFilter& any, std::size_t start, auto views) {
-    may_contain_keys(any, views, std::span(outcomes + start, views.size()));
+    any.may_contain(views, std::span(outcomes + start, views.size()));
     return Result<void>();
   });
 }
@@ -114,7 +115,7 @@ int mankai_may_contain_one(const mankai_filter* filter, const void* key, size_t 
 
 int mankai_counts(const mankai_filter* filter, const mankai_key* keys, size_t count, mankai_count* counts) {
   return count_each<KeyCount>(filter, keys, count, counts, [](const AnyFilter& any, auto views, auto counted) {
-    return count_keys(any, views, counted);
+    return any.count(views, counted);
   });
 }
 
@@ -125,7 +126,7 @@ int mankai_count_one(const mankai_filter* filter, const void* key, size_t bytes,
 
 int mankai_counts_lately(const mankai_filter* filter, const mankai_key* keys, size_t count, mankai_lately* counts) {
   return count_each<DecayedCount>(filter, keys, count, counts, [](const AnyFilter& any, auto views, auto counted) {
-    return count_keys_lately(any, views, counted);
+    return any.count(views, counted);
   });
 }
 
@@ -144,7 +145,7 @@ int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, ui
     if ((values == nullptr && room != 0) || count == nullptr) {
       return missing(count == nullptr ? "count" : "values");
     }
-    const auto recalled = recall_values(any, view_of(one), min_matches);
+    const auto recalled = any.recall(view_of(one), min_matches);
     if (!recalled) {
       return std::unexpected(recalled.error());
     }
@@ -160,10 +161,10 @@ int mankai_top(const mankai_filter* filter, size_t most, mankai_top_entry** entr
     if (entries == nullptr || count == nullptr) {
       return missing(entries == nullptr ? "entries" : "count");
     }
-    const auto* ranked = std::get_if<DecayedTop>(&any);
+    const auto* ranked = any.as<DecayedTop>();
     if (ranked == nullptr) {
       return fail(ErrorCode::invalid_argument,
-                  "a filter of kind " + std::string(mankai::info_of(spec_of(any).kind).name) +
+                  "a filter of kind " + std::string(any.kind().name) +
                       " keeps no names of keys; these do: " + std::string(DecayedTop::kName));
     }
     const auto top = ranked->top(most);
@@ -187,7 +188,7 @@ int mankai_estimate(const mankai_filter* filter, mankai_estimates* estimates) {
     if (estimates == nullptr) {
       return missing("estimates");
     }
-    const FilterInfo described = describe(any);
+    const FilterInfo described = any.describe();
     return write_sized(mankai_estimates{.size = sizeof(mankai_estimates),
                                         .fill_ratio = described.fill_ratio,
                                         .fpr_estimate = described.fpr_estimate,
@@ -201,7 +202,7 @@ int mankai_spec(const mankai_filter* filter, char** spec) {
     if (spec == nullptr) {
       return missing("spec");
     }
-    const std::string text = to_string(spec_of(any));
+    const std::string text = to_string(any.spec());
     *spec = static_cast<char*>(allocate_for_caller(text.size() + 1));
     std::memcpy(*spec, text.c_str(), text.size() + 1);
     return {};

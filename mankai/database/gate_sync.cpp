@@ -1,3 +1,4 @@
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/database/gate_sync.hpp"
 
 #include <algorithm>
@@ -213,9 +214,9 @@ Result<void> list_anew(detail::GateLeftovers& leftovers, const RowSourceSettings
 }  // namespace
 
 std::string installed_name_of(const AnyFilter& filter, const SourcePosition& position) {
-  const FilterSpec spec = spec_of(filter);
+  const FilterSpec spec = filter.spec();
   const auto parsed = parse_gate_position(position.view());
-  const bool is_gate = spec.kind == Kind::counting_bloom && !spec.canonical && parsed.has_value();
+  const bool is_gate = spec.kind == Kind{CountingBloom::kKind} && !spec.canonical && parsed.has_value();
   return is_gate && is_installed_name(parsed->source_id) ? parsed->source_id : std::string();
 }
 

@@ -1,3 +1,5 @@
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/durable/dablooms_import.hpp"
 
 #include <algorithm>

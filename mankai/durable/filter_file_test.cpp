@@ -41,7 +41,7 @@ std::vector<std::string> numbered(std::size_t count) {
 std::string answers(const AnyFilter& filter, const std::vector<std::string>& keys) {
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   const auto outcomes = std::make_unique<bool[]>(views.size());
-  may_contain_keys(filter, views, {outcomes.get(), views.size()});
+  filter.may_contain(views, {outcomes.get(), views.size()});
   return {outcomes.get(), outcomes.get() + views.size()};
 }
 
@@ -50,7 +50,7 @@ TEST_P(FilterFileTest, a_saved_filter_opens_with_the_same_answers) {
   ASSERT_TRUE(filter.has_value());
   const std::vector<std::string> members = numbered(2500);
   const std::vector<std::string> asked = numbered(6000);
-  insert_keys(*filter, std::vector<std::string_view>(members.begin(), members.end()));
+  ASSERT_TRUE(filter->insert(std::vector<std::string_view>(members.begin(), members.end())));
   ASSERT_TRUE(save_filter(path(), *filter, Existing::refuse).has_value());
   for (const Access access : {Access::query, Access::change}) {
     for (const Trust trust : {Trust::checked, Trust::fast}) {
@@ -58,8 +58,8 @@ TEST_P(FilterFileTest, a_saved_filter_opens_with_the_same_answers) {
       ASSERT_TRUE(opened.has_value()) << opened.error().message();
       EXPECT_EQ(answers(*opened, asked), answers(*filter, asked));
       EXPECT_EQ(answers(*opened, members), std::string(members.size(), '\1'));
-      EXPECT_EQ(keys_inserted(*opened), keys_inserted(*filter));
-      EXPECT_EQ(to_string(spec_of(*opened)), to_string(spec_of(*filter)));
+      EXPECT_EQ(opened->keys_inserted(), filter->keys_inserted());
+      EXPECT_EQ(to_string(opened->spec()), to_string(filter->spec()));
     }
   }
 }
@@ -67,7 +67,7 @@ TEST_P(FilterFileTest, a_saved_filter_opens_with_the_same_answers) {
 TEST_P(FilterFileTest, damage_is_named_with_file_and_offset) {
   auto filter = create_filter(*parse_spec(GetParam()));
   ASSERT_TRUE(save_filter(path(), *filter, Existing::refuse).has_value());
-  const bool is_sliced = info_of(spec_of(*filter).kind).can_grow || spec_of(*filter).kind == Kind::layered_url_bloom;
+  const bool is_sliced = filter->kind().can_grow || filter->spec().kind == Kind{LayeredUrlBloom::kKind};
   // In the cells: behind the header, or behind those of the whole and of the first slice.
   const std::streamoff place = is_sliced ? 330 : 200;
   std::fstream(path(), std::ios::in | std::ios::out | std::ios::binary).seekp(place).put('!');
@@ -93,8 +93,8 @@ TEST_F(FilterFileTest, a_growing_filter_goes_on_growing_after_it_was_opened) {
   for (std::size_t start = 0; start < keys.size(); start += 500) {
     auto opened = open_filter(path(), start % 1000 == 0 ? Access::query : Access::change);
     ASSERT_TRUE(opened.has_value()) << opened.error().message();
-    insert_keys(*opened, std::vector<std::string_view>(keys.begin() + static_cast<std::ptrdiff_t>(start),
-                                                       keys.begin() + static_cast<std::ptrdiff_t>(start + 500)));
+    ASSERT_TRUE(opened->insert(std::vector<std::string_view>(keys.begin() + static_cast<std::ptrdiff_t>(start),
+                                                       keys.begin() + static_cast<std::ptrdiff_t>(start + 500))));
     ASSERT_TRUE(save_filter(path(), *opened, Existing::replace).has_value());
   }
   const auto opened = open_filter(path(), Access::query);

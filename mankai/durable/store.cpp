@@ -151,12 +151,12 @@ Result<void> Store::advance(Time time) {
 Result<void> Store::change(const Change& change, const Outcomes& outcomes) { return impl_->change(change, outcomes); }
 
 Result<void> Store::merge(const AnyFilter& other) {
-  return impl_->replace([&](AnyFilter& filter) { return merge_filters(filter, other); });
+  return impl_->replace([&](AnyFilter& filter) { return filter.merge(other); });
 }
 
 Result<void> Store::clear() {
   return impl_->replace([](AnyFilter& filter) -> Result<void> {
-    std::visit([](auto& f) { f.clear(); }, filter);
+    filter.clear();
     return {};
   });
 }

@@ -62,7 +62,7 @@ void flip(const std::string& path, std::uint64_t offset) {
 
 TEST_F(StoreInfoTest, a_plain_image_has_no_changes) {
   const auto filter = create_filter(parse_spec("bloom:keys=1000,fpr=0.01,seed=1").value());
-  const auto bytes = std::visit([](const auto& f) { return f.to_bytes(); }, *filter);
+  const auto bytes = filter->to_bytes();
   ASSERT_TRUE(write_file(path(), bytes, Existing::refuse));
   const auto found = verify_store(path());
   ASSERT_TRUE(found) << found.error().message();
@@ -91,7 +91,7 @@ TEST_F(StoreInfoTest, a_store_in_use_says_by_whom_and_what_its_journal_has) {
   EXPECT_EQ(found->info.damaged_superblocks, 0U);
   EXPECT_EQ(found->info.recovery.sequence, 121U);
   EXPECT_EQ(found->info.recovery.position.view(), "offset 120");
-  EXPECT_EQ(keys_inserted(found->filter), keys_inserted(store.filter()));
+  EXPECT_EQ(found->filter.keys_inserted(), store.filter().keys_inserted());
 
   ASSERT_TRUE(store.close());
   const auto closed = inspect_store(path());
@@ -127,7 +127,7 @@ TEST_F(StoreInfoTest, what_opening_does_not_look_at_is_verified) {
     Store store = make();
     insert(store, 0, 10);
   }
-  const std::uint64_t image_bytes = mankai::image_bytes(inspect_store(path())->filter);
+  const std::uint64_t image_bytes = inspect_store(path())->filter.image_bytes();
   ASSERT_NE(image_bytes % kSectorBytes, 0U);
   const std::uint64_t last = fs::file_size(path()) - sizeof(StoreFooter) - 1;
   for (const std::uint64_t offset : {image_bytes, last}) {

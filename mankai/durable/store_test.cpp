@@ -35,12 +35,12 @@ std::size_t count_found(const AnyFilter& filter, const Keys& keys) {
   const Views views = views_of(keys);
   const auto found = std::make_unique<bool[]>(keys.size());
   const std::span outcomes(found.get(), keys.size());
-  may_contain_keys(filter, views, outcomes);
+  filter.may_contain(views, outcomes);
   return static_cast<std::size_t>(std::ranges::count(outcomes, true));
 }
 
 std::vector<std::byte> bytes_of(const AnyFilter& filter) {
-  return std::visit([](const auto& f) { return f.to_bytes(); }, filter);
+  return filter.to_bytes();
 }
 
 class StoreTest : public testing::Test {
@@ -104,7 +104,7 @@ TEST_F(StoreTest, single_digests_change_a_store_as_keys_do) {
   const Keys keys = numbered_keys(0, kKeys);
   const Views views = views_of(keys);
   AnyFilter model = create_filter(parse_spec("scalable-counting-bloom:keys=500,fpr=0.01,seed=1").value()).value();
-  auto& by_keys = std::get<ScalableCountingBloom>(model);
+  auto& by_keys = *model.as<ScalableCountingBloom>();
   Store store = make("scalable-counting-bloom:keys=500,fpr=0.01,seed=1");
   const Hasher hash = by_keys.hasher();
   for (std::size_t i = 0; i < kKeys; ++i) {
@@ -433,9 +433,9 @@ TEST_F(StoreTest, several_threads_share_a_store) {
 
 TEST_F(StoreTest, merging_and_clearing_are_checkpoints) {
   Store store = make();
-  auto other = create_like(store.filter()).value();
+  auto other = store.filter().create_like().value();
   const Keys keys = numbered_keys(0, 100);
-  insert_keys(other, views_of(keys));
+  ASSERT_TRUE(other.insert(views_of(keys)));
   ASSERT_TRUE(store.merge(other));
   EXPECT_EQ(store.sequence(), 1U);
   EXPECT_EQ(store.durable_sequence(), 1U);
@@ -454,8 +454,8 @@ TEST_F(StoreTest, a_batch_in_memory_is_one_file_when_it_is_committed) {
   const Keys keys = numbered_keys(0, 9000);
   store.begin(BatchMode::in_memory);
   ASSERT_TRUE(store.insert(views_of(keys)));
-  auto other = create_like(store.filter()).value();
-  insert_keys(other, views_of(numbered_keys(9000, 5)));
+  auto other = store.filter().create_like().value();
+  ASSERT_TRUE(other.insert(views_of(numbered_keys(9000, 5))));
   ASSERT_TRUE(store.merge(other));
   EXPECT_EQ(store.sequence(), 0U);
   EXPECT_FALSE(std::filesystem::exists(journal()));

@@ -51,9 +51,9 @@ struct FilterInfo {
 /// What each kind provides to AnyFilter; `define_kind.hpp` implements it for a filter class.
 class FilterBody;
 
-/// Each kind's folder instantiates this for its class.
+/// Each kind's folder defines this for its class.
 template <class F>
-[[nodiscard]] std::unique_ptr<FilterBody> erase_type(F filter);
+[[nodiscard]] AnyFilter erase_type(F filter);
 
 /// A filter of any kind. Batches of keys cross one virtual call; code that knows the kind uses `as` and then the
 /// class's own, inlined calls.
@@ -135,6 +135,8 @@ class AnyFilter {
   /// The image's pieces, checksums up to date. Threads: not beside changes.
   [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() noexcept;
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
+  /// Writes the image. Shape: out[image_bytes()].
+  void to_bytes(std::span<std::byte> out) const;
   /// Checks the cells of a filter that was opened with Trust::fast. Errors: corrupt.
   [[nodiscard]] Result<void> verify() const;
 

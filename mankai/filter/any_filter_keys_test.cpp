@@ -10,6 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
+#include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
+#include "mankai/filter/recent_values/recent_values.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
 namespace mankai {
 namespace {
@@ -24,13 +29,13 @@ AnyFilter made(Kind kind, std::uint64_t keys = 2000) {
 
 std::vector<bool> asked(const AnyFilter& filter, const Views& keys) {
   const auto outcomes = std::make_unique<bool[]>(keys.size());
-  may_contain_keys(filter, keys, {outcomes.get(), keys.size()});
+  filter.may_contain(keys, {outcomes.get(), keys.size()});
   return std::vector<bool>(outcomes.get(), outcomes.get() + keys.size());
 }
 
 std::vector<bool> observed(AnyFilter& filter, const Views& keys) {
   const auto outcomes = std::make_unique<bool[]>(keys.size());
-  observe_keys(filter, keys, {outcomes.get(), keys.size()});
+  EXPECT_TRUE(filter.observe(keys, {outcomes.get(), keys.size()}));
   return std::vector<bool>(outcomes.get(), outcomes.get() + keys.size());
 }
 
@@ -56,24 +61,26 @@ class KeysTest : public testing::Test {
 bool keeps_all(const KindDescription& info) { return !info.forgets || info.has_time; }
 
 TEST_F(KeysTest, every_kind_finds_what_was_inserted_and_batches_agree_with_single_keys) {
-  for (const KindDescription& info : kinds()) {
+  for (const KindDescription* each : kinds()) {
+    const KindDescription& info = *each;
     if (!keeps_all(info)) {
       continue;
     }
     AnyFilter batched = made(info.kind, 4000);
     AnyFilter single = made(info.kind, 4000);
-    insert_keys(batched, keys());
+    ASSERT_TRUE(batched.insert(keys()));
     for (const std::string_view key : keys()) {
-      insert_keys(single, {&key, 1});
+      ASSERT_TRUE(single.insert({&key, 1}));
     }
     EXPECT_EQ(asked(batched, keys()), std::vector<bool>(keys().size(), true)) << info.name;
-    EXPECT_EQ(keys_inserted(batched), keys_inserted(single)) << info.name;
+    EXPECT_EQ(batched.keys_inserted(), single.keys_inserted()) << info.name;
     EXPECT_EQ(asked(batched, {"example.org/3000", "stranger"}), std::vector<bool>(2, false)) << info.name;
   }
 }
 
 TEST_F(KeysTest, every_kind_observes_a_keys_second_time) {
-  for (const KindDescription& info : kinds()) {
+  for (const KindDescription* each : kinds()) {
+    const KindDescription& info = *each;
     if (!keeps_all(info)) {
       continue;
     }
@@ -88,61 +95,43 @@ TEST_F(KeysTest, every_kind_observes_a_keys_second_time) {
 }
 
 TEST_F(KeysTest, counts_and_erasures_follow_a_multiset) {
-  for (const Kind kind : {Kind::counting_bloom, Kind::scalable_counting_bloom}) {
-    AnyFilter filter = made(kind, kind == Kind::counting_bloom ? 4000 : 500);
-    insert_keys(filter, keys());
+  for (const Kind kind : {Kind{CountingBloom::kKind}, Kind{ScalableCountingBloom::kKind}}) {
+    AnyFilter filter = made(kind, kind == Kind{CountingBloom::kKind} ? 4000 : 500);
+    ASSERT_TRUE(filter.insert(keys()));
     std::vector<KeyCount> counts(keys().size());
-    ASSERT_TRUE(count_keys(filter, keys(), counts).has_value());
+    ASSERT_TRUE(filter.count(keys(), counts).has_value());
     for (std::size_t i = 0; i < 6000; ++i) {
       ASSERT_EQ(counts[i], (KeyCount{.value = 2})) << keys()[i];
     }
     std::vector<EraseResult> results(keys().size());
-    ASSERT_TRUE(erase_keys(filter, Views(keys().begin(), keys().begin() + 3000), std::span(results).first(3000)));
-    ASSERT_TRUE(count_keys(filter, keys(), counts).has_value());
+    ASSERT_TRUE(filter.erase(Views(keys().begin(), keys().begin() + 3000), std::span(results).first(3000)));
+    ASSERT_TRUE(filter.count(keys(), counts).has_value());
     // In slices a key's two insertions may be in two of them, and then it takes an id to say which one goes.
     for (std::size_t i = 0; i < 3000; ++i) {
-      ASSERT_TRUE(results[i] == EraseResult::erased || kind == Kind::scalable_counting_bloom);
+      ASSERT_TRUE(results[i] == EraseResult::erased || kind == Kind{ScalableCountingBloom::kKind});
       ASSERT_EQ(counts[i].value, results[i] == EraseResult::erased ? 1U : 2U);
     }
     EraseResult stranger{};
     const std::string_view key = "stranger";
-    ASSERT_TRUE(erase_keys(filter, {&key, 1}, {&stranger, 1}).has_value());
+    ASSERT_TRUE(filter.erase({&key, 1}, {&stranger, 1}).has_value());
     EXPECT_EQ(stranger, EraseResult::absent);
   }
 }
 
-TEST_F(KeysTest, ids_take_keys_out_of_their_own_slice) {
-  AnyFilter filter = made(Kind::scalable_counting_bloom, 100);
-  std::vector<std::uint64_t> ids;
-  for (std::size_t i = 0; i < keys().size(); ++i) {
-    ids.push_back(10 * i);
-  }
-  ASSERT_TRUE(insert_keys_with_ids(filter, keys(), ids).has_value());
-  std::vector<EraseResult> results(keys().size());
-  ASSERT_TRUE(erase_keys_with_ids(filter, keys(), ids, results).has_value());
-  EXPECT_EQ(results, std::vector<EraseResult>(keys().size(), EraseResult::erased));
-  EXPECT_EQ(keys_inserted(filter), 0U);
-  EXPECT_EQ(asked(filter, keys()), std::vector<bool>(keys().size(), false));
-}
-
 TEST_F(KeysTest, kinds_that_cannot_are_refused_by_name_and_unchanged) {
   const Views one = {"a"};
-  const std::vector<std::uint64_t> ids = {1};
   std::vector<EraseResult> results(1);
   std::vector<KeyCount> counts(1);
-  std::vector<DecayedCount> faded(1);
-  const std::vector<std::uint32_t> values = {7};
-  for (const KindDescription& info : kinds()) {
+  std::vector<DecayedCount> decayed(1);
+  for (const KindDescription* each : kinds()) {
+    const KindDescription& info = *each;
     AnyFilter filter = made(info.kind);
-    insert_keys(filter, one);
+    ASSERT_TRUE(filter.insert(one));
     for (const auto& [can, outcome] :
-         {std::pair(info.can_count && !info.counts_lately, count_keys(filter, one, counts)),
-          std::pair(info.counts_lately, count_keys_lately(filter, one, faded)),
-          std::pair(info.has_time, advance_filter(filter, Time(std::chrono::seconds(1'500'000'000)))),
-          std::pair(info.key_shape == KeyShape::valued, put_values(filter, one, values, 1)),
-          std::pair(info.key_shape == KeyShape::numbered, erase_keys_with_ids(filter, one, ids, results)),
-          std::pair(info.can_erase, erase_keys(filter, one, results)),
-          std::pair(info.key_shape == KeyShape::numbered, insert_keys_with_ids(filter, {}, {}))}) {
+         {std::pair(info.can_count && !info.counts_decay, filter.count(one, counts)),
+          std::pair(info.counts_decay, filter.count(one, decayed)),
+          std::pair(info.has_time, filter.advance(Time(std::chrono::seconds(1'500'000'000)))),
+          std::pair(info.can_erase, filter.erase(one, results))}) {
       ASSERT_EQ(outcome.has_value(), can) << info.name;
       if (!can) {
         EXPECT_EQ(outcome.error().code, ErrorCode::invalid_argument);
@@ -157,80 +146,82 @@ TEST_F(KeysTest, kinds_that_cannot_are_refused_by_name_and_unchanged) {
 
 TEST_F(KeysTest, kinds_with_time_stand_where_they_are_told_and_never_go_back) {
   const Time noon(std::chrono::seconds(1'500'000'000));
-  for (const KindDescription& info : kinds()) {
+  for (const KindDescription* each : kinds()) {
+    const KindDescription& info = *each;
     AnyFilter filter = made(info.kind);
-    ASSERT_EQ(filter_time(filter).has_value(), info.has_time) << info.name;
+    ASSERT_EQ(filter.time().has_value(), info.has_time) << info.name;
     if (!info.has_time) {
       continue;
     }
-    ASSERT_TRUE(advance_filter(filter, noon)) << info.name;
-    const Time stands = filter_time(filter).value();
+    ASSERT_TRUE(filter.advance(noon)) << info.name;
+    const Time stands = filter.time().value();
     EXPECT_LE(stands, noon);
-    insert_keys(filter, keys());
-    EXPECT_TRUE(advance_filter(filter, stands)) << "the same epoch is not back";
-    EXPECT_FALSE(advance_filter(filter, stands - Duration(1)));
+    ASSERT_TRUE(filter.insert(keys()));
+    EXPECT_TRUE(filter.advance(stands)) << "the same epoch is not back";
+    EXPECT_FALSE(filter.advance(stands - Duration(1)));
     EXPECT_EQ(asked(filter, keys()), std::vector<bool>(keys().size(), true)) << info.name;
-    std::visit([](auto& f) { f.clear(); }, filter);
-    EXPECT_EQ(filter_time(filter), stands) << "clear forgets keys, not the time";
-    EXPECT_EQ(keys_inserted(filter), 0U);
+    filter.clear();
+    EXPECT_EQ(filter.time(), stands) << "clear forgets keys, not the time";
+    EXPECT_EQ(filter.keys_inserted(), 0U);
   }
 }
 
 TEST_F(KeysTest, counts_fade_and_hot_keys_keep_their_names) {
   const Time noon(std::chrono::seconds(1'500'000'000));
-  for (const KindDescription& info : kinds()) {
-    if (!info.counts_lately) {
+  for (const KindDescription* each : kinds()) {
+    const KindDescription& info = *each;
+    if (!info.counts_decay) {
       continue;
     }
     AnyFilter filter = create_filter({.kind = info.kind,
                                       .keys = 4000,
                                       .fpr = 1e-6,
                                       .seed = kSeed,
-                                      .lambda = 0.5,
-                                      .epoch = std::chrono::hours(1)})
+                                      .options = {{"lambda", "0.5"}, {"epoch", "1h"}}})
                            .value();
-    ASSERT_TRUE(advance_filter(filter, noon));
+    ASSERT_TRUE(filter.advance(noon));
     for (int i = 0; i < 4; ++i) {
-      insert_keys(filter, keys());
+      ASSERT_TRUE(filter.insert(keys()));
     }
     std::vector<DecayedCount> counts(keys().size());
-    ASSERT_TRUE(count_keys_lately(filter, keys(), counts));
+    ASSERT_TRUE(filter.count(keys(), counts));
     for (std::size_t i = 0; i < 6000; ++i) {
       ASSERT_EQ(counts[i].raw, 8) << info.name << " " << keys()[i];
       ASSERT_EQ(counts[i].rate, 4) << info.name;
     }
-    ASSERT_TRUE(advance_filter(filter, noon + std::chrono::hours(2)));
-    ASSERT_TRUE(count_keys_lately(filter, keys(), counts));
+    ASSERT_TRUE(filter.advance(noon + std::chrono::hours(2)));
+    ASSERT_TRUE(filter.count(keys(), counts));
     EXPECT_EQ(counts[0].raw, 2) << info.name;
   }
-  AnyFilter top = create_filter({.kind = Kind::decayed_top, .seed = kSeed, .bytes = 65536}).value();
-  ASSERT_TRUE(advance_filter(top, noon));
-  insert_keys(top, Views{"a", "b", "b"});
-  const auto entries = std::get<DecayedTop>(top).top(2);
+  AnyFilter top = create_filter({.kind = Kind{DecayedTop::kKind}, .seed = kSeed, .options = {{"bytes", "65536"}}}).value();
+  ASSERT_TRUE(top.advance(noon));
+  ASSERT_TRUE(top.insert(Views{"a", "b", "b"}));
+  const auto entries = top.as<DecayedTop>()->top(2);
   ASSERT_EQ(entries.size(), 2U);
   EXPECT_EQ(entries[0].key, "b");
   EXPECT_EQ(entries[1].key, "a");
 }
 
 TEST_F(KeysTest, values_come_back_with_their_keys) {
-  AnyFilter filter = made(Kind::recent_values);
+  AnyFilter filter = made(Kind{RecentValues::kKind});
   const Views some = {"shoes", "hats", "shoes"};
   const std::vector<std::uint32_t> values = {9, 4, 9};
-  ASSERT_TRUE(put_values(filter, some, values, 0.5));
-  EXPECT_EQ(recall_values(filter, "shoes", 2).value().front().value, 9U);
-  EXPECT_EQ(recall_values(filter, "hats", 2).value().front().value, 4U);
-  EXPECT_TRUE(recall_values(filter, "nobody", 2).value().empty());
+  ChangeEncoder encoder(filter);
+  ASSERT_TRUE(filter.apply(encoder.put(some, values, 0.5).value()));
+  EXPECT_EQ(filter.recall("shoes", 2).value().front().value, 9U);
+  EXPECT_EQ(filter.recall("hats", 2).value().front().value, 4U);
+  EXPECT_TRUE(filter.recall("nobody", 2).value().empty());
   EXPECT_EQ(asked(filter, {"shoes", "nobody"}), (std::vector<bool>{true, false}));
   EXPECT_EQ(observed(filter, {"coats", "coats"}), (std::vector<bool>{false, true}));
 }
 
 TEST_F(KeysTest, spellings_of_a_url_are_one_key_and_what_is_no_url_is_a_key_too) {
-  AnyFilter filter = made(Kind::layered_url_bloom);
-  insert_keys(filter, Views{"HTTP://Example.org:80/a/../b", "mailto:me", ""});
+  AnyFilter filter = made(Kind{LayeredUrlBloom::kKind});
+  ASSERT_TRUE(filter.insert(Views{"HTTP://Example.org:80/a/../b", "mailto:me", ""}));
   EXPECT_EQ(asked(filter, {"example.org/b", "https://example.org/./b#x", "mailto:me", "", "example.org/a",
                            "example.org", "mailto:you", "/"}),
             (std::vector<bool>{true, true, true, true, false, false, false, false}));
-  EXPECT_EQ(keys_inserted(filter), 3U);
+  EXPECT_EQ(filter.keys_inserted(), 3U);
 }
 
 }  // namespace

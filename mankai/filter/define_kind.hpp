@@ -222,7 +222,13 @@ class KindBody final : public FilterBody {
   [[nodiscard]] Hasher hasher() const noexcept override { return filter_.hasher(); }
   [[nodiscard]] std::uint8_t canonical_version() const noexcept override { return filter_.canonical_version(); }
   [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() noexcept override { return filter_.seal_parts(); }
-  [[nodiscard]] std::vector<std::byte> to_bytes() const override { return filter_.to_bytes(); }
+  void to_bytes(std::span<std::byte> out) const override {
+    if constexpr (requires { filter_.to_bytes(out); }) {
+      filter_.to_bytes(out);
+    } else {
+      std::ranges::copy(filter_.to_bytes(), out.begin());
+    }
+  }
   [[nodiscard]] Result<void> verify() const override { return filter_.verify(); }
 
   [[nodiscard]] Result<Tick> tick_at(Time time) const override {
@@ -318,8 +324,8 @@ constexpr KindDescription description_from() {
   constinit const KindDescription name##_kind = detail::description_from<K>();                       \
   const KindDescription& K::description() noexcept { return name##_kind; }                 \
   template <>                                                                              \
-  std::unique_ptr<FilterBody> erase_type(K::Filter filter) {                               \
-    return std::make_unique<detail::KindBody<K>>(std::move(filter));                       \
+  AnyFilter erase_type(K::Filter filter) {                                                 \
+    return AnyFilter(std::make_unique<detail::KindBody<K>>(std::move(filter)));            \
   }
 
 }  // namespace mankai

@@ -1,3 +1,4 @@
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/service/gate.hpp"
 
 #include <algorithm>
@@ -37,11 +38,11 @@ class Gate::Impl {
       : memory_(std::move(filter)),
         options_(options),
         source_id_(std::move(source_id)),
-        core_(std::get<CountingBloom>(*memory_), options.memo_bytes) {}
+        core_(*memory_->as<CountingBloom>(), options.memo_bytes) {}
   Impl(Store store, const GateOptions& options)
       : store_(std::move(store)),
         options_(options),
-        core_(std::get<CountingBloom>(store_->filter()), options.memo_bytes) {}
+        core_(*store_->filter().as<CountingBloom>(), options.memo_bytes) {}
 
   // What the file says of its source.
   Result<void> take_position() {
@@ -102,11 +103,11 @@ class Gate::Impl {
 
   Result<void> save(const std::string& path, Existing existing) {
     const std::lock_guard lock(changing_);
-    auto copy = create_like(filter());
+    auto copy = filter().create_like();
     if (!copy) {
       return std::unexpected(copy.error());
     }
-    if (auto merged = merge_filters(*copy, filter()); !merged) {
+    if (auto merged = copy->merge(filter()); !merged) {
       return merged;
     }
     auto store = Store::create(path, std::move(*copy), options_.store, existing);
@@ -135,7 +136,7 @@ class Gate::Impl {
   }
 
   [[nodiscard]] const AnyFilter& filter() const noexcept { return store_ ? store_->filter() : *memory_; }
-  [[nodiscard]] const CountingBloom& counters() const noexcept { return *std::get_if<CountingBloom>(&filter()); }
+  [[nodiscard]] const CountingBloom& counters() const noexcept { return *filter().as<CountingBloom>(); }
   [[nodiscard]] const Store* store() const noexcept { return store_ ? &*store_ : nullptr; }
   [[nodiscard]] detail::GateCore& core() noexcept { return core_; }
   [[nodiscard]] const std::string& source_id() const noexcept { return source_id_; }
@@ -187,19 +188,12 @@ class Gate::Impl {
       store_->begin(BatchMode::in_memory);
       return store_->clear();
     }
-    std::get<CountingBloom>(*memory_).clear();
+    memory_->as<CountingBloom>()->clear();
     return {};
   }
 
   Result<void> insert(std::span<const std::string_view> keys) {
-    if (store_) {
-      if (auto inserted = store_->insert(keys); !inserted) {
-        return inserted;
-      }
-    } else {
-      insert_keys(*memory_, keys);
-    }
-    return {};
+    return store_ ? store_->insert(keys) : memory_->insert(keys);
   }
 
   void forget_reports_of(std::span<const std::string_view> keys) noexcept {
@@ -210,7 +204,7 @@ class Gate::Impl {
 
   Result<void> erase(std::span<const std::string_view> keys) {
     results_.resize(keys.size());
-    auto erased = store_ ? store_->erase(keys, results_) : erase_keys(*memory_, keys, results_);
+    auto erased = store_ ? store_->erase(keys, results_) : memory_->erase(keys, results_);
     missed_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(results_, EraseResult::absent)),
                       std::memory_order_relaxed);
     return erased;
@@ -241,7 +235,7 @@ Result<Gate> Gate::create(const GateRequest& request, const GateOptions& options
   if (auto valid = check_source_id(request.source_id); !valid) {
     return std::unexpected(valid.error());
   }
-  auto filter = create_filter({.kind = Kind::counting_bloom,
+  auto filter = create_filter({.kind = Kind{CountingBloom::kKind},
                                .keys = request.keys,
                                .fpr = request.fpr,
                                .hash = request.hash,

@@ -38,7 +38,7 @@ Result<Copy> read_copy(const std::string& path, const GateOptions& options) {
 // Two builds may stand at the same numbers, but not with the same seed.
 bool is_same(const Copy& a, const Copy& b) {
   return a.report.sequence == b.report.sequence && a.report.position == b.report.position &&
-         std::get<CountingBloom>(a.filter).hash() == std::get<CountingBloom>(b.filter).hash();
+         a.filter.as<CountingBloom>()->hash() == b.filter.as<CountingBloom>()->hash();
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ class GateFollower::Impl {
       : path_(std::move(path)),
         options_(options),
         copy_(std::make_unique<Copy>(std::move(copy))),
-        core_(std::get<CountingBloom>(copy_->filter), options.memo_bytes) {
+        core_(*copy_->filter.as<CountingBloom>(), options.memo_bytes) {
     core_.set_position(copy_->position);
   }
 
@@ -64,7 +64,7 @@ class GateFollower::Impl {
     }
     auto fresh = std::make_unique<Copy>(std::move(*read));
     core_.exclusive([&](const CountingBloom*& filter) {
-      filter = &std::get<CountingBloom>(fresh->filter);
+      filter = fresh->filter.as<CountingBloom>();
       core_.memo().drop_all();
       core_.set_position(fresh->position);
     });
@@ -73,7 +73,7 @@ class GateFollower::Impl {
   }
 
   [[nodiscard]] detail::GateCore& core() noexcept { return core_; }
-  [[nodiscard]] const CountingBloom& counters() const noexcept { return std::get<CountingBloom>(copy_->filter); }
+  [[nodiscard]] const CountingBloom& counters() const noexcept { return *copy_->filter.as<CountingBloom>(); }
 
  private:
   std::string path_;

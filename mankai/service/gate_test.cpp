@@ -144,8 +144,8 @@ TEST_F(GateTest, a_file_keeps_keys_position_and_source) {
 }
 
 TEST_F(GateTest, what_is_no_gate_is_refused) {
-  const std::array specs = {FilterSpec{.kind = Kind::blocked_bloom, .keys = 100},
-                            FilterSpec{.kind = Kind::counting_bloom, .keys = 100, .canonical = true}};
+  const std::array specs = {FilterSpec{.kind = Kind{BlockedBloom::kKind}, .keys = 100},
+                            FilterSpec{.kind = Kind{CountingBloom::kKind}, .keys = 100, .canonical = true}};
   for (const FilterSpec& spec : specs) {
     auto filter = create_filter(spec);
     ASSERT_TRUE(filter && save_filter(path(), *filter, Existing::replace));
@@ -160,7 +160,7 @@ TEST_F(GateTest, what_is_no_gate_is_refused) {
 }
 
 TEST_F(GateTest, a_position_of_another_program_is_no_position) {
-  auto filter = create_filter({.kind = Kind::counting_bloom, .keys = 100});
+  auto filter = create_filter({.kind = Kind{CountingBloom::kKind}, .keys = 100});
   auto store = Store::create(path(), std::move(*filter));
   for (const char* const text : {"access.log:12", "12x", "12 ", "12 a b c", "12 a ", "12  b", "12 a 12345678901", "-1",
                                  "99999999999999999999"}) {

@@ -33,10 +33,10 @@ Result<AnyFilter> make_filter(const HotRequest& request) {
 }
 
 Result<void> check_kind(const std::string& path, const AnyFilter& filter) {
-  const auto* const top = std::get_if<DecayedTop>(&filter);
+  const auto* const top = filter.as<DecayedTop>();
   if (top == nullptr) {
     return fail(ErrorCode::invalid_argument, path + ": is a filter of kind " +
-                                                 std::string(info_of(spec_of(filter).kind).name) + ", not " +
+                                                 std::string(filter.kind().name) + ", not " +
                                                  std::string(DecayedTop::kName) + "; name another file");
   }
   if (top->canonical_version() != 0) {
@@ -116,7 +116,7 @@ Result<Hot> Hot::open(const std::string& path, const HotRequest& request, const 
   if (auto valid = check_kind(path, kept->filter()); !valid) {
     return std::unexpected(valid.error());
   }
-  if (auto fits = check_request_fits(path, std::get<DecayedTop>(kept->filter()), request); !fits) {
+  if (auto fits = check_request_fits(path, *kept->filter().as<DecayedTop>(), request); !fits) {
     return std::unexpected(fits.error());
   }
   return Hot(std::move(*kept), request);
@@ -146,7 +146,7 @@ Result<void> Hot::count(std::span<const std::string_view> keys, std::span<const 
       return inserted;
     }
   } else {
-    insert(*std::get_if<DecayedTop>(kept_.memory()), keys, times);
+    insert(*kept_.memory()->as<DecayedTop>(), keys, times);
   }
   note_times(times);
   return {};
@@ -172,7 +172,7 @@ Result<void> Hot::advance_to(Time now) {
       return advanced;
     }
   } else {
-    std::get_if<DecayedTop>(kept_.memory())->advance(tick_of(now, filter().epoch()));
+    kept_.memory()->as<DecayedTop>()->advance(tick_of(now, filter().epoch()));
   }
   now_ = now;
   return {};

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/service/detail/kept_filter.hpp"
 
@@ -96,7 +97,7 @@ class Hot {
   [[nodiscard]] Duration late_tolerance() const noexcept { return late_tolerance_; }
 
   [[nodiscard]] Decay decay() const noexcept { return filter().decay(); }
-  [[nodiscard]] const DecayedTop& filter() const noexcept { return *std::get_if<DecayedTop>(&kept_.filter()); }
+  [[nodiscard]] const DecayedTop& filter() const noexcept { return *kept_.filter().as<DecayedTop>(); }
   /// What is behind it, with its recovery report, sequence and position; nullptr for a memory without a file.
   [[nodiscard]] const Store* store() const noexcept { return kept_.store(); }
 

@@ -3,20 +3,24 @@
 #include <memory>
 #include <vector>
 
+#include "mankai/base/duration.hpp"
 #include "mankai/filter/any_filter.hpp"
 
 namespace mankai {
 namespace {
 
 FilterSpec spec_for(const SeenRequest& request) {
-  const Kind kind = request.window ? Kind::rotating_bloom : kDefaultKind;
-  return {.kind = request.kind.value_or(kind),
-          .keys = request.keys.value_or(Seen::kDefaultKeys),
-          .fpr = request.fpr.value_or(Seen::kDefaultFpr),
-          .hash = request.hash.value_or(HashKind::xxh3),
-          .seed = request.seed,
-          .canonical = request.canonical.value_or(false),
-          .window = request.window.value_or(Duration::zero())};
+  const Kind kind = request.window ? Kind{RotatingBloom::kKind} : default_kind();
+  FilterSpec spec{.kind = request.kind.value_or(kind),
+                  .keys = request.keys.value_or(Seen::kDefaultKeys),
+                  .fpr = request.fpr.value_or(Seen::kDefaultFpr),
+                  .hash = request.hash.value_or(HashKind::xxh3),
+                  .seed = request.seed,
+                  .canonical = request.canonical.value_or(false)};
+  if (request.window) {
+    set_option(spec, "window", to_text(*request.window));
+  }
+  return spec;
 }
 
 template <class T>
@@ -24,19 +28,26 @@ bool differs(const std::optional<T>& asked, const T& found) {
   return asked.has_value() && *asked != found;
 }
 
-// A window is kept in parts of equal length, so that it is a little longer than what was asked for.
-bool differs_in_window(const std::optional<Duration>& asked, const FilterSpec& found) {
-  const Duration parts(found.generations - 1);
-  return asked &&
-         (found.kind != Kind::rotating_bloom || (*asked + parts - Duration(1)) / parts * parts != found.window);
+// A window has parts of equal length, so that it is a little longer than what was asked for.
+bool differs_in_window(const std::optional<Duration>& asked, const AnyFilter& found) {
+  if (!asked) {
+    return false;
+  }
+  const auto* const rotating = found.as<RotatingBloom>();
+  if (rotating == nullptr) {
+    return true;
+  }
+  const Duration parts(rotating->generations() - 1);
+  return (*asked + parts - Duration(1)) / parts * parts != rotating->window();
 }
 
 // A state that was made for another request would answer, but not as asked.
-Result<void> check_request_fits(const std::string& path, const FilterSpec& found, const SeenRequest& request) {
+Result<void> check_request_fits(const std::string& path, const AnyFilter& filter, const SeenRequest& request) {
+  const FilterSpec found = filter.spec();
   if (!differs(request.kind, found.kind) && !differs(request.keys, found.keys) && !differs(request.fpr, found.fpr) &&
       !differs(request.hash, found.hash) && !differs(request.seed, found.seed.value()) &&
-      !differs_in_window(request.window, found) &&
-      !differs(request.canonical, found.canonical || info_of(found.kind).key_shape == KeyShape::path)) {
+      !differs_in_window(request.window, filter) &&
+      !differs(request.canonical, found.canonical || description_of(found.kind).key_shape == KeyShape::path)) {
     return {};
   }
   FilterSpec shown = found;
@@ -49,8 +60,8 @@ Result<void> check_request_fits(const std::string& path, const FilterSpec& found
 // A kind that counts would count every repeat, until its counters are stuck or it has grown without end; one that has
 // time would stand still, unless it has a window.
 Result<void> check_kind_fits(Kind kind, bool may_have_window) {
-  const KindDescription& info = info_of(kind);
-  if (kind == Kind::rotating_bloom && may_have_window) {
+  const KindDescription& info = description_of(kind);
+  if (kind == Kind{RotatingBloom::kKind} && may_have_window) {
     return {};
   }
   if (info.has_time || info.key_shape == KeyShape::valued) {
@@ -69,8 +80,8 @@ Result<void> check_kind_fits(Kind kind, bool may_have_window) {
 
 Result<void> check_request(const SeenRequest& request) {
   const Kind kind = spec_for(request).kind;
-  if (request.window && kind != Kind::rotating_bloom) {
-    return fail(ErrorCode::invalid_argument, "kind " + std::string(info_of(kind).name) +
+  if (request.window && kind != Kind{RotatingBloom::kKind}) {
+    return fail(ErrorCode::invalid_argument, "kind " + std::string(description_of(kind).name) +
                                                  " does not forget after a window: leave the kind out, which is "
                                                  "rotating-bloom then");
   }
@@ -98,10 +109,10 @@ Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, con
   if (!kept) {
     return std::unexpected(kept.error());
   }
-  if (auto valid = check_kind_fits(spec_of(kept->filter()).kind, true); !valid) {
+  if (auto valid = check_kind_fits(kept->filter().kind().kind, true); !valid) {
     return std::unexpected(valid.error().within(path));
   }
-  if (auto fits = check_request_fits(path, spec_of(kept->filter()), request); !fits) {
+  if (auto fits = check_request_fits(path, kept->filter(), request); !fits) {
     return std::unexpected(fits.error());
   }
   return Seen(std::move(*kept));
@@ -118,8 +129,7 @@ Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span
   if (Store* const store = kept_.store()) {
     return store->observe(keys, seen);
   }
-  observe_keys(*kept_.memory(), keys, seen);
-  return {};
+  return kept_.memory()->observe(keys, seen);
 }
 
 // Keys that are in the memory are only asked for: to observe them would put them into the newest generation too, and
@@ -139,7 +149,7 @@ Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<con
     while (end < keys.size() && times[end] < until) {
       ++end;
     }
-    may_contain_keys(filter(), keys.subspan(begin, end - begin), seen.subspan(begin, end - begin));
+    filter().may_contain(keys.subspan(begin, end - begin), seen.subspan(begin, end - begin));
     fresh.clear();
     places.clear();
     for (std::size_t i = begin; i < end; ++i) {
@@ -166,10 +176,10 @@ Result<void> Seen::advance_to(Time time) {
   if (Store* const store = kept_.store()) {
     return store->advance(time);
   }
-  return advance_filter(*kept_.memory(), time);
+  return kept_.memory()->advance(time);
 }
 
-const RotatingBloom* Seen::rotating() const noexcept { return std::get_if<RotatingBloom>(&filter()); }
+const RotatingBloom* Seen::rotating() const noexcept { return filter().as<RotatingBloom>(); }
 
 std::optional<Duration> Seen::window() const noexcept {
   return rotating() == nullptr ? std::nullopt : std::optional(rotating()->window());
@@ -179,15 +189,15 @@ std::optional<Duration> Seen::forgets_after() const noexcept {
   return rotating() == nullptr ? std::nullopt : std::optional(rotating()->window() + rotating()->epoch());
 }
 
-std::optional<Time> Seen::stands_at() const noexcept { return filter_time(filter()); }
+std::optional<Time> Seen::stands_at() const noexcept { return filter().time(); }
 
 bool Seen::is_over_capacity() const noexcept {
   return rotating() == nullptr ? keys_inserted() > capacity_keys()
                                : rotating()->keys_of_epoch() > rotating()->epoch_capacity_keys();
 }
 
-std::uint64_t Seen::keys_inserted() const noexcept { return mankai::keys_inserted(filter()); }
+std::uint64_t Seen::keys_inserted() const noexcept { return filter().keys_inserted(); }
 
-std::uint64_t Seen::capacity_keys() const noexcept { return mankai::capacity_keys(filter()); }
+std::uint64_t Seen::capacity_keys() const noexcept { return filter().capacity_keys(); }
 
 }  // namespace mankai

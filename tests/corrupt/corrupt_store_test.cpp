@@ -479,8 +479,8 @@ TEST(CorruptStores, are_of_every_kind) {
   for (const std::string_view spec : kSmallest) {
     tried.push_back(parse_spec(spec).value().kind);
   }
-  for (const KindDescription& info : kinds()) {
-    EXPECT_NE(std::ranges::find(tried, info.kind), tried.end()) << info.name;
+  for (const KindDescription* kind : kinds()) {
+    EXPECT_NE(std::ranges::find(tried, kind->kind), tried.end()) << kind->name;
   }
 }
 

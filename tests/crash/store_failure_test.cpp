@@ -160,7 +160,7 @@ class Trial {
                 [keys](Store& store) { return store.insert(std::vector<std::string_view>(keys.begin(), keys.end())); },
             .in_model =
                 [keys](AnyFilter& filter) {
-                  insert_keys(filter, std::vector<std::string_view>(keys.begin(), keys.end()));
+                  filter.insert(std::vector<std::string_view>(keys.begin(), keys.end())).value();
                   return keys.size();
                 }};
   }
@@ -174,7 +174,7 @@ class Trial {
                 },
             .in_model =
                 [keys, results](AnyFilter& filter) {
-                  EXPECT_TRUE(erase_keys(filter, std::vector<std::string_view>(keys.begin(), keys.end()), *results));
+                  EXPECT_TRUE(filter.erase(std::vector<std::string_view>(keys.begin(), keys.end()), *results));
                   return keys.size();
                 }};
   }
@@ -182,7 +182,7 @@ class Trial {
     return {.in_store = [](Store& store) { return store.clear(); },
             .in_model =
                 [](AnyFilter& filter) {
-                  std::visit([](auto& f) { f.clear(); }, filter);
+                  filter.clear();
                   return std::uint64_t{1};
                 }};
   }

@@ -95,7 +95,7 @@ Result<void> insert(Store& store, std::string_view key) { return store.insert(st
 
 bool has(const AnyFilter& filter, std::string_view key) {
   bool found = false;
-  may_contain_keys(filter, std::span(&key, 1), std::span(&found, 1));
+  filter.may_contain(std::span(&key, 1), std::span(&found, 1));
   return found;
 }
 
@@ -202,7 +202,7 @@ TEST_F(StoreInterleaving, what_was_given_up_is_in_no_checkpoint) {
   const Store again = Store::open(path("killed.mk")).value();
   const auto found = std::make_unique<bool[]>(keys.size());
   const std::span outcomes(found.get(), keys.size());
-  may_contain_keys(again.filter(), keys, outcomes);
+  again.filter().may_contain(keys, outcomes);
   const auto kept = static_cast<std::size_t>(std::ranges::count(outcomes, true));
   EXPECT_EQ(kept, again.sequence() == 0 ? 0U : keys.size());
 }

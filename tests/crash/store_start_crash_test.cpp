@@ -281,7 +281,7 @@ class StoreOnFullDisk : public testing::Test {
   static StoreState with(std::size_t count) {
     const auto keys = numbered(0, count);
     AnyFilter filter = filter_of(kSpec);
-    insert_keys(filter, std::vector<std::string_view>(keys.begin(), keys.end()));
+    filter.insert(std::vector<std::string_view>(keys.begin(), keys.end())).value();
     return {.sequence = count, .position = {}, .image = image_of(filter)};
   }
   // What is left when the process and when the machine ends now.

@@ -247,7 +247,7 @@ void StoreWorkload::checkpoint() {
 void StoreWorkload::clear() {
   begin_step();
   expect_ok(store_->clear());
-  std::visit([](auto& filter) { filter.clear(); }, model_);
+  model_.clear();
   ++sequence_;
   committed({});
   acknowledge(true);
@@ -258,10 +258,10 @@ void StoreWorkload::merge() {
     return;
   }
   begin_step();
-  AnyFilter other = create_like(model_).value();
+  AnyFilter other = model_.create_like().value();
   done_directly(other, requests_.of(Operation::insert, options_.most_keys));
   expect_ok(store_->merge(other));
-  expect_ok(merge_filters(model_, other));
+  expect_ok(model_.merge(other));
   ++sequence_;
   committed({});
   acknowledge(true);

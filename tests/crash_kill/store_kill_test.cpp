@@ -97,7 +97,7 @@ class Model {
         done_directly(filter_, request);
       }
       if (next.clears()) {
-        std::visit([](auto& f) { f.clear(); }, filter_);
+        filter_.clear();
       }
       moment_.sequence += next.changes();
       moment_.position = next.mode ? next.position : moment_.position;
@@ -294,7 +294,7 @@ std::vector<std::string> keys_of(std::uint32_t life, std::uint32_t thread, std::
 std::size_t count_found(const AnyFilter& filter, const std::vector<std::string>& keys) {
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   Flags found(keys.size());
-  may_contain_keys(filter, views, found.span());
+  filter.may_contain(views, found.span());
   return static_cast<std::size_t>(std::ranges::count(found.span(), true));
 }
 

@@ -1,15 +1,13 @@
-// Images of fading-fingerprints and recent-values, and a pool of filters, pinned byte for byte: what is on somebody's
+// Images of fading-fingerprints and recent-values, pinned byte for byte: what is on somebody's
 // disk opens for ever. Writing the files anew is legitimate in one case only: see golden_test.cpp.
 //
 // To write the files: fading_golden_test --gtest_also_run_disabled_tests --gtest_filter='*write*', in tests/golden.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -17,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "mankai/durable/filter_pool.hpp"
 #include "tests/support/fading_filters.hpp"
 
 namespace mankai::test {
@@ -30,7 +27,6 @@ constexpr FadingShape kBytesShape{.slots = 128, .k = 2, .bits = 8};
 constexpr FadingShape kHalfBytesShape{.slots = 101, .k = 3, .bits = 4};
 constexpr FadingShape kTwoBytesShape{.slots = 100, .k = 4, .bits = 16, .min_matches = 2};
 constexpr FadingShape kFourBytesShape{.slots = 60, .k = 1, .bits = 32};
-constexpr FadingShape kPoolShape{.slots = 64, .k = 2, .bits = 8};
 
 Bytes read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -40,51 +36,19 @@ Bytes read(const fs::path& path) {
   return bytes;
 }
 
-/// What the pool has for an id.
-FadingFingerprints pooled_filter(std::uint64_t id) {
-  FadingFingerprints filter = filled_fading(kPoolShape).create_like().value();
-  for (std::uint64_t i = 0; i < 10; ++i) {
-    filter.insert(filter.hasher()(id * 1000 + i));
-  }
-  return filter;
-}
-
-/// A pool in which a slot was used again, one is free, and one was written over.
-Bytes pool_bytes() {
-  std::string folder = (fs::temp_directory_path() / "mankai-golden-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) {
-    return {};
-  }
-  const std::string path = folder + "/filters.pool";
-  {
-    FilterPool pool = FilterPool::create(path, pooled_filter(0).create_like().value().to_bytes()).value();
-    for (const std::uint64_t id : {std::uint64_t{7}, std::uint64_t{3}, ~std::uint64_t{0}, std::uint64_t{5}}) {
-      EXPECT_TRUE(pool.put(id, pooled_filter(id)).has_value());
-    }
-    EXPECT_TRUE(pool.erase(3));
-    EXPECT_TRUE(pool.put(0, pooled_filter(0)).has_value());
-    EXPECT_TRUE(pool.put(7, pooled_filter(8)).has_value());
-    EXPECT_TRUE(pool.erase(5));
-  }
-  Bytes bytes = read(path);
-  fs::remove_all(folder);
-  return bytes;
-}
-
 struct Golden {
   const char* name;  // of the file
   Bytes (*make)();   // by today's code
   std::uint64_t xxh3;
 };
 
-const std::array<Golden, 7> kGolden = {{
+const std::array<Golden, 6> kGolden = {{
     {"fading_8_xxh3.mk", [] { return filled_fading(kBytesShape).to_bytes(); }, 0xf2c4d1cbc1a24cfcU},
     {"fading_4_siphash.mk", [] { return filled_fading(kHalfBytesShape, kSiphash).to_bytes(); }, 0x551f792a199f3a9U},
     {"fading_16_two_matches_xxh3.mk", [] { return filled_fading(kTwoBytesShape).to_bytes(); }, 0x78606e8332368107U},
     {"fading_32_siphash.mk", [] { return filled_fading(kFourBytesShape, kSiphash).to_bytes(); }, 0x27fb97ab9b0f4bafU},
     {"recent_values_xxh3.mk", [] { return filled_values().to_bytes(); }, 0x67330e60375d3ba8U},
     {"recent_values_siphash.mk", [] { return filled_values(kSiphash).to_bytes(); }, 0x85b06a281d79c157U},
-    {"filters.pool", pool_bytes, 0x24472f51bb14c60dU},
 }};
 
 fs::path path_of(const Golden& golden) { return fs::path(MANKAI_GOLDEN_DIR) / golden.name; }
@@ -118,21 +82,6 @@ TEST(FadingGolden, the_values_answer) {
     ASSERT_FALSE(values.empty());
     EXPECT_EQ(values.front().value, 4U) << "key 3 had 3, then 4";
   }
-}
-
-TEST(FadingGolden, the_pool_answers) {
-  const auto pool = FilterPool::open(path_of(kGolden[6]).string(), FilterPool::Mode::read).value();
-  EXPECT_EQ(pool.size(), 3U);
-  EXPECT_EQ(pool.damaged(), 0U);
-  Bytes image(pool.image_bytes());
-  ASSERT_TRUE(pool.get(7, image).has_value());
-  EXPECT_EQ(image, pooled_filter(8).to_bytes());
-  ASSERT_TRUE(pool.get(0, image).has_value());
-  EXPECT_EQ(image, pooled_filter(0).to_bytes());
-  ASSERT_TRUE(pool.get(~std::uint64_t{0}, image).has_value());
-  EXPECT_EQ(image, pooled_filter(~std::uint64_t{0}).to_bytes());
-  EXPECT_EQ(pool.get(3, image).error().code, ErrorCode::not_found);
-  EXPECT_EQ(pool.get(5, image).error().code, ErrorCode::not_found);
 }
 
 TEST(FadingGolden, DISABLED_write) {

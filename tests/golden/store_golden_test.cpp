@@ -109,7 +109,7 @@ class Folder {
 std::string journal_of(const fs::path& path) { return path.string() + "-journal"; }
 
 std::uint64_t hash_of(const AnyFilter& filter) {
-  const auto bytes = std::visit([](const auto& f) { return f.to_bytes(); }, filter);
+  const auto bytes = filter.to_bytes();
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 

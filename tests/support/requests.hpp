@@ -14,6 +14,9 @@
 
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/change.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
+#include "mankai/filter/recent_values/recent_values.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "tests/support/random.hpp"
 
@@ -63,13 +66,9 @@ inline constexpr std::array<std::string_view, 34> kSpecs{
 
 inline AnyFilter filter_of(std::string_view spec) { return create_filter(parse_spec(spec).value()).value(); }
 
-inline const KindDescription& info_of(const AnyFilter& filter) {
-  return mankai::info_of(std::visit([](const auto& f) { return static_cast<Kind>(f.kKind); }, filter));
-}
+inline const KindDescription& info_of(const AnyFilter& filter) { return filter.kind(); }
 
-inline std::vector<std::byte> image_of(const AnyFilter& filter) {
-  return std::visit([](const auto& f) { return f.to_bytes(); }, filter);
-}
+inline std::vector<std::byte> image_of(const AnyFilter& filter) { return filter.to_bytes(); }
 
 /// Answers of a vector's kind, which std::vector<bool> has no span of.
 class Flags {
@@ -133,40 +132,49 @@ inline Result<Change> encoded(ChangeEncoder& encoder, const Request& request) {
   return encoder.advance(request.time);
 }
 
-/// Does what is asked by the functions of catalog/keys.hpp, without changes. Pre: the kind can.
+/// The digest of a key as a filter of canonical or plain keys hashes it.
+inline Digest digest_of(const AnyFilter& filter, std::string_view key, url::CanonicalUrl& canonical) {
+  const bool is_url = filter.canonical_version() != 0 && url::canonicalize(key, canonical).has_value();
+  return filter.hasher()(is_url ? canonical.text() : key);
+}
+
+/// Fulfils a request key by key: by the calls of the class where only one class has them. Pre: the kind can.
 inline Answers done_directly(AnyFilter& filter, const Request& request) {
+  if (request.operation == Operation::advance) {
+    filter.advance(request.time).value();
+    return {};
+  }
   const auto keys = request.views();
   Answers answers;
   Flags seen(keys.size());
-  switch (request.operation) {
-    case Operation::insert:
-      observe_keys(filter, keys, seen.span());
-      answers.seen = seen.list();
-      break;
-    case Operation::insert_with_ids: insert_keys_with_ids(filter, keys, request.ids).value(); break;
-    case Operation::insert_at: {
-      auto& top = std::get<DecayedTop>(filter);
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        may_contain_keys(filter, std::span(keys).subspan(i, 1), seen.span().subspan(i, 1));
-        url::CanonicalUrl canonical;
-        const bool is_url = top.canonical_version() != 0 && url::canonicalize(keys[i], canonical).has_value();
-        const std::string_view key = is_url ? canonical.text() : keys[i];
-        top.insert(top.hasher()(key), key, request.times[i]);
-      }
-      answers.seen = seen.list();
-      break;
+  url::CanonicalUrl canonical;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Digest digest = digest_of(filter, keys[i], canonical);
+    const std::string_view hashed = filter.canonical_version() != 0 && url::canonicalize(keys[i], canonical)
+                                        ? canonical.text() : keys[i];
+    EraseResult erased{};
+    switch (request.operation) {
+      case Operation::insert: filter.observe({&keys[i], 1}, seen.span().subspan(i, 1)).value(); break;
+      case Operation::insert_with_ids:
+        filter.as<ScalableCountingBloom>()->insert(digest, request.ids[i]).value();
+        break;
+      case Operation::insert_at:
+        seen.span()[i] = filter.as<DecayedTop>()->may_contain(digest);
+        filter.as<DecayedTop>()->insert(digest, hashed, request.times[i]);
+        break;
+      case Operation::erase:
+        filter.erase({&keys[i], 1}, {&erased, 1}).value();
+        answers.erased.push_back(erased);
+        break;
+      case Operation::erase_with_ids:
+        answers.erased.push_back(filter.as<ScalableCountingBloom>()->erase(digest, request.ids[i]));
+        break;
+      case Operation::put: filter.as<RecentValues>()->put(digest, request.values[i], request.strength); break;
+      case Operation::advance: break;
     }
-    case Operation::erase:
-      answers.erased.resize(keys.size());
-      erase_keys(filter, keys, answers.erased).value();
-      break;
-    case Operation::erase_with_ids:
-      answers.erased.resize(keys.size());
-      erase_keys_with_ids(filter, keys, request.ids, answers.erased).value();
-      break;
-    case Operation::put: put_values(filter, keys, request.values, request.strength).value(); break;
-    case Operation::advance: advance_filter(filter, request.time).value(); break;
   }
+  const bool inserts = request.operation == Operation::insert || request.operation == Operation::insert_at;
+  answers.seen = inserts ? seen.list() : std::vector<bool>();
   return answers;
 }
 
@@ -177,7 +185,7 @@ inline Result<Answers> applied(AnyFilter& filter, const Change& change) {
   Flags seen(inserts ? change.keys : 0);
   Answers answers;
   answers.erased.resize(erases ? change.keys : 0);
-  const auto done = apply_change(filter, change, {.seen = seen.span(), .erased = answers.erased});
+  const auto done = filter.apply(change, {.seen = seen.span(), .erased = answers.erased});
   if (!done) {
     return std::unexpected(done.error());
   }
@@ -196,7 +204,7 @@ class RequestMaker {
         random_(seed + (step << 32U)),
         newest_id_(step * 100),
         now_(std::chrono::hours(24 * 365 * 50) + std::chrono::hours(step * 4)) {
-    if (const auto* counting = std::get_if<ScalableCountingBloom>(&filter)) {
+    if (const auto* counting = filter.as<ScalableCountingBloom>()) {
       first_id_ = counting->first_id();
     }
     operations_.push_back(Operation::insert);

@@ -107,7 +107,7 @@ Result<void> show_seen(const Day& day, const Truth& truth, std::uint64_t seed, E
     by_hour.add(day.frontier[i].time, !truth.is_repeat[i], is_wrong);
   }
   row.strangers = row.asked - row.truth;
-  row.bytes = describe(seen->filter()).image_bytes;
+  row.bytes = seen->filter().describe().image_bytes;
   exhibit.wrong_by_hour = by_hour.curve("Seen? The crawler", 0);
   exhibit.found.push_back(fmt::format(
       "{} of {} URLs had come before, many of them in another spelling; {} of these repeats were missed. {} "

@@ -32,11 +32,11 @@ bool is_image(const std::string& path) {
 }
 
 Result<void> check_made_for(const AnyFilter& filter, const BloomRequest& request) {
-  const FilterSpec spec = spec_of(filter);
+  const FilterSpec spec = filter.spec();
   if (spec.kind != request.kind) {
-    return fail(ErrorCode::invalid_argument, "it is a filter of kind " + std::string(info_of(spec.kind).name) +
+    return fail(ErrorCode::invalid_argument, "it is a filter of kind " + std::string(description_of(spec.kind).name) +
                                                  ", and what is opened here is a " +
-                                                 std::string(info_of(request.kind).name));
+                                                 std::string(description_of(request.kind).name));
   }
   if (spec.canonical) {
     return fail(ErrorCode::invalid_argument, "its keys are URLs in canonical form, which are not taken here");

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/c/dablooms.h"
 #include "mankai/c/detail/bloom_files.hpp"
 

@@ -27,7 +27,7 @@ Result<void> MemoryFilter::change_windows(std::size_t count, const Encode& encod
       return std::unexpected(encoded.error());
     }
     const std::scoped_lock alone(reading_);
-    if (auto done = apply_change(filter_, *encoded, outcomes_of(start, window)); !done) {
+    if (auto done = filter_.apply(*encoded, outcomes_of(start, window)); !done) {
       return done;
     }
   }
@@ -104,14 +104,14 @@ Result<void> MemoryFilter::advance(Time time) {
 Result<void> MemoryFilter::merge(const AnyFilter& other) {
   const std::scoped_lock locks(changing_, reading_);
   auto usable = check_use();
-  return usable ? merge_filters(filter_, other) : usable;
+  return usable ? filter_.merge(other) : usable;
 }
 
 Result<void> MemoryFilter::clear() {
   const std::scoped_lock locks(changing_, reading_);
   auto usable = check_use();
   if (usable) {
-    std::visit([](auto& filter) { filter.clear(); }, filter_);
+    filter_.clear();
   }
   return usable;
 }

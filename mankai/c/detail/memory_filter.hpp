@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/change.hpp"
 
 namespace mankai::c {

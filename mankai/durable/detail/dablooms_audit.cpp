@@ -1,3 +1,4 @@
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/durable/detail/dablooms_audit.hpp"
 
 #include <algorithm>

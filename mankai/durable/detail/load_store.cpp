@@ -246,7 +246,7 @@ Result<Surroundings> look_around(const std::string& path, const OpenFile& file, 
 
 Result<void> redo(AnyFilter& filter, const JournalRecord& record) {
   try {
-    auto done = apply_change(filter, record.change);
+    auto done = filter.apply(record.change);
     return done ? done : std::unexpected(done.error().within("the record at offset " + std::to_string(record.offset)));
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::out_of_space, "no memory to do the record at offset " + std::to_string(record.offset));

@@ -8,22 +8,6 @@
 // How a store begins to write, and how changes get into its journal and its filter.
 
 namespace mankai {
-namespace detail {
-
-bool readers_need_lock(const AnyFilter& filter) noexcept {
-  switch (Kind{std::visit([](const auto& f) { return f.kKind; }, filter)}) {
-    case Kind::bloom:
-    case Kind::blocked_bloom:
-    case Kind::counting_bloom:
-    case Kind::scalable_bloom:
-    case Kind::scalable_counting_bloom:
-    case Kind::layered_url_bloom: return false;
-    default: return true;
-  }
-}
-
-}  // namespace detail
-
 using detail::journal_path;
 using detail::random_word;
 using detail::seal;
@@ -160,7 +144,7 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
     lock.lock();
   }
   try {
-    if (auto applied = apply_change(filter_, change, outcomes); !applied) {
+    if (auto applied = filter_.apply(change, outcomes); !applied) {
       // It is none of this filter's, and the filter is as it was: so be the journal, which could not be replayed.
       has_uncommitted_ = had_uncommitted;
       if (is_in_memory()) {

@@ -43,9 +43,7 @@ namespace detail {
 
 std::uint64_t random_word() { return HashSpec::random().seed[0]; }
 
-Parts seal(AnyFilter& filter) {
-  return std::visit([](auto& f) { return Parts(f.seal_parts()); }, filter);
-}
+Parts seal(AnyFilter& filter) { return filter.seal_parts(); }
 
 }  // namespace detail
 
@@ -67,7 +65,7 @@ bool Store::Impl::is_over_limit(std::uint64_t journal_bytes) const noexcept {
     return journal_bytes >= options_.checkpoint_bytes + checkpoint_delay_;
   }
   return journal_bytes >= kDefaultCheckpointBytes + checkpoint_delay_ &&
-         journal_bytes >= image_bytes(filter_) + checkpoint_delay_;
+         journal_bytes >= filter_.image_bytes() + checkpoint_delay_;
 }
 
 Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, Next next) {
@@ -177,7 +175,7 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   Snapshot base = snapshot();
   const Parts parts = seal(filter_);
   const auto copy =
-      image_bytes(filter_) > kMaxCopyBytes ? fail(ErrorCode::out_of_space, "") : copy_of(parts, options_.memory);
+      filter_.image_bytes() > kMaxCopyBytes ? fail(ErrorCode::out_of_space, "") : copy_of(parts, options_.memory);
   if (!copy) {
     return checkpoint_in_place(Next::open);
   }

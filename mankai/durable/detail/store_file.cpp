@@ -48,7 +48,7 @@ Result<void> write_new(const std::string& path, AnyFilter& filter, Existing exis
   if (!file) {
     return std::unexpected(file.error());
   }
-  const auto parts = std::visit([](auto& f) { return f.seal_parts(); }, filter);
+  const auto parts = filter.seal_parts();
   if (auto written = write_store(*file, parts, footer); !written) {
     return std::unexpected(written.error());
   }

@@ -27,8 +27,6 @@ namespace detail {
 
 using Parts = std::vector<std::span<const std::byte>>;
 
-/// Whether a kind's readers cannot stand a writer beside them.
-[[nodiscard]] bool readers_need_lock(const AnyFilter& filter) noexcept;
 /// What a journal's or a file's id, and a journal's salt, are drawn from.
 [[nodiscard]] std::uint64_t random_word();
 /// The filter's image as it is now.
@@ -49,7 +47,7 @@ class Store::Impl {
         lock_(std::move(lock)),
         filter_(std::move(loaded.filter)),
         encoder_(filter_),
-        readers_need_lock_(detail::readers_need_lock(filter_)),
+        readers_need_lock_(!filter_.kind().has_lock_free_readers),
         store_id_(loaded.footer ? loaded.footer->store_id : 0),
         footer_(loaded.footer),
         report_(std::move(loaded.report)),

@@ -1,3 +1,5 @@
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/service/detail/gate_file.hpp"
 
 #include <string>
@@ -6,12 +8,12 @@
 namespace mankai::detail {
 
 Result<void> check_is_gate(const AnyFilter& filter) {
-  const FilterSpec spec = spec_of(filter);
-  if (spec.kind == Kind::counting_bloom && !spec.canonical) {
+  const FilterSpec spec = filter.spec();
+  if (spec.kind == Kind{CountingBloom::kKind} && !spec.canonical) {
     return {};
   }
   return fail(ErrorCode::invalid_argument,
-              "is " + std::string(spec.canonical ? "a filter of canonical URLs" : info_of(spec.kind).name) +
+              "is " + std::string(spec.canonical ? "a filter of canonical URLs" : description_of(spec.kind).name) +
                   ", and a gate is a counting-bloom of keys as they are, from which they can be taken out");
 }
 
