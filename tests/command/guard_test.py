@@ -104,15 +104,15 @@ class Lists(Guard):
         self.write("list", "".join(f"{i}.example\n" for i in range(90)) + "/x\n" * 9 + "||d.example^$document\n")
         self.build("list")
         before = (self.dir / "b.mkg").read_bytes()
-        self.write("more", "".join(f"{i}.example\n" for i in range(89)) + "/x\n" * 9 + "||d.example^$document\n\x1b[2J/\n")
+        self.write("more", "".join(f"{i}.example\n" for i in range(89)) + "\x1b[2J/\n" + "/x\n" * 9 + "||d.example^$document\n")
         for options in ((), ("--allow-skipped=10%",), ("--allow-skipped=0.05",)):
             self.error("guard", "build", "--force", "b.mkg", "more", *options, code=3,
-                       says=["more: 11 of its 100 rules were skipped", "9 times: has no host", "--explain-skipped", "--allow-skipped"])
+                       says=["more: 11 of its 100 rules were skipped", "10 times: matches anywhere in a URL",
+                             "--explain-skipped", "--allow-skipped"])
             self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
         text, error = self.run_mankai("guard", "build", "--force", "--explain-skipped", "--quiet", "b.mkg", "more", code=3)[:2]
-        self.assertIn(b"  skipped 9: has no host\n    line 90: /x\n    line 91: /x\n    line 92: /x\n", text)
-        self.assertIn(b"options: $document 1\n    line 99: ||d.example^$document\n", text)
-        self.assertIn(b"line 100: \\x1b[2J/\n", text)
+        self.assertIn(b"  skipped 10: matches anywhere in a URL\n    line 90: \\x1b[2J/\n    line 91: /x\n    line 92: /x\n", text)
+        self.assertIn(b"options: $document 1\n    line 100: ||d.example^$document\n", text)
         text = self.run_mankai("guard", "build", "--force", "--explain-skipped", "--json", "b.mkg", "more", code=3)[0]
         options = [skip["options"] for skip in json.loads(text)["lists"][0]["skips"] if "options" in skip]
         self.assertEqual(options, [[{"name": "document", "count": 1}]])
