@@ -77,6 +77,9 @@ std::string usage_line(const Subcommand& subcommand) {
 
 std::string option_heading(const Option& option) {
   const std::string letter = option.letter == '\0' ? "" : std::string("-") + option.letter + ", ";
+  if (!option.value_if_bare.empty()) {
+    return letter + option.name + "[=" + option.value + "]";
+  }
   return letter + option.name + (option.value.empty() ? "" : " " + option.value);
 }
 
