@@ -21,10 +21,10 @@ enum class HashKind : std::uint8_t {
 };
 
 /// What filters are created with: their keys may come from anywhere.
-inline constexpr HashKind kDefaultHash = HashKind::xxh3;
+inline constexpr HashKind kDefaultHash = HashKind::nh_siphash;
 
 /// All of them, the default first.
-inline constexpr std::array kHashKinds = {HashKind::xxh3, HashKind::nh_siphash, HashKind::siphash, HashKind::murmur3};
+inline constexpr std::array kHashKinds = {kDefaultHash, HashKind::xxh3, HashKind::siphash, HashKind::murmur3};
 
 /// Returns the name used in specs.
 [[nodiscard]] std::string_view name(HashKind kind) noexcept;

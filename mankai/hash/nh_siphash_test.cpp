@@ -135,8 +135,7 @@ class GuardedPage {
  public:
   GuardedPage()
       : bytes_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
-        mapping_(
-            static_cast<char*>(mmap(nullptr, 3 * bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+        mapping_(static_cast<char*>(mmap(nullptr, 3 * bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
     EXPECT_NE(mapping_, MAP_FAILED);
     EXPECT_EQ(mprotect(mapping_ + bytes_, bytes_, PROT_READ | PROT_WRITE), 0);
   }
@@ -188,14 +187,12 @@ TEST(NhSiphash, digests_are_pinned) {
     std::size_t bytes;
     std::uint64_t digest;
   } kPinned[] = {
-      {0, 0xd6a75fe625186d13U},    {1, 0x3d958dd0c44a2d89U},    {2, 0xc2edb82f80a2ce9aU},
-      {3, 0x7bd74683069921f6U},    {4, 0x2082f393fd37dea9U},    {7, 0x07104fda1ed9a648U},
-      {8, 0xcbebee23f29686bfU},    {15, 0xaad953cd8dae4cd1U},   {16, 0x82c8b43a23107239U},
-      {17, 0x060b9cb585b2e916U},   {31, 0xfd654093e7c7519fU},   {32, 0x79ce918f12ca9eacU},
-      {33, 0x21b0b818ed0901a3U},   {64, 0x6ac7f9bf6bd6d049U},   {127, 0xc79aa1bfabaf57fbU},
-      {128, 0xd7cef7e2b5476ab7U},  {129, 0xf1af3b6e3126cdb2U},  {200, 0x35552208b507d3a4U},
-      {255, 0x0605defa87f0dd50U},  {256, 0x6bf12e8d84ad09fdU},  {257, 0x3024bdaf73491de9U},
-      {511, 0x559a85d76fd43e7bU},  {512, 0xc01b3540f7836573U},  {513, 0x56c4a285cbfae7cdU},
+      {0, 0xd6a75fe625186d13U},    {1, 0x3d958dd0c44a2d89U},    {2, 0xc2edb82f80a2ce9aU},    {3, 0x7bd74683069921f6U},
+      {4, 0x2082f393fd37dea9U},    {7, 0x07104fda1ed9a648U},    {8, 0xcbebee23f29686bfU},    {15, 0xaad953cd8dae4cd1U},
+      {16, 0x82c8b43a23107239U},   {17, 0x060b9cb585b2e916U},   {31, 0xfd654093e7c7519fU},   {32, 0x79ce918f12ca9eacU},
+      {33, 0x21b0b818ed0901a3U},   {64, 0x6ac7f9bf6bd6d049U},   {127, 0xc79aa1bfabaf57fbU},  {128, 0xd7cef7e2b5476ab7U},
+      {129, 0xf1af3b6e3126cdb2U},  {200, 0x35552208b507d3a4U},  {255, 0x0605defa87f0dd50U},  {256, 0x6bf12e8d84ad09fdU},
+      {257, 0x3024bdaf73491de9U},  {511, 0x559a85d76fd43e7bU},  {512, 0xc01b3540f7836573U},  {513, 0x56c4a285cbfae7cdU},
       {1000, 0xbb3772ffe226308dU}, {1024, 0x7d510675f67570c9U}, {2048, 0x9cc11e6a65c27c34U},
   };
   const Hasher hasher = hasher_of(kSeed);

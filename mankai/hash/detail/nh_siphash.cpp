@@ -204,7 +204,8 @@ Wide length_product(const ExpandedKey& key, std::size_t bytes) noexcept {
 
 // Pair i is at 16 i, or where the last 16 bytes begin if that is less: one way for every length.
 template <std::size_t kCount>
-[[gnu::always_inline]] inline Wide sum_pairs(const ExpandedKey& key, const char* chunk, std::size_t last_pair_at) noexcept {
+[[gnu::always_inline]] inline Wide sum_pairs(const ExpandedKey& key, const char* chunk,
+                                             std::size_t last_pair_at) noexcept {
   Wide sum = 0;
 #pragma GCC unroll 16
   for (std::size_t i = 0; i < kCount; ++i) {
