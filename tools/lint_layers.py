@@ -39,7 +39,7 @@ MODULE_FAMILY = {"engine", "image"}
 MAY_USE = {
     "xxhash.h": {"hash", "storage"},
     "sodium": {"hash"},
-    "hwy": {"kernel"},
+    "hwy": {"hash", "kernel"},
     "idn2.h": {"url"},
     "libpsl.h": {"url"},
     "zlib.h": {"stream"},

@@ -162,7 +162,7 @@ Subcommand create_subcommand() {
                    {"mankai create new.mk --like seen.mk", "one that can be merged with it"},
                    {"mankai create spam.mk --kind counting-bloom --keys 1M", "one that keys can be removed from"},
                    {"mankai create all.mk --kind scalable-bloom --keys 100k", "one that grows"},
-                   {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=siphash", "everything in one word"}},
+                   {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=xxh3", "everything in one word"}},
   };
   command.options = {positional("FILE", "The file to make.", ValueKind::file, request->file)};
   for (Option& option : filter_options(request->filter, "", "0.01 unless given.")) {

@@ -427,11 +427,12 @@ Subcommand guard_build_subcommand() {
     format.choices.emplace_back(name(known));
   }
   Option hash = parsed_option("--hash", "HASH",
-                              "The hash. siphash unless given: xxh3 is faster, and for lists and URLs "
-                              "that nobody aims.",
+                              "The hash: nh-siphash or siphash, keyed, so that nobody without the guard's file can "
+                              "choose URLs that collide with its rules; xxh3, for trusted lists and URLs only "
+                              "[default: nh-siphash].",
                               parse_hash, request->settings.hash);
   hash.kind = ValueKind::choice;
-  hash.choices = {"siphash", "xxh3"};
+  hash.choices = {"nh-siphash", "siphash", "xxh3"};
   Option allow_skipped = parsed_option("--allow-skipped", "SHARE",
                                        "Largest share of the rules of a list that may be skipped, such as 0.5 or 50%. "
                                        "Without SHARE, any. [default: 10%]",

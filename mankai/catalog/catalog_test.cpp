@@ -196,8 +196,26 @@ TEST(Plan, for_bytes_stays_within_them) {
 }
 
 TEST(Catalog, a_seed_of_128_bits_needs_the_hash_that_uses_it) {
-  EXPECT_FALSE(create_filter(*parse_spec("keys=10,seed=00000000000000010000000000000002")).has_value());
+  EXPECT_FALSE(create_filter(*parse_spec("keys=10,hash=xxh3,seed=00000000000000010000000000000002")).has_value());
   EXPECT_TRUE(create_filter(*parse_spec("keys=10,hash=siphash,seed=00000000000000010000000000000002")).has_value());
+  EXPECT_TRUE(create_filter(*parse_spec("keys=10,seed=00000000000000010000000000000002")).has_value());
+}
+
+// Keys come from anywhere unless somebody says otherwise: every kind's filter is keyed by a secret of its own.
+TEST(Catalog, every_kind_is_created_with_the_keyed_hash) {
+  for (const KindInfo& info : kinds()) {
+    const auto spec = parse_spec(std::string(info.name) + ":keys=10");
+    ASSERT_TRUE(spec.has_value()) << info.name;
+    const auto first = create_filter(*spec);
+    const auto second = create_filter(*spec);
+    ASSERT_TRUE(first.has_value() && second.has_value()) << info.name;
+    const auto hash_of = [](const AnyFilter& filter) {
+      return std::visit([](const auto& each) { return each.hash(); }, filter);
+    };
+    EXPECT_EQ(hash_of(*first).kind, HashKind::nh_siphash) << info.name;
+    EXPECT_NE(hash_of(*first).seed[1], 0U) << info.name;
+    EXPECT_NE(hash_of(*first), hash_of(*second)) << info.name;
+  }
 }
 
 TEST(Plan, answers_at_once_however_odd_the_request) {

@@ -16,7 +16,7 @@ struct FilterSpec {
   Kind kind = kDefaultKind;
   std::uint64_t keys = 0;
   double fpr = 0.01;
-  HashKind hash = HashKind::xxh3;
+  HashKind hash = kDefaultHash;
   std::optional<std::array<std::uint64_t, 2>> seed{};     ///< unset: drawn at random when the filter is created
   std::uint32_t k = 0;                                    ///< bloom, partitioned counters; 0 for the best
   BloomAddressing addressing = BloomAddressing::range;    ///< bloom
@@ -75,7 +75,7 @@ struct SpecOption {
 /// The options that not every kind has, in the order in which they are written.
 [[nodiscard]] std::span<const SpecOption> spec_options() noexcept;
 
-/// Reads "blocked-bloom:keys=1e7,fpr=0.01,hash=siphash,seed=42" or "bloom:keys=10M,k=7,addressing=fields".
+/// Reads "blocked-bloom:keys=1e7,fpr=0.01,hash=xxh3,seed=42" or "bloom:keys=10M,k=7,addressing=fields".
 /// The kind may stand alone or be left out. Errors: not_found for the kind; invalid_argument naming the option.
 [[nodiscard]] Result<FilterSpec> parse_spec(std::string_view text);
 
@@ -91,7 +91,7 @@ struct SpecOption {
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
 /// Reads a rate such as 0.01, 1e-3 or 1%. Errors: invalid_argument unless it lies between 0 and 1, both excluded.
 [[nodiscard]] Result<double> parse_rate(std::string_view text);
-/// Reads a seed: a decimal or 0x-hexadecimal number of 64 bits, or 32 hexadecimal digits for siphash's 128.
+/// Reads a seed: a decimal or 0x-hexadecimal number of 64 bits, or 32 hexadecimal digits for a keyed hash's 128.
 [[nodiscard]] Result<std::array<std::uint64_t, 2>> parse_seed(std::string_view text);
 [[nodiscard]] Result<HashKind> parse_hash(std::string_view text);
 

@@ -2,8 +2,8 @@
 
 /// Every key that ever came, exactly, on disk: what confirms a filter's yes.
 ///
-/// A key is two digests of 64 bits by two seeds. Two of n keys share both with probability n²/2^129: 1.5e-21 for a
-/// billion keys, where one digest of 64 bits would do so with 2.7 %.
+/// A key is two digests of 64 bits by two seeds. Two of n keys share both with probability n²/2^127 at most: 6e-21 for
+/// a billion keys, where one digest of 64 bits would do so with 2.7 %.
 ///
 /// New digests are appended to a file, batch by batch, and kept in memory, until there are some hundred thousand; then
 /// they are sorted into a run, a file of its own that never changes. Runs of about equal size are merged into one, so

@@ -598,7 +598,7 @@ TEST(DecayedTop, a_key_without_its_bytes_is_counted_and_never_listed) {
 }
 
 TEST(DecayedTop, batches_of_digests_and_integers_agree_with_single_calls) {
-  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+  for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
     auto batch = DecayedTop::create({.bytes = 8 * kKiB, .decay = kTenth, .hash = spec}).value();
     auto observed = batch.create_like().value();
     auto singles = batch.create_like().value();

@@ -37,7 +37,7 @@ Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
   if (settings.is_exact && !settings.keeps_rules) {
     return fail(ErrorCode::invalid_argument, "exactness needs the rules to be kept");
   }
-  const HashKind kind = settings.hash.value_or(HashKind::siphash);
+  const HashKind kind = settings.hash.value_or(kDefaultHash);
   const HashSpec hash = settings.seed ? HashSpec{.kind = kind, .seed = *settings.seed} : HashSpec::random(kind);
   if (auto valid = check_seed(hash); !valid) {
     return std::unexpected(valid.error());

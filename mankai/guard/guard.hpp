@@ -39,7 +39,7 @@ struct GuardSettings {
   /// The share of URLs that may be blocked though no rule covers them: of the URLs with the most looks, so of others
   /// less. 0 < fpr < 1.
   double fpr = 0.01;
-  /// siphash unless given: rules and URLs are strangers'.
+  /// [default: kDefaultHash]
   std::optional<HashKind> hash = {};
   /// Drawn at random unless given.
   std::optional<std::array<std::uint64_t, 2>> seed = {};
@@ -109,7 +109,7 @@ struct GuardFacts {
   std::uint64_t region_bytes = 0;      ///< in which base and rules are used in place; 0 where there is no base
   bool keeps_rules = false;
   bool is_exact = false;
-  HashKind hash = HashKind::siphash;
+  HashKind hash = kDefaultHash;
   unsigned canonical_version = 0;
 
   [[nodiscard]] std::uint64_t rules_in_force() const noexcept {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kWindow = 1024;
 
 Result<DigestLogKeys> keys_for(const ConfirmedSeenRequest& request) {
-  HashSpec first = HashSpec::random(request.hash.value_or(HashKind::xxh3));
+  HashSpec first = HashSpec::random(request.hash.value_or(kDefaultHash));
   first.seed = request.seed.value_or(first.seed);
   if (auto valid = check_seed(first); !valid) {
     return std::unexpected(valid.error());

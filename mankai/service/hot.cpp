@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kBatchKeys = 256;
 
 Result<DecayedTop::Options> options_of(const HotRequest& request) {
-  HashSpec hash = HashSpec::random(request.hash.value_or(HashKind::xxh3));
+  HashSpec hash = HashSpec::random(request.hash.value_or(kDefaultHash));
   hash.seed = request.seed.value_or(hash.seed);
   if (auto valid = check_seed(hash); !valid) {
     return std::unexpected(valid.error());

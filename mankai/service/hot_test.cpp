@@ -295,7 +295,7 @@ TEST_F(HotTest, impossible_requests_leave_no_file) {
   EXPECT_FALSE(Hot::open(path(), {.memory_bytes = 10}).has_value());
   EXPECT_FALSE(fs::exists(path()));
   EXPECT_FALSE(Hot::create({.memory_bytes = 0}).has_value());
-  EXPECT_FALSE(Hot::create({.seed = std::array<std::uint64_t, 2>{7, 8}}).has_value());
+  EXPECT_FALSE(Hot::create({.hash = HashKind::xxh3, .seed = std::array<std::uint64_t, 2>{7, 8}}).has_value());
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ FilterSpec spec_for(const SeenRequest& request) {
   return {.kind = request.kind.value_or(kind),
           .keys = request.keys.value_or(Seen::kDefaultKeys),
           .fpr = request.fpr.value_or(Seen::kDefaultFpr),
-          .hash = request.hash.value_or(HashKind::xxh3),
+          .hash = request.hash.value_or(kDefaultHash),
           .seed = request.seed,
           .canonical = request.canonical.value_or(false),
           .window = request.window.value_or(Duration::zero())};
