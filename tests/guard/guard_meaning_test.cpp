@@ -94,14 +94,15 @@ TEST(GuardMeaning, a_backslash_is_a_slash_too_as_in_browsers) {
        .allowed = {R"(http:\\good.rule.example\x)", R"(http://rule.example/ok/a\b)", R"(http://rule.example\ok/)"}});
 }
 
-// What is said of two readings is of the one that counts: a browser goes to the second of the first URL.
-TEST(GuardMeaning, a_url_read_twice_is_told_of_once) {
+// The verdict names the rule of the reading that it covers.
+TEST(GuardMeaning, a_url_with_several_readings_has_one_verdict) {
   const Guard guard = make({"evil.example"}, {"ok.evil.example"}, true);
   GuardScratch scratch;
   EXPECT_EQ(guard.check(R"(http:\\evil.example\x)", scratch).rule, "evil.example");
-  EXPECT_EQ(scratch.url().host(), "evil.example");
+  EXPECT_EQ(scratch.readings().front().host(), "evil.example");
   EXPECT_EQ(guard.check(R"(http:\\ok.evil.example\x)", scratch).rule, "ok.evil.example");
-  EXPECT_EQ(scratch.url().host(), "ok.evil.example");
+  EXPECT_EQ(guard.check("http://other.example%2f@evil.example/", scratch).rule, "evil.example");
+  EXPECT_EQ(scratch.readings().size(), 2U);
   EXPECT_GT(guard.check(R"(http://good.example/a\b)", scratch).probes, guard.check("good.example/a/b", scratch).probes);
   EXPECT_EQ(guard.check(R"(http:///\)", scratch).answer, Answer::invalid);
 }
