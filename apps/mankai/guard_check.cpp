@@ -150,7 +150,8 @@ Subcommand guard_check_subcommand() {
           "as there is no more to read at once: `blocked`, the URL and the rule, or `ok` and the URL, with tabs "
           "between them. The rule is the expression of the URL that is in the lists, such as evil.example/foo. What "
           "is no URL with a host is `invalid`, with the reason.\n\n"
-          "A URL is judged in every reading that browsers and other programs have of it, and is blocked if a rule covers "
+          "A URL is judged in every reading that browsers and other programs have of it, and is blocked if a rule "
+          "covers "
           "one of them, unless exceptions cover them all.\n\n"
           "ok is always true. blocked is wrong for at most the share of URLs that the file was made for, and never "
           "when it is exact. The exit code is 0 whatever the answers.",
@@ -166,17 +167,15 @@ Subcommand guard_check_subcommand() {
     }
     command.options.push_back(std::move(option));
   }
-  Option quiet =
-      flag("--quiet", "Prints nothing: the exit code is 0 if no URL is blocked, 1 if one is. See --invalid.",
-           request->quiet);
+  Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if no URL is blocked, 1 if one is. See --invalid.",
+                      request->quiet);
   quiet.letter = 'q';
   command.options.push_back(flag("--blocked", "Prints only the blocked URLs, without more.", request->blocked));
   command.options.push_back(flag("--ok", "Prints only the URLs that --blocked does not, without more.", request->ok));
   command.options.push_back(choice_option(
-      parsed_option(
-          "--invalid", "ANSWER",
-          "What --quiet, --ok and --blocked take an invalid URL for, ok or blocked [default: blocked].",
-          is_ok_by_name, request->invalid_is_ok),
+      parsed_option("--invalid", "ANSWER",
+                    "What --quiet, --ok and --blocked take an invalid URL for, ok or blocked [default: blocked].",
+                    is_ok_by_name, request->invalid_is_ok),
       kInvalidIs));
   command.options.push_back(std::move(quiet));
   command.options.push_back(

@@ -51,9 +51,8 @@ std::size_t scheme_length(std::string_view text) noexcept {
   if (text.empty() || !is_letter(text.front())) {
     return 0;
   }
-  const auto* const stop = std::ranges::find_if_not(text, [](char byte) {
-    return is_letter(byte) || is_digit(byte) || byte == '+' || byte == '-' || byte == '.';
-  });
+  const auto* const stop = std::ranges::find_if_not(
+      text, [](char byte) { return is_letter(byte) || is_digit(byte) || byte == '+' || byte == '-' || byte == '.'; });
   return stop != text.end() && *stop == ':' ? static_cast<std::size_t>(stop - text.begin()) : 0;
 }
 

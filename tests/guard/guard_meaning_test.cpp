@@ -100,17 +100,33 @@ TEST(GuardMeaning, a_url_is_blocked_in_every_reading) {
   for (int i = 0; i < 600; ++i) {
     invisible += "\u00AD";
   }
-  expect_world(
-      {.rules = {"bad.example", "1.0.2.3", "xn--n3h.net", "xn--fa-hia.de", "fass.example"},
-       .blocked = {"http://x%2f@bad.example/", "http://bad.example%2f@good.org/", "http://x%3f@bad.example/", "http://good.bad.example%2f@bad.example/",
-                   R"(http://\bad.example/)", R"(http:\\\bad.example/)", "http:///bad.example/", "///bad.example",
-                   "http://☃.bad。example/", "http://-x.ｂad.example/", "http://🍕.ｂad.example/", "http://☃.net/",
-                   "http://☃.☃.net/", invisible + "bad.example/", "http://1.0x.2.3/", "http://0x1.515/",
-                   "http://％62ad.example/", "http://\U0001CCD7ad.example/", "http://faß.de/", "http://faẞ.de/",
-                   "http://☃.faß.example/", "http://a b.bad.example/", "http://%25E2%2598%2583.ｂad.example/"},
-       .ok = {"http://fass.de/", R"(http://good.org/\bad.example)"},
-       .exceptions = {"good.bad.example", "allowed.bad.example"},
-       .allowed = {"http://good.bad.example/", "http:/good.bad.example", "http://ｇood.bad.example/"}});
+  expect_world({.rules = {"bad.example", "1.0.2.3", "xn--n3h.net", "xn--fa-hia.de", "fass.example"},
+                .blocked = {"http://x%2f@bad.example/",
+                            "http://bad.example%2f@good.org/",
+                            "http://x%3f@bad.example/",
+                            "http://good.bad.example%2f@bad.example/",
+                            R"(http://\bad.example/)",
+                            R"(http:\\\bad.example/)",
+                            "http:///bad.example/",
+                            "///bad.example",
+                            "http://☃.bad。example/",
+                            "http://-x.ｂad.example/",
+                            "http://🍕.ｂad.example/",
+                            "http://☃.net/",
+                            "http://☃.☃.net/",
+                            invisible + "bad.example/",
+                            "http://1.0x.2.3/",
+                            "http://0x1.515/",
+                            "http://％62ad.example/",
+                            "http://\U0001CCD7ad.example/",
+                            "http://faß.de/",
+                            "http://faẞ.de/",
+                            "http://☃.faß.example/",
+                            "http://a b.bad.example/",
+                            "http://%25E2%2598%2583.ｂad.example/"},
+                .ok = {"http://fass.de/", R"(http://good.org/\bad.example)"},
+                .exceptions = {"good.bad.example", "allowed.bad.example"},
+                .allowed = {"http://good.bad.example/", "http:/good.bad.example", "http://ｇood.bad.example/"}});
 }
 
 // Who reads the other host must not get there by an exception for this one.
@@ -129,9 +145,7 @@ TEST(GuardMeaning, addresses_have_no_hosts_below_them) {
   for (const bool is_exact : {false, true}) {
     auto builder =
         GuardBuilder::create({.fpr = 0.1, .seed = std::array<std::uint64_t, 2>{1, 2}, .is_exact = is_exact}).value();
-    const auto address = [](int i) {
-      return "112.225." + std::to_string(i / 100) + "." + std::to_string(i % 100);
-    };
+    const auto address = [](int i) { return "112.225." + std::to_string(i / 100) + "." + std::to_string(i % 100); };
     for (int i = 0; i < kAddresses; ++i) {
       ASSERT_TRUE(builder.add_block(address(i) + "/bin.sh").value());
       // Hosts four labels deep, so that the base has rules at that depth.

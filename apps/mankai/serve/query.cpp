@@ -73,8 +73,9 @@ std::string encoded(std::string_view text) {
 bool is_plain_host(std::string_view host) {
   constexpr std::size_t kLongestName = 253;
   return host.size() <= kLongestName && std::ranges::all_of(host, [](char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || std::string_view("-._:[]").contains(byte);
-  });
+           return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
+                  std::string_view("-._:[]").contains(byte);
+         });
 }
 
 bool has_blank_or_control(std::string_view url) {

@@ -1,9 +1,9 @@
 #include "mankai/url/detail/domain.hpp"
 
 #include <unicase.h>
+#include <unictype.h>
 #include <uninorm.h>
 #include <unistr.h>
-#include <unictype.h>
 
 #include <algorithm>
 #include <array>
@@ -209,8 +209,7 @@ Domain append_domain(std::string_view utf8, Deviations deviations, std::string& 
   mapped.reserve(utf8.size());
   while (!utf8.empty()) {
     ucs4_t character = 0;
-    const int bytes =
-        ::u8_mbtoucr(&character, reinterpret_cast<const std::uint8_t*>(utf8.data()), utf8.size());
+    const int bytes = ::u8_mbtoucr(&character, reinterpret_cast<const std::uint8_t*>(utf8.data()), utf8.size());
     if (bytes <= 0) {
       return {};
     }
