@@ -3,11 +3,16 @@
 import gzip
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 import unittest
 
 from harness import MANKAI, CommandTest, main, read_line
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "guard"))
+import spellings  # noqa: E402
 
 
 class Guard(CommandTest):
@@ -194,12 +199,36 @@ class Check(Guard):
                           ("invalid", "mailto:x", 'a URL of scheme mailto without "//" names no host')])
 
     def test_some_answers_alone(self):
-        lines = b"evil.example\nok.example\n\nwww.evil.example\n"
+        lines = b"evil.example\nok.example\nwww.evil.example\n"
         self.assertEqual(self.out("guard", "check", "--blocked", "b.mkg", stdin=lines), b"evil.example\nwww.evil.example\n")
         self.assertEqual(self.out("guard", "check", "--ok", "b.mkg", stdin=lines), b"ok.example\n")
         self.assertEqual(self.out("guard", "check", "-q", "b.mkg", "evil.example", code=1), b"")
         self.assertEqual(self.out("guard", "check", "-q", "b.mkg", "ok.example"), b"")
         self.error("guard", "check", "-q", "--ok", "b.mkg", "x", code=2, says="--quiet")
+
+    def test_an_invalid_url_is_blocked_unless_told_otherwise(self):
+        lines = b"evil.example\nmailto:x\n\nok.example\n"
+        for options, blocked, ok, code in (((), b"evil.example\nmailto:x\n\n", b"ok.example\n", 1),
+                                           (("--invalid", "blocked"), b"evil.example\nmailto:x\n\n", b"ok.example\n", 1),
+                                           (("--invalid", "ok"), b"evil.example\n", b"mailto:x\n\nok.example\n", 0)):
+            with self.subTest(options):
+                self.assertEqual(self.out("guard", "check", "--blocked", *options, "b.mkg", stdin=lines), blocked)
+                self.assertEqual(self.out("guard", "check", "--ok", *options, "b.mkg", stdin=lines), ok)
+                self.out("guard", "check", "--quiet", *options, "b.mkg", "mailto:x", code=code)
+                self.assertEqual(self.answers("mailto:x"), ["invalid"])
+        self.error("guard", "check", "--invalid", "maybe", "b.mkg", "x", code=2, says="expected ok or blocked")
+
+    def test_no_spelling_leads_around_a_rule(self):
+        """As arguments, which may hold line feeds, unlike lines."""
+        self.write("list", "\n".join(spellings.RULES) + "\n")
+        self.write("allowed", "\n".join(spellings.EXCEPTIONS) + "\n")
+        self.build("list", options=("--exact", "--allow", "allowed"))
+        for urls, answer in ((spellings.BLOCKED, "blocked"), (spellings.INVALID, "invalid"), (spellings.OK, "ok")):
+            for url in urls:
+                with self.subTest(url):
+                    out = self.out("guard", "check", "b.mkg", "--", url.encode()).decode()
+                    self.assertEqual(out.split("\t")[0], answer)
+                    self.out("guard", "check", "--quiet", "b.mkg", "--", url.encode(), code=int(answer != "ok"))
 
     def test_json_names_exceptions(self):
         self.out("guard", "allow", "b.mkg", "good.evil.example")

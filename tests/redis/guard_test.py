@@ -2,13 +2,18 @@
 
 Usage: guard_test.py MODULE [unittest arguments...]
 """
+import pathlib
 import random
 import struct
+import sys
 
 from client import Null, render, wait_for
 from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix, XXHASH
 from harness import GOLDEN_GUARD, OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module, saved
 from persistence_test import FOOTER, sealed
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "guard"))
+import spellings  # noqa: E402
 
 NO_RULE = "-ERR not a rule: it has no host, one that is too long, a wildcard or a fragment, or is a network"
 NO_URL = "-ERR not a URL: it has no host"
@@ -93,6 +98,18 @@ class ContractTest(OneServerTest):
                 (("URL.BLOCK", "f", "id"), "*[:1]"),  # a host of one label
                 (("URL.CHECK", "f", "http://evil.example/", "http://x.id/"), f'*[{null} "id"]')):
             self.assertEqual(render(client.call(*words)), reply, words)
+
+    def test_no_spelling_leads_around_a_rule(self):
+        self.client.must("URL.BLOCK", "f", *spellings.RULES)
+        self.client.must("URL.ALLOW", "f", *spellings.EXCEPTIONS)
+        null = render(self.client.must("URL.CHECK", "f", "http://ok.test/")[0])
+        for urls, answer in ((spellings.BLOCKED, None), (spellings.INVALID, NO_URL), (spellings.OK, null)):
+            for url, reply in zip(urls, self.client.must("URL.CHECK", "f", *urls), strict=True):
+                with self.subTest(url):
+                    if answer is None:
+                        self.assertIn(bytes(reply).decode(), spellings.RULES)
+                    else:
+                        self.assertEqual(render(reply), answer)
 
     def test_errors(self):
         for words, error in (

@@ -8,7 +8,6 @@ namespace {
 
 constexpr int kNoDigit = -1;
 constexpr int kHexLetter = 10;
-constexpr std::size_t kEscapeBytes = 3;
 
 constexpr int hex_digit(char byte) noexcept {
   if (byte >= '0' && byte <= '9') {
@@ -35,18 +34,29 @@ std::string_view without_blanks(std::string_view raw) noexcept {
 // Two escapes never overlap, so the order in which they are undone does not matter and one pass finds them all.
 char* undo_escapes(const char* begin, char* end) noexcept {
   while (end - begin >= static_cast<std::ptrdiff_t>(kEscapeBytes) && end[-3] == '%') {
-    const int high = hex_digit(end[-2]);
-    const int low = hex_digit(end[-1]);
-    if (high == kNoDigit || low == kNoDigit) {
+    const auto byte = escaped_byte({end - kEscapeBytes, kEscapeBytes});
+    if (!byte) {
       break;
     }
     end -= kEscapeBytes - 1;
-    end[-1] = static_cast<char>(high * 16 + low);
+    end[-1] = *byte;
   }
   return end;
 }
 
 }  // namespace
+
+std::optional<char> escaped_byte(std::string_view text) noexcept {
+  if (text.size() < kEscapeBytes || text.front() != '%') {
+    return std::nullopt;
+  }
+  const int high = hex_digit(text[1]);
+  const int low = hex_digit(text[2]);
+  if (high == kNoDigit || low == kNoDigit) {
+    return std::nullopt;
+  }
+  return static_cast<char>(high * 16 + low);
+}
 
 void decode(std::string_view raw, std::string& decoded) {
   raw = without_blanks(raw.substr(0, raw.find('#')));

@@ -1,9 +1,17 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace mankai::url {
+
+/// "%XX".
+inline constexpr std::size_t kEscapeBytes = 3;
+
+/// Returns the byte that the escape at the beginning of `text` stands for, or nothing where there is none.
+[[nodiscard]] std::optional<char> escaped_byte(std::string_view text) noexcept;
 
 /// Overwrites `decoded` with the raw URL less white space around it, its fragment, every TAB, CR and LF, and all its
 /// percent escapes, those that only come up by undoing others too.
