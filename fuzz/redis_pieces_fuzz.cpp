@@ -216,9 +216,9 @@ Result<Value> assembled(const Pieces& pieces) {
   allocations = 0;
   auto assembly = Assembly::begin(Value::kFamily, pieces.front());
   if (!assembly) {
-    MANKAI_ASSERT(allocations == 0 || assembly.error().code == ErrorCode::out_of_space);
     return std::unexpected(assembly.error());
   }
+  MANKAI_ASSERT(allocations == 0);
   for (const Bytes& piece : std::span(pieces).subspan(1)) {
     const std::uint64_t end = assembly->received_bytes() + piece.size() - std::min(piece.size(), kPieceChecksumBytes);
     if (auto added = assembly->add(end, piece); !added) {

@@ -2,10 +2,16 @@
 
 Permissions, memory limits, transactions, notifications, client-side caching, scripts, many keys, large commands.
 """
+import struct
+import unittest
 
+import gate_test
 from client import Error, NULL_ARRAY, NULL_BULK, render, wait_for
+from families import IMAGE_HEADER, XXHASH
 from harness import GOLDEN_GUARD, OneServerTest, RedisTest, in_both_protocols, main, needs_module
+from persistence_test import FOOTER, sealed
 
+CHUNK = 64 << 10  # bytes of cells to a checksum; docs/formats/image.md
 READS = ("bf.exists", "bf.mexists", "bf.card", "bf.info", "bf.scandump", "bf.debug")
 WRITES = ("bf.reserve", "bf.add", "bf.madd", "bf.insert", "bf.loadchunk")
 
@@ -67,7 +73,10 @@ class PermissionTest(OneServerTest):
         reader = self.as_user("+@all", "%R~f")
         self.assertEqual(reader.call("BF.MEXISTS", "f", "a"), [1])
         self.assertEqual(reader.call("BF.CARD", "f"), 1)
-        for words in (("BF.ADD", "f", "b"), ("BF.MADD", "f", "b"), ("BF.INSERT", "f", "ITEMS", "b"),
+        # The reply of BF.SCANDUMP has the seed of the filter's hash.
+        self.assertNotIsInstance(self.as_user("+bf.scandump", "~f").call("BF.SCANDUMP", "f", 0), Error)
+        reader = self.as_user("+@all", "%R~f")
+        for words in (("BF.SCANDUMP", "f", 0), ("BF.ADD", "f", "b"), ("BF.MADD", "f", "b"), ("BF.INSERT", "f", "ITEMS", "b"),
                       ("BF.LOADCHUNK", "f", 2, "x"), ("BF.RESERVE", "f", "0.01", 10), ("BF.REM", "f", "a")):
             self.assertRegex(reader.call(*words), r"\ANOPERM ", words)
 
@@ -144,6 +153,151 @@ class MemoryTest(OneServerTest):
         self.assertGreater(self.used() - before, 5 << 20)
         self.client.must("FLUSHALL", "ASYNC")
         wait_for("memory is freed", lambda: self.used() - before < 1 << 20)
+
+
+def of_size(header, cells_bytes):
+    """Forges the size of the last image that the header of a SCANDUMP announces, and all checksums."""
+    header = bytearray(header)
+    last, outer = len(header) - 8 - IMAGE_HEADER, 16
+
+    def set_size(at, size):
+        struct.pack_into("<Q", header, at + 16, size)
+        struct.pack_into("<Q", header, at + 120, XXHASH(bytes(header[at:at + 120]), 120, 0))
+
+    set_size(last, cells_bytes)
+    if header[last - IMAGE_HEADER + 13] == 1 and last > outer:  # in one slice, behind an outer header
+        trailer = 8 * ((cells_bytes + CHUNK - 1) // CHUNK + 1)
+        set_size(last - IMAGE_HEADER, (IMAGE_HEADER + cells_bytes + trailer + 63) // 64 * 64)
+    body = bytes(header[:-8])
+    return body + struct.pack("<Q", XXHASH(body, len(body), (1 << 64) - 1))
+
+
+def rdb_length(number):
+    return b"\x81" + number.to_bytes(8, "big")
+
+
+def rdb_string(data):
+    return b"\x05" + rdb_length(len(data)) + data
+
+
+def rdb_number(number):
+    return b"\x02" + rdb_length(number)
+
+
+@unittest.skipIf(XXHASH is None, "no libxxhash.so.0")
+@needs_module
+class AnnouncedSizeTest(RedisTest):
+    """A value from outside takes the memory of what it brings, not of what its header says: no other key pays for it."""
+
+    MAXMEMORY = 64 << 20
+    SIZES = (1 << 20, 20 << 20, 50 << 20, 1288490240, 1374389534720)  # 1.2 GiB: 2^30 items; 1.25 TiB
+    OTHERS = 2000
+
+    def headers(self, client):
+        """Returns {family: (a DUMP, the header of it)} of values that are small."""
+        client.must("BF.RESERVE", "bf", "0.01", 10)
+        client.must("BF.RESERVE", "bfd", "0.01", 10, "DELETABLE")
+        client.must("CBF.RESERVE", "cbf", "0.01", 10)
+        client.must("URL.RESERVE", "url", "0.01", 10)
+        client.must("HOT.RESERVE", "hot", "MEMORY", 2048)
+        client.must("FADE.RESERVE", "fade", "0.01", 10)
+        found = {key: (client.must("DUMP", key), bytes(client.must(f"{command}.SCANDUMP", key, 0)[1]))
+                 for key, command in (("bf", "BF"), ("bfd", "BF"), ("cbf", "CBF"), ("url", "URL"), ("hot", "HOT"),
+                                      ("fade", "FADE"))}
+        image, cells = gate_test.slice_of(client, 10)
+        gate_test.load(client, "gate", gate_test.pieces_of(gate_test.header_of(image, cells), cells))
+        found["gate"] = client.must("DUMP", "gate"), gate_test.header_of(image, cells)
+        client.must("FLUSHALL")
+        return found
+
+    def crowded(self, policy):
+        server = self.start(maxmemory_policy=policy)
+        client = server.client()
+        headers = self.headers(client)
+        client.pipeline([("SET", f"other{number}", "x" * 100, "EX", 100_000) for number in range(self.OTHERS)])
+        client.config("maxmemory", self.MAXMEMORY)
+        self.before = int(client.info("memory")["used_memory"])
+        return client, headers
+
+    def assert_others_stay(self, client, what, most=1 << 20):
+        self.assertLess(int(client.info("memory")["used_memory"]) - self.before, most, what)
+        client.must("DEL", "forged")
+        client.must("SET", "one more", "x")
+        self.assertEqual((client.must("DBSIZE"), client.info("stats")["evicted_keys"]), (self.OTHERS + 1, "0"), what)
+
+    def test_restored_values(self):
+        for policy in ("allkeys-lru", "volatile-lru"):
+            client, headers = self.crowded(policy)
+            for family, (dump, header) in headers.items():
+                for size in self.SIZES:
+                    forged = dump[:10] + rdb_string(of_size(header, size))
+                    nothing_yet = rdb_number(0) + b"\0"
+                    for behind in (nothing_yet, rdb_number(size), rdb_number(size) + rdb_string(b"x" * 1000)):
+                        reply = client.call("RESTORE", "forged", 0, sealed(forged + behind, dump[-FOOTER:]))
+                        if behind is nothing_yet:
+                            self.assertEqual(reply, b"OK", family)
+                            self.assertLess(client.must("MEMORY", "USAGE", "forged"), 4096)
+                        else:
+                            self.assertEqual(reply, "ERR Bad data format", family)
+                        self.assert_others_stay(client, (policy, family, size))
+
+    def test_pieces_take_twice_their_bytes_at_most(self):
+        client, headers = self.crowded("allkeys-lru")
+        piece = bytes(1 << 20)
+        first = piece + struct.pack("<Q", XXHASH(piece, len(piece), 0))
+        for family in ("bf", "bfd", "cbf", "url", "fade"):
+            dump, header = headers[family]
+            for size in self.SIZES[1:]:
+                header = of_size(headers[family][1], size)
+                forged = dump[:10] + rdb_string(header) + rdb_number(len(piece)) + rdb_string(first) + b"\0"
+                self.assertEqual(client.must("RESTORE", "forged", 0, sealed(forged, dump[-FOOTER:])), b"OK")
+                self.assertLess(client.must("MEMORY", "USAGE", "forged"), 3 << 20)
+                self.assert_others_stay(client, (family, size), 8 << 20)  # the client's buffers, too
+                command = f"{family.removesuffix('d').upper() if family != 'fade' else 'FADE'}.LOADCHUNK"
+                if size > self.MAXMEMORY:
+                    continue
+                for chunk in ((1, header), (1 + len(piece), first)):
+                    self.assertEqual(client.must(command, "forged", *chunk), b"OK")
+                self.assertLess(client.must("MEMORY", "USAGE", "forged"), 3 << 20)
+                self.assert_others_stay(client, (family, size), 8 << 20)
+
+    def test_loaded_headers(self):
+        client, headers = self.crowded("allkeys-lru")
+        for family, (_, header) in headers.items():
+            for size in self.SIZES:
+                command = f"{'bf' if family == 'bfd' else family}.LOADCHUNK"
+                reply = client.call(command, "forged", 1, of_size(header, size))
+                if size < self.MAXMEMORY:
+                    self.assertEqual(reply, b"OK", family)
+                    self.assertLess(client.must("MEMORY", "USAGE", "forged"), 4096)
+                else:
+                    self.assertEqual(reply, "ERR Insufficient memory", family)
+                self.assert_others_stay(client, (family, size))
+
+    def test_rules(self):
+        client, _ = self.crowded("volatile-lru")
+        image = GOLDEN_GUARD.read_bytes()
+        client.must("URL.RULESLOAD", "forged", 0, len(image), image)
+        dump = client.must("DUMP", "forged")
+        client.must("DEL", "forged")
+        for size in self.SIZES[:-1]:
+            self.assertEqual(client.must("URL.RULESLOAD", "forged", 0, size, image), b"OK")
+            self.assert_others_stay(client, size)
+            for received, data in ((0, b""), (len(image), image)):
+                forged = dump[:10] + rdb_number(size) + rdb_number(received) + rdb_string(data) + b"\0"
+                self.assertEqual(client.must("RESTORE", "forged", 0, sealed(forged, dump[-FOOTER:])), b"OK")
+                self.assert_others_stay(client, size)
+
+    def test_what_is_whole_is_still_loaded(self):
+        """Pieces of 16 MiB, more of them than make one step of the memory."""
+        client = self.start().client()
+        client.must("BF.RESERVE", "f", "0.01", 40_000_000)
+        client.must("BF.MADD", "f", *range(1000))
+        client.must("RESTORE", "twin", 0, client.must("DUMP", "f"))
+        client.must("COPY", "f", "copy")
+        self.assertEqual(len(set(map(bytes, client.must("DEBUG", "DIGEST-VALUE", "f", "twin", "copy")))), 1)
+        sizes = [client.must("MEMORY", "USAGE", key) for key in ("f", "twin", "copy")]
+        self.assertLess(max(sizes) - min(sizes), 1024)
 
 
 def limit_filters(client, limit):

@@ -28,9 +28,9 @@ class Hot(Family):
     category = "hot"
     keys = ("half", "minutes", "hours", "sized", "empty")
     reads = (("HOT.COUNTAT", LATER, "a"), ("HOT.COUNT", "a", "b"), ("HOT.RATE", "a"), ("HOT.RATEAT", LATER, "a"),
-             ("HOT.TOP", 5), ("HOT.INFO",), ("HOT.SCANDUMP", 0))
+             ("HOT.TOP", 5), ("HOT.INFO",))
     writes = (("HOT.RESERVE", "MEMORY", 4096), ("HOT.INCRBY", "a", 1), ("HOT.INCRBYAT", START, "a", 1),
-              ("HOT.LOADCHUNK", 1, "x"))
+              ("HOT.LOADCHUNK", 1, "x"), ("HOT.SCANDUMP", 0))
     events = ((("HOT.RESERVE", "f"), ["hot.reserve"]), (("HOT.INCRBY", "f", "a", 1, "b", 1), ["hot.incrby"]),
               (("HOT.INCRBYAT", "f", START, "a", 1), ["hot.incrby"]), (("HOT.COUNT", "f", "a"), []),
               (("HOT.TOP", "f"), []), (("DEL", "f"), ["del"]))

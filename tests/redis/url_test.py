@@ -29,8 +29,8 @@ class Urls(Family):
     category = "url"
     others = ("URL.BLOCK", "URL.UNBLOCK", "URL.ALLOW", "URL.DISALLOW", "URL.CHECK", "URL.RULES", "URL.RULESLOAD")
     keys = ("default", "grown", "equal", "empty")
-    reads = (("URL.SEEN", "http://a.example/"), ("URL.INFO",), ("URL.SCANDUMP", 0))
-    writes = (("URL.RESERVE", "0.01", 10), ("URL.ADD", "http://a.example/"), ("URL.LOADCHUNK", 1, "x"))
+    reads = (("URL.SEEN", "http://a.example/"), ("URL.INFO",))
+    writes = (("URL.RESERVE", "0.01", 10), ("URL.ADD", "http://a.example/"), ("URL.LOADCHUNK", 1, "x"), ("URL.SCANDUMP", 0))
     events = ((("URL.RESERVE", "f", "0.01", 100), ["url.reserve"]), (("URL.ADD", "f", "a.example"), ["url.add"]),
               (("URL.ADD", "f", "http://A.example/"), []), (("URL.ADD", "f", "mailto:x"), []),
               (("URL.ADD", "f", "a.example", "b.example", "mailto:x"), ["url.add"]),

@@ -67,7 +67,7 @@ constexpr CommandInfo kTop =
 constexpr CommandInfo kInfo =
     info("Returns facts about a filter of decayed counts", "O(P), P places", 2, kReads.data(), kKeyOnly.data());
 constexpr CommandInfo kScandump = info("Returns the next piece of a filter of decayed counts", "O(N), N bytes of piece",
-                                       3, kReads.data(), kDumpArguments.data());
+                                       3, kReadsSeed.data(), kDumpArguments.data());
 constexpr CommandInfo kLoadchunk = info("Restores a filter of decayed counts piece by piece", "O(N), N bytes of piece",
                                         4, kCreates.data(), kLoadArguments.data());
 
@@ -82,7 +82,7 @@ constexpr std::array kCommands = {
     Command{"hot.rateat", run<hot_rateat>, "readonly fast", "hot read fast", 1, &kRateat},
     Command{"hot.top", run<hot_top>, "readonly", "hot read slow", 1, &kTop},
     Command{"hot.info", run<hot_info>, "readonly", "hot read slow", 1, &kInfo},
-    Command{"hot.scandump", run<image_scandump<HotValue>>, "readonly", "hot read slow", 1, &kScandump},
+    Command{"hot.scandump", run<image_scandump<HotValue>>, "readonly", "hot slow dangerous", 1, &kScandump},
     Command{"hot.loadchunk", run<image_loadchunk<HotValue>>, "write deny-oom", "hot write slow", 1, &kLoadchunk},
 };
 
