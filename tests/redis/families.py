@@ -180,7 +180,8 @@ class PersistenceMatrix:
         replica.wait_for_primary(primary)
         self.assert_state(there, self.family.state(client), "that came back")
         stats = client.info("stats")
-        self.assertEqual((stats["sync_full"], stats["sync_partial_ok"]), ("1", "1"))
+        self.assertEqual(stats["sync_full"], "1")
+        self.assertGreaterEqual(int(stats["sync_partial_ok"]), 1)  # a busy machine may break the link again
 
         last = self.family.state(client)
         primary.kill()
