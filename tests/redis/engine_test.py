@@ -6,7 +6,7 @@ import struct
 import unittest
 
 import gate_test
-from client import Error, NULL_ARRAY, NULL_BULK, render, wait_for
+from client import Error, NULL_ARRAY, NULL_BULK, command, render, wait_for
 from families import IMAGE_HEADER, XXHASH
 from harness import GOLDEN_GUARD, OneServerTest, RedisTest, in_both_protocols, main, needs_module
 from persistence_test import FOOTER, sealed
@@ -448,6 +448,88 @@ class FullTest(OneServerTest):
         self.assertGreaterEqual(done, self.ITEMS)
         self.assertTrue(all(self.client.must("CBF.EXISTS", "f", *range(done))))
         self.assertLess(self.strangers("CBF.EXISTS"), 60)
+
+
+@needs_module
+class WorkTest(RedisTest):
+    """A command that would keep everybody waiting for seconds is refused before anything is done."""
+
+    TOO_MUCH = "ERR too many items in one command for a filter with so many sub-filters; send fewer items per command"
+    MOST = 1 << 24  # items times sub-filters
+    ADDS = (("BF", "BF.MADD", ()), ("BF", "BF.MADD", ("DELETABLE",)), ("CBF", "CBF.ADD", ()), ("URL", "URL.ADD", ()))
+
+    @staticmethod
+    def words(family, numbers):
+        if family == "CBF":
+            return [word for number in numbers for word in (number, number)]
+        return [f"http://example.org/{number}" for number in numbers]
+
+    @staticmethod
+    def most_items(room):
+        """How many new items are the most, where each `room` of them opens a sub-filter."""
+        items = work = 0
+        while work + (items // room + 1) <= WorkTest.MOST:
+            work += items // room + 1
+            items += 1
+        return items
+
+    def test_adding(self):
+        client = self.start().client()
+        for family, add, options in self.ADDS:
+            client.must(f"{family}.RESERVE", "f", "0.01", 10, "EXPANSION", 1, *options)
+            words = self.words(family, range(self.most_items(10) + 1))
+            before = client.must("DEBUG", "DIGEST-VALUE", "f")
+            self.assertEqual(client.call(add, "f", *words), self.TOO_MUCH)
+            self.assertEqual(client.must("DEBUG", "DIGEST-VALUE", "f"), before)
+            each = 2 if family == "CBF" else 1
+            self.assertNotIn(self.TOO_MUCH, client.must(add, "f", *words[:-each]))
+            client.must("DEL", "f")
+
+    def test_nothing_is_made_for_what_is_refused(self):
+        client = self.start().client()
+        for name in ("bf", "url"):
+            for setting, value in (("expansion-factor", 1), ("initial-size", 10)):
+                # *bf-… is that of cbf, too; 7.0 puts the module's name in front.
+                for found in client.must("CONFIG", "GET", f"*{name}-{setting}")[::2]:
+                    client.must("CONFIG", "SET", found, value)
+        for family, add in (("BF", "BF.MADD"), ("CBF", "CBF.ADD"), ("URL", "URL.ADD")):
+            self.assertEqual(client.call(add, "f", *self.words(family, range(self.most_items(10) + 1))), self.TOO_MUCH)
+            self.assertEqual(client.must("EXISTS", "f"), 0)
+
+    def test_asking_and_removing(self):
+        client = self.start().client()
+        for family, add, options, *asks in ((*self.ADDS[0], "BF.MEXISTS"), (*self.ADDS[1], "BF.MEXISTS", "BF.REM"),
+                                            (*self.ADDS[2], "CBF.EXISTS", "CBF.COUNT", "CBF.REM"),
+                                            (*self.ADDS[3], "URL.SEEN")):
+            client.must(f"{family}.RESERVE", "f", "0.01", 1, "EXPANSION", 1, *options)
+            client.must(add, "f", *self.words(family, range(1024)))
+            facts = client.must(f"{family}.INFO", "f")
+            slices = facts[facts.index(b"Number of filters") + 1]
+            self.assertGreater(slices, 900)
+            for ask in asks:
+                words = self.words(family if ask == "CBF.REM" else "", range(5000, 5001 + self.MOST // slices))
+                self.assertEqual(client.call(ask, "f", *words), self.TOO_MUCH, ask)
+                each = 2 if ask == "CBF.REM" else 1
+                self.assertEqual(len(client.must(ask, "f", *words[:-each])), self.MOST // slices)
+            client.must("DEL", "f")
+
+    def test_what_was_done_is_done_again(self):
+        """From an AOF file, as of a version without this limit, and from a primary."""
+        server = self.start(appendonly="yes", aof_use_rdb_preamble="no", appendfsync="always")
+        client = server.client()
+        client.must("BF.RESERVE", "f", "0.01", 10, "EXPANSION", 1)
+        client.must("URL.RESERVE", "u", "0.01", 10)
+        words = self.words("", range(self.most_items(10) + 1))
+        url = "http://example.org/".ljust(100_000, "x")
+        server.stop()
+        (log,) = (server.folder / "appendonlydir").glob("*.incr.aof")
+        with log.open("ab") as out:
+            out.write(command("BF.MADD", "f", *words) + command("URL.ADD", "u", url))
+        server.start()
+        client = server.client()
+        self.assertTrue(all(client.must("BF.EXISTS", "f", word) for word in words[:3] + words[-3:]))
+        facts = client.must("URL.INFO", "u")
+        self.assertEqual(facts[facts.index(b"Number of URLs") + 1], 1)
 
 
 @needs_module

@@ -77,8 +77,8 @@ constexpr CommandInfo kCard = info("Returns how many items set a bit when they w
 constexpr CommandInfo kInfo = info("Returns facts about a Bloom filter", "O(F), and O(N) bytes for FPR", -2,
                                    kReads.data(), kInfoArguments.data());
 constexpr CommandInfo kDebug = info("Returns facts about each sub-filter", kSlices, 2, kReads.data(), kKeyOnly.data());
-constexpr CommandInfo kScandump =
-    info("Returns the next chunk of a Bloom filter", "O(N), N bytes of chunk", 3, kReadsSeed.data(), kDumpArguments.data());
+constexpr CommandInfo kScandump = info("Returns the next chunk of a Bloom filter", "O(N), N bytes of chunk", 3,
+                                       kReadsSeed.data(), kDumpArguments.data());
 constexpr CommandInfo kLoadchunk =
     info("Restores a Bloom filter chunk by chunk", "O(N), N bytes of chunk", 4, kCreates.data(), kLoadArguments.data());
 constexpr CommandInfo kMerge = info("Adds to a Bloom filter the items of others that were made alike", kCells, -3,
