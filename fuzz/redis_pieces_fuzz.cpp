@@ -127,7 +127,7 @@ void check_answers(const HotValue& value) {
   for (const std::string_view key : kKeys) {
     MANKAI_ASSERT(value.count(key, kNow) >= 0);
   }
-  MANKAI_ASSERT(value.top(kKeys.size(), kNow).size() <= kKeys.size());
+  MANKAI_ASSERT(value.top(kKeys.size(), 0, kNow).size() <= kKeys.size());
 }
 void check_answers(const UrlValue& value) {
   std::array<bool, kKeys.size()> seen{};
