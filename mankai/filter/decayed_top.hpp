@@ -136,9 +136,9 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept;
   void estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const noexcept;
 
-  /// The hottest keys of the table, at most so many, hottest first, equal ones by their bytes.
-  /// Cost: a pass over the table and a sort. Throws bad_alloc.
-  [[nodiscard]] std::vector<Entry> top(std::size_t most) const;
+  /// The hottest keys of the table, at most `most` behind the first `skip`, hottest first, equal ones by their bytes.
+  /// Cost: a pass over the table and a sort of those that are returned. Throws bad_alloc.
+  [[nodiscard]] std::vector<Entry> top(std::size_t most, std::size_t skip = 0) const;
   /// All keys of the table whose count is at least `min_raw`, in the same order.
   [[nodiscard]] std::vector<Entry> above(double min_raw) const;
 
@@ -232,7 +232,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   [[nodiscard]] Candidate candidate_at(std::uint32_t slot) const noexcept;
   void add_theirs(std::uint32_t slot, const DecayedTop& other) noexcept;
   [[nodiscard]] Entry entry_of(std::uint32_t slot) const noexcept;
-  [[nodiscard]] std::vector<Entry> hottest(std::uint64_t least_score, std::size_t most) const;
+  [[nodiscard]] std::vector<Entry> hottest(std::uint64_t least_score, std::size_t skip, std::size_t most) const;
   template <class Use>
   void for_each_candidate(const Use& use) const;
 

@@ -428,6 +428,20 @@ class KeyTest(KeyMatrix, OneServerTest):
         self.assertEqual(list(map(render, self.client.must("URL.CHECK", "lists", "old.example", "www.evil.example"))),
                          ["$-1", '"evil.example"'])
 
+    def test_long_urls_and_rules_are_refused_each_for_itself(self):
+        url, rule = "http://a.example/".ljust((64 << 10) + 1, "x"), "b.example/".ljust((64 << 10) + 1, "/")
+        too_long = render(self.client.must("URL.BLOCK", "f", "no host")[0])
+        self.assertRegex(too_long, "ERR not a rule")
+        self.assertEqual(list(map(render, self.client.must("URL.BLOCK", "f", "a.example", rule, "c.example"))),
+                         [":1", too_long, ":1"])
+        for name in ("URL.UNBLOCK", "URL.ALLOW", "URL.DISALLOW"):
+            self.assertEqual(list(map(render, self.client.must(name, "f", rule))), [too_long])
+            self.assertEqual(list(map(render, self.client.must(name, "new", rule))), [too_long])
+        self.assertEqual(list(map(render, self.client.must("URL.BLOCK", "new", rule))), [too_long])
+        self.assertEqual(self.client.must("EXISTS", "new"), 0)
+        self.assertEqual(list(map(render, self.client.must("URL.CHECK", "f", url, "http://c.example/", url[:-1]))),
+                         ["-ERR the URL is too long: at most 65536 bytes", '"c.example"', '"a.example"'])
+
     def test_above_the_limit_rules_are_refused_and_checks_answered(self):
         self.client.must("URL.BLOCK", "f", "a.example")
         self.client.config("maxmemory", 1)
