@@ -39,6 +39,10 @@ std::vector<std::string> remarks_on(const StoreInfo& info) {
   if (!info.recovery.reason.empty()) {
     remarks.push_back("whoever opens it drops " + dropped_words(info.recovery));
   }
+  if (info.damaged_footers != 0) {
+    remarks.emplace_back(
+        "one of the two copies of the footer is damaged; the other one serves, and the next writer repairs it");
+  }
   if (info.damaged_superblocks != 0) {
     remarks.push_back(fmt::format("{} copies of the journal's superblocks are damaged; another one serves",
                                   info.damaged_superblocks));
@@ -54,6 +58,7 @@ ExitCode verify_file(const std::string& path, Report& report, Output& output, bo
     report.add("kind", std::string(info_of(spec_of(found->filter).kind).name));
     report.add("image_bytes", image_bytes(found->filter));
     add_store(found->info, report);
+    report.add("damaged_footers", found->info.damaged_footers);
     report.add("damaged_superblocks", found->info.damaged_superblocks);
     if (!json) {
       output.append_line(fmt::format("{}: ok, {}", path, checked_words(*found)));

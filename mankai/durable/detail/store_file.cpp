@@ -81,8 +81,8 @@ Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreF
 void remove_old_journal(const std::string& path, FileCalls& calls) {
   const auto lock = FileLock::acquire(path, calls);
   const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  const auto footer = file ? read_footer(*file) : Result<std::optional<StoreFooter>>(std::nullopt);
-  if (lock && footer && *footer && (*footer)->is_open == 0) {
+  const auto footer = file ? read_footer(*file) : Result<std::optional<FoundFooter>>(std::nullopt);
+  if (lock && footer && *footer && (*footer)->footer.is_open == 0) {
     static_cast<void>(calls.unlink(journal_path(path).c_str()));
   }
 }
@@ -111,10 +111,18 @@ Result<void> replace_any(const std::string& path, AnyFilter& filter, const Store
   }
 }
 
+// Writes a copy of the footer where it belongs, behind what the file has.
+Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFooter& footer) {
+  static constexpr std::array<std::byte, kFooterPage> kZeros{};
+  if (auto written = file.write(std::span(kZeros).first(bytes_of(footer).begin - end)); !written) {
+    return written;
+  }
+  return file.write(std::as_bytes(std::span(&footer, 1)));
+}
+
 }  // namespace
 
 Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts, StoreFooter footer) {
-  static constexpr std::array<std::byte, kSectorBytes> kZeros{};
   footer.image_bytes = 0;
   for (const auto part : parts) {
     if (auto written = file.write(part); !written) {
@@ -122,13 +130,14 @@ Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const s
     }
     footer.image_bytes += part.size();
   }
-  footer = sealed(footer);
-  const std::uint64_t gap = footer_offset(footer.image_bytes) - footer.image_bytes;
-  if (auto written = file.write(std::span(kZeros).first(gap)); !written) {
-    return std::unexpected(written.error());
-  }
-  if (auto written = file.write(std::as_bytes(std::span(&footer, 1))); !written) {
-    return std::unexpected(written.error());
+  std::uint64_t end = footer.image_bytes;
+  for (const std::uint64_t generation : {kFooterCopies, kFooterCopies + 1}) {
+    footer.generation = generation;
+    footer = sealed(footer);
+    if (auto written = write_after_zeros(file, end, footer); !written) {
+      return std::unexpected(written.error());
+    }
+    end = bytes_of(footer).end;
   }
   auto synced = file.sync();
   return synced ? Result<StoreFooter>(footer) : std::unexpected(synced.error());
