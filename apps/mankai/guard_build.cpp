@@ -9,6 +9,7 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "mankai/catalog/spec.hpp"
 #include "mankai/guard/rule_list.hpp"
 #include "mankai/service/guard_file.hpp"
@@ -23,6 +24,7 @@ struct Request {
   RuleListOptions format;
   GuardSettings settings;
   bool no_rules = false;
+  FileMode mode;
   bool force = false;
   bool allow_empty = false;
   bool quiet = false;
@@ -203,7 +205,7 @@ class Building {
       return std::unexpected(guard.error());
     }
     const Existing existing = request_.force ? Existing::replace : Existing::refuse;
-    if (auto written = GuardFile::write(request_.file, *guard, existing); !written) {
+    if (auto written = GuardFile::write(request_.file, *guard, existing, system_calls(), request_.mode); !written) {
       return std::unexpected(written.error());
     }
     return tell(*guard);
@@ -364,7 +366,7 @@ Subcommand guard_build_subcommand() {
        std::move(hash),
        parsed_option("--seed", "SEED", "The hash's seed, or key. Random unless given.", parse_seed,
                      request->settings.seed),
-       flag("--force", "Replaces FILE if it is a guard.", request->force),
+       flag("--force", "Replaces FILE if it is a guard.", request->force), mode_option(request->mode),
        flag("--allow-empty", "Takes lists that give no rule.", request->allow_empty),
        flag("--quiet", "Prints nothing.", request->quiet),
        flag("--json", "Prints the counts as JSON.", request->json)});

@@ -46,7 +46,7 @@ Result<Store> Store::create(const std::string& path, AnyFilter filter, const Sto
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
   {
     AnyFilter written = std::move(filter);  // gone before it is read again
-    if (auto made = detail::make_store(path, written, existing, {}, calls); !made) {
+    if (auto made = detail::make_store(path, written, existing, {}, calls, options.mode); !made) {
       return std::unexpected(made.error());
     }
   }

@@ -35,6 +35,7 @@
 #include "mankai/durable/filter_file.hpp"
 #include "mankai/durable/recovery_report.hpp"
 #include "mankai/durable/source_position.hpp"
+#include "mankai/storage/new_file.hpp"
 
 namespace mankai {
 
@@ -58,6 +59,7 @@ struct StoreOptions {
   /// changes. Images above 256 MiB are mapped in any case when they are opened, and not when they are created.
   Access access = Access::change;
   Memory memory = system_memory();
+  FileMode mode = {};          ///< of the file that create makes
   FileCalls* calls = nullptr;  ///< nullptr: the system's
 };
 
