@@ -5,6 +5,7 @@
 #include "apps/mankai/gate_file.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/durable/filter_file.hpp"
@@ -18,6 +19,7 @@ struct Request {
   std::vector<std::pair<const SpecOption*, std::string>> shape;
   std::optional<FilterSpec> spec;
   std::string like;
+  FileMode mode;
   bool force = false;
   bool json = false;
 
@@ -83,7 +85,7 @@ Result<void> save_new(const Request& request, AnyFilter& filter) {
   if (auto allowed = check_replaces_no_gate(request.file); !allowed) {
     return allowed;
   }
-  auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse);
+  auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse, request.mode);
   if (!saved && saved.error().code == ErrorCode::invalid_argument) {
     return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");
   }
@@ -178,6 +180,7 @@ Subcommand create_subcommand() {
                                         "Takes kind, size, hash and seed from another filter's file.", ValueKind::file,
                                         request->like));
   command.options.push_back(flag("--force", "Replaces FILE if it exists, and removes its journal.", request->force));
+  command.options.push_back(mode_option(request->mode));
   command.options.push_back(flag("--json", "Prints what was made, as `mankai info --json` does.", request->json));
   command.run = [request] { return run(*request); };
   return command;

@@ -93,6 +93,7 @@ void add_memory_options(Request& request, std::vector<Option>& options) {
   options.push_back(text_option("--state", "FILE", "Keeps what has been seen in FILE, between runs.", ValueKind::file,
                                 request.memory.state));
   options.push_back(durability_option(request.memory.store, "what --state or --confirm remembers"));
+  options.push_back(mode_option(request.memory.store.mode));
   options.push_back(
       text_option("--confirm", "LOG",
                   "Looks up in LOG whatever the filter takes for a repeat, and keeps there 16 bytes for each line that "

@@ -44,7 +44,7 @@ Result<ConfirmedSeen> open_log(const DedupMemoryRequest& request) {
                               .canonical = request.canonical ? std::optional(true) : std::nullopt};
   wanted.keys = request.filter.keys.value_or(kGrowingKeys);
   wanted.fpr = request.filter.fpr.value_or(wanted.fpr);
-  auto memory = ConfirmedSeen::open(request.log, wanted);
+  auto memory = ConfirmedSeen::open(request.log, wanted, {.mode = request.store.mode});
   if (memory && memory->log().dropped_bytes() > 0) {
     say(
         fmt::format("warning: {}: the last {} bytes were no whole batch and are gone: what was printed at the end of "

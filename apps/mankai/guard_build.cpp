@@ -10,6 +10,7 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "mankai/catalog/spec.hpp"
 #include "mankai/guard/rule_list.hpp"
 #include "mankai/service/guard_file.hpp"
@@ -24,6 +25,7 @@ struct Request {
   RuleListOptions format;
   GuardSettings settings;
   bool no_rules = false;
+  FileMode mode;
   bool force = false;
   bool allow_empty = false;
   std::optional<double> allow_skipped;
@@ -238,7 +240,7 @@ class Building {
       return std::unexpected(guard.error());
     }
     const Existing existing = request_.force ? Existing::replace : Existing::refuse;
-    if (auto written = GuardFile::write(request_.file, *guard, existing); !written) {
+    if (auto written = GuardFile::write(request_.file, *guard, existing, system_calls(), request_.mode); !written) {
       return std::unexpected(written.error());
     }
     return tell(*guard);
@@ -455,7 +457,7 @@ Subcommand guard_build_subcommand() {
        std::move(hash),
        parsed_option("--seed", "SEED", "The hash's seed, or key. Random unless given.", parse_seed,
                      request->settings.seed),
-       flag("--force", "Replaces FILE if it is a guard.", request->force),
+       flag("--force", "Replaces FILE if it is a guard.", request->force), mode_option(request->mode),
        flag("--allow-empty", "Takes lists that give no rule.", request->allow_empty), std::move(allow_skipped),
        flag("--explain-skipped",
             "For each reason, prints examples of the lines that were skipped, with their numbers, and the options of "

@@ -239,6 +239,7 @@ void add_output_options(Request& request, std::vector<Option>& options) {
                                 "counted (--by, --query, --match) is not in it: give it each time.",
                                 ValueKind::file, request.state));
   options.push_back(durability_option(request.store, "what --follow counts into --state"));
+  options.push_back(mode_option(request.store.mode));
   options.push_back(position_option(request.store, "what the logs add to --state"));
   options.push_back(flag("--exact",
                          "Counts exactly as well, in as much memory as it takes, and prints the truth and the error.",

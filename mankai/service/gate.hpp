@@ -90,7 +90,7 @@ class Gate {
   [[nodiscard]] static Result<Gate> open(const std::string& path, const GateOptions& options = {});
   /// Writes a gate in memory into a file, whole or not at all, with its position; this one is unchanged and stays in
   /// memory. Errors: as Store::create's. Threads: not beside changes.
-  [[nodiscard]] Result<void> save(const std::string& path, Existing existing = Existing::refuse);
+  [[nodiscard]] Result<void> save(const std::string& path, Existing existing = Existing::refuse, FileMode mode = {});
 
   Gate(Gate&&) noexcept;
   Gate& operator=(Gate&&) noexcept;
