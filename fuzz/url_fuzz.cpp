@@ -126,14 +126,11 @@ void check_readings(std::string_view raw) {
   }
 }
 
-void check(std::string_view raw) {
-  check_browser_url(raw, Deviations::kept);
-  check_browser_url(raw, Deviations::mapped);
-  check_readings(raw);
+void check_by(UrlRules rules, std::string_view raw) {
   CanonicalUrl url;
-  const auto done = canonicalize(raw, url);
+  const auto done = canonicalize(raw, url, rules);
   CanonicalUrl by_rules;
-  MANKAI_ASSERT(Canonicalizer::rewrite(raw, by_rules).has_value() == done.has_value());
+  MANKAI_ASSERT(Canonicalizer::rewrite(raw, by_rules, rules).has_value() == done.has_value());
   check_same(url, by_rules);
   if (!done) {
     MANKAI_ASSERT(done.error().code == ErrorCode::invalid_argument && !done.error().detail.empty());
@@ -141,9 +138,17 @@ void check(std::string_view raw) {
     return;
   }
   check_parts(url);
-  check_same(url, canonicalize(url.text()).value());
+  check_same(url, canonicalize(url.text(), rules).value());
   check_segments(url);
   check_ladders(url);
+}
+
+void check(std::string_view raw) {
+  check_by(UrlRules::safe_browsing, raw);
+  check_by(UrlRules::keys, raw);
+  check_browser_url(raw, Deviations::kept);
+  check_browser_url(raw, Deviations::mapped);
+  check_readings(raw);
 }
 
 }  // namespace

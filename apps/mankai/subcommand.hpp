@@ -21,6 +21,7 @@ enum class ExitCode : int {
   usage = 2,
   bad_data = 3,
   input_output = 4,
+  overfull = 5,  ///< a filter of a fixed size got more than twice its keys
 };
 
 /// What a value is, as far as completions need to know.

@@ -73,7 +73,7 @@ Result<Split> read_split(const std::string& path, std::size_t column, const Hash
       return split;
     }
     for (const std::string_view line : *lines) {
-      if (line.starts_with('#') || !url::canonicalize(column_of(line, column), url)) {
+      if (line.starts_with('#') || !url::canonicalize(column_of(line, column), url, url::UrlRules::keys)) {
         continue;
       }
       url::split_segments(url, segments);

@@ -454,11 +454,11 @@ Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& m
   if (!header) {
     return std::unexpected(header.error());
   }
-  if (header->canonical_version != 0 && header->canonical_version != url::kCanonicalVersion) {
+  if (header->canonical_version != 0 && !url::url_rules(header->canonical_version)) {
     return fail(ErrorCode::unsupported_version,
                 "its keys were made canonical by version " + std::to_string(header->canonical_version) +
-                    " of the URL rules (offset 15), and this library has version " +
-                    std::to_string(url::kCanonicalVersion) + ": use the library that made it, or make it anew");
+                    " of the URL rules (offset 15), and this library knows versions 1 to " +
+                    std::to_string(url::kCanonicalVersion) + "; use the library that made it, or create it again");
   }
   auto opened =
       for_kind(header->kind, [&]<class F>(std::type_identity<F>) { return open<F>(std::move(region), trust, memory); });

@@ -310,7 +310,8 @@ Result<DecayedTop> DecayedTop::create(const Options& options) {
            options.keys != 0 ? options.keys : keys_that_fit(options.fpr, shape->cells_per_probe, shape->params.k),
        .fpr_target = options.fpr,
        .hash = options.hash,
-       .cells_bytes = cells_bytes_of(shape->params, shape->cells_per_probe)},
+       .cells_bytes = cells_bytes_of(shape->params, shape->cells_per_probe),
+       .slice_tag = options.keys_tag},
       options.memory);
   if (!image) {
     return std::unexpected(image.error());
@@ -846,6 +847,10 @@ void DecayedTop::add_theirs(std::uint32_t slot, const DecayedTop& other) noexcep
 Result<void> DecayedTop::merge(const DecayedTop& other) {
   if (auto same = check_mergeable(other); !same) {
     return same;
+  }
+  if (keys_tag() != 0 && other.keys_tag() != 0 && keys_tag() != other.keys_tag()) {
+    return fail(ErrorCode::invalid_argument,
+                "the filters count keys of different sorts, such as paths and hosts; merge those of one sort");
   }
   auto copied = from_bytes(other.to_bytes(), Trust::fast);
   if (!copied) {

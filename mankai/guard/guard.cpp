@@ -345,7 +345,7 @@ GuardFacts Guard::facts() const {
                    .keeps_rules = parts_.config.keeps_rules,
                    .is_exact = parts_.config.is_exact,
                    .hash = parts_.config.hash.kind,
-                   .canonical_version = url::kCanonicalVersion};
+                   .canonical_version = url::kSafeBrowsingVersion};
   if (parts_.base) {
     const detail::RuleBaseHeader& header = parts_.base->header();
     facts.base_rules = header.rules;

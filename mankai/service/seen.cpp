@@ -186,6 +186,13 @@ bool Seen::is_over_capacity() const noexcept {
                                : rotating()->keys_of_epoch() > rotating()->epoch_capacity_keys();
 }
 
+bool Seen::is_overfull() const noexcept {
+  if (rotating() != nullptr) {
+    return rotating()->keys_of_epoch() / 2 > rotating()->epoch_capacity_keys();
+  }
+  return keys_inserted() / 2 > capacity_keys() && !info_of(spec_of(filter()).kind).forgets;
+}
+
 std::uint64_t Seen::keys_inserted() const noexcept { return mankai::keys_inserted(filter()); }
 
 std::uint64_t Seen::capacity_keys() const noexcept { return mankai::capacity_keys(filter()); }

@@ -150,7 +150,8 @@ inline Answers done_directly(AnyFilter& filter, const Request& request) {
       for (std::size_t i = 0; i < keys.size(); ++i) {
         may_contain_keys(filter, std::span(keys).subspan(i, 1), seen.span().subspan(i, 1));
         url::CanonicalUrl canonical;
-        const bool is_url = top.canonical_version() != 0 && url::canonicalize(keys[i], canonical).has_value();
+        const auto rules = url::url_rules(top.canonical_version());
+        const bool is_url = rules && url::canonicalize(keys[i], canonical, *rules).has_value();
         const std::string_view key = is_url ? canonical.text() : keys[i];
         top.insert(top.hasher()(key), key, request.times[i]);
       }

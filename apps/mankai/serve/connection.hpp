@@ -74,6 +74,8 @@ class Connection final : public httplib::Stream {
   [[nodiscard]] std::string_view body() const noexcept;
   /// Pre: advance returned Step::refuse.
   [[nodiscard]] const Refusal& refusal() const noexcept { return *refusal_; }
+  /// The first line of what was received, as far as it is here: at most as long as a request line may be.
+  [[nodiscard]] std::string_view received_line() const noexcept;
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
   /// Forgets the request, whether or not the parser has read all of it.

@@ -171,7 +171,7 @@ void HttpServer::refuse(Connection& connection) {
       "Content-Type: application/json\r\nX-Content-Type-Options: nosniff\r\n\r\n{}",
       refusal.status, refusal.reason, body.size(), body);
   connection.write(text.data(), text.size());
-  observe(connection, "", begun);
+  observe(connection, connection.received_line(), begun);
   connection.end_request(true);
 }
 

@@ -23,7 +23,7 @@ constexpr std::size_t kUrlWindow = 512;
 static_assert(kUrlWindow <= kHashWindow);
 
 constexpr const char* kOtherRules =
-    "ERR the URLs of this filter were brought into canonical form by other rules than this module's";
+    "ERR the URLs of this filter were made canonical by rules that this module does not know";
 
 /// What became of an argument.
 enum class Outcome : std::uint8_t { fresh, seen, no_url, too_long, full, out_of_memory };
@@ -32,7 +32,7 @@ enum class Outcome : std::uint8_t { fresh, seen, no_url, too_long, full, out_of_
 class UrlWindow {
  public:
   /// Errors: std::bad_alloc, here and in `read`.
-  explicit UrlWindow(std::size_t urls) : forms_(std::min(urls, kUrlWindow)) {
+  UrlWindow(std::size_t urls, url::UrlRules rules) : rules_(rules), forms_(std::min(urls, kUrlWindow)) {
     texts_.reserve(forms_.size());
     places_.reserve(forms_.size());
   }
@@ -43,7 +43,7 @@ class UrlWindow {
     places_.clear();
     const std::size_t count = std::min(call.size() - first, forms_.size());
     for (std::size_t i = 0; i < count; ++i) {
-      if (!is_too_long(call, call.text(first + i)) && url::canonicalize(call.text(first + i), forms_[i])) {
+      if (!is_too_long(call, call.text(first + i)) && url::canonicalize(call.text(first + i), forms_[i], rules_)) {
         texts_.push_back(forms_[i].text());
         places_.push_back(i);
       }
@@ -55,6 +55,7 @@ class UrlWindow {
   [[nodiscard]] std::span<const std::size_t> places() const noexcept { return places_; }
 
  private:
+  url::UrlRules rules_;
   std::vector<url::CanonicalUrl> forms_;
   std::vector<std::string_view> texts_;
   std::vector<std::size_t> places_;
@@ -70,7 +71,7 @@ void refuse(const Call& call, std::size_t start, std::span<Outcome> outcomes) no
 /// Adds the URLs of a call, in order. Where there is no room left, that one and all behind it are told so.
 void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) noexcept {
   try {
-    UrlWindow window(outcomes.size());
+    UrlWindow window(outcomes.size(), value.rules().value());
     std::array<bool, kUrlWindow> seen;
     for (std::size_t start = 0; start < outcomes.size();) {
       const std::size_t count = window.read(call, kFirstUrl + start);
@@ -96,7 +97,7 @@ void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) no
 
 /// Asks about the URLs of a call; without a filter none has been seen. Errors: std::bad_alloc.
 void ask_urls(const Call& call, const UrlValue* value, std::span<Outcome> outcomes) {
-  UrlWindow window(outcomes.size());
+  UrlWindow window(outcomes.size(), value != nullptr ? value->rules().value() : url::UrlRules::keys);
   std::array<bool, kUrlWindow> seen{};
   for (std::size_t start = 0; start < outcomes.size();) {
     const std::size_t count = window.read(call, kFirstUrl + start);
@@ -220,7 +221,7 @@ int url_add(Call& call) {
       return reply_not_made(call, reserved.error());
     }
   }
-  if (lookup.value() == nullptr || !lookup.value()->has_our_rules()) {
+  if (lookup.value() == nullptr || !lookup.value()->rules()) {
     return call.error(lookup.value() == nullptr ? lookup.error() : kOtherRules);
   }
   add_urls(call, *lookup.value(), outcomes);
@@ -242,7 +243,7 @@ int url_seen(Call& call) {
   if (lookup.value() == nullptr && !lookup.is_absent()) {
     return call.error(lookup.error());
   }
-  if (lookup.value() != nullptr && !lookup.value()->has_our_rules()) {
+  if (lookup.value() != nullptr && !lookup.value()->rules()) {
     return call.error(kOtherRules);
   }
   std::vector<Outcome> outcomes(call.size() - kFirstUrl, Outcome::out_of_memory);
