@@ -91,8 +91,14 @@ endforeach()
 if(TARGET mankai_command)
   install(TARGETS mankai_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # An example to be copied: where services belong is the system's business, not the prefix's.
-  configure_file(${PROJECT_SOURCE_DIR}/apps/mankai/serve/mankai-guard.service.in
-    ${PROJECT_BINARY_DIR}/package/mankai-guard.service @ONLY)
+  # Written when it is installed: only then is the prefix known.
+  install(CODE "
+    set(MANKAI_INSTALLED_BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+    if(IS_ABSOLUTE \"${CMAKE_INSTALL_BINDIR}\")
+      set(MANKAI_INSTALLED_BINDIR \"${CMAKE_INSTALL_BINDIR}\")
+    endif()
+    configure_file(\"${PROJECT_SOURCE_DIR}/apps/mankai/serve/mankai-guard.service.in\"
+      \"${PROJECT_BINARY_DIR}/package/mankai-guard.service\" @ONLY)")
   install(FILES ${PROJECT_BINARY_DIR}/package/mankai-guard.service DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/mankai)
 endif()
 foreach(folder man bash-completion zsh fish)

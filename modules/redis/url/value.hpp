@@ -46,7 +46,9 @@ class UrlValue {
 
   [[nodiscard]] const ScalableBloom& filter() const noexcept { return filter_; }
   /// The rules by which its URLs are made canonical, or nothing if this module does not implement them.
-  [[nodiscard]] std::optional<url::UrlRules> rules() const noexcept { return url::url_rules(filter_.canonical_version()); }
+  [[nodiscard]] std::optional<url::UrlRules> rules() const noexcept {
+    return url::url_rules(filter_.canonical_version());
+  }
 
   [[nodiscard]] ImageParts parts() const { return parts_of(filter_); }
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return filter_memory(filter_); }
