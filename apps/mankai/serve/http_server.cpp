@@ -177,6 +177,7 @@ void HttpServer::refuse(Connection& connection) {
 
 void HttpServer::observe(const Connection& connection, std::string_view request_line, SteadyTime begun) const {
   settings_.observe({.request_line = request_line,
+                     .is_refused = connection.is_refused(),
                      .address = connection.address(),
                      .status = status_of(connection.answer()),
                      .answer_bytes = connection.answer().size(),

@@ -40,11 +40,6 @@ void for_each_url_byte(std::string_view raw, const Use& use) {
   }
 }
 
-// Returns the byte whose escape `text` begins with.
-char escaped_byte(std::string_view text) noexcept {
-  return static_cast<char>(hex_digit(text[1]) * 16 + hex_digit(text[2]));
-}
-
 // Appends bytes one by one and decodes each escape once, from the left, unless it is one that is kept.
 class OnceDecoder {
  public:
@@ -72,7 +67,7 @@ class OnceDecoder {
   [[nodiscard]] bool is_open() const noexcept { return percent_ != std::string::npos; }
 
   void close_as_escape() {
-    const char byte = escaped_byte(std::string_view(text_).substr(percent_));
+    const char byte = escaped_byte(std::string_view(text_).substr(percent_)).value_or('%');
     if (!is_kept_escaped(byte)) {
       text_.resize(percent_);
       text_ += byte;
@@ -146,7 +141,7 @@ void append_escaped(std::string_view bytes, UrlRules rules, std::string& text) {
       return;
     }
     const bool is_kept = rules == UrlRules::keys && bytes.front() == '%';
-    const auto byte = static_cast<unsigned char>(is_kept ? escaped_byte(bytes) : bytes.front());
+    const auto byte = static_cast<unsigned char>(is_kept ? escaped_byte(bytes).value_or('%') : bytes.front());
     text += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
     bytes.remove_prefix(is_kept ? kEscapeBytes : 1);
   }
