@@ -37,10 +37,10 @@ test: ## what CI runs: release tests, tests under ASan and UBSan, clang-tidy on 
 	@tools/test.py --jobs $(JOBS) release asan tidy
 
 .PHONY: test-all
-test-all: ## test, with whole block lists, and clang, TSan, fuzzing, full lint, headers one by one, NEON under qemu
+test-all: ## test, with whole block lists and a million URLs beside node, and clang, TSan, fuzzing, full lint, headers one by one, NEON under qemu
 	$(call SAY,test-all: everything that can be checked on this machine)
 	$(call NEED,build test lint fuzz neon)
-	@MANKAI_LISTS_EVERY=1 tools/test.py --jobs $(JOBS) release
+	@MANKAI_LISTS_EVERY=1 MANKAI_URLS=1000000 tools/test.py --jobs $(JOBS) release
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} tools/test.py --jobs $(JOBS) asan lint clang tsan headers fuzz neon
 
 .PHONY: test-crash

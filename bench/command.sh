@@ -48,7 +48,7 @@ for awk in mawk gawk; do
   fi
 done
 for run in $(seq "$runs"); do
-  once mankai "$mankai" dedup || { missing "mankai dedup failed in run $run"; exit 1; }
+  once mankai "$mankai" dedup --keys 10M || { missing "mankai dedup failed in run $run"; exit 1; }
   for awk in $awks; do
     once "$awk" "$awk" '!seen[$0]++'
   done

@@ -28,7 +28,8 @@ void number(std::vector<std::uint64_t>& keys, std::uint64_t first) {
 // Returns whether the rate is within its bound: the binomial's, and the spread of the rate itself between filters, for
 // which the deviation of one block's rate is about the rate.
 bool measure(std::uint64_t keys, double fpr) {
-  auto filter = BlockedBloom::create({.keys = keys, .fpr = fpr, .hash = {.seed = {42, 0}}}).value();
+  auto filter =
+      BlockedBloom::create({.keys = keys, .fpr = fpr, .hash = {.kind = HashKind::xxh3, .seed = {42, 0}}}).value();
   std::vector<std::uint64_t> chunk(kChunk);
   for (std::uint64_t first = 0; first < keys; first += kChunk) {
     chunk.resize(std::min(kChunk, keys - first));

@@ -80,7 +80,7 @@ constexpr std::array kContenders = {Contender{.name = "never", .durability = Dur
                                     Contender{.name = "always", .durability = Durability::always}};
 
 FilterSpec spec_of_text(const std::string& kind, std::size_t keys) {
-  return parse_spec(kind + ":keys=" + std::to_string(keys) + ",fpr=0.01,seed=1").value();
+  return parse_spec(kind + ":keys=" + std::to_string(keys) + ",fpr=0.01,hash=xxh3,seed=1").value();
 }
 
 // Every filter is filled once before it is measured, and each round writes where the journal's pages are already.
@@ -146,7 +146,7 @@ void bench_recovery(const std::string& folder, const std::string& kind, const Ke
 
 void bench_large(const std::string& folder) {
   const std::string path = folder + "/large.mk";
-  auto filter = create_filter(parse_spec("blocked-bloom:keys=840000000,fpr=0.01,seed=1").value()).value();
+  auto filter = create_filter(parse_spec("blocked-bloom:keys=840000000,fpr=0.01,hash=xxh3,seed=1").value()).value();
   print("large image", static_cast<double>(filter.image_bytes()) / 1e6, "MB");
   {
     const auto start = Clock::now();
@@ -166,7 +166,7 @@ void bench_large(const std::string& folder) {
 // One thread inserts batches; the longest one while a checkpoint of its own is made tells how long changes wait.
 void bench_checkpoint(const std::string& folder, const Keys& keys) {
   const std::string path = folder + "/checkpoint.mk";
-  auto filter = create_filter(parse_spec("blocked-bloom:keys=200000000,fpr=0.01,seed=1").value()).value();
+  auto filter = create_filter(parse_spec("blocked-bloom:keys=200000000,fpr=0.01,hash=xxh3,seed=1").value()).value();
   const double megabytes = static_cast<double>(filter.image_bytes()) / 1e6;
   Store store =
       Store::create(path, std::move(filter),

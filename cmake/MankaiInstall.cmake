@@ -1,4 +1,4 @@
-# What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2 and libpsl) and
+# What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2, libpsl and libunistring) and
 # libmankai_stream.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases; needs
 # sqlite3, libpq and hiredis); for C libmankai.so and libmankai_dablooms.so
 # (mankai/c). The installed tree can be moved.
@@ -47,7 +47,7 @@ endfunction()
 
 mankai_library(mankai OUTPUT_NAME mankai EXPORT_NAME mankai
   LAYERS ${MANKAI_CORE_LAYERS}
-  LIBRARIES PkgConfig::HWY PkgConfig::SODIUM PkgConfig::IDN2 PkgConfig::PSL)
+  LIBRARIES PkgConfig::HWY PkgConfig::SODIUM PkgConfig::IDN2 PkgConfig::PSL Unistring::Unistring)
 mankai_library(mankai_stream_library OUTPUT_NAME mankai_stream EXPORT_NAME stream
   LAYERS ${MANKAI_STREAM_LAYERS}
   PUBLIC_LIBRARIES mankai
@@ -70,7 +70,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/mankaiConfig.cmake.in
   ${PROJECT_BINARY_DIR}/package/mankaiConfig.cmake INSTALL_DESTINATION ${MANKAI_PACKAGE_DIR})
 # Before 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/mankaiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/package/mankaiConfig.cmake ${PROJECT_BINARY_DIR}/package/mankaiConfigVersion.cmake
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/MankaiUnistring.cmake ${PROJECT_BINARY_DIR}/package/mankaiConfig.cmake ${PROJECT_BINARY_DIR}/package/mankaiConfigVersion.cmake
   DESTINATION ${MANKAI_PACKAGE_DIR})
 
 # pkg-config: the prefix is found from where the .pc file lies.
@@ -91,8 +91,14 @@ endforeach()
 if(TARGET mankai_command)
   install(TARGETS mankai_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # An example to be copied: where services belong is the system's business, not the prefix's.
-  configure_file(${PROJECT_SOURCE_DIR}/apps/mankai/serve/mankai-guard.service.in
-    ${PROJECT_BINARY_DIR}/package/mankai-guard.service @ONLY)
+  # Written when it is installed: only then is the prefix known.
+  install(CODE "
+    set(MANKAI_INSTALLED_BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+    if(IS_ABSOLUTE \"${CMAKE_INSTALL_BINDIR}\")
+      set(MANKAI_INSTALLED_BINDIR \"${CMAKE_INSTALL_BINDIR}\")
+    endif()
+    configure_file(\"${PROJECT_SOURCE_DIR}/apps/mankai/serve/mankai-guard.service.in\"
+      \"${PROJECT_BINARY_DIR}/package/mankai-guard.service\" @ONLY)")
   install(FILES ${PROJECT_BINARY_DIR}/package/mankai-guard.service DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/mankai)
 endif()
 foreach(folder man bash-completion zsh fish)

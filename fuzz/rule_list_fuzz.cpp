@@ -1,5 +1,6 @@
 // Any bytes as a block list, in the format that the first byte names and with the column that the second one does:
-// rules are pieces of their lines, what is counted adds up, and reading again says the same.
+// rules are pieces of their lines or records, line numbers rise, what is counted adds up, and reading again says the
+// same.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,37 +24,54 @@ std::vector<std::string_view> split(std::string_view text) {
   return lines;
 }
 
-void check_line(RuleListReader& reader, std::string_view line, std::string& said) {
-  const RuleListCounts before = reader.counts();
-  const RuleLine read = reader.read(line);
-  const RuleListCounts& after = reader.counts();
-  MANKAI_ASSERT(after.lines == before.lines + 1);
-  MANKAI_ASSERT(after.rules + after.exceptions == before.rules + before.exceptions + read.rules.size());
-  MANKAI_ASSERT(read.skipped.has_value() == (after.all_skipped() > before.all_skipped()));
-  const bool is_without = read.rules.empty() && !read.skipped;
-  MANKAI_ASSERT(after.without_rules == before.without_rules + (is_without ? 1 : 0));
-  for (const std::string_view rule : read.rules) {
-    MANKAI_ASSERT(!rule.empty());
-    MANKAI_ASSERT(line.contains(rule) || reader.format() == RuleListFormat::csv);
-    said.append(read.is_exception ? "@@" : "").append(rule).append("\n");
+// Takes everything that the reader has to say, and what it counts of it.
+void check_next(RuleListReader& reader, std::uint64_t& last_line, std::string& said) {
+  while (true) {
+    const RuleListCounts before = reader.counts();
+    const auto read = reader.next();
+    if (!read) {
+      return;
+    }
+    const RuleListCounts& after = reader.counts();
+    MANKAI_ASSERT(read->line > last_line && read->line <= after.lines);
+    last_line = read->line;
+    MANKAI_ASSERT(after.lines == before.lines);
+    MANKAI_ASSERT(after.rules + after.exceptions == before.rules + before.exceptions + read->rules.size());
+    MANKAI_ASSERT(read->skipped.has_value() == (after.all_skipped() > before.all_skipped()));
+    for (const std::string_view rule : read->rules) {
+      MANKAI_ASSERT(!rule.empty() && !rule.contains('\n'));
+      MANKAI_ASSERT(read->text.contains(rule) || reader.format() == RuleListFormat::csv);
+      said.append(read->is_exception ? "@@" : "").append(rule).append("\n");
+    }
   }
+}
+
+std::string read_all(RuleListReader& reader, const std::vector<std::string_view>& lines) {
+  std::string said;
+  std::uint64_t last_line = 0;
+  for (const std::string_view line : lines) {
+    reader.add(line);
+    check_next(reader, last_line, said);
+  }
+  reader.finish();
+  check_next(reader, last_line, said);
+  const RuleListCounts& counts = reader.counts();
+  MANKAI_ASSERT(counts.lines == lines.size() && counts.without_rules <= counts.lines);
+  MANKAI_ASSERT(counts.rules + counts.exceptions + counts.all_skipped() + counts.without_rules >= counts.lines);
+  MANKAI_ASSERT(counts.skipped_rules() <= counts.all_skipped());
+  return said;
 }
 
 void check(const RuleListOptions& options, std::string_view text) {
   const auto lines = split(text);
-  std::string said[2];
-  for (std::string& each : said) {
-    auto reader = RuleListReader::create(options, lines);
-    if (!reader) {
-      MANKAI_ASSERT(reader.error().code == ErrorCode::invalid_argument);
-      return;
-    }
-    MANKAI_ASSERT(reader->format() != RuleListFormat::automatic);
-    for (const std::string_view line : lines) {
-      check_line(*reader, line, each);
-    }
+  auto reader = RuleListReader::create(options, lines);
+  if (!reader) {
+    MANKAI_ASSERT(reader.error().code == ErrorCode::invalid_argument);
+    return;
   }
-  MANKAI_ASSERT(said[0] == said[1]);
+  MANKAI_ASSERT(reader->format() != RuleListFormat::automatic);
+  auto again = RuleListReader::create(options, lines).value();
+  MANKAI_ASSERT(read_all(*reader, lines) == read_all(again, lines));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // A store's two files from outside. Byte 0 chooses the filter, byte 1 says what happens to the rest: it is both files,
-// the first one's length in two bytes; or a good file with a footer of 128 bytes from the input, and a journal with a
+// the first one's length in two bytes; or a good file with a footer of 512 bytes from the input, in its first copy or
+// in both, and a journal with a
 // superblock of 64 bytes and records from it, whose checksums are made right, so that changes are done.
 //
 // A reader and a writer find the same: an error about the bytes, or a filter whose image opens.
@@ -32,6 +33,7 @@ enum Mode : std::uint8_t {
   fix_superblock = 8,  ///< its magic, version, start and checksum, and that it belongs to the file
   fix_records = 16,    ///< their checksums
   fix_sequences = 32,  ///< and that the records begin behind the file's last change
+  second_footer = 64,  ///< the second copy is there
 };
 
 struct Files {
@@ -59,6 +61,8 @@ StoreFooter footer_of(std::uint8_t mode, Input& input, std::size_t image_bytes) 
     footer.is_open %= 2;
     footer.image_bytes = image_bytes;
     footer.position_bytes %= kMaxPositionBytes + 1;
+    footer.label_bytes %= kMaxLabelBytes + 1;
+    footer.generation -= footer.generation % kFooterCopies;
     footer = test::with_checksum(footer);
   }
   return footer;
@@ -92,9 +96,15 @@ Files files_of(std::string_view spec, std::uint8_t mode, Input input) {
   }
   Bytes file = test::image_of(test::filter_of(spec));
   const StoreFooter footer = footer_of(mode, input, file.size());
-  file.resize(footer_offset(file.size()));
-  const auto end = std::as_bytes(std::span(&footer, 1));
-  file.insert(file.end(), end.begin(), end.end());
+  const std::size_t image_bytes = file.size();
+  file.resize(store_bytes(image_bytes));
+  std::memcpy(file.data() + footer_offset(image_bytes, 0), &footer, sizeof(footer));
+  if ((mode & second_footer) != 0) {
+    auto second = footer;
+    second.generation += 1;
+    second = test::with_checksum(second);
+    std::memcpy(file.data() + footer_offset(image_bytes, 1), &second, sizeof(second));
+  }
   return {.file = std::move(file), .journal = journal_of(mode, input, footer)};
 }
 

@@ -1,7 +1,9 @@
 // Any bytes as a URL, as an authority and as a path: an answer or an error that says why, the same answer when it is
-// canonicalised again, the shortcut and the rules of one mind, views that make up the text, segments that join to it,
-// ladders within their bounds. The same bytes as a public suffix list.
+// canonicalised again, or split again as browsers do, all readings different, the shortcut and the rules of one mind,
+// views that make up the text, segments that join to it, ladders within their bounds. The same bytes as a public suffix
+// list.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,12 +11,14 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/url/browser_url.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/detail/canonicalizer.hpp"
 #include "mankai/url/detail/escapes.hpp"
 #include "mankai/url/ladders.hpp"
 #include "mankai/url/path_digests.hpp"
 #include "mankai/url/public_suffixes.hpp"
+#include "mankai/url/readings.hpp"
 #include "mankai/url/segments.hpp"
 
 namespace mankai::url {
@@ -84,11 +88,49 @@ void check_suffixes(std::string_view text) {
   }
 }
 
-void check(std::string_view raw) {
+// The host is one that stays as it is, and the parts make up the text.
+void check_browser_url(std::string_view raw, Deviations deviations) {
+  BrowserUrl url;
+  if (const auto parsed = parse_browser_url(raw, deviations, url); !parsed) {
+    MANKAI_ASSERT(parsed.error().code == ErrorCode::invalid_argument && !parsed.error().detail.empty());
+    MANKAI_ASSERT(url.text().empty() && url.host().empty() && url.path_and_query().empty());
+    return;
+  }
+  MANKAI_ASSERT(!url.host().empty() && url.authority().starts_with(url.host()));
+  MANKAI_ASSERT(url.path_and_query().starts_with('/'));
+  MANKAI_ASSERT(std::string(url.scheme()).append("://").append(url.authority()).append(url.path_and_query()) ==
+                url.text());
+  BrowserUrl again;
+  MANKAI_ASSERT(parse_browser_url(url.text(), deviations, again).has_value());
+  MANKAI_ASSERT(again.authority() == url.authority() && again.scheme() == url.scheme() && !again.has_deviations());
+}
+
+// What is canonical is the first reading, and every other one differs from those before it.
+void check_readings(std::string_view raw) {
+  UrlReadings readings;
+  readings.read(raw);
+  const auto all = readings.all();
+  const auto canonical = canonicalize(raw);
+  MANKAI_ASSERT(!canonical || (!all.empty() && all.front() == *canonical));
+  MANKAI_ASSERT(!all.empty() || !readings.error().detail.empty());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    check_parts(all[i]);
+    MANKAI_ASSERT(std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), all[i]) ==
+                  all.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  BrowserUrl browser;
+  if (parse_browser_url(raw, Deviations::kept, browser)) {
+    if (const auto form = canonicalize(browser.text())) {
+      MANKAI_ASSERT(std::find(all.begin(), all.end(), *form) != all.end());
+    }
+  }
+}
+
+void check_by(UrlRules rules, std::string_view raw) {
   CanonicalUrl url;
-  const auto done = canonicalize(raw, url);
+  const auto done = canonicalize(raw, url, rules);
   CanonicalUrl by_rules;
-  MANKAI_ASSERT(Canonicalizer::rewrite(raw, by_rules).has_value() == done.has_value());
+  MANKAI_ASSERT(Canonicalizer::rewrite(raw, by_rules, rules).has_value() == done.has_value());
   check_same(url, by_rules);
   if (!done) {
     MANKAI_ASSERT(done.error().code == ErrorCode::invalid_argument && !done.error().detail.empty());
@@ -96,9 +138,17 @@ void check(std::string_view raw) {
     return;
   }
   check_parts(url);
-  check_same(url, canonicalize(url.text()).value());
+  check_same(url, canonicalize(url.text(), rules).value());
   check_segments(url);
   check_ladders(url);
+}
+
+void check(std::string_view raw) {
+  check_by(UrlRules::safe_browsing, raw);
+  check_by(UrlRules::keys, raw);
+  check_browser_url(raw, Deviations::kept);
+  check_browser_url(raw, Deviations::mapped);
+  check_readings(raw);
 }
 
 }  // namespace

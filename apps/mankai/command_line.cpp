@@ -96,6 +96,15 @@ Result<void> place_positionals(const Subcommand& subcommand, const std::vector<s
   return next == arguments.end() ? Result<void>{} : unexpected_argument(subcommand, *next);
 }
 
+// CLI11 would take the next word for an optional value.
+void write_out_bare_values(const Subcommand& subcommand, std::vector<std::string>& arguments) {
+  for (const Option& option : subcommand.options) {
+    if (!option.value_if_bare.empty()) {
+      std::ranges::replace(arguments, option.name, option.name + "=" + option.value_if_bare);
+    }
+  }
+}
+
 // Returns what is left for the positional arguments.
 Result<std::vector<std::string>> parse_options(const Subcommand& subcommand, std::vector<std::string> arguments,
                                                Values& values) {
@@ -111,6 +120,7 @@ Result<std::vector<std::string>> parse_options(const Subcommand& subcommand, std
       }
     }
   }
+  write_out_bare_values(subcommand, arguments);
   try {
     std::ranges::reverse(arguments);
     app.parse(std::move(arguments));

@@ -90,7 +90,7 @@ std::string bash_case(const Subcommand& subcommand) {
     }
     const std::vector<std::string> names = names_of(option);
     options.insert(options.end(), names.begin(), names.end());
-    if (!option.is_flag()) {
+    if (option.takes_next_word()) {
       values += "        " + (names.size() > 1 ? names[0] + "|" + names[1] : names[0]) + ") " + bash_value(option) +
                 "; return ;;\n";
     }
@@ -120,11 +120,11 @@ std::string zsh_specs(const Option& option) {
   }
   std::string specs;
   const std::string help = "[" + escape(first_sentence(option.help), "[]:\\") + "]";
-  const std::string value = option.is_flag() ? "" : zsh_value(option);
+  const std::string value = option.takes_next_word() ? zsh_value(option) : "";
   for (const std::string& name : names_of(option)) {
     std::string spec = option.is_repeatable ? "*" : "";
     spec += name;
-    spec += option.is_flag() ? "" : name.starts_with("--") ? "=" : "+";
+    spec += !option.takes_next_word() ? "" : name.starts_with("--") ? "=" : "+";
     spec += help;
     spec += value;
     specs += " " + quoted(spec);
@@ -177,8 +177,9 @@ std::string fish_option(const Subcommand& subcommand, const Option& option) {
                                               : "";
   }
   const std::string letter = option.letter == '\0' ? "" : std::string(" -s ") + option.letter;
-  return fish_line(subcommand, "-l " + option.name.substr(2) + letter + (option.is_flag() ? "" : fish_value(option)) +
-                                   " -d '" + escape(first_sentence(option.help), "'\\") + "'");
+  return fish_line(subcommand, "-l " + option.name.substr(2) + letter +
+                                   (option.takes_next_word() ? fish_value(option) : "") + " -d '" +
+                                   escape(first_sentence(option.help), "'\\") + "'");
 }
 
 std::string fish_subcommand(const Subcommand& subcommand) {

@@ -8,6 +8,7 @@
 #include "apps/mankai/gate_file.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/durable/filter_file.hpp"
@@ -22,6 +23,7 @@ struct Request {
   std::optional<FilterSpec> spec;
   std::string like;
   bool canonical = false;
+  FileMode mode;
   bool force = false;
   bool json = false;
 
@@ -88,7 +90,7 @@ Result<void> save_new(const Request& request, AnyFilter& filter) {
   if (auto allowed = check_replaces_no_gate(request.file); !allowed) {
     return allowed;
   }
-  auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse);
+  auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse, request.mode);
   if (!saved && saved.error().code == ErrorCode::invalid_argument) {
     return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");
   }
@@ -179,7 +181,7 @@ Subcommand create_subcommand() {
                    {"mankai create new.mk --like seen.mk", "one that can be merged with it"},
                    {"mankai create spam.mk --kind counting-bloom --keys 1M", "one that keys can be removed from"},
                    {"mankai create all.mk --kind scalable-bloom --keys 100k", "one that grows"},
-                   {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=siphash", "everything in one word"}},
+                   {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=xxh3", "everything in one word"}},
   };
   command.options = {positional("FILE", "The file to make.", ValueKind::file, request->file)};
   for (Option& option : filter_options(request->filter, "", "0.01 unless given.")) {
@@ -200,6 +202,7 @@ Subcommand create_subcommand() {
                                         "Takes kind, size, hash and seed from another filter's file.", ValueKind::file,
                                         request->like));
   command.options.push_back(flag("--force", "Replaces FILE if it exists, and removes its journal.", request->force));
+  command.options.push_back(mode_option(request->mode));
   command.options.push_back(flag("--json", "Prints what was made, as `mankai info --json` does.", request->json));
   command.run = [request] { return run(*request); };
   return command;

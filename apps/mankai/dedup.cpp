@@ -61,26 +61,30 @@ Result<char> parse_delimiter(std::string_view text) {
 }
 
 constexpr const char* kDescription =
-    "Prints each line of the inputs the first time it comes, in order, and drops every repeat. It remembers lines in a "
-    "filter of a fixed size instead of keeping them, so a new line is sometimes taken for a repeat and dropped too: at "
-    "most the share --fpr of them, as long as there are no more than --keys different lines.\n\nLines are printed as "
+    "Prints each line of the inputs the first time it is read, in order, and drops every repeat. It remembers lines in "
+    "a "
+    "filter instead of keeping them, so it also drops some new lines, which it takes for repeats: at most the share "
+    "--fpr of them.\n\nThe filter grows with the number of different lines. With --keys its size is fixed: beyond "
+    "--keys different lines, more new lines than --fpr are dropped, and a warning says so; beyond twice as many, the "
+    "run still prints what it can and ends with exit code 5.\n\nLines are printed as "
     "they are, except that a carriage return before the line feed is left out and a last line without a line feed gets "
     "one. Inputs may be compressed by gzip, zstd or xz. A line is printed as soon as there is no more to read at "
-    "once.\n\nWith --state, the next run goes on where this one ended, however it ended. The file is made if it is "
-    "missing and locked while in use. Lines are remembered as they are written: first a batch of them goes to the "
-    "output, then into FILE-journal. So after a crash some lines may come twice, but nothing is remembered that was "
-    "not written. --durability says when a batch survives the machine's end.\n\nOf a WARC file, with a gzip member a "
+    "once.\n\nWith --state, the next run continues where this one stopped, even after a crash. The file is created if "
+    "it is missing, and locked while in use; a file that exists keeps its kind and size. Lines are remembered as they "
+    "are written: first a batch of them goes to the output, then into FILE-journal. So after a crash some lines may be "
+    "printed twice, but no line is remembered that was not written. --durability says when a batch survives a power "
+    "loss.\n\nOf a WARC file, with a gzip member per "
     "record or not, the URLs of its captures are compared and printed; of a CDX or CDXJ file the URLs are compared and "
     "the lines printed. Where a WARC file is cut off or a length in it is wrong, that is an error with the place, "
     "after what came before was printed.\n\nWith --forget, a line is dropped for as long after it was printed, and "
-    "printed again some time later. With --confirm no new line is dropped at all: a log on disk knows all that were "
-    "printed exactly.";
+    "printed again some time later. With --confirm no new line is dropped at all: an exact log on disk has all lines "
+    "that were printed.";
 
 std::vector<Example> examples() {
   return {{"mankai dedup urls.txt > unique.txt", "each URL once"},
-          {"zcat crawl-*.gz | mankai dedup --state seen.mk --keys 100M", "remembers between runs"},
+          {"zcat crawl-*.gz | mankai dedup --state seen.mk", "remembers between runs"},
           {"tail -F access.log | mankai dedup --field 7 --delimiter ' '", "each path once, as it comes"},
-          {"mankai dedup --grow --canonical frontier.txt", "however many URLs, however they are spelt"},
+          {"mankai dedup --canonical frontier.txt", "each URL once, however it is spelt"},
           {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"},
           {"mankai dedup crawl-*.warc.gz > urls.txt", "the URLs that a crawl has fetched"},
           {"mankai dedup --state fetched.mk --forget 7d frontier.txt", "each URL once a week"},
@@ -93,6 +97,7 @@ void add_memory_options(Request& request, std::vector<Option>& options) {
   options.push_back(text_option("--state", "FILE", "Keeps what has been seen in FILE, between runs.", ValueKind::file,
                                 request.memory.state));
   options.push_back(durability_option(request.memory.store, "what --state or --confirm remembers"));
+  options.push_back(mode_option(request.memory.store.mode));
   options.push_back(
       text_option("--confirm", "LOG",
                   "Looks up in LOG whatever the filter takes for a repeat, and keeps there 16 bytes for each line that "
@@ -106,13 +111,13 @@ void add_memory_options(Request& request, std::vector<Option>& options) {
       parse_duration, request.memory.window));
   options.push_back(flag(
       "--grow",
-      "Grows when it has --keys different lines, instead of taking more and more new ones for repeats: --fpr holds "
-      "for any number. Starts with 1M unless --keys is given.",
+      "Grows beyond --keys different lines, so that --fpr holds for any number of them. Without --keys a new filter "
+      "grows anyway, from 1M.",
       request.memory.grow));
   options.push_back(flag(
       "--canonical",
       "Compares URLs in canonical form, so that two spellings of one URL are repeats, and prints the lines as they "
-      "are. What is no URL is compared as it is.",
+      "are. Escapes of reserved bytes stay: /a%2Fb is not /a/b. What is no URL is compared as it is.",
       request.memory.canonical));
 }
 
@@ -165,7 +170,9 @@ Subcommand dedup_subcommand() {
                      .examples = examples()};
   add_memory_options(*request, command.options);
   add_input_options(*request, command.options);
-  for (Option& option : filter_options(request->memory.filter, "10M unless given.", "0.001 unless given.")) {
+  for (Option& option : filter_options(
+           request->memory.filter, "Fixes the size of a new filter. [default: it grows; 10M with --kind or --forget]",
+           "0.001 unless given.")) {
     command.options.push_back(std::move(option));
   }
   add_summary_options(*request, command.options);

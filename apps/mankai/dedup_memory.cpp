@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "apps/mankai/format.hpp"
@@ -16,7 +17,7 @@
 namespace mankai::command {
 namespace {
 
-/// What --grow starts with: two megabytes.
+/// What a filter that grows starts with: two megabytes.
 constexpr std::uint64_t kGrowingKeys = 1'000'000;
 /// Clocks differ; a time later than this from now is a mistake, and would make a window forget everything.
 constexpr Duration kFuture = std::chrono::hours(24);
@@ -25,10 +26,12 @@ Result<Seen> open_seen(const DedupMemoryRequest& request) {
   if (auto allowed = check_is_no_gate(request.state); !request.state.empty() && !allowed) {
     return std::unexpected(allowed.error());
   }
-  // A state that exists already is as large as it was made.
+  // A state that exists already keeps its kind and size. A new one grows, unless something says how large it is.
   const bool is_new = request.state.empty() || ::access(request.state.c_str(), F_OK) != 0;
-  const bool starts_small = request.grow && is_new && !request.filter.keys;
-  const SeenRequest wanted{.kind = request.grow && !request.filter.kind ? Kind{ScalableBloom::kKind} : request.filter.kind,
+  const bool is_sized = request.filter.keys || request.filter.kind || request.window;
+  const bool grows = request.grow || (is_new && !is_sized);
+  const bool starts_small = grows && is_new && !request.filter.keys;
+  const SeenRequest wanted{.kind = grows && !request.filter.kind ? Kind{ScalableBloom::kKind} : request.filter.kind,
                            .keys = starts_small ? kGrowingKeys : request.filter.keys,
                            .fpr = request.filter.fpr,
                            .hash = request.filter.hash,
@@ -38,13 +41,20 @@ Result<Seen> open_seen(const DedupMemoryRequest& request) {
   return request.state.empty() ? Seen::create(wanted) : Seen::open(request.state, wanted, request.store.options());
 }
 
+// How many keys a filter that forgets has now, from its fill: what it was told counts those that it has forgotten too.
+std::uint64_t keys_left(const AnyFilter& filter) {
+  const FilterInfo info = filter.describe();
+  const bool is_countable = info.keys_estimate < static_cast<double>(info.keys_inserted);
+  return is_countable ? static_cast<std::uint64_t>(std::llround(info.keys_estimate)) : info.keys_inserted;
+}
+
 Result<ConfirmedSeen> open_log(const DedupMemoryRequest& request) {
   ConfirmedSeenRequest wanted{.hash = request.filter.hash,
                               .seed = request.filter.seed,
                               .canonical = request.canonical ? std::optional(true) : std::nullopt};
   wanted.keys = request.filter.keys.value_or(kGrowingKeys);
   wanted.fpr = request.filter.fpr.value_or(wanted.fpr);
-  auto memory = ConfirmedSeen::open(request.log, wanted);
+  auto memory = ConfirmedSeen::open(request.log, wanted, {.mode = request.store.mode});
   if (memory && memory->log().dropped_bytes() > 0) {
     say(
         fmt::format("warning: {}: the last {} bytes were no whole batch and are gone: what was printed at the end of "
@@ -90,7 +100,11 @@ DedupMemory::DedupMemory(Memory memory, const DedupMemoryRequest& request)
     : memory_(std::move(memory)),
       file_(request.log.empty() ? request.state : request.log),
       policy_(request.store.policy.value_or(StoreRequest::Policy{})),
-      seen_(std::make_unique<bool[]>(kBatchLinesMax)) {}
+      seen_(std::make_unique<bool[]>(kBatchLinesMax)) {
+  if (forgets()) {
+    remembered_before_ = keys_left(std::get<Seen>(memory_).filter());
+  }
+}
 
 Result<DedupMemory> DedupMemory::open(const DedupMemoryRequest& request) {
   if (!request.log.empty()) {
@@ -194,12 +208,33 @@ std::string DedupMemory::capacity_warning(bool is_at_end) const {
     return command::capacity_warning(seen->keys_inserted(), seen->capacity_keys());
   }
   return fmt::format(
-      "more than {} different lines: from here on more than {} of the new ones are taken for repeats; give a larger "
-      "--keys, or --grow",
+      "more than {} different lines: from here on more than {} of the new ones are dropped as repeats; give a larger "
+      "--keys, or none",
       human_count(seen->capacity_keys()), human_share(seen->filter().spec().fpr));
 }
 
-void DedupMemory::add_to(Report& report) const {
+bool DedupMemory::is_overfull() const noexcept {
+  const auto* const seen = std::get_if<Seen>(&memory_);
+  return seen != nullptr && seen->is_overfull();
+}
+
+std::string DedupMemory::overfull_error() const {
+  const auto& seen = std::get<Seen>(memory_);
+  const std::string where = file_.empty() ? "" : file_ + ": ";
+  if (forgets()) {
+    return fmt::format(
+        "{}more than twice as many new lines came in a part of {} as it is made for ({} in all of it): many new lines "
+        "were dropped as repeats; run it again with a larger --keys",
+        where, to_text(*seen.window()), human_count(seen.capacity_keys()));
+  }
+  return fmt::format(
+      "{}more than twice as many different lines as it is made for ({}): many new lines were dropped as repeats, {} of "
+      "them at the end; run it again {}",
+      where, human_count(seen.capacity_keys()), human_share(seen.filter().describe().fpr_estimate),
+      file_.empty() ? "without --keys" : "with another --state and without --keys");
+}
+
+void DedupMemory::add_to(Report& report, std::uint64_t unique) const {
   if (const auto* const confirmed = std::get_if<ConfirmedSeen>(&memory_)) {
     add_log_to(report, *confirmed);
     return;
@@ -208,11 +243,18 @@ void DedupMemory::add_to(Report& report) const {
   if (forgets()) {
     add_window_to(report, seen);
   }
+  add_filter_to(report, seen, unique);
+}
+
+void DedupMemory::add_filter_to(Report& report, const Seen& seen, std::uint64_t unique) const {
   const FilterInfo info = seen.filter().describe();
-  const std::string warning = seen.is_over_capacity() ? ": TOO MANY, give a larger --keys or --grow" : "";
-  report.add("keys_inserted", info.keys_inserted, "remembered",
-             fmt::format("{} of {} it is made for{}", human_count(info.keys_inserted), human_count(info.capacity_keys),
-                         warning));
+  const std::string warning = seen.is_over_capacity() ? ": TOO MANY, give a larger --keys, or none" : "";
+  // A filter with a window counts what it was told, forgotten or not; how much it remembers its cells tell, roughly.
+  const std::uint64_t remembered =
+      forgets() ? std::min(keys_left(seen.filter()), remembered_before_ + unique) : info.keys_inserted;
+  report.add("keys_inserted", remembered, "remembered",
+             fmt::format("{}{} of {} it is made for{}", forgets() ? "about " : "", human_count(remembered),
+                         human_count(info.capacity_keys), warning));
   report.add("capacity_keys", info.capacity_keys);
   report.add("over_capacity", seen.is_over_capacity());
   report.add("memory_bytes", info.image_bytes, "memory", human_bytes(info.image_bytes));

@@ -53,7 +53,12 @@ class DedupMemory {
   [[nodiscard]] bool forgets() const noexcept;
   /// What is said when there are more keys than it was made for; empty before.
   [[nodiscard]] std::string capacity_warning(bool is_at_end) const;
-  void add_to(Report& report) const;
+  /// As Seen's.
+  [[nodiscard]] bool is_overfull() const noexcept;
+  /// What is said at the end of a run in which it was.
+  [[nodiscard]] std::string overfull_error() const;
+  /// `unique` is how many new keys this run had.
+  void add_to(Report& report, std::uint64_t unique) const;
 
   /// Of a memory that forgets: what came without a time, or later than a day from now, and was taken to come when the
   /// one before did.
@@ -68,7 +73,7 @@ class DedupMemory {
   [[nodiscard]] Result<void> observe(Seen& seen, const DedupBatch& batch, std::span<Answer> answers);
   [[nodiscard]] std::span<const Time> times_of(std::span<const std::optional<Time>> times);
   [[nodiscard]] Result<void> sync_if_due();
-  void add_filter_to(Report& report, const AnyFilter& filter) const;
+  void add_filter_to(Report& report, const Seen& seen, std::uint64_t unique) const;
   void add_window_to(Report& report, const Seen& seen) const;
   void add_log_to(Report& report, const ConfirmedSeen& memory) const;
 
@@ -78,6 +83,7 @@ class DedupMemory {
   std::unique_ptr<bool[]> seen_;
   std::vector<Time> times_;
   std::optional<Time> before_;
+  std::uint64_t remembered_before_ = 0;  ///< of a memory that forgets, when it was opened
   std::uint64_t without_time_ = 0;
   std::uint64_t in_future_ = 0;
   bool is_unsynced_ = false;

@@ -63,7 +63,7 @@ class Dedup {
     if (!read) {
       return std::unexpected(read.error());
     }
-    return exit_code_after_stop(0);
+    return exit_code_after_stop(static_cast<int>(is_overfull_ ? ExitCode::overfull : ExitCode::fine));
   }
 
  private:
@@ -132,6 +132,7 @@ class Dedup {
   }
 
   void warn_of_capacity() {
+    is_overfull_ = is_overfull_ || memory_.is_overfull();
     if (is_warned_) {
       return;
     }
@@ -171,7 +172,9 @@ class Dedup {
       say(fmt::format("warning: {} lines are of the future: they were taken to come when the line before did",
                       human_count(memory_.in_future())));
     }
-    if (is_warned_ && !has_summary()) {
+    if (is_overfull_) {
+      say(memory_.overfull_error());
+    } else if (is_warned_ && !has_summary()) {
       if (const std::string warning = memory_.capacity_warning(true); !warning.empty()) {
         say("warning: " + warning);
       }
@@ -212,7 +215,7 @@ class Dedup {
     report.add("seconds", seconds, "time",
                fmt::format("{:.2f} s, {} lines/s", seconds,
                            human_count(static_cast<std::uint64_t>(static_cast<double>(counts_.lines) / seconds))));
-    memory_.add_to(report);
+    memory_.add_to(report, unique);
     return report;
   }
 
@@ -223,6 +226,7 @@ class Dedup {
   std::set<std::string, std::less<>> headings_;
   std::optional<Error> failure_;
   bool is_warned_ = false;
+  bool is_overfull_ = false;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -15,7 +15,7 @@ constexpr double kMicroseconds = 1e6;
 constexpr double kMostMicroseconds = 9e18;
 
 std::string hash_words(HashKind hash) {
-  return std::string(name(hash)) + (hash == HashKind::siphash ? ", keyed; its key is not shown" : ", seeded");
+  return std::string(name(hash)) + (is_keyed(hash) ? ", keyed; its key is not shown" : ", seeded");
 }
 
 // Within what λ says of it, which is a multiple of 2^-32: a half-life of an hour is one of 3600.0000035 s.
@@ -59,8 +59,9 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
   }
   kind.help += '.';
   Option hash = parsed_option("--hash", "HASH",
-                              "The hash: xxh3, the fastest, siphash, for keys that strangers choose, or murmur3, which "
-                              "other programs' filters have. xxh3 unless given.",
+                              "The hash: nh-siphash, keyed, so that nobody without the filter's file can choose keys "
+                              "that collide; xxh3, a little faster, for trusted keys only; siphash, keyed and slower; "
+                              "or murmur3, which filters of other programs use [default: nh-siphash].",
                               parse_hash, options.hash);
   hash.kind = ValueKind::choice;
   for (const HashKind known : kHashKinds) {
@@ -76,8 +77,8 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
           std::move(hash),
           parsed_option(
               "--seed", "SEED",
-              "The hash's seed: a 64-bit number, 32 bits for murmur3, or 32 hexadecimal digits for siphash. Random "
-              "unless given.",
+              "Seed of the hash: a 64-bit number, 32 bits for murmur3, or 32 hexadecimal digits for nh-siphash and "
+              "siphash [default: drawn at random].",
               parse_seed, options.seed)};
 }
 

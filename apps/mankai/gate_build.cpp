@@ -4,6 +4,7 @@
 #include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "mankai/filter/spec.hpp"
 #include "mankai/database/gate_sync.hpp"
 
@@ -93,6 +94,7 @@ std::vector<Option> options_of(Request& request) {
            "seen.",
            request.install_triggers),
       flag("--force", "Replaces FILE if it exists, and takes out of the database what it had there.", request.force),
+      mode_option(request.build.mode),
   };
 }
 

@@ -133,7 +133,7 @@ void add_source(const Status& status, Report& report) {
     report.add("lag_unit", std::string(status.lag->unit));
   }
   if (!status.trouble.empty()) {
-    report.add("source_error", status.trouble, "source", "not asked: " + status.trouble);
+    report.add("source_error", status.trouble, "lag", "not known: " + status.trouble);
   }
   report.add("is_syncing", status.writer != 0, "sync",
              status.writer != 0 ? fmt::format("process {}", status.writer) : "nobody");

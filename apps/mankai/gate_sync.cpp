@@ -94,7 +94,7 @@ Result<int> run(const Request& request) {
   if (!ran || !closed) {
     return std::unexpected((ran ? closed.error() : ran.error()).within(request.file));
   }
-  return exit_code_after_stop(0);
+  return request.once ? exit_code_after_stop(0) : exit_code_of_service(0);
 }
 
 }  // namespace
@@ -105,8 +105,9 @@ Subcommand gate_sync_subcommand() {
       .name = "gate sync",
       .summary = "keep a gate in step with its table",
       .description =
-          "Applies what was committed since the gate's position, and goes on until Ctrl-C or kill (SIGTERM), which put "
-          "everything into the file. Each change is applied once in effect, however often this is killed and started "
+          "Applies what was committed since the gate's position, and continues until Ctrl-C or kill (SIGTERM), which "
+          "put everything into the file. SIGTERM is the regular end, with exit code 0. Each change is applied once in "
+          "effect, however often this is killed and started "
           "again, and the database may forget a change when the disk has it.\n\n"
           "A database that cannot be reached, or whose file is away, is tried again, for ever, with longer and longer "
           "waits, and that is said "

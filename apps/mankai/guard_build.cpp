@@ -5,10 +5,12 @@
 #include "apps/mankai/escape.hpp"
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/guard_report.hpp"
+#include "apps/mankai/guard_skipped.hpp"
 #include "apps/mankai/guard_subcommands.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "mankai/filter/spec.hpp"
 #include "mankai/guard/rule_list.hpp"
 #include "mankai/service/guard_file.hpp"
@@ -23,8 +25,11 @@ struct Request {
   RuleListOptions format;
   GuardSettings settings;
   bool no_rules = false;
+  FileMode mode;
   bool force = false;
   bool allow_empty = false;
+  std::optional<double> allow_skipped;
+  bool explain_skipped = false;
   bool quiet = false;
   bool json = false;
 };
@@ -35,7 +40,11 @@ struct ListOutcome {
   RuleListFormat format{};
   RuleListCounts counts;
   std::uint64_t repeated = 0;  ///< rules that were there already
+  SkippedLines skipped = {};
 };
+
+// A list of which more is skipped is no list of what a guard can block, or its format was guessed wrong.
+constexpr double kSkippedShare = 0.1;
 
 // A list whose first lines are longer or more than this, comments included, is told by them alone.
 constexpr std::size_t kFirstLinesMax = std::size_t{1} << 16;
@@ -62,12 +71,21 @@ class ListTaker {
     return is_enough ? begin() : Result<void>();
   }
   /// Takes what is left of a list that is short.
-  Result<void> finish() { return reader_ ? Result<void>() : begin(); }
+  Result<void> finish() {
+    if (!reader_) {
+      if (auto begun = begin(); !begun) {
+        return begun;
+      }
+    }
+    reader_->finish();
+    return take_rules();
+  }
 
-  void note(ListOutcome& outcome) const {
+  void note(ListOutcome& outcome) {
     outcome.format = reader_->format();
     outcome.counts = reader_->counts();
     outcome.repeated = repeated_;
+    outcome.skipped = std::move(skipped_);
   }
 
  private:
@@ -84,9 +102,20 @@ class ListTaker {
   }
   Result<void> take_lines(std::span<const std::string_view> lines) {
     for (const std::string_view line : lines) {
-      const RuleLine read = reader_->read(line);
-      for (const std::string_view rule : read.rules) {
-        if (auto taken = take_rule(read, rule); !taken) {
+      reader_->add(line);
+      if (auto taken = take_rules(); !taken) {
+        return taken;
+      }
+    }
+    return {};
+  }
+  Result<void> take_rules() {
+    while (const auto read = reader_->next()) {
+      if (read->skipped) {
+        skipped_.note(*read->skipped, *read);
+      }
+      for (const std::string_view rule : read->rules) {
+        if (auto taken = take_rule(*read, rule); !taken) {
           return taken;
         }
       }
@@ -101,6 +130,7 @@ class ListTaker {
     }
     if (!added) {
       reader_->refuse(read);
+      skipped_.note(RuleSkip::refused, read);
     } else if (!*added) {
       ++repeated_;
     }
@@ -114,9 +144,10 @@ class ListTaker {
   std::size_t saying_ = 0;  ///< of the first lines
   std::optional<RuleListReader> reader_;
   std::uint64_t repeated_ = 0;
+  SkippedLines skipped_;
 };
 
-Report report_on(const ListOutcome& list) {
+Report report_on(const ListOutcome& list, bool explains) {
   Report report;
   report.add("list", list.path);
   report.add("format", std::string(name(list.format)));
@@ -127,29 +158,17 @@ Report report_on(const ListOutcome& list) {
   report.add("widened", list.counts.widened);
   report.add("narrowed", list.counts.narrowed);
   report.add("skipped", list.counts.all_skipped());
-  std::vector<Report> skips;
-  for (std::size_t i = 0; i < kRuleSkips; ++i) {
-    const auto reason = static_cast<RuleSkip>(i);
-    if (const std::uint64_t count = list.counts.skipped_for(reason); count != 0) {
-      skips.emplace_back().add("reason", std::string(describe(reason)));
-      skips.back().add("count", count);
-    }
-  }
-  report.add_list("skips", std::move(skips));
+  report.add("skipped_rules", list.counts.skipped_rules());
+  report.add_list("skips", skip_reports(list.counts, explains ? &list.skipped : nullptr));
   return report;
 }
 
-std::string text_on(const ListOutcome& list) {
+std::string text_on(const ListOutcome& list, bool explains) {
   std::string text =
       fmt::format("{}: {}: {} lines, {} rules, {} exceptions, {} of them there already\n", printable(list.path),
                   name(list.format), human_count(list.counts.lines), human_count(list.counts.rules),
                   human_count(list.counts.exceptions), human_count(list.repeated));
-  for (std::size_t i = 0; i < kRuleSkips; ++i) {
-    const auto reason = static_cast<RuleSkip>(i);
-    if (const std::uint64_t count = list.counts.skipped_for(reason); count != 0) {
-      text += fmt::format("  skipped {}: {}\n", human_count(count), describe(reason));
-    }
-  }
+  text += skip_text(list.counts, explains ? &list.skipped : nullptr);
   if (list.counts.widened != 0) {
     text += fmt::format("  {} cover a little more than the list says\n", human_count(list.counts.widened));
   }
@@ -164,19 +183,36 @@ std::string name_of(const std::string& path) { return path == "-" ? "standard in
 // A list of which nothing is taken is mostly an empty download, a page that says why there is none, or a format that
 // was guessed wrong.
 std::unexpected<Error> no_rules(const ListOutcome& list) {
-  std::size_t most = 0;
-  for (std::size_t i = 1; i < kRuleSkips; ++i) {
-    most = list.counts.skipped[i] > list.counts.skipped[most] ? i : most;
-  }
-  const std::string why = list.counts.skipped[most] == 0
-                              ? "none says anything"
-                              : fmt::format("{} skipped: {}", human_count(list.counts.skipped[most]),
-                                            describe(static_cast<RuleSkip>(most)));
+  const auto reason = main_reason(list.counts, false);
+  const std::string why =
+      reason ? fmt::format("{} skipped: {}", human_count(list.counts.skipped_for(*reason)), describe(*reason))
+             : "none says anything";
   return fail(
       ErrorCode::corrupt,
       fmt::format("{}: gives no rule: of its {} lines, read as {}, {}; nothing was written; --format says what it "
-                  "is, --allow-empty takes it all the same",
+                  "is, --explain-skipped shows what was skipped, --allow-empty takes it all the same",
                   name_of(list.path), human_count(list.counts.lines), name(list.format), why));
+}
+
+std::unexpected<Error> long_record(const ListOutcome& list) {
+  return fail(ErrorCode::corrupt,
+              fmt::format("{}: {} quoted fields do not end within {}; nothing was written; --explain-skipped shows the "
+                          "lines: correct them, or read what follows them as lines of their own with --allow-skipped",
+                          name_of(list.path), human_count(list.counts.skipped_for(RuleSkip::long_record)),
+                          human_bytes(kCsvRecordBytesMax)));
+}
+
+std::unexpected<Error> too_much_skipped(const ListOutcome& list, double allowed) {
+  const RuleSkip reason = *main_reason(list.counts, true);
+  const std::uint64_t skipped = list.counts.skipped_rules();
+  return fail(
+      ErrorCode::corrupt,
+      fmt::format("{}: {} of its {} rules were skipped: {}, and at most {} may be; most often, {} times: {}; nothing "
+                  "was written; --explain-skipped shows them, --allow-skipped builds the guard without them",
+                  name_of(list.path), human_count(skipped),
+                  human_count(skipped + list.counts.rules + list.counts.exceptions),
+                  human_share(list.counts.skipped_share()), human_share(allowed),
+                  human_count(list.counts.skipped_for(reason)), describe(reason)));
 }
 
 /// Reads lists into a builder, and says what became of them.
@@ -196,14 +232,15 @@ class Building {
       }
     }
     if (auto checked = check_lists(); !checked) {
-      return std::unexpected(checked.error());
+      const auto told = request_.explain_skipped ? tell_lists() : Result<void>();
+      return std::unexpected(told ? checked.error() : told.error());
     }
     const auto guard = builder_.build();
     if (!guard) {
       return std::unexpected(guard.error());
     }
     const Existing existing = request_.force ? Existing::replace : Existing::refuse;
-    if (auto written = GuardFile::write(request_.file, *guard, existing); !written) {
+    if (auto written = GuardFile::write(request_.file, *guard, existing, system_calls(), request_.mode); !written) {
       return std::unexpected(written.error());
     }
     return tell(*guard);
@@ -243,28 +280,59 @@ class Building {
                   "none of the lists has a column '" + request_.format.column + "'; --format csv says that they do");
     }
     for (const ListOutcome& list : outcomes_) {
-      if (!request_.allow_empty && list.counts.rules + list.counts.exceptions == 0) {
-        return no_rules(list);
+      if (auto checked = check_list(list); !checked) {
+        return checked;
       }
     }
     return {};
+  }
+
+  // Errors: corrupt.
+  [[nodiscard]] Result<void> check_list(const ListOutcome& list) const {
+    if (list.counts.rules + list.counts.exceptions == 0) {
+      return request_.allow_empty ? Result<void>() : no_rules(list);
+    }
+    if (!request_.allow_skipped && list.counts.skipped_for(RuleSkip::long_record) != 0) {
+      return long_record(list);
+    }
+    const double allowed = request_.allow_skipped.value_or(kSkippedShare);
+    return list.counts.skipped_share() > allowed ? too_much_skipped(list, allowed) : Result<void>();
+  }
+
+  [[nodiscard]] std::vector<Report> list_reports() const {
+    std::vector<Report> lists;
+    for (const ListOutcome& list : outcomes_) {
+      lists.push_back(report_on(list, request_.explain_skipped));
+    }
+    return lists;
+  }
+
+  [[nodiscard]] std::string list_texts() const {
+    std::string text;
+    for (const ListOutcome& list : outcomes_) {
+      text += text_on(list, request_.explain_skipped);
+    }
+    return text;
+  }
+
+  // Of a run that makes no guard.
+  [[nodiscard]] Result<void> tell_lists() const {
+    Output output;
+    Report report;
+    report.add_list("lists", list_reports());
+    output.append(request_.json ? report.json() : list_texts());
+    return output.finish();
   }
 
   [[nodiscard]] Result<int> tell(const Guard& guard) const {
     Output output;
     Report report = command::report_on(guard.facts(), request_.file);
     if (request_.json) {
-      std::vector<Report> lists;
-      for (const ListOutcome& list : outcomes_) {
-        lists.push_back(report_on(list));
-      }
-      report.add_list("lists", std::move(lists));
+      report.add_list("lists", list_reports());
       output.append(report.json());
-    } else if (!request_.quiet) {
-      for (const ListOutcome& list : outcomes_) {
-        output.append(text_on(list));
-      }
-      output.append(report.text());
+    } else if (!request_.quiet || request_.explain_skipped) {
+      output.append(list_texts());
+      output.append(request_.quiet ? std::string() : report.text());
     }
     auto finished = output.finish();
     return finished ? Result<int>(0) : std::unexpected(finished.error());
@@ -295,6 +363,20 @@ Result<void> check_target(const Request& request) {
   return GuardFile::check_replaceable(request.file);
 }
 
+// Errors: invalid_argument.
+Result<double> parse_share(std::string_view text) {
+  if (text == "0" || text == "0%") {
+    return 0.0;
+  }
+  if (text == "1" || text == "100%") {
+    return 1.0;
+  }
+  const auto rate = parse_rate(text);
+  return rate ? rate
+              : fail(ErrorCode::invalid_argument,
+                     "share '" + std::string(text) + "' is wrong: give a number from 0 to 1, such as 0.5 or 50%");
+}
+
 Result<int> run(const Request& request) {
   if (auto checked = check_target(request); !checked) {
     return std::unexpected(checked.error());
@@ -313,9 +395,13 @@ Subcommand guard_build_subcommand() {
       .summary = "make a guard of block lists",
       .description =
           "Makes one file of block lists: hosts files, lists of domains or of URLs, CSV, and of Adblock's syntax what "
-          "names a domain, with or without a path, and is always in force. The format of each list is seen from its "
-          "first lines. What is skipped is counted and printed with its reason. A list that gives no rule at all ends "
-          "the run with the exit code 3, and the file stays as it was.\n\n"
+          "names a domain, with or without a path, and is always in force. Each line is read as what it is, so a list "
+          "may mix all of these except CSV, which is recognized by the first lines.\n\n"
+          "What is skipped is counted and printed with its reason, and --explain-skipped shows examples. A list of "
+          "which more than 10 % of the rules are skipped ends the run with exit code 3, as does a list that gives no "
+          "rule, and the file stays as it was. Three kinds of lines do not count as rules here, since no guard can "
+          "hold them: names of the machine itself, filters that hide elements of a page, and filters that hold only "
+          "for some requests ($script, $third-party, $domain=...).\n\n"
           "The filter takes 10 to 17 bits a rule. It never misses a rule, and blocks at most --fpr of the URLs that no "
           "rule covers: of the URLs that take the most looks, so of others far less. With --exact it blocks none of "
           "them: what is blocked is confirmed by the digests of the rules, which are on disk, 16 bytes each.\n\n"
@@ -334,19 +420,26 @@ Subcommand guard_build_subcommand() {
   allow.value = "LIST";
   Option format =
       parsed_option("--format", "FORMAT",
-                    "What the lists are. automatic unless given: each as its first lines look, as --allow lists always "
-                    "are.",
+                    "What the lists are; --allow lists are always automatic. lines: each line by itself. adblock: the "
+                    "same, where '$' begins options on every line. csv: a table. urls: one host or URL per line, and "
+                    "nothing else. [default: automatic, one of the first three, by the first lines]",
                     rule_list_format, request->format.format);
   format.kind = ValueKind::choice;
   for (const RuleListFormat known : kRuleListFormats) {
     format.choices.emplace_back(name(known));
   }
   Option hash = parsed_option("--hash", "HASH",
-                              "The hash. siphash unless given: xxh3 is faster, and for lists and URLs "
-                              "that nobody aims.",
+                              "The hash: nh-siphash or siphash, keyed, so that nobody without the guard's file can "
+                              "choose URLs that collide with its rules; xxh3, for trusted lists and URLs only "
+                              "[default: nh-siphash].",
                               parse_hash, request->settings.hash);
   hash.kind = ValueKind::choice;
-  hash.choices = {"siphash", "xxh3"};
+  hash.choices = {"nh-siphash", "siphash", "xxh3"};
+  Option allow_skipped = parsed_option("--allow-skipped", "SHARE",
+                                       "Largest share of the rules of a list that may be skipped, such as 0.5 or 50%. "
+                                       "Without SHARE, any. [default: 10%]",
+                                       parse_share, request->allow_skipped);
+  allow_skipped.value_if_bare = "100%";
   command.options.insert(
       command.options.end(),
       {std::move(lists), std::move(allow), std::move(format),
@@ -364,8 +457,12 @@ Subcommand guard_build_subcommand() {
        std::move(hash),
        parsed_option("--seed", "SEED", "The hash's seed, or key. Random unless given.", parse_seed,
                      request->settings.seed),
-       flag("--force", "Replaces FILE if it is a guard.", request->force),
-       flag("--allow-empty", "Takes lists that give no rule.", request->allow_empty),
+       flag("--force", "Replaces FILE if it is a guard.", request->force), mode_option(request->mode),
+       flag("--allow-empty", "Takes lists that give no rule.", request->allow_empty), std::move(allow_skipped),
+       flag("--explain-skipped",
+            "For each reason, prints examples of the lines that were skipped, with their numbers, and the options of "
+            "filters that were the reason. Prints them also when the run fails, and with --quiet.",
+            request->explain_skipped),
        flag("--quiet", "Prints nothing.", request->quiet),
        flag("--json", "Prints the counts as JSON.", request->json)});
   command.run = [request] {

@@ -45,11 +45,12 @@ class RuleLines {
 
  private:
   Result<void> take_line(std::string_view line) {
-    const RuleLine read = reader_.read(line);
-    if (read.skipped) {
-      return fail(ErrorCode::invalid_argument, shown_rule(line) + ": " + std::string(describe(*read.skipped)));
+    reader_.add(line);
+    const auto read = reader_.next();  // one for each line of a list of URLs
+    if (read->skipped) {
+      return fail(ErrorCode::invalid_argument, shown_rule(line) + ": " + std::string(describe(*read->skipped)));
     }
-    for (const std::string_view rule : read.rules) {
+    for (const std::string_view rule : read->rules) {
       if (auto parsed = GuardRule::parse(rule, url_); !parsed) {
         return std::unexpected(parsed.error().within(shown_rule(rule)));
       }

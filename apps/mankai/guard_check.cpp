@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <span>
 
 #include "apps/mankai/escape.hpp"
@@ -21,7 +23,17 @@ struct Request {
   bool ok = false;
   bool quiet = false;
   bool json = false;
+  bool invalid_is_ok = false;
 };
+
+constexpr std::array<std::string_view, 2> kInvalidIs = {"ok", "blocked"};
+
+Result<bool> is_ok_by_name(const std::string& text) {
+  if (std::ranges::find(kInvalidIs, text) == kInvalidIs.end()) {
+    return fail(ErrorCode::invalid_argument, "invalid value \"" + text + "\"; expected ok or blocked");
+  }
+  return text == kInvalidIs.front();
+}
 
 // An exception is no news to whoever only asks what is blocked; --json tells.
 std::string_view word_for(Answer answer) {
@@ -61,7 +73,7 @@ class Checker {
     if (!asked) {
       return std::unexpected(asked.error());
     }
-    const bool is_negative = request_.quiet && is_any_blocked_;
+    const bool is_negative = request_.quiet && is_any_refused_;
     return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
   }
 
@@ -69,18 +81,22 @@ class Checker {
   bool take(std::span<const std::string_view> urls) {
     for (const std::string_view url : urls) {
       const Verdict verdict = guard_.check(url, scratch_);
-      is_any_blocked_ = is_any_blocked_ || verdict.answer == Answer::blocked;
+      is_any_refused_ = is_any_refused_ || is_refused(verdict.answer);
       if (!request_.quiet) {
         print(url, verdict);
       }
     }
-    return !output_.has_failed() && !(request_.quiet && is_any_blocked_);
+    return !output_.has_failed() && !(request_.quiet && is_any_refused_);
+  }
+
+  // Which of the two kinds a URL is to --quiet, --ok and --blocked.
+  [[nodiscard]] bool is_refused(Answer answer) const {
+    return answer == Answer::blocked || (answer == Answer::invalid && !request_.invalid_is_ok);
   }
 
   void print(std::string_view url, const Verdict& verdict) {
     const std::string_view word = word_for(verdict.answer);
-    const bool is_wanted = (!request_.blocked && !request_.ok) || (request_.blocked ? word == "blocked" : word == "ok");
-    if (!is_wanted) {
+    if (is_refused(verdict.answer) ? request_.ok : request_.blocked) {
       return;
     }
     if (request_.json) {
@@ -107,7 +123,7 @@ class Checker {
   const Guard& guard_;
   GuardScratch scratch_;
   Output output_;
-  bool is_any_blocked_ = false;
+  bool is_any_refused_ = false;
 };
 
 Result<int> run(const Request& request) {
@@ -134,6 +150,9 @@ Subcommand guard_check_subcommand() {
           "as there is no more to read at once: `blocked`, the URL and the rule, or `ok` and the URL, with tabs "
           "between them. The rule is the expression of the URL that is in the lists, such as evil.example/foo. What "
           "is no URL with a host is `invalid`, with the reason.\n\n"
+          "A URL is judged in every reading that browsers and other programs have of it, and is blocked if a rule "
+          "covers "
+          "one of them, unless exceptions cover them all.\n\n"
           "ok is always true. blocked is wrong for at most the share of URLs that the file was made for, and never "
           "when it is exact. The exit code is 0 whatever the answers.",
       .examples = {{"mankai guard check blocked.mkg https://evil.example/foo", "one answer"},
@@ -148,11 +167,16 @@ Subcommand guard_check_subcommand() {
     }
     command.options.push_back(std::move(option));
   }
-  Option quiet =
-      flag("--quiet", "Prints nothing: the exit code is 0 if no URL is blocked, 1 if one is.", request->quiet);
+  Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if no URL is blocked, 1 if one is. See --invalid.",
+                      request->quiet);
   quiet.letter = 'q';
   command.options.push_back(flag("--blocked", "Prints only the blocked URLs, without more.", request->blocked));
-  command.options.push_back(flag("--ok", "Prints only the URLs that are not blocked, without more.", request->ok));
+  command.options.push_back(flag("--ok", "Prints only the URLs that --blocked does not, without more.", request->ok));
+  command.options.push_back(choice_option(
+      parsed_option("--invalid", "ANSWER",
+                    "What --quiet, --ok and --blocked take an invalid URL for, ok or blocked [default: blocked].",
+                    is_ok_by_name, request->invalid_is_ok),
+      kInvalidIs));
   command.options.push_back(std::move(quiet));
   command.options.push_back(
       flag("--json", "Prints an object a line; an exception shows as `allowed`, with its rule.", request->json));

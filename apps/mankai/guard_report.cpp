@@ -43,7 +43,7 @@ Report report_on(const GuardFacts& facts, const std::string& file) {
              facts.keeps_rules ? human_bytes(facts.rules_bytes) + " on disk" : "none: cannot be compacted");
   report.add("overlay_bytes", facts.overlay_bytes, "changes", human_bytes(facts.overlay_bytes) + " of memory");
   report.add("hash", std::string(name(facts.hash)), "hash",
-             std::string(name(facts.hash)) + (facts.hash == HashKind::siphash ? ", keyed; its key is not shown" : ""));
+             std::string(name(facts.hash)) + (is_keyed(facts.hash) ? ", keyed; its key is not shown" : ""));
   report.add("canonical_version", std::uint64_t{facts.canonical_version});
   return report;
 }

@@ -58,6 +58,9 @@ const std::vector<std::pair<std::string, std::string>>& exit_codes() {
       {"2", "wrong usage: an unknown option, an argument that makes no sense or contradicts a file"},
       {"3", "bad data: a damaged file, or one of a newer version"},
       {"4", "input or output: missing, unreadable, locked, no memory or no space left"},
+      {"5",
+       "dedup: more than twice as many different lines as --keys; everything was printed, but many new lines were "
+       "dropped"},
       {"129, 130, 143", "stopped by SIGHUP, Ctrl-C or SIGTERM; what had been read until then is saved"},
   };
   return kCodes;
@@ -77,6 +80,9 @@ std::string usage_line(const Subcommand& subcommand) {
 
 std::string option_heading(const Option& option) {
   const std::string letter = option.letter == '\0' ? "" : std::string("-") + option.letter + ", ";
+  if (!option.value_if_bare.empty()) {
+    return letter + option.name + "[=" + option.value + "]";
+  }
   return letter + option.name + (option.value.empty() ? "" : " " + option.value);
 }
 

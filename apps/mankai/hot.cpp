@@ -16,12 +16,15 @@ namespace mankai::command {
 namespace {
 
 constexpr std::int64_t kEpochsPerHalfLife = 64;
+/// Of counts that never fade: all records lie in one epoch, so that none is late.
+constexpr Duration kOneEpoch = std::chrono::years(1000);
 
 struct Request {
   HotRunRequest run;
   std::optional<Duration> half_life;
   std::optional<double> lambda;
   std::optional<Duration> epoch;
+  bool all_time = false;
   std::optional<Duration> late;
   FilterOptions filter;  // hash and seed
   std::string match;
@@ -52,6 +55,13 @@ Result<std::optional<Decay>> decay_of(const Request& request) {
   const auto wrapped = [](const Result<Decay>& decay) {
     return decay ? Result<std::optional<Decay>>(*decay) : std::unexpected(decay.error());
   };
+  if (request.all_time) {
+    if (request.half_life || request.lambda || request.epoch) {
+      return fail(ErrorCode::invalid_argument,
+                  "--all-time counts without decay: it cannot be combined with --half-life, --lambda or --epoch");
+    }
+    return wrapped(Decay::of(1, kOneEpoch));
+  }
   if (request.lambda) {
     if (request.half_life) {
       return fail(ErrorCode::invalid_argument, "--lambda and --half-life say the same: give one of them");
@@ -127,7 +137,8 @@ Result<int> run(Request& request) {
   HotRequest wanted{.decay = *decay,
                     .memory_bytes = request.run.memory_bytes,
                     .hash = request.filter.hash,
-                    .seed = request.filter.seed};
+                    .seed = request.filter.seed,
+                    .keys_tag = keys_tag(request.run.keys)};
   wanted.late_tolerance = request.late.value_or(wanted.late_tolerance);
   request.run.position = request.store.position;
   auto hot = request.state.empty() ? Hot::create(wanted) : Hot::open(request.state, wanted, request.store.options());
@@ -179,6 +190,9 @@ void add_time_options(Request& request, std::vector<Option>& options) {
   options.push_back(parsed_option("--half-life", "TIME",
                                   "After this time a count is worth half, such as 90s, 10m, 1h or 7d. 1h unless given.",
                                   parse_duration, request.half_life));
+  options.push_back(flag("--all-time",
+                         "Prints plain totals: counts are never multiplied by anything, and have no rate per hour.",
+                         request.all_time));
   options.push_back(parsed_option(
       "--lambda", "FACTOR", "Instead of a half-life: counts are multiplied by FACTOR at the start of every --epoch.",
       parse_number, request.lambda));
@@ -208,7 +222,7 @@ void add_time_options(Request& request, std::vector<Option>& options) {
 void add_follow_options(Request& request, std::vector<Option>& options) {
   options.push_back(flag("--follow",
                          "Goes on when a log ends, as tail -F does, also when it is rotated; on a terminal the "
-                         "table is redrawn every second. Ctrl-C ends it.",
+                         "table is redrawn every second. Ctrl-C ends it; SIGTERM is the regular end, with exit code 0.",
                          request.run.follow));
   options.push_back(choice_option(
       parsed_option("--from", "WHERE",
@@ -219,8 +233,9 @@ void add_follow_options(Request& request, std::vector<Option>& options) {
 }
 
 void add_output_options(Request& request, std::vector<Option>& options) {
-  options.push_back(
-      parsed_option("--top", "N", "How many keys are printed. 20 unless given.", parse_count, request.run.top));
+  options.push_back(parsed_option(
+      "--top", "N", "How many keys are printed at most; keys whose count is 0.000 are left out. [default: 20]",
+      parse_count, request.run.top));
   options.push_back(
       parsed_option("--min-count", "COUNT",
                     "Prints every key that came at least so often lately, however many, unless --top is given "
@@ -234,11 +249,13 @@ void add_output_options(Request& request, std::vector<Option>& options) {
   options.push_back(parsed_option("--memory", "BYTES",
                                   "How large the memory of keys and counts is. 256KiB unless given.", parse_bytes,
                                   request.run.memory_bytes));
-  options.push_back(text_option("--state", "FILE",
-                                "Goes on from what the last run left in FILE, and leaves it for the next. What is "
-                                "counted (--by, --query, --match) is not in it: give it each time.",
-                                ValueKind::file, request.state));
+  options.push_back(
+      text_option("--state", "FILE",
+                  "Continues from what the last run left in FILE, and leaves it for the next. FILE stores what "
+                  "is counted: a run with another --by, --query or --match is refused.",
+                  ValueKind::file, request.state));
   options.push_back(durability_option(request.store, "what --follow counts into --state"));
+  options.push_back(mode_option(request.store.mode));
   options.push_back(position_option(request.store, "what the logs add to --state"));
   options.push_back(flag("--exact",
                          "Counts exactly as well, in as much memory as it takes, and prints the truth and the error.",
@@ -277,6 +294,7 @@ Subcommand hot_subcommand() {
                    {"mankai hot --every 1h --top 3 --json access.log", "a series, JSON lines"},
                    {"mankai hot --match 'utm_source=([^& ]+)' access.log", "what a regular expression finds"},
                    {"mankai hot --keys pages.txt --state hot.mk access.log", "what a search ranker needs"},
+                   {"mankai hot --all-time --by status access.log", "plain totals"},
                    {"mankai hot --exact access.log", "beside the truth"}},
   };
   add_input_options(*request, command.options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "mankai/hash/hasher.hpp"
 #include "mankai/stream/time_text.hpp"
 
 namespace mankai::command {
@@ -27,6 +28,36 @@ Result<HotField> parse_hot_field(std::string_view name) {
               "'" + std::string(name) +
                   "' is none of path, url, host, referrer, status, client and agent; --match REGEX " +
                   "takes anything else out of a line");
+}
+
+namespace {
+
+// A tag: 1 + the field, or kMatchTag and 48 bits of the expression's hash.
+constexpr std::uint64_t kFieldMask = 0xff;
+constexpr std::uint64_t kMatchTag = 0xff;
+constexpr std::uint64_t kQueryTag = 0x100;
+constexpr unsigned kMatchShift = 16;
+
+}  // namespace
+
+std::uint64_t keys_tag(const HotKeyRequest& request) noexcept {
+  if (request.match) {
+    const Hasher hasher({.kind = HashKind::xxh3, .seed = {}});
+    return kMatchTag | hasher(*request.match).value >> kMatchShift << kMatchShift;
+  }
+  const bool has_query = request.by == HotField::path || request.by == HotField::url;
+  return 1 + static_cast<std::uint64_t>(request.by) + (has_query && request.keep_query ? kQueryTag : 0);
+}
+
+std::string options_of_tag(std::uint64_t tag) {
+  if ((tag & kFieldMask) == kMatchTag) {
+    return "another --match";
+  }
+  const std::uint64_t field = (tag & kFieldMask) - 1;
+  if (field >= kFieldNames.size()) {
+    return "an option of a newer version";
+  }
+  return "--by " + std::string(kFieldNames[field]) + ((tag & kQueryTag) != 0 ? " --query" : "");
 }
 
 Result<LogFieldNames> parse_log_field_names(std::string_view text) {

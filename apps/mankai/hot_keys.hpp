@@ -34,6 +34,12 @@ struct HotKeyRequest {
   LogParserOptions parser;
 };
 
+/// Returns a number that says what is counted: the field and whether the query stays, or which expression. Never 0, and
+/// stored in states: the values never change.
+[[nodiscard]] std::uint64_t keys_tag(const HotKeyRequest& request) noexcept;
+/// Returns the options that a tag stands for, such as "--by url --query"; an expression is only known by its hash.
+[[nodiscard]] std::string options_of_tag(std::uint64_t tag);
+
 /// How many lines were what, over all files, and the first one that was malformed.
 struct HotLineCounts {
   std::uint64_t lines = 0;

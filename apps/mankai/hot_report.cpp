@@ -45,7 +45,8 @@ std::vector<std::string> cells(const HotBlock& block, std::size_t index) {
   if (block.is_ranked) {
     cells.push_back(std::to_string(index + 1));
   }
-  cells.insert(cells.end(), {number(row.count.raw), number(hourly(row.count.rate, block.epoch))});
+  cells.insert(cells.end(),
+               {number(row.count.raw), block.has_rates ? number(hourly(row.count.rate, block.epoch)) : "-"});
   if (block.is_ranked) {
     cells.push_back(row.last_seen ? format_time(*row.last_seen) : "-");
   }
@@ -84,7 +85,9 @@ Report row_report(const HotBlock& block, std::size_t index) {
   if (row.count.is_saturated) {
     report.add("count_is_saturated", true);
   }
-  report.add("rate", hourly(row.count.rate, block.epoch));
+  if (block.has_rates) {
+    report.add("rate", hourly(row.count.rate, block.epoch));
+  }
   if (row.last_seen) {
     report.add("last_seen", format_time(*row.last_seen));
   }

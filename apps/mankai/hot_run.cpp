@@ -22,6 +22,8 @@ namespace mankai::command {
 namespace {
 
 constexpr std::size_t kDefaultTop = 20;
+/// Less is 0.000 in a table: such a key is not hot, however few there are.
+constexpr double kLeastShown = 0.0005;
 /// A key whose true count is so near that of the last one of the list might as well be on it.
 constexpr double kNearlyOnTheList = 0.99;
 
@@ -85,7 +87,7 @@ class HotRun {
     if (!read) {
       return std::unexpected(read.error());
     }
-    return exit_code_after_stop(0);
+    return request_.follow ? exit_code_of_service(0) : exit_code_after_stop(0);
   }
 
  private:
@@ -230,6 +232,7 @@ class HotRun {
   [[nodiscard]] HotBlock make_block() const {
     HotBlock block{.at = hot_.now(), .epoch = hot_.decay().epoch, .is_ranked = request_.wanted_path.empty()};
     block.is_exact = exact_.has_value();
+    block.has_rates = hot_.decay().lambda_q32 < kLambdaOne;
     if (block.is_ranked) {
       for (const Hot::Entry& entry : entries()) {
         block.rows.push_back({.key = std::string(entry.key),
@@ -254,7 +257,9 @@ class HotRun {
 
   [[nodiscard]] std::vector<Hot::Entry> entries() const {
     if (!request_.min_count) {
-      return hot_.top(request_.top.value_or(kDefaultTop));
+      auto entries = hot_.top(request_.top.value_or(kDefaultTop));
+      std::erase_if(entries, [](const Hot::Entry& entry) { return entry.count.raw < kLeastShown; });
+      return entries;
     }
     auto entries = hot_.above(*request_.min_count);
     entries.resize(std::min<std::size_t>(entries.size(), request_.top.value_or(entries.size())));
@@ -419,6 +424,12 @@ class HotRun {
 }  // namespace
 
 Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state) {
+  if (const std::uint64_t tag = hot.filter().keys_tag(); tag != 0 && tag != keys_tag(request.keys)) {
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("{}: counts the keys of {}, not those of {}; give the same options, or name another file", state,
+                    options_of_tag(tag), request.keys.match ? "this --match" : options_of_tag(keys_tag(request.keys))));
+  }
   if (request.at && hot.now() > *request.at) {
     return fail(
         ErrorCode::invalid_argument,

@@ -8,6 +8,7 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/durable/dablooms_import.hpp"
 #include "mankai/storage/open_file.hpp"
@@ -22,6 +23,7 @@ struct Request {
   std::optional<std::uint64_t> capacity;
   std::optional<double> fpr;
   bool damaged = false;
+  FileMode mode;
   bool force = false;
   bool json = false;
 };
@@ -140,7 +142,8 @@ Result<void> save(const Request& request, DabloomsImport& imported) {
   if (auto allowed = check_replaces_no_gate(request.output); !allowed) {
     return allowed;
   }
-  auto saved = save_import(request.output, imported, request.force ? Existing::replace : Existing::refuse);
+  auto saved = save_import(request.output, imported, request.force ? Existing::replace : Existing::refuse,
+                           system_calls(), request.mode);
   if (!saved && saved.error().code == ErrorCode::invalid_argument && !request.force) {
     return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");
   }
@@ -208,6 +211,7 @@ Subcommand import_subcommand() {
       flag("--damaged", "Takes over what there is of a file that does not add up; members may be missing.",
            request->damaged),
       flag("--force", "Replaces OUT if it exists.", request->force),
+      mode_option(request->mode),
       flag("--json", "Prints the report as a JSON object.", request->json)};
   command.run = [request] { return run(*request); };
   return command;

@@ -1,3 +1,4 @@
+#include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/store_report.hpp"
@@ -11,7 +12,20 @@ struct Request {
   bool json = false;
 };
 
+// What has a command of its own, or nothing that a filter has.
+Result<void> check_is_filter(const std::string& file) {
+  const auto kind = kind_of_file(file);
+  if (!kind || *kind == FileKind::filter) {
+    return kind ? Result<void>() : std::unexpected(kind.error());
+  }
+  return fail(ErrorCode::invalid_argument, file + ": is " + std::string(description_of(*kind)) + "; `" +
+                                               std::string(describer_of(*kind)) + "` describes it");
+}
+
 Result<int> run(const Request& request) {
+  if (auto valid = check_is_filter(request.file); !valid) {
+    return std::unexpected(valid.error());
+  }
   const auto found = inspect_store(request.file);
   if (!found) {
     return std::unexpected(found.error());

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "apps/mankai/escape.hpp"
+#include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
@@ -25,17 +26,13 @@ struct Totals {
   std::uint64_t changes = 0;
 };
 
-// The journal itself, or that of a filter's file. One of a journal's superblocks is in its first page or its second.
+// The journal itself, or that of a filter's file.
 Result<std::string> journal_of(const std::string& file) {
-  std::array<char, kFirstRecord> start{};
-  const auto bytes = read_start(file, std::as_writable_bytes(std::span(start)));
-  if (!bytes) {
-    return std::unexpected(bytes.error());
+  const auto kind = kind_of_file(file);
+  if (!kind) {
+    return std::unexpected(kind.error());
   }
-  const std::string_view text(start.data(), start.size());
-  const std::string_view magic(kJournalMagic.data(), kJournalMagic.size());
-  const bool is_journal = text.starts_with(magic) || text.substr(kSuperblockPage).starts_with(magic);
-  return is_journal ? Result<std::string>(file) : journal_path_of(file);
+  return *kind == FileKind::journal ? Result<std::string>(file) : journal_path_of(file);
 }
 
 std::string operation_of(const JournalRecord& record) {

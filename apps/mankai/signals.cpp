@@ -57,6 +57,8 @@ int exit_code_after_stop(int code) noexcept {
   return stop_signal() == 0 ? code : kSignalBase + stop_signal();
 }
 
+int exit_code_of_service(int code) noexcept { return stop_signal() == SIGTERM ? code : exit_code_after_stop(code); }
+
 void prepare_standard_streams() {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of write(2), as a full disk is

@@ -1,5 +1,8 @@
 #include "apps/mankai/store_options.hpp"
 
+#include <charconv>
+#include <system_error>
+
 #include "mankai/base/duration.hpp"
 #include "mankai/filter/spec.hpp"
 
@@ -41,6 +44,21 @@ Result<StoreRequest::Policy> parse_policy(std::string_view text) {
                   "never");
 }
 
+Result<FileMode> parse_mode(std::string_view text) {
+  constexpr unsigned kMostBits = 0777;
+  constexpr unsigned kOwnersBits = 0600;
+  constexpr int kOctal = 8;
+  unsigned mode = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, kOctal);
+  const bool is_octal = error == std::errc() && end == text.data() + text.size() && mode <= kMostBits;
+  if (!is_octal || (mode & kOwnersBits) != kOwnersBits) {
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) +
+                                                 "' is wrong: give permissions in octal with which the owner can read "
+                                                 "and write, such as 0640");
+  }
+  return FileMode(mode);
+}
+
 Result<std::string> parse_position(std::string_view text) {
   if (text.empty()) {
     return fail(ErrorCode::invalid_argument, "is empty: say where the source stands");
@@ -53,7 +71,7 @@ Result<std::string> parse_position(std::string_view text) {
 
 StoreOptions StoreRequest::options() const {
   const Policy asked = policy.value_or(Policy{});
-  return {.durability = asked.durability, .interval = asked.interval};
+  return {.durability = asked.durability, .interval = asked.interval, .mode = mode};
 }
 
 Option durability_option(StoreRequest& request, const std::string& what) {
@@ -66,6 +84,13 @@ Option durability_option(StoreRequest& request, const std::string& what) {
   option.kind = ValueKind::choice;
   option.choices = {"always", "interval", "never"};
   return option;
+}
+
+Option mode_option(FileMode& mode) {
+  return parsed_option("--mode", "OCTAL",
+                       "Permissions of the file to make, such as 0640 [default: 0600 less the umask, or those of the "
+                       "file that is replaced]. The file has the key of the hash: let those read it who may know it.",
+                       parse_mode, mode);
 }
 
 Option position_option(StoreRequest& request, const std::string& what) {

@@ -18,6 +18,7 @@ struct StoreRequest {
   };
 
   std::optional<Policy> policy;  ///< unset: not asked for
+  FileMode mode;                 ///< of a file that is made
   std::string position;          ///< of the source, behind what is read; empty: not said
 
   [[nodiscard]] StoreOptions options() const;
@@ -25,6 +26,8 @@ struct StoreRequest {
 
 /// --durability; `what` says of what.
 [[nodiscard]] Option durability_option(StoreRequest& request, const std::string& what);
+/// --mode, of the file that the command makes.
+[[nodiscard]] Option mode_option(FileMode& mode);
 /// --position; `what` says which run becomes one batch.
 [[nodiscard]] Option position_option(StoreRequest& request, const std::string& what);
 

@@ -21,6 +21,7 @@ enum class ExitCode : int {
   usage = 2,
   bad_data = 3,
   input_output = 4,
+  overfull = 5,  ///< a filter of a fixed size got more than twice its keys
 };
 
 /// What a value is, as far as completions need to know.
@@ -34,12 +35,15 @@ struct Option {
   std::string help;     ///< one or more sentences
   ValueKind kind = ValueKind::none;
   std::vector<std::string> choices{};
-  bool is_required = false;    ///< positionals only
-  bool is_repeatable = false;  ///< takes more than one value
+  bool is_required = false;     ///< positionals only
+  bool is_repeatable = false;   ///< takes more than one value
+  std::string value_if_bare{};  ///< the value without "=VALUE", which then is the only way to give one
   std::function<Result<void>(const std::string& value)> take{};
 
   [[nodiscard]] bool is_positional() const { return !name.starts_with('-'); }
   [[nodiscard]] bool is_flag() const { return !is_positional() && value.empty(); }
+  /// Whether the next word is its value.
+  [[nodiscard]] bool takes_next_word() const { return !is_flag() && value_if_bare.empty(); }
 };
 
 /// A command line to show, and what it does.

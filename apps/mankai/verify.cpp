@@ -1,11 +1,20 @@
 #include <fmt/format.h>
 
 #include "apps/mankai/errors.hpp"
+#include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "mankai/database/source_settings.hpp"
+#include "mankai/durable/digest_log.hpp"
+#include "mankai/durable/filter_pool.hpp"
+#include "mankai/durable/journal_file.hpp"
+#include "mankai/durable/journal_reader.hpp"
+#include "mankai/service/gate_counts_file.hpp"
+#include "mankai/service/guard_file.hpp"
+#include "mankai/storage/file.hpp"
 
 namespace mankai::command {
 namespace {
@@ -18,8 +27,13 @@ struct Request {
 // Every file is looked at, and the worst outcome is the command's: damage above trouble with reading.
 ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::bad_data || b == ExitCode::fine ? a : b; }
 
-// What was looked at, and found good.
-std::string checked_words(const InspectedStore& found) {
+/// What was looked at, and found good.
+struct Verified {
+  std::string words = {};
+  std::vector<std::string> remarks = {};  ///< what is no damage that anybody can tell from a crash
+};
+
+std::string words_on(const InspectedStore& found) {
   const StoreInfo& info = found.info;
   std::string words =
       fmt::format("{} of {}", found.filter.kind().name, human_bytes(found.filter.image_bytes()));
@@ -33,11 +47,14 @@ std::string checked_words(const InspectedStore& found) {
   return words;
 }
 
-// What is no damage that anybody can tell from a crash.
 std::vector<std::string> remarks_on(const StoreInfo& info) {
   std::vector<std::string> remarks;
   if (!info.recovery.reason.empty()) {
     remarks.push_back("whoever opens it drops " + dropped_words(info.recovery));
+  }
+  if (info.damaged_footers != 0) {
+    remarks.emplace_back(
+        "one of the two copies of the footer is damaged; the other one serves, and the next writer repairs it");
   }
   if (info.damaged_superblocks != 0) {
     remarks.push_back(fmt::format("{} copies of the journal's superblocks are damaged; another one serves",
@@ -46,18 +63,150 @@ std::vector<std::string> remarks_on(const StoreInfo& info) {
   return remarks;
 }
 
-ExitCode verify_file(const std::string& path, Report& report, Output& output, bool json) {
+Result<Verified> verify_filter(const std::string& path, Report& report) {
   const auto found = verify_store(path);
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  report.add("kind", std::string(found->filter.kind().name));
+  report.add("image_bytes", found->filter.image_bytes());
+  add_store(found->info, report);
+  report.add("damaged_footers", found->info.damaged_footers);
+  report.add("damaged_superblocks", found->info.damaged_superblocks);
+  return Verified{.words = words_on(*found), .remarks = remarks_on(found->info)};
+}
+
+Result<Verified> verify_journal(const std::string& path, Report& report) {
+  const auto file = read_journal_file(path);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  if (!*file) {
+    return fail(ErrorCode::not_found, path + ": is gone");
+  }
+  JournalReader journal((*file)->superblock, (*file)->records.bytes());
+  std::uint64_t records = 0;
+  while (journal.next()) {
+    ++records;
+  }
+  const auto end = journal.end();
+  if (!end) {
+    return std::unexpected(end.error().within(path));
+  }
+  report.add("journal_records", records);
+  report.add("damaged_superblocks", (*file)->damaged_superblocks);
+  Verified verified{.words = fmt::format("a journal of {} records; verify its filter's file for what they change",
+                                         human_count(records))};
+  if (!end->reason.empty()) {
+    verified.remarks.push_back("the records end at offset " + std::to_string(end->offset) + ": " + end->reason);
+  }
+  return verified;
+}
+
+Result<Verified> verify_guard(const std::string& path, Report& report) {
+  const auto file = GuardFile::open(path);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  const GuardFacts facts = file->guard().facts();
+  const std::uint64_t rules = facts.base_rules - facts.removed_rules + facts.added_rules + facts.exact_rules;
+  report.add("rules", rules);
+  return Verified{.words = fmt::format("a guard of {} rules", human_count(rules))};
+}
+
+Result<Verified> words_on(const Result<DigestLogFacts>& facts, std::string_view what, Report& report) {
+  if (!facts) {
+    return std::unexpected(facts.error());
+  }
+  report.add("digests", facts->digests);
+  report.add("runs", facts->runs);
+  report.add("file_bytes", facts->file_bytes);
+  report.add("bytes_dropped", facts->dropped_bytes);
+  Verified verified{.words = fmt::format("{} with {} digests, {}", what, human_count(facts->digests),
+                                         human_bytes(facts->file_bytes))};
+  if (facts->dropped_bytes != 0) {
+    verified.remarks.push_back(
+        fmt::format("whoever opens it drops {} bytes at its end that are no whole batch", facts->dropped_bytes));
+  }
+  return verified;
+}
+
+Result<Verified> verify_pool(const std::string& path, Report& report) {
+  const auto pool = FilterPool::open(path, FilterPool::Mode::read);
+  if (!pool) {
+    return std::unexpected(pool.error());
+  }
+  std::vector<std::byte> image(pool->image_bytes());
+  Result<void> checked;
+  pool->for_each_id([&](std::uint64_t id) {
+    if (auto got = pool->get(id, image); checked && !got) {
+      checked = std::unexpected(got.error().within(path));
+    }
+  });
+  if (!checked) {
+    return std::unexpected(checked.error());
+  }
+  if (pool->damaged() != 0) {
+    return fail(ErrorCode::corrupt, path + ": " + std::to_string(pool->damaged()) +
+                                        " filters are damaged or missing; restore the file from a copy");
+  }
+  report.add("filters", std::uint64_t{pool->size()});
+  return Verified{.words = fmt::format("a pool of {} filters", human_count(pool->size()))};
+}
+
+Result<std::string> read_text(const std::string& path) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
+  if (const auto size = read_start(path, {}); size && *size > kMostBytes) {
+    return fail(ErrorCode::corrupt, path + ": is too long for what its first line says");
+  }
+  const auto bytes = read_file(path);
+  return bytes ? Result<std::string>(
+                     std::string(reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()))
+               : std::unexpected(bytes.error());
+}
+
+// These have no checksum: what is checked is that they can be read.
+template <class Parse>
+Result<Verified> verify_text(const std::string& path, FileKind kind, const Parse& parse) {
+  const auto text = read_text(path);
+  if (!text) {
+    return std::unexpected(text.error());
+  }
+  const auto parsed = parse(*text);
+  return parsed ? Result<Verified>(Verified{.words = std::string(description_of(kind))})
+                : std::unexpected(parsed.error().within(path));
+}
+
+Result<Verified> verify_as(FileKind kind, const std::string& path, Report& report) {
+  switch (kind) {
+    case FileKind::filter: return verify_filter(path, report);
+    case FileKind::journal: return verify_journal(path, report);
+    case FileKind::guard: return verify_guard(path, report);
+    case FileKind::digest_log: return words_on(verify_digest_log(path), "a log of digests", report);
+    case FileKind::digest_run: return words_on(verify_digest_run(path), "a run of a log of digests", report);
+    case FileKind::filter_pool: return verify_pool(path, report);
+    case FileKind::gate_counts: return verify_text(path, kind, parse_gate_counts);
+    case FileKind::gate_source: return verify_text(path, kind, parse_source_list);
+  }
+  return fail(ErrorCode::invalid_argument, path);
+}
+
+ExitCode verify_file(const std::string& path, Report& report, Output& output, bool json) {
+  const auto kind = kind_of_file(path);
   report.add("file", path);
+  Report facts;
+  const auto found = kind ? verify_as(*kind, path, facts) : Result<Verified>(std::unexpected(kind.error()));
   report.add("ok", found.has_value());
+  if (kind) {
+    report.add("file_kind", std::string(name(*kind)));
+  }
   if (found) {
-    report.add("kind", std::string(found->filter.kind().name));
-    report.add("image_bytes", found->filter.image_bytes());
-    add_store(found->info, report);
-    report.add("damaged_superblocks", found->info.damaged_superblocks);
+    for (const Report::Line& line : facts.lines()) {
+      report.add(line.name, line.value);
+    }
     if (!json) {
-      output.append_line(fmt::format("{}: ok, {}", path, checked_words(*found)));
-      for (const std::string& remark : remarks_on(found->info)) {
+      output.append_line(fmt::format("{}: ok, {}", path, found->words));
+      for (const std::string& remark : found->remarks) {
         output.append_line("  " + remark);
       }
     }
@@ -96,15 +245,20 @@ Subcommand verify_subcommand() {
       .name = "verify",
       .summary = "check files for damage",
       .description =
-          "Reads each file and its journal completely and checks all that can be checked: the filter's checksums, its "
-          "cells and what its header says of them; the footer; each record of the journal, that they follow each other "
-          "and fit the filter, and that none is missing that was on the disk. Says ok and what was looked at, or what "
-          "is wrong and where. What a crash leaves at a journal's end is told and is no damage. All files are looked "
-          "at; "
-          "the exit code is 3 if one is damaged, else 4 if one cannot be read. A writer may be at work meanwhile.",
+          "Reads each file completely and checks all that can be checked. Of a filter's file, which includes its "
+          "journal: "
+          "the filter's checksums, its cells and what its header says of them; both copies of the footer; each record "
+          "of the journal, that they follow each other and fit the filter, and that none is missing that was on the "
+          "disk. Of a guard, a log of digests with its runs, a single run, a pool of filters and a single journal: "
+          "their "
+          "checksums, and that nothing is missing. The small text files beside a gate have no checksums: of them, that "
+          "they can be read. Prints ok and what was checked, or what is wrong and where. What a crash leaves at the "
+          "end "
+          "of a journal or a log is printed and is no damage. The exit code is 3 if a file is damaged, else 4 if one "
+          "cannot be read. A writer may be at work meanwhile.",
       .examples = {{"mankai verify *.mk", "all of them"}},
   };
-  Option files = positionals("FILE", "The filters' files.", ValueKind::file, request->files);
+  Option files = positionals("FILE", "Files that Mankai wrote.", ValueKind::file, request->files);
   files.is_required = true;
   command.options = {std::move(files), flag("--json", "Prints a JSON array.", request->json)};
   command.run = [request] { return run(*request); };

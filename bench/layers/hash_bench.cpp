@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kKeys = 16'384;
 constexpr HashSpec kXxh3{.kind = HashKind::xxh3, .seed = {1, 0}};
+constexpr HashSpec kNhSiphash{.kind = HashKind::nh_siphash, .seed = {1, 2}};
 constexpr HashSpec kSiphash{.kind = HashKind::siphash, .seed = {1, 2}};
 
 void hash_singles(benchmark::State& state, const HashSpec& spec) {
@@ -54,15 +55,18 @@ void hash_integers(benchmark::State& state, const HashSpec& spec) {
 // Shortest and longest key.
 void lengths(benchmark::internal::Benchmark* benchmark) {
   for (const auto& [shortest, longest] :
-       {std::pair(8, 8), {16, 16}, {32, 32}, {70, 70}, {55, 84}, {240, 240}, {1000, 1000}}) {
+       {std::pair(8, 8), {16, 16}, {32, 32}, {70, 70}, {55, 84}, {20, 128}, {240, 240}, {1000, 1000}}) {
     benchmark->Args({shortest, longest});
   }
 }
 
 BENCHMARK_CAPTURE(hash_singles, xxh3, kXxh3)->Apply(lengths);
+BENCHMARK_CAPTURE(hash_singles, nh_siphash, kNhSiphash)->Apply(lengths);
 BENCHMARK_CAPTURE(hash_batch, xxh3, kXxh3)->Apply(lengths);
+BENCHMARK_CAPTURE(hash_batch, nh_siphash, kNhSiphash)->Apply(lengths);
 BENCHMARK_CAPTURE(hash_batch, siphash, kSiphash)->Apply(lengths);
 BENCHMARK_CAPTURE(hash_integers, xxh3, kXxh3);
+BENCHMARK_CAPTURE(hash_integers, nh_siphash, kNhSiphash);
 BENCHMARK_CAPTURE(hash_integers, siphash, kSiphash);
 
 }  // namespace

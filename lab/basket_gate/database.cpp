@@ -202,7 +202,8 @@ Result<void> time_gate(const Context& context, Findings& findings) {
 Result<void> measure_database(const Context& context, Findings& findings) {
   constexpr double kRate = 0.01;
   constexpr std::uint64_t kMembers = 10'000;
-  auto filter = Bloom::create({.keys = kMembers, .fpr = kRate, .hash = {.seed = {context.seed, 0}}});
+  auto filter =
+      Bloom::create({.keys = kMembers, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }

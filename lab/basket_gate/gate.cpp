@@ -22,7 +22,7 @@ Result<Gate> make_gate(const GateShape& shape, const Context& context) {
                                .fpr = std::exp2(-static_cast<double>(shape.phase)),
                                .k = shape.phase,
                                .addressing = shape.addressing,
-                               .hash = {.seed = {context.seed, 0}}});
+                               .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }

@@ -103,7 +103,7 @@ Result<Gate> gate_of(const Language& language, std::uint32_t phase, const Contex
   auto filter = Bloom::create({.keys = language.dictionary.size(),
                                .fpr = std::exp2(-static_cast<double>(phase)),
                                .k = phase,
-                               .hash = {.seed = {context.seed, 0}}});
+                               .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }

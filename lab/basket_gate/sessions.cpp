@@ -72,7 +72,8 @@ Result<Gate> gate_of(const std::vector<Session>& sessions, const Context& contex
   for (const Session& session : sessions) {
     baskets += static_cast<std::uint64_t>(session.has_basket);
   }
-  auto filter = Bloom::create({.keys = baskets, .fpr = kRate, .hash = {.seed = {context.seed, 0}}});
+  auto filter =
+      Bloom::create({.keys = baskets, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }

@@ -17,7 +17,8 @@ constexpr const char* kCounting = "Counting Bloom Filters";
 constexpr double kRate = 0.01;
 
 Result<UnderTest<Bloom>> make_bloom(std::uint64_t keys, const Context& context) {
-  auto filter = Bloom::create({.keys = keys, .fpr = kRate, .hash = {.seed = {context.seed, 0}}});
+  auto filter =
+      Bloom::create({.keys = keys, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }

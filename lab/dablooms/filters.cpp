@@ -9,7 +9,7 @@ Result<Ours> make_ours(const Shape& shape, const Context& context) {
                                                .fpr = shape.fpr,
                                                .growth = shape.growth,
                                                .layout = shape.layout,
-                                               .hash = {.seed = {context.seed, 0}}});
+                                               .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }
@@ -21,8 +21,10 @@ Theirs make_theirs(const Shape& shape, const Context& context) {
 }
 
 Result<UnderTest<CountingBloom>> make_counting(std::uint64_t keys, double fpr, const Context& context) {
-  auto filter = CountingBloom::create(
-      {.keys = keys, .fpr = fpr, .layout = CountingLayout::partitioned, .hash = {.seed = {context.seed, 0}}});
+  auto filter = CountingBloom::create({.keys = keys,
+                                       .fpr = fpr,
+                                       .layout = CountingLayout::partitioned,
+                                       .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }

@@ -174,7 +174,8 @@ Result<Figure> figure_of(const Usage& usage, const Context& context) {
   const auto keys = static_cast<std::uint64_t>(usage.urls);
   for (const double rate : {0.3, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001}) {
     const auto counting = make_counting(keys, rate, context);
-    const auto bloom = Bloom::create({.keys = keys, .fpr = rate, .hash = {.seed = {context.seed, 0}}});
+    const auto bloom =
+        Bloom::create({.keys = keys, .fpr = rate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
     if (!counting || !bloom) {
       return fail(ErrorCode::out_of_space, "no memory for two filters");
     }

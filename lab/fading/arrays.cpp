@@ -25,8 +25,11 @@ double errors_of_worst(std::size_t estimates) noexcept {
 }
 
 Result<Array> make_array(const Shape& shape, const Context& context) {
-  auto filter = FadingFingerprints::create(
-      {.slots = shape.s, .k = shape.n, .bits = shape.b, .min_matches = shape.r, .hash = {.seed = {context.seed, 0}}});
+  auto filter = FadingFingerprints::create({.slots = shape.s,
+                                            .k = shape.n,
+                                            .bits = shape.b,
+                                            .min_matches = shape.r,
+                                            .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }

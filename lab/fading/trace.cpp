@@ -145,7 +145,7 @@ Result<RotatingBloom> make_rotating(std::uint64_t keys, std::uint64_t epoch, con
                                 .fpr = text_plateau({.n = 2, .b = 8}),
                                 .window = Duration(static_cast<Duration::rep>(epoch * (kGenerations - 1))),
                                 .generations = kGenerations,
-                                .hash = {.seed = {context.seed, 0}}});
+                                .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
 }
 
 // Returns the greatest number below `end` that does; 1 where none does. What does not is not followed by what does.

@@ -19,7 +19,8 @@ constexpr std::uint32_t kPutAtOnce = 6;  // ceil(12 * 0.5)
 constexpr std::uint32_t kValues = 5;     // put one after the other with one key
 
 Result<RecentValues> make_values(std::uint64_t cells_per_probe, const Context& context) {
-  return RecentValues::create({.cells_per_probe = cells_per_probe, .hash = {.seed = {context.seed, 0}}});
+  return RecentValues::create(
+      {.cells_per_probe = cells_per_probe, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
 }
 
 // The fault loses one put in 64: of a value, since a key has several.

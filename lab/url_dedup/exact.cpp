@@ -166,7 +166,8 @@ Result<void> measure_exact(const Context& context, Findings& findings) {
   if (!generator) {
     return std::unexpected(generator.error());
   }
-  auto filter = Bloom::create({.keys = count, .fpr = kRepository.fpr, .hash = {.seed = {context.seed, 0}}});
+  auto filter = Bloom::create(
+      {.keys = count, .fpr = kRepository.fpr, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }

@@ -8,7 +8,7 @@
 namespace mankai::lab::dedup {
 namespace {
 
-HashSpec hash_of(const Context& context) noexcept { return {.seed = {context.seed, 0}}; }
+HashSpec hash_of(const Context& context) noexcept { return {.kind = HashKind::xxh3, .seed = {context.seed, 0}}; }
 
 std::vector<Digest> wholes(const Urls& urls) {
   std::vector<Digest> digests;

@@ -73,7 +73,7 @@ Result<Split> read_split(const std::string& path, std::size_t column, const Hash
       return split;
     }
     for (const std::string_view line : *lines) {
-      if (line.starts_with('#') || !url::canonicalize(column_of(line, column), url)) {
+      if (line.starts_with('#') || !url::canonicalize(column_of(line, column), url, url::UrlRules::keys)) {
         continue;
       }
       url::split_segments(url, segments);
@@ -277,7 +277,7 @@ Result<void> measure_real(const Context& context, Findings& findings) {
     return {};
   }
   Figure figure = empty_figure();
-  const Hasher hasher({.seed = {context.seed, 0}});
+  const Hasher hasher({.kind = HashKind::xxh3, .seed = {context.seed, 0}});
   for (const DataSet& data : kDataSets) {
     const auto split = read_split(*context.data_dir + "/urls/" + data.file, data.column, hasher);
     if (!split) {

@@ -72,8 +72,10 @@ Result<void> measure_wikipedia(const Context& context, Findings& findings) {
   const Urls first = wikipedia(0, kHalf, context.seed);
   const Urls second = wikipedia(kHalf, kWikipediaUrls, context.seed);
   // The array is a power of two, so a flat filter of exactly their size stands for their baseline.
-  auto filter =
-      Bloom::create({.keys = kHalf, .fpr = kRepository.fpr, .k = kRepository.k, .hash = {.seed = {context.seed, 0}}});
+  auto filter = Bloom::create({.keys = kHalf,
+                               .fpr = kRepository.fpr,
+                               .k = kRepository.k,
+                               .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
   if (!filter) {
     return std::unexpected(filter.error());
   }

@@ -213,7 +213,7 @@ Row time_structure(Structure structure, const Plan& plan) {
 }
 
 Result<std::vector<Row>> time_all(const Plan& plan, const Context& context) {
-  const HashSpec hash{.seed = {context.seed, 0}};
+  const HashSpec hash{.kind = HashKind::xxh3, .seed = {context.seed, 0}};
   const double fpr = kRepository.fpr;
   std::vector<Row> rows;
   rows.push_back(time_structure(Linear(), plan));

@@ -75,7 +75,7 @@ Zipf::Zipf(std::uint64_t pages, double z) : cells_(pages) {
   }
 }
 
-HashSpec hash_of(const Context& context) noexcept { return {.seed = {context.seed, 0}}; }
+HashSpec hash_of(const Context& context) noexcept { return {.kind = HashKind::xxh3, .seed = {context.seed, 0}}; }
 
 Visits draw(const Workload& workload, const Context& context) {
   const Hasher hasher(hash_of(context));

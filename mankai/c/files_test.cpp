@@ -155,8 +155,29 @@ TEST_F(CFiles, a_file_has_one_handle_that_changes_it) {
                                     .checkpoint_bytes = 0,
                                     .checkpoint_interval_us = 0,
                                     .trust_cells = 0,
-                                    .reserved = 0};
+                                    .mode = 0};
   EXPECT_EQ(mankai_create_file(path_.c_str(), "bloom:keys=10", &replace, &second), MANKAI_LOCKED);
+}
+
+TEST_F(CFiles, a_file_has_the_mode_that_was_asked_for) {
+  const auto create = [&](std::uint32_t mode) {
+    mankai_file_options options{};
+    options.size = sizeof(options);
+    options.replace = 1;
+    options.mode = mode;
+    mankai_filter* filter = nullptr;
+    const int code = mankai_create_file(path_.c_str(), "bloom:keys=10", &options, &filter);
+    static_cast<void>(mankai_close(filter));
+    return code;
+  };
+  const auto mode = [&] { return std::filesystem::status(path_).permissions() & std::filesystem::perms::mask; };
+  ASSERT_EQ(create(0), MANKAI_OK);
+  EXPECT_EQ(mode(), std::filesystem::perms(0600));
+  ASSERT_EQ(create(0640), MANKAI_OK);
+  EXPECT_EQ(mode(), std::filesystem::perms(0640));
+  ASSERT_EQ(create(0), MANKAI_OK);
+  EXPECT_EQ(mode(), std::filesystem::perms(0640));
+  EXPECT_EQ(create(010000), MANKAI_INVALID_ARGUMENT);
 }
 
 TEST_F(CFiles, a_handle_for_questions_shows_a_moment_and_refuses_changes) {

@@ -59,8 +59,9 @@ Result<FileRequest> request_of(const mankai_file_options* given) {
   if (!known) {
     return std::unexpected(known.error());
   }
-  if (known->reserved != 0) {
-    return fail(ErrorCode::invalid_argument, "the options' reserved field is not 0");
+  constexpr std::uint32_t kPermissionBits = 0777;
+  if (known->mode > kPermissionBits) {
+    return fail(ErrorCode::invalid_argument, "the options' mode has more than permissions: give one up to 0777");
   }
   const auto durability = durability_of(known->durability);
   if (!durability) {
@@ -82,6 +83,7 @@ Result<FileRequest> request_of(const mankai_file_options* given) {
   }
   request.options.checkpoint_bytes = known->checkpoint_bytes;
   request.options.checkpoint_interval = *checkpoint_interval;
+  request.options.mode = known->mode != 0 ? FileMode(known->mode) : std::nullopt;
   request.options.trust = known->trust_cells != 0 ? Trust::fast : Trust::checked;
   return request;
 }

@@ -114,7 +114,8 @@ typedef struct mankai_file_options {
   uint64_t checkpoint_interval_us; /* after which one is made if there were changes; 0: none for time alone */
   uint32_t trust_cells;            /* not 0: opening takes the cells as they are, at the cost of mapping them; damage to
                                       them goes unseen */
-  uint32_t reserved;               /* 0 */
+  uint32_t mode;                   /* permissions of a file that is made, such as 0640; 0: 0600 less the umask, or those
+                                      of the file that is replaced */
 } mankai_file_options;
 
 /* Makes a new file with an empty filter, and opens it for changes. Errors: as mankai_create's; INVALID_ARGUMENT when

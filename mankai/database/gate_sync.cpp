@@ -85,13 +85,14 @@ Result<Gate> gate_of_snapshot(RowSource& source, const RowSourceSettings& settin
 
 // The filter's place is taken last, and where that fails the old settings stand again. A crash in between leaves filter
 // and settings of two gates, which differ in their name and are refused.
-Result<void> put_in_place(const std::string& path, const RowSourceSettings& settings, Gate& gate, Existing existing) {
+Result<void> put_in_place(const std::string& path, const RowSourceSettings& settings, Gate& gate,
+                          const GateBuild& build) {
   const auto old = read_source_settings(path);
   // Settings without their filter are of no use to anybody.
-  if (auto written = write_source_settings(path, settings, Existing::replace); !written) {
+  if (auto written = write_source_settings(path, settings, Existing::replace, build.mode); !written) {
     return written;
   }
-  auto saved = gate.save(path, existing);
+  auto saved = gate.save(path, build.existing, build.mode);
   if (!saved) {
     static_cast<void>(old ? write_source_settings(path, *old, Existing::replace)
                           : remove_file(source_settings_path(path)));
@@ -172,7 +173,7 @@ class Builder {
       return std::unexpected(installed.error());
     }
     auto gate = gate_of_snapshot(source, settings_, build_);
-    auto placed = gate ? put_in_place(path_, settings_, *gate, build_.existing) : std::unexpected(gate.error());
+    auto placed = gate ? put_in_place(path_, settings_, *gate, build_) : std::unexpected(gate.error());
     return placed ? std::move(gate) : std::unexpected(placed.error());
   }
 

@@ -25,6 +25,7 @@ struct GateBuild {
   std::optional<std::uint64_t> keys = {};  ///< rows to size it for; twice as many as there are, unless given
   double fpr = 0.01;
   Existing existing = Existing::refuse;
+  FileMode mode = {};                      ///< of the gate's file, and of that which says where the keys come from
   std::function<bool()> should_stop = {};  ///< asked now and then; ends it with nothing done
 };
 

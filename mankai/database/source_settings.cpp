@@ -128,9 +128,11 @@ Result<RowSourceSettings> read_source_settings(const std::string& gate_path) {
   return settings ? std::move(settings) : std::unexpected(settings.error().within(path));
 }
 
-Result<void> write_source_settings(const std::string& gate_path, const RowSourceSettings& settings, Existing existing) {
+Result<void> write_source_settings(const std::string& gate_path, const RowSourceSettings& settings, Existing existing,
+                                   FileMode mode) {
   const auto text = to_text(settings);
-  return text ? write_file(source_settings_path(gate_path), std::as_bytes(std::span(*text)), existing)
+  return text ? write_file(source_settings_path(gate_path), std::as_bytes(std::span(*text)), existing, nullptr,
+                           system_calls(), mode)
               : std::unexpected(text.error());
 }
 

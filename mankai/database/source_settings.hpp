@@ -34,6 +34,6 @@ namespace mankai {
 [[nodiscard]] Result<RowSourceSettings> read_source_settings(const std::string& gate_path);
 /// Errors: as to_text's and write_file's.
 [[nodiscard]] Result<void> write_source_settings(const std::string& gate_path, const RowSourceSettings& settings,
-                                                 Existing existing);
+                                                 Existing existing, FileMode mode = {});
 
 }  // namespace mankai

@@ -150,11 +150,12 @@ Result<DabloomsImport> import_dablooms_file(const std::string& path, const Dablo
   return imported ? std::move(imported) : std::unexpected(imported.error().within(path));
 }
 
-Result<void> save_import(const std::string& path, DabloomsImport& imported, Existing existing, FileCalls& calls) {
+Result<void> save_import(const std::string& path, DabloomsImport& imported, Existing existing, FileCalls& calls,
+                         FileMode mode) {
   // The numbers begin at 1; where they are lost, ours begin anew.
   const bool is_number = imported.memory_sequence != 0 && imported.memory_sequence <= kMaxDabloomsSequence;
   const std::uint64_t changes = is_number ? imported.memory_sequence - 1 : 0;
-  return detail::make_store(path, imported.filter, existing, {.sequence = changes}, calls);
+  return detail::make_store(path, imported.filter, existing, {.sequence = changes}, calls, mode);
 }
 
 }  // namespace mankai

@@ -83,6 +83,6 @@ struct DabloomsImport {
 /// original's mem_seqnum says, so that a program that goes on with it by way of mankai/c/dablooms.h finds that number
 /// again. Errors: invalid_argument when the file exists and must not; locked; io; out_of_space.
 [[nodiscard]] Result<void> save_import(const std::string& path, DabloomsImport& imported, Existing existing,
-                                       FileCalls& calls = system_calls());
+                                       FileCalls& calls = system_calls(), FileMode mode = {});
 
 }  // namespace mankai

@@ -168,7 +168,7 @@ class DigestLog::Impl {
   [[nodiscard]] static Result<std::unique_ptr<Impl>> open(const std::string& path, const DigestLogKeys& if_new,
                                                           const DigestLogOptions& options) {
     FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
-    if (auto made = make_if_missing(path, if_new, calls); !made) {
+    if (auto made = make_if_missing(path, if_new, calls, options.mode); !made) {
       return std::unexpected(made.error());
     }
     auto lock = FileLock::acquire(path, calls);
@@ -189,6 +189,22 @@ class DigestLog::Impl {
       return std::unexpected(loaded.error());
     }
     return impl;
+  }
+
+  // What is read here without a lock may be of two moments.
+  [[nodiscard]] static Result<DigestLogFacts> verify(const std::string& path, OpenFile file, FileCalls& calls) {
+    auto header = read_header(file, path);
+    if (!header) {
+      return std::unexpected(header.error());
+    }
+    Impl log(path, std::nullopt, std::move(file), *header, 0, calls);
+    if (auto loaded = log.load_contents(); !loaded) {
+      return std::unexpected(loaded.error());
+    }
+    return DigestLogFacts{.digests = log.digests(),
+                          .runs = log.runs(),
+                          .file_bytes = log.file_bytes(),
+                          .dropped_bytes = log.file_.size() - log.end_};
   }
 
   [[nodiscard]] const DigestLogKeys& keys() const noexcept { return keys_; }
@@ -234,8 +250,8 @@ class DigestLog::Impl {
   [[nodiscard]] std::uint64_t dropped_bytes() const noexcept { return dropped_bytes_; }
 
  private:
-  Impl(std::string path, FileLock lock, OpenFile file, const DigestLogHeader& header, std::size_t recent_most,
-       FileCalls& calls)
+  Impl(std::string path, std::optional<FileLock> lock, OpenFile file, const DigestLogHeader& header,
+       std::size_t recent_most, FileCalls& calls)
       : path_(std::move(path)),
         recent_most_(recent_most),
         calls_(&calls),
@@ -246,7 +262,7 @@ class DigestLog::Impl {
 
   // Somebody else may make it at the same time: then there is one.
   [[nodiscard]] static Result<void> make_if_missing(const std::string& path, const DigestLogKeys& keys,
-                                                    FileCalls& calls) {
+                                                    FileCalls& calls, FileMode mode) {
     if (calls.access(path.c_str(), F_OK) == 0) {
       return {};
     }
@@ -258,11 +274,11 @@ class DigestLog::Impl {
     }
     DigestLogHeader header = header_of(keys);
     header.checksum = checksum_of(header);
-    auto made = write_file(path, std::as_bytes(std::span(&header, 1)), Existing::refuse, nullptr, calls);
+    auto made = write_file(path, std::as_bytes(std::span(&header, 1)), Existing::refuse, nullptr, calls, mode);
     return !made && calls.access(path.c_str(), F_OK) == 0 ? Result<void>{} : made;
   }
 
-  [[nodiscard]] Result<void> load() {
+  [[nodiscard]] Result<void> load_contents() {
     for (const DigestRunEntry& entry : std::span(header_.runs).first(header_.run_count)) {
       auto run = DigestRun::open(path_, entry, *calls_);
       if (!run) {
@@ -270,8 +286,12 @@ class DigestLog::Impl {
       }
       runs_.push_back(std::move(*run));
     }
-    if (auto read = load_batches(); !read) {
-      return read;
+    return load_batches();
+  }
+
+  [[nodiscard]] Result<void> load() {
+    if (auto loaded = load_contents(); !loaded) {
+      return loaded;
     }
     if (auto free = detail::check_run_is_free(owner_of(path_, keys_), header_.next_run, *calls_); !free) {
       return free;
@@ -473,7 +493,7 @@ class DigestLog::Impl {
       parts.push_back(std::as_bytes(std::span(&batch, 1)));
       parts.push_back(std::as_bytes(digests));
     }
-    if (auto written = write_file_parts(path_, parts, Existing::replace, &lock_, *calls_); !written) {
+    if (auto written = write_file_parts(path_, parts, Existing::replace, &*lock_, *calls_); !written) {
       return written;
     }
     auto file = OpenFile::open(path_, OpenFile::Mode::write, *calls_);
@@ -502,7 +522,7 @@ class DigestLog::Impl {
   std::string path_;
   std::size_t recent_most_;
   FileCalls* calls_;
-  FileLock lock_;
+  std::optional<FileLock> lock_;  ///< none: only looked at
   OpenFile file_;
   DigestLogHeader header_;
   DigestLogKeys keys_;
@@ -541,5 +561,47 @@ std::size_t DigestLog::runs() const noexcept { return impl_->runs(); }
 std::uint64_t DigestLog::file_bytes() const noexcept { return impl_->file_bytes(); }
 std::uint64_t DigestLog::memory_bytes() const noexcept { return impl_->memory_bytes(); }
 std::uint64_t DigestLog::dropped_bytes() const noexcept { return impl_->dropped_bytes(); }
+
+Result<DigestLogFacts> verify_digest_log(const std::string& path, FileCalls& calls) {
+  // A writer replaces the file now and then, and removes runs that it merged: then what was looked at is gone.
+  constexpr int kMaxLooks = 100;
+  for (int looks = 1;; ++looks) {
+    auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+    if (!file) {
+      return std::unexpected(file.error());
+    }
+    const FileIdentity identity = file->identity();
+    auto facts = DigestLog::Impl::verify(path, std::move(*file), calls);
+    const auto now = identify(path, calls);
+    if (facts || looks == kMaxLooks || (now && *now == identity)) {
+      return facts;
+    }
+  }
+}
+
+Result<DigestLogFacts> verify_digest_run(const std::string& path, FileCalls& calls) {
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  DigestRunFooter footer{};
+  if (file->size() < sizeof(footer)) {
+    return fail(ErrorCode::corrupt,
+                path + ": is no run of a log of digests: it has only " + std::to_string(file->size()) + " bytes");
+  }
+  if (auto done = file->read(file->size() - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))); !done) {
+    return std::unexpected(done.error());
+  }
+  const std::string name = detail::digest_run_path("", footer.entry.number);
+  if (!path.ends_with(name)) {
+    return fail(ErrorCode::corrupt, path + ": is run " + std::to_string(footer.entry.number) +
+                                        " of a log of digests, and is named otherwise");
+  }
+  const auto run = DigestRun::open(path.substr(0, path.size() - name.size()), footer.entry, calls);
+  if (!run) {
+    return std::unexpected(run.error());
+  }
+  return DigestLogFacts{.digests = footer.entry.digests, .runs = 1, .file_bytes = file->size()};
+}
 
 }  // namespace mankai

@@ -2,8 +2,8 @@
 
 /// Every key that ever came, exactly, on disk: what confirms a filter's yes.
 ///
-/// A key is two digests of 64 bits by two seeds. Two of n keys share both with probability n²/2^129: 1.5e-21 for a
-/// billion keys, where one digest of 64 bits would do so with 2.7 %.
+/// A key is two digests of 64 bits by two seeds. Two of n keys share both with probability n²/2^127 at most: 6e-21 for
+/// a billion keys, where one digest of 64 bits would do so with 2.7 %.
 ///
 /// New digests are appended to a file, batch by batch, and kept in memory, until there are some hundred thousand; then
 /// they are sorted into a run, a file of its own that never changes. Runs of about equal size are merged into one, so
@@ -25,7 +25,7 @@
 
 #include "mankai/durable/digest_log_format.hpp"
 #include "mankai/hash/hasher.hpp"
-#include "mankai/storage/file_calls.hpp"
+#include "mankai/storage/new_file.hpp"
 
 namespace mankai {
 
@@ -42,8 +42,23 @@ struct DigestLogKeys {
 struct DigestLogOptions {
   /// So many new digests are kept in memory before they become a run: 4 MiB of them, and 2 MiB to find them.
   std::size_t recent_digests = std::size_t{1} << 18;
+  FileMode mode = {};          ///< of a log that is made; its runs have that of the log
   FileCalls* calls = nullptr;  ///< nullptr: the system's
 };
+
+/// What a log's files hold.
+struct DigestLogFacts {
+  std::uint64_t digests = 0;
+  std::uint64_t runs = 0;
+  std::uint64_t file_bytes = 0;     ///< of all its files
+  std::uint64_t dropped_bytes = 0;  ///< at the end of the file that are no whole batch, and that the next to open drops
+};
+
+/// Checks a log and its runs completely, also beside a writer, and changes nothing. Errors: not_found, also when a run
+/// is missing; corrupt; unsupported_version; io.
+[[nodiscard]] Result<DigestLogFacts> verify_digest_log(const std::string& path, FileCalls& calls = system_calls());
+/// Checks one file of a log's runs, as far as it can be without the log. Errors: as verify_digest_log's.
+[[nodiscard]] Result<DigestLogFacts> verify_digest_run(const std::string& path, FileCalls& calls = system_calls());
 
 /// See the top of this file. Cost: 16 bytes a digest on disk, some megabytes of memory, and pages of the runs as they
 /// are looked at. Threads: one at a time.
@@ -89,6 +104,7 @@ class DigestLog {
   [[nodiscard]] std::uint64_t dropped_bytes() const noexcept;
 
  private:
+  friend Result<DigestLogFacts> verify_digest_log(const std::string& path, FileCalls& calls);
   class Impl;
   explicit DigestLog(std::unique_ptr<Impl> impl) noexcept;
   std::unique_ptr<Impl> impl_;

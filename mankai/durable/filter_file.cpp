@@ -17,8 +17,8 @@ Result<AnyFilter> open_filter(const std::string& path, Access access, Trust trus
   return std::move(loaded->filter);
 }
 
-Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing) {
-  return detail::make_store(path, filter, existing, {}, system_calls());
+Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing, FileMode mode) {
+  return detail::make_store(path, filter, existing, {}, system_calls(), mode);
 }
 
 }  // namespace mankai

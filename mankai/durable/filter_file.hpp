@@ -23,6 +23,7 @@ enum class Access : std::uint8_t {
 /// replaces goes with it. Errors: invalid_argument when the file exists, or a journal of its name does, and must not;
 /// locked when somebody is changing what would be replaced; io, also for what is no regular file or may not be written;
 /// out_of_space.
-[[nodiscard]] Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing);
+[[nodiscard]] Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing,
+                                       FileMode mode = {});
 
 }  // namespace mankai

@@ -12,19 +12,25 @@ namespace mankai {
 namespace {
 
 // The last writer may have ended before the disk had its file's name or open mark, or since a sync failed: the journal
-// must neither go nor grow before it has.
-Result<void> settle(const std::string& path, const std::optional<StoreFooter>& footer, FileCalls& calls) {
+// must neither go nor grow before it has. A copy of the footer that a crash tore is written again.
+Result<void> settle(const std::string& path, std::optional<FoundFooter>& found, FileCalls& calls) {
   const auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
   if (!file) {
     return std::unexpected(file.error());
   }
-  if (footer) {
-    if (auto written = file->rewrite(footer_offset(footer->image_bytes), file->size()); !written) {
+  if (found) {
+    const FooterBytes bytes = bytes_of(found->footer);
+    if (auto written = file->rewrite(bytes.begin, bytes.end); !written) {
       return written;
     }
   }
   if (auto synced = file->sync(); !synced) {
     return synced;
+  }
+  if (found && found->is_other_copy_stale) {
+    if (auto refreshed = refresh_footer(*file, found->footer); !refreshed) {
+      return refreshed;
+    }
   }
   return sync_folder_of(path, calls);
 }
@@ -40,7 +46,7 @@ Result<Store> Store::create(const std::string& path, AnyFilter filter, const Sto
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
   {
     AnyFilter written = std::move(filter);  // gone before it is read again
-    if (auto made = detail::make_store(path, written, existing, {}, calls); !made) {
+    if (auto made = detail::make_store(path, written, existing, {}, calls, options.mode); !made) {
       return std::unexpected(made.error());
     }
   }
@@ -168,6 +174,8 @@ std::uint64_t Store::durable_sequence() const noexcept { return impl_->durable()
 SourcePosition Store::position() const { return impl_->position(); }
 Result<void> Store::sync() { return impl_->sync(); }
 Result<void> Store::checkpoint() { return impl_->checkpoint(); }
+std::string Store::label() const { return impl_->label(); }
+Result<void> Store::set_label(std::string_view label) { return impl_->set_label(label); }
 std::optional<Error> Store::checkpoint_failure() const { return impl_->checkpoint_failure(); }
 Result<void> Store::close() { return impl_->close(); }
 

@@ -35,6 +35,7 @@
 #include "mankai/durable/filter_file.hpp"
 #include "mankai/durable/recovery_report.hpp"
 #include "mankai/durable/source_position.hpp"
+#include "mankai/storage/new_file.hpp"
 
 namespace mankai {
 
@@ -58,6 +59,7 @@ struct StoreOptions {
   /// changes. Images above 256 MiB are mapped in any case when they are opened, and not when they are created.
   Access access = Access::change;
   Memory memory = system_memory();
+  FileMode mode = {};          ///< of the file that create makes
   FileCalls* calls = nullptr;  ///< nullptr: the system's
 };
 
@@ -141,6 +143,14 @@ class Store {
   [[nodiscard]] std::uint64_t durable_sequence() const noexcept;
   /// Where the source stood at the last commit that said so.
   [[nodiscard]] SourcePosition position() const;
+
+  /// What the store is used for, as set_label said: up to 64 bytes that mean something to whoever gives them, such as
+  /// what its keys are. Empty where nobody set one.
+  [[nodiscard]] std::string label() const;
+  /// Sets it, and returns when the disk has it; later checkpoints keep it. Cost: a write of the whole file, or nothing
+  /// where the store has that label. Errors: invalid_argument for more than 64 bytes, or within a batch; io;
+  /// out_of_space, after which the store continues with the old label.
+  [[nodiscard]] Result<void> set_label(std::string_view label);
 
   /// Returns when everything committed so far is on the disk. Errors: io.
   [[nodiscard]] Result<void> sync();

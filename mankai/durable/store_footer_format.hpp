@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a store's file has behind the image, byte by byte: docs/formats/store.md is the specification.
+/// What a store's file has after the image, byte by byte: docs/formats/store.md is the specification.
 
 #include <array>
 #include <cstddef>
@@ -13,11 +13,15 @@ namespace mankai {
 
 /// "MKSTOR", then a byte that ends text and one that line-ending conversion would change.
 inline constexpr std::array<char, 8> kFooterMagic = {'M', 'K', 'S', 'T', 'O', 'R', '\x1a', '\n'};
-inline constexpr std::uint32_t kFooterVersion = 1;
-/// The footer begins at a sector, so that the disk writes it as a whole when its open mark changes.
-inline constexpr std::uint64_t kSectorBytes = 512;
+inline constexpr std::uint32_t kFooterVersion = 2;
 
-/// The last 128 bytes of a store's file, at the first sector behind the image.
+/// The footer has two copies, written in turn. Each begins a page of its own, since a page is the most that a system or
+/// a disk writes at once: what tears the write of one copy leaves the other one, and the image, as they were.
+inline constexpr std::uint64_t kFooterCopies = 2;
+inline constexpr std::uint64_t kFooterPage = 4096;
+inline constexpr std::size_t kMaxLabelBytes = 64;
+
+/// One copy of the footer: a sector. The valid one with the higher generation counts.
 struct StoreFooter {
   std::array<char, 8> magic;               //   0
   std::uint32_t version;                   //   8
@@ -25,18 +29,46 @@ struct StoreFooter {
   std::uint64_t store_id;                  //  16  drawn with each journal, which has the same
   std::uint64_t image_bytes;               //  24
   std::uint64_t sequence;                  //  32  the last change that is in the image
-  std::uint64_t position_bytes;            //  40  at most 64
-  std::array<unsigned char, 64> position;  //  48  where the source stood then, filled up with zeros
-  std::uint64_t replaced_id;               // 112  store_id of the file whose place a new one took; else 0
-  std::uint64_t checksum;                  // 120  XXH3_64 of bytes 0 to 119, seed 0
+  std::uint64_t replaced_id;               //  40  store_id of the file whose place a new one took; else 0
+  std::uint64_t generation;                //  48  one more with each copy written; modulo 2 it is the copy's number
+  std::uint32_t position_bytes;            //  56  at most 64
+  std::uint32_t label_bytes;               //  60  at most 64
+  std::array<unsigned char, 64> position;  //  64  where the source stood then, filled up with zeros
+  std::array<unsigned char, 64> label;     // 128  what the store is used for, filled up with zeros
+  std::array<unsigned char, 312> zero;     // 192
+  std::uint64_t checksum;                  // 504  XXH3_64 of bytes 0 to 503, seed 0
 
   friend bool operator==(const StoreFooter&, const StoreFooter&) = default;
 };
-static_assert(sizeof(StoreFooter) == 128);
+static_assert(sizeof(StoreFooter) == 512);
 static_assert(std::has_unique_object_representations_v<StoreFooter>);
 
-[[nodiscard]] constexpr std::uint64_t footer_offset(std::uint64_t image_bytes) noexcept {
-  return align_up(image_bytes, kSectorBytes);
+/// Where the copy of a generation lies.
+[[nodiscard]] constexpr std::uint64_t footer_offset(std::uint64_t image_bytes, std::uint64_t generation) noexcept {
+  return align_up(image_bytes, kFooterPage) + generation % kFooterCopies * kFooterPage;
 }
+/// The bytes of a store's file with an image of so many.
+[[nodiscard]] constexpr std::uint64_t store_bytes(std::uint64_t image_bytes) noexcept {
+  return footer_offset(image_bytes, kFooterCopies - 1) + sizeof(StoreFooter);
+}
+
+/// Version 1 of the footer, which is read but no more written: the last 128 bytes of the file, at the first sector
+/// after the image.
+struct StoreFooter1 {
+  std::array<char, 8> magic;               //   0
+  std::uint32_t version;                   //   8
+  std::uint32_t is_open;                   //  12
+  std::uint64_t store_id;                  //  16
+  std::uint64_t image_bytes;               //  24
+  std::uint64_t sequence;                  //  32
+  std::uint64_t position_bytes;            //  40
+  std::array<unsigned char, 64> position;  //  48
+  std::uint64_t replaced_id;               // 112
+  std::uint64_t checksum;                  // 120  XXH3_64 of bytes 0 to 119, seed 0
+};
+static_assert(sizeof(StoreFooter1) == 128);
+static_assert(std::has_unique_object_representations_v<StoreFooter1>);
+inline constexpr std::uint32_t kFooterVersion1 = 1;
+inline constexpr std::uint64_t kFooterSector1 = 512;
 
 }  // namespace mankai

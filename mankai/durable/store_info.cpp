@@ -14,8 +14,12 @@ namespace {
 StoreInfo describe(const std::string& path, const detail::LoadedStore& loaded) {
   StoreInfo info{.is_store = loaded.footer.has_value(), .file_bytes = loaded.file_bytes, .recovery = loaded.report};
   if (loaded.footer) {
-    info.is_open = loaded.footer->is_open != 0;
-    info.image_sequence = loaded.footer->sequence;
+    const StoreFooter& footer = loaded.footer->footer;
+    info.is_open = footer.is_open != 0;
+    info.image_sequence = footer.sequence;
+    info.damaged_footers = loaded.footer->damaged_copies;
+    info.footer_version = footer.version;
+    info.label = label_of(footer);
   }
   if (loaded.journal) {
     info.journal_bytes = loaded.journal->end - loaded.journal->superblock.start;
@@ -26,30 +30,41 @@ StoreInfo describe(const std::string& path, const detail::LoadedStore& loaded) {
   return info;
 }
 
-// Between the image and the footer only zeros are ever written.
+// Between the image and the footer, and between its copies, only zeros are ever written.
+Result<void> check_zeros(const OpenFile& file, const std::string& path, std::uint64_t begin, std::uint64_t end) {
+  std::array<std::byte, kFooterPage> bytes{};
+  const auto zeros = std::span(bytes).first(end - begin);
+  if (auto read = file.read(begin, zeros); !read) {
+    return read;
+  }
+  const auto wrong = std::ranges::find_if(zeros, [](std::byte byte) { return byte != std::byte{0}; });
+  if (wrong == zeros.end()) {
+    return {};
+  }
+  const auto offset = begin + static_cast<std::uint64_t>(wrong - zeros.begin());
+  return fail(ErrorCode::corrupt, path + ": the byte at offset " + std::to_string(offset) +
+                                      ", next to the footer, is not zero, as it was written: the filter is "
+                                      "whole, but something changed the file");
+}
+
 Result<void> check_padding(const std::string& path) {
   const auto file = OpenFile::open(path, OpenFile::Mode::read);
   if (!file) {
     return std::unexpected(file.error());
   }
-  const auto footer = read_footer(*file);
-  if (!footer || !*footer) {
-    return footer ? Result<void>{} : std::unexpected(footer.error().within(path));
+  const auto found = read_footer(*file);
+  if (!found || !*found) {
+    return found ? Result<void>{} : std::unexpected(found.error().within(path));
   }
-  const std::uint64_t begin = (*footer)->image_bytes;
-  std::array<std::byte, kSectorBytes> bytes{};
-  const auto padding = std::span(bytes).first(footer_offset(begin) - begin);
-  if (auto read = file->read(begin, padding); !read) {
-    return read;
+  const StoreFooter& footer = (*found)->footer;
+  if (footer.version == kFooterVersion1) {
+    return check_zeros(*file, path, footer.image_bytes, bytes_of(footer).begin);
   }
-  const auto wrong = std::ranges::find_if(padding, [](std::byte byte) { return byte != std::byte{0}; });
-  if (wrong == padding.end()) {
-    return {};
+  const std::uint64_t first = footer_offset(footer.image_bytes, 0);
+  if (auto zeros = check_zeros(*file, path, footer.image_bytes, first); !zeros) {
+    return zeros;
   }
-  const auto offset = begin + static_cast<std::uint64_t>(wrong - padding.begin());
-  return fail(ErrorCode::corrupt, path + ": the byte at offset " + std::to_string(offset) +
-                                      ", between image and footer, is not zero, as it was written: the filter is "
-                                      "whole, but something changed the file");
+  return check_zeros(*file, path, first + sizeof(StoreFooter), first + kFooterPage);
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ struct StoreInfo {
   std::uint64_t journal_bytes = 0;        ///< of whole batches in the journal
   std::uint64_t journal_records = 0;      ///< in those, also what is in the image by now
   std::uint64_t damaged_superblocks = 0;  ///< of the journal, where another one serves: see JournalFile
+  std::uint64_t damaged_footers = 0;      ///< copies of the footer, where the other one serves
+  std::uint32_t footer_version = 0;       ///< 0: no footer
+  std::string label = {};                 ///< what the store is used for: see Store::label
   RecoveryReport recovery = {};           ///< what a writer that opens it would be told
 };
 

@@ -128,9 +128,10 @@ TEST_F(StoreInfoTest, what_opening_does_not_look_at_is_verified) {
     insert(store, 0, 10);
   }
   const std::uint64_t image_bytes = inspect_store(path())->filter.image_bytes();
-  ASSERT_NE(image_bytes % kSectorBytes, 0U);
-  const std::uint64_t last = fs::file_size(path()) - sizeof(StoreFooter) - 1;
-  for (const std::uint64_t offset : {image_bytes, last}) {
+  ASSERT_NE(image_bytes % kFooterPage, 0U);
+  const std::uint64_t first = footer_offset(image_bytes, 0);
+  const std::uint64_t second = footer_offset(image_bytes, 1);
+  for (const std::uint64_t offset : {image_bytes, first - 1, first + sizeof(StoreFooter), second - 1}) {
     flip(path(), offset);
     EXPECT_TRUE(inspect_store(path()));
     const auto found = verify_store(path());
@@ -140,6 +141,96 @@ TEST_F(StoreInfoTest, what_opening_does_not_look_at_is_verified) {
     flip(path(), offset);
     EXPECT_TRUE(verify_store(path()));
   }
+}
+
+TEST_F(StoreInfoTest, a_damaged_copy_of_the_footer_is_told_while_the_other_one_serves_and_written_again) {
+  {
+    Store store = make();
+    insert(store, 0, 10);
+    ASSERT_TRUE(store.commit("offset 10"));
+  }
+  const std::uint64_t image_bytes = inspect_store(path())->filter.image_bytes();
+  for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
+    flip(path(), footer_offset(image_bytes, copy) + 33);
+    const auto found = verify_store(path());
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(found->info.damaged_footers, 1U);
+    EXPECT_EQ(found->info.recovery.sequence, 11U);
+    EXPECT_EQ(found->info.recovery.position.view(), "offset 10");
+    ASSERT_TRUE(Store::open(path()));
+    EXPECT_EQ(verify_store(path())->info.damaged_footers, 0U);
+  }
+  for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
+    flip(path(), footer_offset(image_bytes, copy) + 33);
+  }
+  const auto none = verify_store(path());
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::corrupt);
+  EXPECT_NE(none.error().message().find("both copies of the footer"), std::string::npos) << none.error().message();
+}
+
+// In place of the newer copy alone there is nothing that a crash could have left: the older one says the same.
+TEST_F(StoreInfoTest, a_store_that_is_open_is_recovered_from_either_copy) {
+  Store store = make();
+  insert(store, 0, 10);
+  const std::string left = killed();
+  const std::uint64_t image_bytes = inspect_store(left)->filter.image_bytes();
+  for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
+    flip(left, footer_offset(image_bytes, copy) + 12);
+    const auto found = verify_store(left);
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_TRUE(found->info.is_open);
+    EXPECT_EQ(found->info.damaged_footers, 1U);
+    EXPECT_EQ(found->info.recovery.changes_replayed, 10U);
+    flip(left, footer_offset(image_bytes, copy) + 12);
+  }
+}
+
+TEST_F(StoreInfoTest, copies_of_two_files_do_not_go_together) {
+  {
+    Store store = make();
+  }
+  const std::uint64_t image_bytes = inspect_store(path())->filter.image_bytes();
+  fs::copy_file(path(), path("older.mk"));
+  {
+    Store store = Store::open(path()).value();
+    insert(store, 0, 10);
+  }
+  const Region older = read_file(path("older.mk")).value();
+  const auto file = OpenFile::open(path(), OpenFile::Mode::write).value();
+  const std::uint64_t second = footer_offset(image_bytes, 1);
+  ASSERT_TRUE(file.write(second, older.bytes().subspan(second, sizeof(StoreFooter))));
+  const auto found = inspect_store(path());
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::corrupt);
+  EXPECT_NE(found.error().message().find("of two files"), std::string::npos) << found.error().message();
+}
+
+TEST_F(StoreInfoTest, a_label_stays_through_changes_checkpoints_and_crashes) {
+  const std::string longest(kMaxLabelBytes, 'l');
+  {
+    Store store = make();
+    EXPECT_EQ(store.label(), "");
+    ASSERT_TRUE(store.set_label("counts paths"));
+    EXPECT_EQ(inspect_store(path())->info.label, "counts paths");
+    EXPECT_FALSE(inspect_store(path())->info.is_open);
+    insert(store, 0, 10);
+    ASSERT_TRUE(store.checkpoint());
+    EXPECT_EQ(inspect_store(path())->info.label, "counts paths");
+    insert(store, 10, 10);
+    ASSERT_TRUE(store.set_label(longest));
+    EXPECT_EQ(store.set_label(longest + "l").error().code, ErrorCode::invalid_argument);
+    store.begin();
+    EXPECT_EQ(store.set_label("within a batch").error().code, ErrorCode::invalid_argument);
+    ASSERT_TRUE(store.commit());
+    insert(store, 20, 10);
+    const std::string left = killed();
+    const auto found = inspect_store(left);
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(found->info.label, longest);
+    EXPECT_EQ(found->info.recovery.sequence, 30U);
+  }
+  EXPECT_EQ(Store::open(path())->label(), longest);
 }
 
 TEST_F(StoreInfoTest, a_damaged_superblock_is_told_while_its_copy_serves) {

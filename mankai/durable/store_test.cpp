@@ -377,8 +377,10 @@ TEST_F(StoreTest, files_of_a_later_version_are_told_from_damage) {
     }
   }
   EXPECT_EQ(Store::open(path("later.mk")).error().code, ErrorCode::unsupported_version);
-  set_version(path("later.mk"),
-              std::filesystem::file_size(path("later.mk")) - sizeof(StoreFooter) + offsetof(StoreFooter, version));
+  const std::uint64_t first = std::filesystem::file_size(path("later.mk")) - store_bytes(0);
+  for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
+    set_version(path("later.mk"), first + copy * kFooterPage + offsetof(StoreFooter, version));
+  }
   const auto opened = open_filter(path("later.mk"), Access::query);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::unsupported_version);

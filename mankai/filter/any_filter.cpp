@@ -137,11 +137,11 @@ Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory) {
 
 Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& memory) {
   MANKAI_ASSIGN(const ImageHeader header, read_header(region.bytes(), region.size()));
-  if (header.canonical_version != 0 && header.canonical_version != url::kCanonicalVersion) {
+  if (header.canonical_version != 0 && !url::url_rules(header.canonical_version)) {
     return fail(ErrorCode::unsupported_version,
                 "its keys were canonicalized by version " + std::to_string(header.canonical_version) +
-                    " of the URL rules (offset 15), and this library has version " +
-                    std::to_string(url::kCanonicalVersion) + ": use the library that created it, or create it again");
+                    " of the URL rules (offset 15), and this library has versions 1 to " +
+                    std::to_string(url::kCanonicalVersion) + "; use the library that created it, or create it again");
   }
   const KindDescription* kind = find_kind(Kind{header.kind});
   if (kind == nullptr) {

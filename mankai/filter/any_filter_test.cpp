@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -203,8 +204,24 @@ TEST(Plan, for_bytes_stays_within_them) {
 }
 
 TEST(Kinds, a_seed_of_128_bits_needs_the_hash_that_uses_it) {
-  EXPECT_FALSE(create_filter(*parse_spec("keys=10,seed=00000000000000010000000000000002")).has_value());
+  EXPECT_FALSE(create_filter(*parse_spec("keys=10,hash=xxh3,seed=00000000000000010000000000000002")).has_value());
   EXPECT_TRUE(create_filter(*parse_spec("keys=10,hash=siphash,seed=00000000000000010000000000000002")).has_value());
+  EXPECT_TRUE(create_filter(*parse_spec("keys=10,seed=00000000000000010000000000000002")).has_value());
+}
+
+// Keys come from anywhere unless somebody says otherwise: every kind's filter is keyed by a secret of its own.
+TEST(Kinds, every_kind_is_created_with_the_keyed_hash) {
+  for (const KindDescription* kind : kinds()) {
+    const auto spec = parse_spec(std::string(kind->name) + ":keys=10");
+    ASSERT_TRUE(spec.has_value()) << kind->name;
+    const auto first = create_filter(*spec);
+    const auto second = create_filter(*spec);
+    ASSERT_TRUE(first.has_value() && second.has_value()) << kind->name;
+    const auto hash_of = [](const AnyFilter& filter) { return filter.hasher().spec(); };
+    EXPECT_EQ(hash_of(*first).kind, HashKind::nh_siphash) << kind->name;
+    EXPECT_NE(hash_of(*first).seed[1], 0U) << kind->name;
+    EXPECT_NE(hash_of(*first), hash_of(*second)) << kind->name;
+  }
 }
 
 TEST(Plan, answers_at_once_however_odd_the_request) {
@@ -235,6 +252,39 @@ TEST(Kinds, keys_canonicalized_by_other_rules_ask_for_the_library_that_has_them)
     ASSERT_FALSE(opened.has_value()) << kind->name;
     EXPECT_EQ(opened.error().code, ErrorCode::unsupported_version) << opened.error().detail;
     EXPECT_NE(opened.error().detail.find("200"), std::string::npos) << opened.error().detail;
+  }
+}
+
+// What a state of an older release recognised must stay recognised: its keys keep the rules by which they were made.
+TEST(Kinds, a_filter_keeps_the_url_rules_that_it_was_made_with) {
+  const std::string_view spelling = "http://h.example/a%2Fb";
+  const std::string_view other = "http://h.example/a/b";  // the same key by version 1, and another by version 2
+  for (const Kind kind : {Kind::blocked_bloom, Kind::scalable_bloom, Kind::layered_url_bloom}) {
+    for (const unsigned version : {1U, 2U}) {
+      auto made = create_filter({.kind = kind,
+                                 .keys = 100,
+                                 .fpr = 1e-6,
+                                 .seed = {{1, 0}},
+                                 .canonical = kind != Kind::layered_url_bloom});  // which is so anyway
+      ASSERT_TRUE(made.has_value()) << made.error().detail;
+      ASSERT_EQ(describe(*made).canonical_version, 2U);
+      const std::vector<std::byte> bytes = std::visit(
+          [&](auto& f) {
+            f.set_canonical_version(static_cast<std::uint8_t>(version));
+            return f.to_bytes();
+          },
+          *made);
+      auto region = Region::allocate(system_memory(), bytes.size());
+      std::ranges::copy(bytes, region->bytes().begin());
+      auto opened = filter_from_region(std::move(*region), Trust::checked);
+      ASSERT_TRUE(opened.has_value()) << opened.error().detail;
+      insert_keys(*opened, std::span(&spelling, 1));
+      std::array<bool, 2> found{};
+      const std::array asked{spelling, other};
+      may_contain_keys(*opened, asked, found);
+      EXPECT_TRUE(found[0]) << info_of(kind).name;
+      EXPECT_EQ(found[1], version == 1) << info_of(kind).name;
+    }
   }
 }
 

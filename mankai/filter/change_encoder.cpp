@@ -138,7 +138,8 @@ class ChangeEncoder::Buffers {
     if (!canonical_) {
       canonical_.emplace(kUrlWindow);
     }
-    for_each_url_window(keys, [&](std::size_t start, Keys window) { use(start, canonical_->of(window)); });
+    for_each_url_window(keys,
+                        [&](std::size_t start, Keys window) { use(start, canonical_->of(window, rules_of(filter))); });
   }
 
   PayloadWriter payload_;
@@ -175,7 +176,7 @@ Result<void> ChangeEncoder::Buffers::write_paths(const FilterBody& filter, Keys 
   payload_.add<std::uint32_t>(keys.size());
   std::size_t segments = 0;
   for_each_url_window(keys, [&](std::size_t start, Keys window) {
-    paths_->read(window);
+    paths_->read(window, rules_of(filter));
     filter.hasher()(paths_->segments(), payload_.add<Digest>(paths_->segments().size()));
     std::ranges::transform(paths_->ends(), payload_.at<std::uint32_t>(0, keys.size()).subspan(start).begin(),
                            [&](std::uint32_t end) { return static_cast<std::uint32_t>(segments + end); });

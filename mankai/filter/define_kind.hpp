@@ -79,7 +79,7 @@ void for_each_path_window(const F& filter, Keys keys, const Use& use) {
   Paths paths(keys.size());
   std::vector<Digest> digests;
   for_each_url_window(keys, [&](std::size_t start, Keys window) {
-    paths.read(window);
+    paths.read(window, rules_of(filter));
     digests.resize(paths.segments().size());
     filter.hasher()(paths.segments(), digests);
     use(start, std::span<const Digest>(digests), paths.ends());

@@ -17,7 +17,7 @@ struct FilterSpec {
   Kind kind = default_kind();
   std::uint64_t keys = 0;
   double fpr = 0.01;
-  HashKind hash = HashKind::xxh3;
+  HashKind hash = kDefaultHash;
   std::optional<std::array<std::uint64_t, 2>> seed{};  ///< unset: drawn at random when the filter is created
   bool canonical = false;                              ///< keys are URLs and are canonicalized; always so for paths
   OptionTexts options{};                               ///< the kind's own, as text
@@ -37,7 +37,7 @@ struct SharedOption {
 /// Every option that not all kinds have, in the order of the kinds.
 [[nodiscard]] std::span<const SharedOption> shared_options();
 
-/// Reads a spec such as "blocked-bloom:keys=1e7,fpr=0.01,hash=siphash,seed=42" or "bloom:keys=10M,k=7".
+/// Reads a spec such as "blocked-bloom:keys=1e7,fpr=0.01,hash=xxh3,seed=42" or "bloom:keys=10M,k=7".
 /// The kind may stand alone or be left out. Errors: not_found for the kind; invalid_argument naming the option.
 [[nodiscard]] Result<FilterSpec> parse_spec(std::string_view text);
 
@@ -53,7 +53,7 @@ struct SharedOption {
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
 /// Reads a rate such as 0.01, 1e-3 or 1%. Errors: invalid_argument unless it lies between 0 and 1, both excluded.
 [[nodiscard]] Result<double> parse_rate(std::string_view text);
-/// Reads a seed: a decimal or 0x-hexadecimal number of 64 bits, or 32 hexadecimal digits for siphash's 128.
+/// Reads a seed: a decimal or 0x-hexadecimal number of 64 bits, or 32 hexadecimal digits for a keyed hash's 128.
 [[nodiscard]] Result<std::array<std::uint64_t, 2>> parse_seed(std::string_view text);
 [[nodiscard]] Result<HashKind> parse_hash(std::string_view text);
 

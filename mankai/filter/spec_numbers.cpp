@@ -113,8 +113,7 @@ Result<HashKind> parse_hash(std::string_view text) {
       return hash;
     }
   }
-  return bad("hash", text,
-             "xxh3, or siphash where strangers choose the keys; murmur3 is for filters of other programs");
+  return bad("hash", text, "nh-siphash, xxh3 for trusted keys, or siphash; murmur3 is for filters of other programs");
 }
 
 }  // namespace mankai

@@ -19,15 +19,12 @@ constexpr double kBitsPerByte = 8;
 // The map's seed need not be secret: which digests collide in it depends on the hash's seed.
 constexpr std::uint64_t kMapSeed = 1;
 
-// Of two readings of one URL the answer that weighs more counts: a block, then what says most about it.
-constexpr int weight(Verdict::Answer answer) noexcept {
-  switch (answer) {
-    case Verdict::Answer::invalid: return 0;
-    case Verdict::Answer::ok: return 1;
-    case Verdict::Answer::allowed: return 2;
-    case Verdict::Answer::blocked: return 3;
+// Overwrites `name` with the expression that matched.
+void name_match(const detail::Match& match, const detail::UrlKeys& keys, std::string& name) {
+  name.assign(keys.host_text(match.labels)).append(keys.path_text(match.segments));
+  if (match.has_query) {
+    name.append(keys.query_text());
   }
-  return 0;
 }
 
 Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
@@ -37,7 +34,7 @@ Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
   if (settings.is_exact && !settings.keeps_rules) {
     return fail(ErrorCode::invalid_argument, "exactness needs the rules to be kept");
   }
-  const HashKind kind = settings.hash.value_or(HashKind::siphash);
+  const HashKind kind = settings.hash.value_or(kDefaultHash);
   const HashSpec hash = settings.seed ? HashSpec{.kind = kind, .seed = *settings.seed} : HashSpec::random(kind);
   if (auto valid = check_seed(hash); !valid) {
     return std::unexpected(valid.error());
@@ -153,66 +150,62 @@ Result<Guard> Guard::from_bytes(std::span<const std::byte> bytes) {
 std::vector<std::byte> Guard::to_bytes() const { return guard_bytes(parts_, base_bytes_of(parts_)); }
 
 Verdict Guard::check(std::string_view url, GuardScratch& scratch) const {
-  const std::size_t end = std::min(url.find_first_of("?#"), url.size());
-  return url.substr(0, end).contains('\\') ? check_both_readings(url, end, scratch) : check_reading(url, scratch);
-}
-
-Verdict Guard::check_both_readings(std::string_view url, std::size_t end, GuardScratch& scratch) const {
-  std::string slashed(url);
-  std::ranges::replace(std::span(slashed).first(end), '\\', '/');
-  const Verdict as_slashes = check_reading(slashed, scratch);
-  if (as_slashes.answer == Verdict::Answer::blocked) {
-    return as_slashes;
+  scratch.readings_.read(url);
+  const auto readings = scratch.readings_.all();
+  if (readings.empty()) {
+    scratch.rule_ = scratch.readings_.error().detail;
+    return {.answer = Verdict::Answer::invalid, .rule = scratch.rule_};
   }
-  Verdict verdict = check_reading(url, scratch);
-  const unsigned probes = as_slashes.probes + verdict.probes;
-  // The scratch has one verdict's rule and URL: that of the other one is found again.
-  if (weight(as_slashes.answer) > weight(verdict.answer)) {
-    verdict = check_reading(slashed, scratch);
+  Verdict verdict;
+  for (const url::CanonicalUrl& reading : readings) {
+    scratch.keys_.reset(reading, hasher_);
+    if (const auto rule = find_rule(scratch, verdict.probes)) {
+      name_match(*rule, scratch.keys_, scratch.rule_);
+      verdict.answer = Verdict::Answer::blocked;
+      verdict.rule = scratch.rule_;
+      break;
+    }
   }
-  verdict.probes = probes;
+  if (verdict.answer == Verdict::Answer::blocked && are_excepted(scratch)) {
+    verdict.answer = Verdict::Answer::allowed;
+    verdict.rule = scratch.exception_;
+  }
   return verdict;
 }
 
-Verdict Guard::check_reading(std::string_view url, GuardScratch& scratch) const {
-  if (auto canonical = url::canonicalize(url, scratch.url_); !canonical) {
-    scratch.rule_ = canonical.error().detail;
-    return {.answer = Verdict::Answer::invalid, .rule = scratch.rule_};
-  }
-  scratch.keys_.reset(scratch.url_, hasher_);
-  Verdict verdict;
+std::optional<detail::Match> Guard::find_rule(GuardScratch& scratch, unsigned& probes) const {
   std::optional<detail::Match> match;
   if (parts_.base) {
     const detail::BaseSource source(*parts_.base, parts_.tombstones, parts_.config.is_exact ? &parts_.rules : nullptr);
     detail::Walk walk(scratch.keys_, source);
     match = walk.run();
-    verdict.probes = walk.probes();
+    probes += walk.probes();
   }
   if (!match && !parts_.overlay.is_empty()) {
     match = detail::Walk(scratch.keys_, detail::TableSource(parts_.overlay)).run();
   }
-  if (!match) {
-    return verdict;
-  }
-  verdict.answer = Verdict::Answer::blocked;
-  if (!parts_.exceptions.table().is_empty()) {
-    const detail::TableSource source(parts_.exceptions.table());
-    if (const auto exception = detail::Walk(scratch.keys_, source).run()) {
-      verdict.answer = Verdict::Answer::allowed;
-      match = exception;
-    }
-  }
-  verdict.rule = name_match(*match, scratch);
-  return verdict;
+  return match;
 }
 
-std::string_view Guard::name_match(const detail::Match& match, GuardScratch& scratch) const {
-  const detail::UrlKeys& keys = scratch.keys_;
-  scratch.rule_.assign(keys.host_text(match.labels)).append(keys.path_text(match.segments));
-  if (match.has_query) {
-    scratch.rule_.append(keys.query_text());
+bool Guard::are_excepted(GuardScratch& scratch) const {
+  if (parts_.exceptions.table().is_empty()) {
+    return false;
   }
-  return scratch.rule_;
+  const detail::TableSource source(parts_.exceptions.table());
+  const auto readings = scratch.readings_.all();
+  for (const url::CanonicalUrl& reading : readings) {
+    if (readings.size() > 1) {
+      scratch.keys_.reset(reading, hasher_);
+    }
+    const auto exception = detail::Walk(scratch.keys_, source).run();
+    if (!exception) {
+      return false;
+    }
+    if (&reading == readings.data()) {
+      name_match(*exception, scratch.keys_, scratch.exception_);
+    }
+  }
+  return true;
 }
 
 Result<bool> Guard::add(std::string_view rule, std::uint64_t id) {
@@ -352,7 +345,7 @@ GuardFacts Guard::facts() const {
                    .keeps_rules = parts_.config.keeps_rules,
                    .is_exact = parts_.config.is_exact,
                    .hash = parts_.config.hash.kind,
-                   .canonical_version = url::kCanonicalVersion};
+                   .canonical_version = url::kSafeBrowsingVersion};
   if (parts_.base) {
     const detail::RuleBaseHeader& header = parts_.base->header();
     facts.base_rules = header.rules;

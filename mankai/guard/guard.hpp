@@ -31,6 +31,7 @@
 #include "mankai/guard/detail/guard_parts.hpp"
 #include "mankai/guard/rule.hpp"
 #include "mankai/hash/hasher.hpp"
+#include "mankai/url/readings.hpp"
 
 namespace mankai {
 
@@ -39,7 +40,7 @@ struct GuardSettings {
   /// The share of URLs that may be blocked though no rule covers them: of the URLs with the most looks, so of others
   /// less. 0 < fpr < 1.
   double fpr = 0.01;
-  /// siphash unless given: rules and URLs are strangers'.
+  /// [default: kDefaultHash]
   std::optional<HashKind> hash = {};
   /// Drawn at random unless given.
   std::optional<std::array<std::uint64_t, 2>> seed = {};
@@ -55,8 +56,8 @@ struct Verdict {
   enum class Answer : std::uint8_t {
     ok,       ///< no rule covers it; never wrong
     blocked,  ///< a rule covers it, or at the promised rate none does
-    allowed,  ///< as blocked, but an exception covers it too
-    invalid,  ///< it is no URL with a host
+    allowed,  ///< as blocked, but exceptions cover each of its readings
+    invalid,  ///< it is no URL with a host, in no reading
   };
 
   Answer answer = Answer::ok;
@@ -70,15 +71,16 @@ struct Verdict {
 /// The memory of one caller of `check`, which is kept from URL to URL. Threads: one at a time.
 class GuardScratch {
  public:
-  /// The URL of the last check in canonical form; empty where it was none.
-  [[nodiscard]] const url::CanonicalUrl& url() const noexcept { return url_; }
+  /// The readings of the URL of the last check, each in canonical form; none where it was no URL.
+  [[nodiscard]] std::span<const url::CanonicalUrl> readings() const noexcept { return readings_.all(); }
 
  private:
   friend class Guard;
 
-  url::CanonicalUrl url_;
+  url::UrlReadings readings_;
   detail::UrlKeys keys_;
   std::string rule_;
+  std::string exception_;
 };
 
 /// What `remove` did.
@@ -109,7 +111,7 @@ struct GuardFacts {
   std::uint64_t region_bytes = 0;      ///< in which base and rules are used in place; 0 where there is no base
   bool keeps_rules = false;
   bool is_exact = false;
-  HashKind hash = HashKind::siphash;
+  HashKind hash = kDefaultHash;
   unsigned canonical_version = 0;
 
   [[nodiscard]] std::uint64_t rules_in_force() const noexcept {
@@ -132,12 +134,12 @@ class Guard {
   [[nodiscard]] static Result<Guard> from_bytes(std::span<const std::byte> bytes);
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
 
-  /// Says whether a URL, in any spelling, is blocked. One with a backslash in front of its query is judged as it stands
-  /// and with '/' for each such backslash, as browsers read it, and blocked where either is.
+  /// Says whether a URL, in any spelling, is blocked: in every reading that a mainstream program has of it
+  /// (`url::UrlReadings`). A rule that covers one reading blocks the URL, unless exceptions cover them all.
   ///
   /// Cost:    a host that no rule knows is one look (a hash, three places of the base); others one for each depth of
   ///          host and path at which there are rules below their anchor. No allocation but for the growth of scratch,
-  ///          and for a URL that has such a backslash.
+  ///          and for hosts beyond ASCII. As often as there are readings: once for a URL in canonical form.
   /// Errors:  none; total.
   [[nodiscard]] Verdict check(std::string_view url, GuardScratch& scratch) const;
 
@@ -177,15 +179,15 @@ class Guard {
   friend class GuardBuilder;
   explicit Guard(detail::GuardParts parts) noexcept : parts_(std::move(parts)), hasher_(parts_.config.hash) {}
 
-  /// Of a URL as it stands.
-  [[nodiscard]] Verdict check_reading(std::string_view url, GuardScratch& scratch) const;
-  /// Of a URL with a backslash before `end`, where its query or fragment begins.
-  [[nodiscard]] Verdict check_both_readings(std::string_view url, std::size_t end, GuardScratch& scratch) const;
+  /// The rule that covers the reading whose keys are in the scratch.
+  [[nodiscard]] std::optional<detail::Match> find_rule(GuardScratch& scratch, unsigned& probes) const;
+  /// Whether exceptions cover every reading; names that of the first one in the scratch. Pre: the scratch has the keys
+  /// of the first reading if there is only one.
+  [[nodiscard]] bool are_excepted(GuardScratch& scratch) const;
   /// Of a rule, as far as the base knows; empty where it has none.
   [[nodiscard]] std::span<const std::uint64_t> ids_in_base(const RuleKey& key) const;
   [[nodiscard]] bool take_from_base(const RuleKey& key, std::optional<std::uint64_t> id);
   [[nodiscard]] bool holds(const RuleKey& key) const;
-  [[nodiscard]] std::string_view name_match(const detail::Match& match, GuardScratch& scratch) const;
 
   detail::GuardParts parts_;
   Hasher hasher_;

@@ -33,7 +33,7 @@ inline constexpr std::uint8_t kGuardIsExact = 2;
 struct GuardHeader {
   std::array<char, 8> magic;
   std::uint32_t version;
-  std::uint32_t canonical_version;  ///< url::kCanonicalVersion
+  std::uint32_t canonical_version;  ///< url::kSafeBrowsingVersion
   std::uint8_t hash;                ///< HashKind
   std::uint8_t flags;               ///< kGuardKeepsRules, kGuardIsExact
   std::array<std::uint8_t, 6> zero;

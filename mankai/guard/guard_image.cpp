@@ -29,7 +29,7 @@ GuardHeader header_of(const GuardParts& parts) {
   GuardHeader header{};
   header.magic = kGuardMagic;
   header.version = kGuardVersion;
-  header.canonical_version = url::kCanonicalVersion;
+  header.canonical_version = url::kSafeBrowsingVersion;
   header.hash = static_cast<std::uint8_t>(parts.config.hash.kind);
   header.flags = static_cast<std::uint8_t>((parts.config.keeps_rules ? kGuardKeepsRules : 0) |
                                            (parts.config.is_exact ? kGuardIsExact : 0));
@@ -63,10 +63,11 @@ Result<GuardHeader> read_header(Bytes bytes) {
   if (header.checksum != header_sum(header)) {
     return wrong("the header's checksum is wrong");
   }
-  if (header.canonical_version != url::kCanonicalVersion) {
+  if (header.canonical_version != url::kSafeBrowsingVersion) {
     return fail(ErrorCode::unsupported_version, "guard: made for version " + std::to_string(header.canonical_version) +
                                                     " of the rules for canonical URLs, this library has " +
-                                                    std::to_string(url::kCanonicalVersion) + "; build the lists again");
+                                                    std::to_string(url::kSafeBrowsingVersion) +
+                                                    "; build the lists again");
   }
   if (header.bytes > bytes.size()) {
     return wrong("cut off: " + std::to_string(bytes.size()) + " of " + std::to_string(header.bytes) + " bytes");

@@ -1,12 +1,13 @@
 #include "mankai/guard/rule_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <utility>
 
 #include "mankai/guard/detail/adblock_rule.hpp"
+#include "mankai/guard/detail/csv_records.hpp"
 #include "mankai/guard/detail/csv_row.hpp"
+#include "mankai/guard/detail/list_head.hpp"
 #include "mankai/guard/detail/rule_entry.hpp"
 #include "mankai/url/public_suffixes.hpp"
 
@@ -14,9 +15,6 @@ namespace mankai {
 namespace {
 
 using detail::RuleEntry;
-
-// Addresses that mean "nowhere" in a hosts file.
-constexpr std::array<std::string_view, 6> kNowhere = {"0.0.0.0", "127.0.0.1", "::", "::1", "0", "::0"};
 
 // What a hosts file has besides: the machine itself and groups of the network.
 constexpr std::array<std::string_view, 17> kLocalNames = {"localhost",
@@ -37,10 +35,6 @@ constexpr std::array<std::string_view, 17> kLocalNames = {"localhost",
                                                           "ip6-allhosts",
                                                           "0.0.0.0"};
 
-// How lists call the column that has it, the likeliest first.
-constexpr std::array<std::string_view, 9> kColumnNames = {"url",  "domain",    "host",  "hostname", "fqdn",
-                                                          "rule", "indicator", "trail", "website"};
-
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view without_mark(std::string_view line) noexcept {
@@ -48,180 +42,31 @@ std::string_view without_mark(std::string_view line) noexcept {
   return line;
 }
 
-template <class Words>
-bool is_one_of(std::string_view word, const Words& words) noexcept {
-  return std::ranges::any_of(words, [&](std::string_view each) { return detail::is_same_word(word, each); });
+bool is_local_name(std::string_view word) noexcept {
+  return std::ranges::any_of(kLocalNames, [&](std::string_view each) { return detail::is_same_word(word, each); });
 }
 
-constexpr bool is_comment(std::string_view line) noexcept {
-  return line.empty() || line.starts_with('#') || line.starts_with('!') || line.starts_with(';');
-}
+// A line that names nothing but the machine itself.
+bool is_local(std::string_view text) noexcept { return detail::is_nowhere(text) || is_local_name(text); }
 
-bool has_url(std::string_view text) noexcept { return text.find_first_of("/:?") != std::string_view::npos; }
-
-// A field before the first ',' or ';' has no '/', which in a URL comes first.
-bool looks_like_csv(std::string_view line) noexcept {
-  const std::size_t divider = line.find_first_of("\t,;");
-  return line.starts_with('"') ||
-         (divider != std::string_view::npos && (line[divider] == '\t' || !line.substr(0, divider).contains('/')));
-}
-
-RuleListFormat format_of(std::string_view line) noexcept {
-  std::string_view rest = line;
-  if (detail::looks_like_address(detail::next_word(rest)) && !is_comment(rest)) {
-    return RuleListFormat::hosts;
-  }
-  const std::string_view text = detail::without_comment(line);
-  if (looks_like_csv(text)) {
-    return RuleListFormat::csv;
-  }
-  return has_url(text) ? RuleListFormat::urls : RuleListFormat::domains;
-}
-
-// The rows that say what the columns are.
-struct CsvHead {
-  std::string_view comment;  // the last before the first row, without '#'
-  std::optional<std::string_view> first_row;
-  std::size_t first_row_line = 0;
-};
-
-CsvHead csv_head(std::span<const std::string_view> lines) noexcept {
-  CsvHead head;
-  for (std::size_t at = 0; at < lines.size(); ++at) {
-    std::string_view line = detail::trim(lines[at]);
-    if (line.starts_with('#')) {
-      line.remove_prefix(std::min(line.find_first_not_of('#'), line.size()));
-      head.comment = detail::trim(line).empty() ? head.comment : detail::trim(line);
-    } else if (!line.empty()) {
-      head.first_row = lines[at];
-      head.first_row_line = at;
-      return head;
-    }
-  }
-  return head;
-}
-
-std::optional<std::size_t> place_of(std::string_view name, std::span<const std::string> fields) noexcept {
-  const auto found =
-      std::ranges::find_if(fields, [&](const std::string& each) { return detail::is_same_word(each, name); });
-  return found == fields.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - fields.begin()));
-}
-
-std::optional<std::size_t> place_of_usual(std::span<const std::string> fields) noexcept {
-  for (const std::string_view name : kColumnNames) {
-    if (const auto place = place_of(name, fields)) {
-      return place;
-    }
-  }
-  return {};
-}
-
-bool is_csv_heading(std::string_view line) {
-  const auto fields = detail::csv_fields(line, detail::divider_of(line));
-  return fields.size() > 1 && place_of_usual(fields).has_value();
-}
-
-// "3" -> 2; none for what is no number from 1.
-std::optional<std::size_t> place_of_number(std::string_view text) noexcept {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number > 0 ? std::optional(number - 1)
-                                                                                : std::nullopt;
-}
-
-// Whether the heading has a column of this name.
-bool has_column_named(std::string_view name, const CsvHead& head) {
-  const auto comment = detail::csv_fields(head.comment, detail::divider_of(head.comment));
-  const auto row = detail::csv_fields(*head.first_row, detail::divider_of(*head.first_row));
-  return place_of(name, row) || (comment.size() > 1 && place_of(name, comment));
-}
-
-// Whether most lines have so many fields, and not only one.
-bool has_column_number(std::size_t place, std::span<const std::string_view> lines) {
-  std::size_t rows = 0;
-  std::size_t with_column = 0;
-  for (const std::string_view each : lines) {
-    const std::string_view line = detail::without_comment(each);
-    if (!is_comment(line)) {
-      ++rows;
-      with_column +=
-          detail::csv_fields(line, detail::divider_of(line)).size() > std::max<std::size_t>(place, 1) ? 1 : 0;
-    }
-  }
-  return with_column > rows / 2;
-}
-
-bool has_column(const std::string& wanted, std::span<const std::string_view> lines) {
-  const CsvHead head = csv_head(lines);
-  if (wanted.empty() || !head.first_row) {
-    return false;
-  }
-  const auto place = place_of_number(wanted);
-  return place ? has_column_number(*place, lines) : has_column_named(wanted, head);
-}
-
-bool is_adblock(std::span<const std::string_view> lines) {
-  return std::ranges::any_of(lines,
-                             [](std::string_view line) { return detail::is_surely_adblock(detail::trim(line)); });
-}
-
-// What most lines look like.
-RuleListFormat detect(std::span<const std::string_view> lines, const std::string& column) {
-  if (is_adblock(lines)) {
-    return RuleListFormat::adblock;
-  }
-  if (has_column(column, lines)) {
-    return RuleListFormat::csv;
-  }
-  std::array<std::size_t, kRuleListFormats.size()> votes{};
-  bool is_first = true;
-  for (const std::string_view each : lines) {
-    const std::string_view line = detail::trim(each);
-    if (!is_comment(line)) {
-      if (std::exchange(is_first, false) && is_csv_heading(line)) {
-        return RuleListFormat::csv;
-      }
-      ++votes[static_cast<std::size_t>(format_of(line))];
-    }
-  }
-  const auto count = [&](RuleListFormat format) { return votes[static_cast<std::size_t>(format)]; };
-  const std::size_t plain = count(RuleListFormat::domains) + count(RuleListFormat::urls);
-  if (const std::size_t hosts = count(RuleListFormat::hosts); hosts > plain && hosts > count(RuleListFormat::csv)) {
-    return RuleListFormat::hosts;
-  }
-  if (count(RuleListFormat::csv) > plain) {
-    return RuleListFormat::csv;
-  }
-  return count(RuleListFormat::urls) > 0 ? RuleListFormat::urls : RuleListFormat::domains;
+// "[Adblock Plus 2.0]"; "[$…]" is AdGuard's, before a filter, and "[2001:db8::7]" an address.
+bool is_heading(std::string_view line) noexcept {
+  return line.starts_with('[') && line.ends_with(']') && !line.starts_with("[$") &&
+         !detail::looks_like_address(line.substr(1, line.size() - 2));
 }
 
 // The first lines, with as many that say something as the format is told by.
-std::vector<std::string_view> head_of(std::span<const std::string_view> first) {
-  std::vector<std::string_view> head;
+std::vector<std::string_view> first_lines(std::span<const std::string_view> lines) {
+  std::vector<std::string_view> first;
   std::size_t saying = 0;
-  for (const std::string_view line : first) {
-    head.push_back(head.empty() ? without_mark(line) : line);
-    saying += RuleListReader::says_something(head.back()) ? 1 : 0;
+  for (const std::string_view line : lines) {
+    first.push_back(first.empty() ? without_mark(line) : line);
+    saying += RuleListReader::says_something(first.back()) ? 1 : 0;
     if (saying == kRuleListFirstLines) {
       break;
     }
   }
-  return head;
-}
-
-std::unexpected<Error> no_column(const std::string& wanted, std::span<const std::string> fields) {
-  constexpr std::size_t kShownBytes = 200;
-  std::string names;
-  for (const std::string& each : fields) {
-    names.append(names.empty() ? "" : ", ").append(each);
-  }
-  if (names.size() > kShownBytes) {
-    names.resize(kShownBytes);
-    names.append("...");
-  }
-  return fail(ErrorCode::invalid_argument,
-              (wanted.empty() ? "no column has hosts or URLs" : "there is no column '" + wanted + "'") +
-                  "; name one of: " + names + ", or give its number from 1");
+  return first;
 }
 
 }  // namespace
@@ -229,11 +74,10 @@ std::unexpected<Error> no_column(const std::string& wanted, std::span<const std:
 std::string_view name(RuleListFormat format) noexcept {
   switch (format) {
     case RuleListFormat::automatic: return "automatic";
-    case RuleListFormat::hosts: return "hosts";
-    case RuleListFormat::domains: return "domains";
-    case RuleListFormat::urls: return "urls";
-    case RuleListFormat::csv: return "csv";
+    case RuleListFormat::lines: return "lines";
     case RuleListFormat::adblock: return "adblock";
+    case RuleListFormat::csv: return "csv";
+    case RuleListFormat::urls: return "urls";
   }
   return {};
 }
@@ -257,8 +101,11 @@ std::string_view describe(RuleSkip reason) noexcept {
     case RuleSkip::no_host: return "has no host";
     case RuleSkip::fragment: return "has a fragment, which no server sees";
     case RuleSkip::missing_column: return "has nothing in the column";
-    case RuleSkip::bad_quotes: return "has quotes that do not close";
+    case RuleSkip::bad_quotes: return "has quotes that do not close in their place";
+    case RuleSkip::long_record: return "begins a quoted field that does not end within 1 MiB";
     case RuleSkip::element_hiding: return "hides elements of a page";
+    case RuleSkip::request_options:
+      return "holds only for some requests: $script, $third-party, $domain=… and the like";
     case RuleSkip::options: return "has options that a guard does not know";
     case RuleSkip::regex: return "is a regular expression";
     case RuleSkip::wildcard: return "has a wildcard";
@@ -277,73 +124,84 @@ std::uint64_t RuleListCounts::all_skipped() const noexcept {
   return std::accumulate(skipped.begin(), skipped.end(), std::uint64_t{0});
 }
 
+std::uint64_t RuleListCounts::skipped_rules() const noexcept {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < kRuleSkips; ++i) {
+    count += is_out_of_scope(static_cast<RuleSkip>(i)) ? 0 : skipped[i];
+  }
+  return count;
+}
+
+double RuleListCounts::skipped_share() const noexcept {
+  const std::uint64_t count = skipped_rules();
+  return count == 0 ? 0 : static_cast<double>(count) / static_cast<double>(count + rules + exceptions);
+}
+
+RuleListReader::RuleListReader() = default;
+RuleListReader::RuleListReader(RuleListReader&&) noexcept = default;
+RuleListReader& RuleListReader::operator=(RuleListReader&&) noexcept = default;
+RuleListReader::~RuleListReader() = default;
+
 Result<RuleListReader> RuleListReader::create(const RuleListOptions& options, std::span<const std::string_view> first) {
-  const std::vector<std::string_view> head = head_of(first);
+  const detail::ListHead head = detail::head_of(first_lines(first));
   RuleListReader reader;
   reader.is_allow_list_ = options.is_allow_list;
-  reader.is_guessed_ = options.format == RuleListFormat::automatic;
-  reader.format_ = reader.is_guessed_ ? detect(head, options.column) : options.format;
+  reader.format_ =
+      options.format == RuleListFormat::automatic ? detail::detect_format(head, options.column) : options.format;
   if (reader.format_ == RuleListFormat::csv) {
-    if (const auto found = reader.find_column(options.column, head); !found) {
-      return std::unexpected(found.error());
+    const auto column = detail::find_column(options.column, head);
+    if (!column) {
+      return std::unexpected(column.error());
     }
+    reader.column_ = column->place;
+    reader.heading_ = column->heading;
+    reader.divider_ = head.divider;
+    reader.records_ = std::make_unique<detail::CsvRecords>(head.divider);
   }
   return reader;
 }
 
-bool RuleListReader::says_something(std::string_view line) noexcept { return !is_comment(detail::trim(line)); }
+bool RuleListReader::says_something(std::string_view line) noexcept { return !detail::is_comment(detail::trim(line)); }
 
-Result<void> RuleListReader::find_column(const std::string& wanted, std::span<const std::string_view> first) {
-  const CsvHead head = csv_head(first);
-  if (!head.first_row) {
-    return {};
+void RuleListReader::add(std::string_view line) {
+  line_ = counts_.lines == 0 ? without_mark(line) : line;
+  ++counts_.lines;
+  if (records_ != nullptr) {
+    records_->add(*line_);
   }
-  divider_ = detail::divider_of(*head.first_row);
-  const auto row = detail::csv_fields(*head.first_row, divider_);
-  const auto comment = detail::csv_fields(head.comment, divider_);
-  const auto is_data = [](const std::string& field) { return field.contains('/') || detail::looks_like_rule(field); };
-  if (const auto place = place_of_number(wanted)) {
-    column_ = *place;
-    if (column_ < row.size() && !is_data(row[column_])) {
-      heading_ = head.first_row_line;
-    }
-    return {};
-  }
-  if (const auto place = wanted.empty() ? place_of_usual(row) : place_of(wanted, row)) {
-    column_ = *place;
-    heading_ = head.first_row_line;
-    return {};
-  }
-  auto place = wanted.empty() ? place_of_usual(comment) : place_of(wanted, comment);
-  if (!place && wanted.empty()) {
-    const auto data = std::ranges::find_if(row, detail::looks_like_rule);
-    place = data == row.end() ? std::nullopt : std::optional(static_cast<std::size_t>(data - row.begin()));
-  }
-  if (!place) {
-    return no_column(wanted, comment.size() > 1 ? comment : row);
-  }
-  column_ = *place;
-  return {};
 }
 
-RuleLine RuleListReader::read(std::string_view line) {
-  if (counts_.lines == 0) {
-    line = without_mark(line);
+void RuleListReader::finish() {
+  if (records_ != nullptr) {
+    records_->finish();
   }
+}
+
+std::optional<RuleLine> RuleListReader::next() {
+  if (records_ == nullptr) {
+    const auto line = std::exchange(line_, std::nullopt);
+    return line ? std::optional(read({.text = *line, .line = counts_.lines})) : std::nullopt;
+  }
+  const auto record = records_->next();
+  return record ? std::optional(read(*record)) : std::nullopt;
+}
+
+RuleLine RuleListReader::read(const detail::CsvRecord& record) {
   RuleLine read;
   read.is_exception = is_allow_list_;
+  read.text = record.text;
+  read.line = record.line;
   rules_.clear();
   const std::uint64_t skipped = counts_.all_skipped();
   switch (format_) {
-    case RuleListFormat::hosts: read_hosts(line, read); break;
-    case RuleListFormat::csv: read_csv(line, read); break;
-    case RuleListFormat::adblock: read_adblock_line(detail::trim(line), read); break;
+    case RuleListFormat::csv: read_record(record, read); break;
+    case RuleListFormat::urls: read_url(record.text, read); break;
     case RuleListFormat::automatic:
-    case RuleListFormat::domains:
-    case RuleListFormat::urls: read_plain(line, read); break;
+    case RuleListFormat::lines:
+    case RuleListFormat::adblock: read_line(detail::trim(record.text), read); break;
   }
-  ++counts_.lines;
-  counts_.without_rules += rules_.empty() && skipped == counts_.all_skipped() ? 1 : 0;
+  const bool is_without = rules_.empty() && skipped == counts_.all_skipped();
+  counts_.without_rules += record.lines - (is_without ? 0 : 1);
   read.rules = rules_;
   return read;
 }
@@ -358,10 +216,11 @@ void RuleListReader::skip(RuleSkip reason, RuleLine& read) noexcept {
   read.skipped = reason;
 }
 
-void RuleListReader::take(const RuleEntry& entry, RuleLine& read) {
+void RuleListReader::take(const RuleEntry& entry, RuleLine& read, bool is_filter) {
   // Wider is the safe side of a rule, and the other one of an exception. "*." in other lists means the host, too.
-  const bool is_too_wide = read.is_exception && entry.is_widened && format_ == RuleListFormat::adblock;
+  const bool is_too_wide = read.is_exception && entry.is_widened && is_filter;
   if (entry.skipped || is_too_wide) {
+    read.option = entry.option;
     skip(entry.skipped.value_or(RuleSkip::too_wide), read);
     return;
   }
@@ -390,25 +249,33 @@ std::optional<RuleSkip> RuleListReader::check_canonical(const RuleEntry& entry, 
   return is_word && !url::PublicSuffixes::builtin().has(host) ? std::optional(RuleSkip::single_label) : std::nullopt;
 }
 
+void RuleListReader::read_line(std::string_view line, RuleLine& read) {
+  const bool is_adblock = format_ == RuleListFormat::adblock;
+  const bool may_hide = !detail::is_comment(line) || (is_adblock && line.starts_with('#'));
+  if (may_hide && detail::hides_elements(line)) {
+    skip(RuleSkip::element_hiding, read);
+  } else if (detail::is_comment(line) || is_heading(line)) {
+    return;
+  } else if (detail::is_hosts_line(line)) {
+    read_hosts(detail::trim(line.substr(0, line.find('#'))), read);
+  } else if (is_local(detail::without_comment(line))) {
+    skip(RuleSkip::local_name, read);
+  } else if (is_adblock || detail::is_surely_adblock(line)) {
+    const detail::AdblockFilter filter = detail::read_adblock(line);
+    read.is_exception = is_allow_list_ || filter.is_exception;
+    take(filter.entry, read, true);
+  } else {
+    read_url(line, read);
+  }
+}
+
 void RuleListReader::read_hosts(std::string_view line, RuleLine& read) {
-  std::string_view rest = detail::trim(line.substr(0, line.find('#')));
-  if (is_comment(rest)) {
-    return;
-  }
-  const std::string_view address = detail::next_word(rest);
-  const bool is_nowhere = std::ranges::find(kNowhere, address) != kNowhere.end();
-  if (!is_nowhere && !detail::looks_like_address(address)) {
-    skip(RuleSkip::not_a_host, read);
-    return;
-  }
-  if (rest.empty()) {
-    skip(RuleSkip::no_host, read);
-  }
-  while (!rest.empty()) {
-    const std::string_view host = detail::next_word(rest);
-    if (is_one_of(host, kLocalNames)) {
+  const bool is_block = detail::is_nowhere(detail::next_word(line));
+  while (!line.empty()) {
+    const std::string_view host = detail::next_word(line);
+    if (is_local_name(host)) {
       skip(RuleSkip::local_name, read);
-    } else if (!is_nowhere) {
+    } else if (!is_block) {
       skip(RuleSkip::other_address, read);
     } else {
       take(detail::read_host(host), read);
@@ -416,32 +283,23 @@ void RuleListReader::read_hosts(std::string_view line, RuleLine& read) {
   }
 }
 
-void RuleListReader::read_plain(std::string_view line, RuleLine& read) {
+void RuleListReader::read_url(std::string_view line, RuleLine& read) {
   const std::string_view text = detail::without_comment(line);
-  if (is_comment(text)) {
-    return;
+  if (!detail::is_comment(text)) {
+    take(detail::read_url(text, detail::Spaces::refused), read);
   }
-  if (is_guessed_ && has_url(text)) {
-    format_ = RuleListFormat::urls;
-  }
-  take(format_ == RuleListFormat::urls ? detail::read_url(text, detail::Spaces::refused) : detail::read_host(text),
-       read);
 }
 
-void RuleListReader::read_csv(std::string_view line, RuleLine& read) {
-  const std::string_view text = detail::trim(line);
-  if (text.empty() || text.starts_with('#') || counts_.lines == heading_) {
-    return;
-  }
-  const RuleEntry field = detail::csv_field(line, divider_, column_, unquoted_);
-  take(field.skipped ? field : detail::read_url(field.text, detail::Spaces::allowed), read);
-}
-
-void RuleListReader::read_adblock_line(std::string_view line, RuleLine& read) {
-  const detail::AdblockLine filter = detail::read_adblock(line);
-  if (filter.is_filter) {
-    read.is_exception = is_allow_list_ || filter.is_exception;
-    take(filter.entry, read);
+void RuleListReader::read_record(const detail::CsvRecord& record, RuleLine& read) {
+  const std::string_view text = detail::trim(record.text);
+  if (record.skipped) {
+    skip(*record.skipped, read);
+  } else if (!text.empty() && !text.starts_with('#') && record.line != heading_) {
+    RuleEntry field = detail::csv_field(record.text, divider_, column_, unquoted_);
+    if (field.text.contains('\n')) {
+      field.skipped = RuleSkip::bad_quotes;
+    }
+    take(field.skipped ? field : detail::read_url(field.text, detail::Spaces::allowed), read);
   }
 }
 

@@ -17,6 +17,7 @@ using Lines = std::vector<std::string_view>;
 struct Read {
   std::vector<std::string> blocks;
   std::vector<std::string> allows;
+  std::vector<std::uint64_t> skipped_lines;
   RuleListCounts counts;
   RuleListFormat format{};
 
@@ -26,12 +27,22 @@ struct Read {
 Read read_list(const Lines& lines, const RuleListOptions& options = {}) {
   auto reader = RuleListReader::create(options, lines).value();
   Read all;
-  for (const std::string_view line : lines) {
-    const RuleLine read = reader.read(line);
-    for (const std::string_view rule : read.rules) {
-      (read.is_exception ? all.allows : all.blocks).emplace_back(rule);
+  const auto take = [&] {
+    while (const auto read = reader.next()) {
+      for (const std::string_view rule : read->rules) {
+        (read->is_exception ? all.allows : all.blocks).emplace_back(rule);
+      }
+      if (read->skipped) {
+        all.skipped_lines.push_back(read->line);
+      }
     }
+  };
+  for (const std::string_view line : lines) {
+    reader.add(line);
+    take();
   }
+  reader.finish();
+  take();
   all.counts = reader.counts();
   all.format = reader.format();
   EXPECT_EQ(all.counts.lines, lines.size());
@@ -43,7 +54,8 @@ Read read_list(const Lines& lines, const RuleListOptions& options = {}) {
 // What one line of a format gives: its rules with blanks between them, "@@" before those of exceptions, or the reason.
 std::string one(RuleListFormat format, std::string_view line) {
   auto reader = RuleListReader::create({.format = format}, {}).value();
-  const RuleLine read = reader.read(line);
+  reader.add(line);
+  const RuleLine read = reader.next().value();
   std::string said;
   for (const std::string_view rule : read.rules) {
     said.append(said.empty() ? "" : " ").append(read.is_exception ? "@@" : "").append(rule);
@@ -68,62 +80,94 @@ void expect_all(RuleListFormat format, const std::vector<Case>& cases) {
   }
 }
 
-TEST(RuleList, hosts_files) {
-  expect_all(RuleListFormat::hosts,
-             {
-                 {"0.0.0.0 ads.example", "ads.example"},
-                 {"127.0.0.1\tads.example www.ads.example  # both", "ads.example www.ads.example"},
-                 {":: ads.example", "ads.example"},
-                 {"::1 ads.example#comment", "ads.example"},
-                 {"  0 ads.example\r", "ads.example"},
-                 {"# 0.0.0.0 ads.example", ""},
-                 {"", ""},
-                 {"   ", ""},
-                 {"127.0.0.1 localhost", skipped(RuleSkip::local_name)},
-                 {"127.0.0.1 LOCALHOST.localdomain ads.example", "ads.example " + skipped(RuleSkip::local_name)},
-                 {"0.0.0.0 0.0.0.0", skipped(RuleSkip::local_name)},
-                 {"255.255.255.255 broadcasthost", skipped(RuleSkip::local_name)},
-                 {"fe80::1%lo0 localhost", skipped(RuleSkip::local_name)},
-                 {"10.0.0.7 intranet.example", skipped(RuleSkip::other_address)},
-                 {"2001:db8::7 intranet.example", skipped(RuleSkip::other_address)},
-                 {"0.0.0.0", skipped(RuleSkip::no_host)},
-                 {"ads.example", skipped(RuleSkip::not_a_host)},
-                 {"0.0.0.0 ads.example/path", skipped(RuleSkip::not_a_host)},
-                 {"0.0.0.0 _dmarc.ads-1.example", "_dmarc.ads-1.example"},
-                 {"0.0.0.0 b\xc3\xbc"
-                  "cher.example",
-                  "b\xc3\xbc"
-                  "cher.example"},
-             });
+TEST(RuleList, lines_of_hosts_files) {
+  for (const RuleListFormat format : {RuleListFormat::lines, RuleListFormat::adblock}) {
+    expect_all(format,
+               {
+                   {"0.0.0.0 ads.example", "ads.example"},
+                   {"127.0.0.1\tads.example www.ads.example  # both", "ads.example www.ads.example"},
+                   {":: ads.example", "ads.example"},
+                   {"::1 ads.example#comment", "ads.example"},
+                   {"  0 ads.example\r", "ads.example"},
+                   {"# 0.0.0.0 ads.example", ""},
+                   {"", ""},
+                   {"   ", ""},
+                   {"127.0.0.1 localhost", skipped(RuleSkip::local_name)},
+                   {"127.0.0.1 LOCALHOST.localdomain ads.example", "ads.example " + skipped(RuleSkip::local_name)},
+                   {"0.0.0.0 0.0.0.0", skipped(RuleSkip::local_name)},
+                   {"255.255.255.255 broadcasthost", skipped(RuleSkip::local_name)},
+                   {"fe80::1%lo0 localhost", skipped(RuleSkip::local_name)},
+                   {"10.0.0.7 intranet.example", skipped(RuleSkip::other_address)},
+                   {"2001:db8::7 intranet.example", skipped(RuleSkip::other_address)},
+                   {"0.0.0.0", skipped(RuleSkip::local_name)},
+                   {"127.0.0.1 # alone", skipped(RuleSkip::local_name)},
+                   {"localhost", skipped(RuleSkip::local_name)},
+                   {"0.0.0.0 ads.example/path", skipped(RuleSkip::not_a_host)},
+                   {"0.0.0.0 _dmarc.ads-1.example", "_dmarc.ads-1.example"},
+                   {"0.0.0.0 b\xc3\xbc"
+                    "cher.example",
+                    "b\xc3\xbc"
+                    "cher.example"},
+               });
+  }
 }
 
-TEST(RuleList, domains) {
-  expect_all(RuleListFormat::domains, {
-                                          {"ads.example", "ads.example"},
-                                          {"  Ads.Example.  ", "Ads.Example."},
-                                          {"ads.example # why", "ads.example"},
-                                          {".ads.example", "ads.example"},
-                                          {"*.ads.example", "ads.example wider"},
-                                          {"com", "com"},
-                                          {"192.0.2.7", "192.0.2.7"},
-                                          {"2001:db8::7", "2001:db8::7"},
-                                          {"192.0.2.0/24", skipped(RuleSkip::network)},
-                                          {"192.0.2.1-192.0.2.9", skipped(RuleSkip::network)},
-                                          {"2001:db8::/32", skipped(RuleSkip::network)},
-                                          {"2001:db8::7%eth0", skipped(RuleSkip::not_a_host)},
-                                          {"! comment", ""},
-                                          {"; comment", ""},
-                                          {"ads.*", skipped(RuleSkip::wildcard)},
-                                          {"*.*.example", skipped(RuleSkip::wildcard)},
-                                          {"*", skipped(RuleSkip::wildcard)},
-                                          {".", skipped(RuleSkip::no_host)},
-                                          {"ads.example other.example", skipped(RuleSkip::not_a_host)},
-                                          {"ads.example/path", skipped(RuleSkip::not_a_host)},
-                                          {"http://ads.example", skipped(RuleSkip::not_a_host)},
-                                          {"ads%2eexample", skipped(RuleSkip::not_a_host)},
-                                          {"\"ads.example\",", skipped(RuleSkip::not_a_host)},
-                                          {std::string_view("a\0b", 3), skipped(RuleSkip::not_a_host)},
-                                      });
+TEST(RuleList, lines_of_domains_and_filters) {
+  expect_all(RuleListFormat::lines, {
+                                        {"ads.example", "ads.example"},
+                                        {"  Ads.Example.  ", "Ads.Example."},
+                                        {"ads.example # why", "ads.example"},
+                                        {".ads.example", "ads.example"},
+                                        {"*.ads.example", "ads.example wider"},
+                                        {"com", "com"},
+                                        {"192.0.2.7", "192.0.2.7"},
+                                        {"192.0.2.7/x", "192.0.2.7/x"},
+                                        {"2001:db8::7", "2001:db8::7"},
+                                        {"[2001:db8::7]", "[2001:db8::7]"},
+                                        {"192.0.2.0/24", skipped(RuleSkip::network)},
+                                        {"192.0.2.1-192.0.2.9", skipped(RuleSkip::network)},
+                                        {"2001:db8::/32", skipped(RuleSkip::network)},
+                                        {"2001:db8::7%eth0", skipped(RuleSkip::not_a_host)},
+                                        {"! comment", ""},
+                                        {"! a.example##.ad", ""},
+                                        {"; comment", ""},
+                                        {"## heading ##", ""},
+                                        {"##.ad", ""},
+                                        {"[heading]", ""},
+                                        {"ads.*", skipped(RuleSkip::wildcard)},
+                                        {"*.*.example", skipped(RuleSkip::wildcard)},
+                                        {"*", skipped(RuleSkip::wildcard)},
+                                        {".", skipped(RuleSkip::no_host)},
+                                        {"ads.example other.example", skipped(RuleSkip::not_a_host)},
+                                        {"ads.example/path$image", "ads.example/path$image"},
+                                        {"http://ads.example/x#y##z", skipped(RuleSkip::fragment)},
+                                        {"\"ads.example\",", skipped(RuleSkip::not_a_host)},
+                                        {std::string_view("a\0b", 3), skipped(RuleSkip::not_a_host)},
+                                        {"||ads.example/x^$all", "ads.example/x narrower"},
+                                        {"@@||ads.example^", "@@ads.example"},
+                                        {"ads.example##.ad", skipped(RuleSkip::element_hiding)},
+                                    });
+}
+
+// The list of the issue, and what urlhaus-filter's lists have.
+TEST(RuleList, one_list_may_mix_lines_of_every_kind) {
+  const Lines lines = {"! Title: mixed",    "0.0.0.0 a.example",  "b.example",     "192.0.2.7",
+                       "192.0.2.8:60905/i", "http://c.example/x", "||d.example^",  "||e.example/x/y^$all",
+                       "f.example/z # why", "*.g.example",        "h.example$all", "@@||good.a.example^"};
+  const std::vector<std::string> blocks = {"a.example",          "b.example", "192.0.2.7",     "192.0.2.8:60905/i",
+                                           "http://c.example/x", "d.example", "e.example/x/y", "f.example/z",
+                                           "g.example",          "h.example"};
+  for (const RuleListFormat format : {RuleListFormat::automatic, RuleListFormat::adblock}) {
+    const Read read = read_list(lines, {.format = format});
+    EXPECT_EQ(read.format, RuleListFormat::adblock);
+    EXPECT_EQ(read.blocks, blocks);
+    EXPECT_EQ(read.allows, std::vector<std::string>{"good.a.example"});
+    EXPECT_EQ(read.counts.all_skipped(), 0U);
+  }
+  // Also where the first lines have no filter.
+  Lines late(kRuleListFirstLines + 1, "b.example");
+  late.push_back("||d.example^");
+  EXPECT_EQ(read_list(late).blocks.back(), "d.example");
 }
 
 TEST(RuleList, urls) {
@@ -195,7 +239,7 @@ TEST(RuleList, adblock_rules_that_a_guard_says_as_well) {
 
 TEST(RuleList, adblock_lines_without_rules) {
   expect_all(RuleListFormat::adblock,
-             {{"! comment", ""}, {"[Adblock Plus 2.0]", ""}, {"", ""}, {"# comment", ""}, {"#", ""}});
+             {{"! comment", ""}, {"! a##b", ""}, {"[Adblock Plus 2.0]", ""}, {"", ""}, {"# comment", ""}, {"#", ""}});
 }
 
 TEST(RuleList, adblock_rules_that_a_guard_cannot_say) {
@@ -207,14 +251,18 @@ TEST(RuleList, adblock_rules_that_a_guard_cannot_say) {
   };
   expect(RuleSkip::element_hiding, {"##.ad", "ads.example##.ad", "a.example,b.example#@#.ad", "a.example#?#div",
                                     "a.example#$#x", "a.example#@?#div", "a.example##+js(x)"});
-  expect(RuleSkip::options,
+  expect(RuleSkip::request_options,
          {"||ads.example^$third-party", "||ads.example^$script,image", "||ads.example^$domain=a.example|b.example",
-          "||ads.example^$document", "||ads.example^$important", "||ads.example^$badfilter", "||ads.example^$~script",
-          "||ads.example^$generichide", "||ads.example^$all,third-party", "||ads.example^$match-case,popup"});
+          "||ads.example^$~script", "||ads.example^$all,third-party", "||ads.example^$match-case,popup",
+          "ads.example$script"});
+  expect(RuleSkip::options,
+         {"||ads.example^$document", "||ads.example^$important", "||ads.example^$badfilter",
+          "||ads.example^$generichide", "||ads.example^$script,document", "||ads.example^$redirect=x"});
   expect(RuleSkip::regex, {"/banner[0-9]+/", "/x$/", "/ads/"});
   expect(RuleSkip::wildcard,
          {"||*.ads.example^", "||ads.*^", "||ads.example/*/x^", "|http*://ads.example^", "a*b", "*"});
-  expect(RuleSkip::unanchored, {"ads.example", "-banner-", "/ads/x", "http://ads.example/", "ads.example^"});
+  expect(RuleSkip::unanchored,
+         {"-banner-", "/ads/x", "://ads.", "-160x600.", "_ads", ".com/ads/", "ads.example^x", "banner"});
   expect(RuleSkip::open_end,
          {"||ads.example", "||ads.", "||ads.example/ads", "||ads.example/x?", "||ads.example/x?y=1",
           "||ads.example/x?y=1^", "||ads.example*", "|http://ads.example", "|http://ads.example/x"});
@@ -233,14 +281,15 @@ TEST(RuleList, adblock_exceptions_are_never_read_wider) {
     EXPECT_EQ(one(RuleListFormat::adblock, "@@" + std::string(line)), skipped(RuleSkip::too_wide)) << line;
     auto allow_list =
         RuleListReader::create({.format = RuleListFormat::adblock, .column = {}, .is_allow_list = true}, {}).value();
-    EXPECT_EQ(allow_list.read(line).skipped, RuleSkip::too_wide) << line;
+    allow_list.add(line);
+    EXPECT_EQ(allow_list.next()->skipped, RuleSkip::too_wide) << line;
   }
 }
 
 TEST(RuleList, everything_in_a_list_of_exceptions_is_one) {
   for (const auto& [format, lines] :
-       std::vector<std::pair<RuleListFormat, Lines>>{{RuleListFormat::domains, {"a.example", "*.b.example"}},
-                                                     {RuleListFormat::hosts, {"0.0.0.0 a.example b.example"}},
+       std::vector<std::pair<RuleListFormat, Lines>>{{RuleListFormat::lines, {"a.example", "*.b.example"}},
+                                                     {RuleListFormat::lines, {"0.0.0.0 a.example b.example"}},
                                                      {RuleListFormat::adblock, {"||a.example^", "@@||b.example^"}}}) {
     const Read read = read_list(lines, {.format = format, .column = {}, .is_allow_list = true});
     EXPECT_EQ(read.allows, (std::vector<std::string>{"a.example", "b.example"}));
@@ -274,7 +323,7 @@ TEST(RuleList, one_word_is_a_rule_where_it_is_a_top_level) {
                                       "https://zip/", "evil%2eexample/x", "[2001:db8::7]"}) {
     EXPECT_EQ(read_list({word}, {.format = RuleListFormat::urls}).counts.rules, 1U) << word;
   }
-  EXPECT_EQ(one(RuleListFormat::hosts, "0.0.0.0 ads.example intranet zip"),
+  EXPECT_EQ(one(RuleListFormat::lines, "0.0.0.0 ads.example intranet zip"),
             "ads.example zip " + skipped(RuleSkip::single_label));
   EXPECT_EQ(one(RuleListFormat::adblock, "||zip^"), "zip");
   EXPECT_EQ(one(RuleListFormat::adblock, "||banner^"), skipped(RuleSkip::single_label));
@@ -298,6 +347,68 @@ TEST(RuleList, csv_by_name_number_and_guess) {
     EXPECT_EQ(read.counts.without_rules, 3U);
   }
   EXPECT_EQ(read_list(lines).format, RuleListFormat::csv);
+}
+
+// Goal: who writes one field of a list must not write its rules.
+TEST(RuleList, csv_lines_in_quotes_are_no_rules) {
+  const Read read = read_list(
+      {"comment,url", "\"hello\r", "http://victim.example/,\",http://a.example/\r", "\"\"\"\",http://b.example/"});
+  EXPECT_EQ(read.blocks, (std::vector<std::string>{"http://a.example/", "http://b.example/"}));
+  EXPECT_EQ(read.counts.without_rules, 2U);
+  // Nor do they choose the format, at the beginning of a list without a heading.
+  for (const std::string_view injected : {"||victim.example^", "http://victim.example/,", "0.0.0.0 victim.example"}) {
+    Lines many = {"1,\"hello"};
+    many.insert(many.end(), 2 * kRuleListFirstLines, injected);
+    many.insert(many.end(), {"\",http://a.example/", "2,x,http://b.example/"});
+    EXPECT_EQ(read_list(many, {.column = "3"}).blocks,
+              (std::vector<std::string>{"http://a.example/", "http://b.example/"}))
+        << injected;
+    many.front() = "http://a.example/,\"hello";
+    many.back() = "http://b.example/,x";
+    many[many.size() - 2] = "\"";
+    EXPECT_EQ(read_list(many, {.format = RuleListFormat::csv}).blocks,
+              (std::vector<std::string>{"http://a.example/", "http://b.example/"}))
+        << injected;
+  }
+}
+
+TEST(RuleList, csv_quotes_that_are_never_closed_do_not_take_the_rest_of_the_list) {
+  Lines lines = {"url,why", "http://a.example/,\"x", "http://b.example/,x", "# comment", "http://c.example/,x"};
+  const std::vector<std::string> rest = {"http://b.example/", "http://c.example/"};
+  Read read = read_list(lines);
+  EXPECT_EQ(read.blocks, rest);
+  EXPECT_EQ(read.skipped(RuleSkip::bad_quotes), 1U);
+  EXPECT_EQ(read.skipped_lines, std::vector<std::uint64_t>{2});
+  // Closed by the quote of another field.
+  lines.insert(lines.end(), {"http://d.example/,\"y\"", "http://e.example/,\"y\""});
+  read = read_list(lines);
+  EXPECT_EQ(read.blocks, (std::vector<std::string>{"http://b.example/", "http://c.example/", "http://d.example/",
+                                                   "http://e.example/"}));
+  EXPECT_EQ(read.skipped_lines, std::vector<std::uint64_t>{2});
+}
+
+TEST(RuleList, csv_records_are_bounded) {
+  const std::string filler(kCsvRecordBytesMax / 16, 'x');
+  Lines lines = {"url,why", "http://a.example/,\"x"};
+  lines.insert(lines.end(), 15, filler);
+  lines.insert(lines.end(), {"\"", "http://b.example/,x"});
+  EXPECT_EQ(read_list(lines).blocks, (std::vector<std::string>{"http://a.example/", "http://b.example/"}));
+  lines.insert(lines.begin() + 2, filler);
+  const Read read = read_list(lines);
+  EXPECT_EQ(read.blocks.back(), "http://b.example/");
+  EXPECT_EQ(read.skipped(RuleSkip::long_record), 1U);
+  EXPECT_EQ(read.skipped_lines.front(), 2U);
+}
+
+// A list in which every line opens quotes anew costs no more than another.
+TEST(RuleList, csv_lines_are_read_twice_at_most) {
+  const Lines lines(kCsvRecordBytesMax / 4, "x\",y,\"z");
+  Read read = read_list(lines, {.format = RuleListFormat::csv, .column = "1"});
+  EXPECT_GE(read.skipped(RuleSkip::long_record), 1U);
+}
+
+TEST(RuleList, csv_rules_have_one_line) {
+  EXPECT_EQ(read_list({"url,why", "\"http://a.example/", "b\",x"}).skipped(RuleSkip::bad_quotes), 1U);
 }
 
 TEST(RuleList, csv_whose_heading_is_a_comment) {
@@ -339,8 +450,8 @@ TEST(RuleList, only_csv_has_columns) {
     EXPECT_EQ(read.blocks, std::vector<std::string>{"good.example"}) << lines.back() << ' ' << column;
   };
   for (const std::string column : {"url", "1", "2", "3"}) {
-    expect(column, RuleListFormat::domains, {"# my own, kept by hand", "good.example"});
-    expect(column, RuleListFormat::hosts, {"0.0.0.0 good.example # a, b, c"});
+    expect(column, RuleListFormat::lines, {"# my own, kept by hand", "good.example"});
+    expect(column, RuleListFormat::lines, {"0.0.0.0 good.example # a, b, c"});
     expect(column, RuleListFormat::adblock, {"[Adblock]", "||good.example^"});
   }
   // What has the column is CSV, also where it does not look so.
@@ -356,7 +467,7 @@ TEST(RuleList, comments_do_not_help_to_tell_the_format) {
   lines.insert(lines.end(), 2 * kRuleListFirstLines, "");
   lines.insert(lines.end(), {"0.0.0.0 ads.example", "0.0.0.0 b.example"});
   const Read read = read_list(lines);
-  EXPECT_EQ(read.format, RuleListFormat::hosts);
+  EXPECT_EQ(read.format, RuleListFormat::lines);
   EXPECT_EQ(read.blocks, (std::vector<std::string>{"ads.example", "b.example"}));
   EXPECT_FALSE(RuleListReader::says_something(" ! x"));
   EXPECT_TRUE(RuleListReader::says_something(" x"));
@@ -366,26 +477,19 @@ TEST(RuleList, the_format_is_what_the_first_lines_look_like) {
   const auto expect = [](RuleListFormat format, const Lines& lines) {
     EXPECT_EQ(read_list(lines).format, format) << lines.front();
   };
-  expect(RuleListFormat::hosts, {"# Title", "127.0.0.1 localhost", "0.0.0.0 ads.example"});
-  expect(RuleListFormat::hosts, {"0.0.0.0 ads.example # x"});
-  expect(RuleListFormat::domains, {"# Title", "ads.example", "b.example"});
-  expect(RuleListFormat::domains, {"192.0.2.7", "ads.example"});
-  expect(RuleListFormat::domains, {"# nothing at all"});
-  expect(RuleListFormat::urls, {"ads.example", "http://b.example/a,b;c"});
-  expect(RuleListFormat::urls, {"http://b.example/a,b;c"});
+  expect(RuleListFormat::lines, {"# Title", "127.0.0.1 localhost", "0.0.0.0 ads.example"});
+  expect(RuleListFormat::lines, {"127.0.0.1\tads.example"});
+  expect(RuleListFormat::lines, {"0.0.0.0 ads.example # x, y"});
+  expect(RuleListFormat::lines, {"## Title ##", "ads.example", "b.example"});
+  expect(RuleListFormat::lines, {"# nothing at all"});
+  expect(RuleListFormat::lines, {"ads.example", "http://b.example/a,b;c"});
+  expect(RuleListFormat::lines, {"http://b.example/a,b;c"});
   expect(RuleListFormat::csv, {"a.example,malware", "b.example,malware"});
   expect(RuleListFormat::csv, {"url,threat", "http://b.example/x,malware"});
+  expect(RuleListFormat::csv, {"url,threat", "||b.example^,malware"});
   expect(RuleListFormat::adblock, {"! Title", "-banner-", "||ads.example^"});
   expect(RuleListFormat::adblock, {"[Adblock Plus 2.0]", "ads.example"});
   expect(RuleListFormat::adblock, {"ads.example", "b.example##.ad"});
-}
-
-TEST(RuleList, a_list_taken_for_domains_becomes_one_of_urls_when_it_has_one) {
-  Lines lines(kRuleListFirstLines + 1, "ads.example");
-  lines.back() = "http://b.example/x";
-  const Read read = read_list(lines);
-  EXPECT_EQ(read.format, RuleListFormat::urls);
-  EXPECT_EQ(read.blocks.back(), "http://b.example/x");
 }
 
 TEST(RuleList, a_byte_order_mark_is_no_part_of_a_rule) {
@@ -402,7 +506,8 @@ TEST(RuleList, a_byte_order_mark_is_no_part_of_a_rule) {
 
 TEST(RuleList, refused_rules_are_counted_so) {
   auto reader = RuleListReader::create({.format = RuleListFormat::urls}, {}).value();
-  const RuleLine read = reader.read("mailto:a@ads.example");
+  reader.add("mailto:a@ads.example");
+  const RuleLine read = reader.next().value();
   ASSERT_EQ(read.rules.size(), 1U);
   reader.refuse(read);
   EXPECT_EQ(reader.counts().rules, 0U);
@@ -417,6 +522,22 @@ TEST(RuleList, formats_have_names) {
   const auto unknown = rule_list_format("xml");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().code, ErrorCode::not_found);
+}
+
+TEST(CsvRow, ends_of_lines) {
+  using enum detail::RowEnd;
+  EXPECT_EQ(detail::end_of_row("a,b", ',', false), complete);
+  EXPECT_EQ(detail::end_of_row("a,b", ',', true), open);
+  EXPECT_EQ(detail::end_of_row(R"(a"b,c)", ',', false), complete);
+  EXPECT_EQ(detail::end_of_row(R"(a, "b""c" ,d)", ',', false), complete);
+  EXPECT_EQ(detail::end_of_row(R"(a,"b)", ',', false), open);
+  EXPECT_EQ(detail::end_of_row(R"(a,"b""")", ',', false), complete);
+  EXPECT_EQ(detail::end_of_row(R"(a,"b"")", ',', false), open);
+  EXPECT_EQ(detail::end_of_row(R"(a,"b"c)", ',', false), wrong);
+  EXPECT_EQ(detail::end_of_row(R"(a",b)", ',', true), complete);
+  EXPECT_EQ(detail::end_of_row(R"(a",b,"c)", ',', true), open);
+  EXPECT_EQ(detail::end_of_row(R"(a"b)", ',', true), wrong);
+  EXPECT_EQ(detail::end_of_row("\"\r", ',', true), complete);
 }
 
 TEST(CsvRow, fields_and_dividers) {

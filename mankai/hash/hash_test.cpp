@@ -158,8 +158,10 @@ TEST(Hasher, batches_equal_single_calls) {
 
 TEST(HashSpec, random_seeds_differ) {
   EXPECT_NE(HashSpec::random(), HashSpec::random());
-  EXPECT_EQ(HashSpec::random().seed[1], 0U);
+  EXPECT_EQ(HashSpec::random().kind, HashKind::nh_siphash);
+  EXPECT_NE(HashSpec::random().seed[1], 0U);
   EXPECT_NE(HashSpec::random(HashKind::siphash).seed[1], 0U);
+  EXPECT_EQ(HashSpec::random(HashKind::xxh3).seed[1], 0U);
 }
 
 TEST(HashSpec, a_seed_has_as_many_bits_as_its_hash_takes) {
@@ -170,6 +172,7 @@ TEST(HashSpec, a_seed_has_as_many_bits_as_its_hash_takes) {
   EXPECT_TRUE(takes(HashKind::xxh3, kAll, 0));
   EXPECT_FALSE(takes(HashKind::xxh3, 0, 1));
   EXPECT_TRUE(takes(HashKind::siphash, kAll, kAll));
+  EXPECT_TRUE(takes(HashKind::nh_siphash, kAll, kAll));
   EXPECT_TRUE(takes(HashKind::murmur3, 0xffffffffU, 0));
   EXPECT_FALSE(takes(HashKind::murmur3, std::uint64_t{1} << 32, 0));
   EXPECT_FALSE(takes(HashKind::murmur3, 0, 1));

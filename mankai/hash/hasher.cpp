@@ -7,6 +7,7 @@
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/hash/checksum.hpp"
+#include "mankai/hash/detail/nh_siphash.hpp"
 #include "mankai/hash/murmur3.hpp"
 
 // Compiled into this file only: keys of less than 240 bytes need no dispatch, and inlining saves 1.5 ns a key.
@@ -35,9 +36,13 @@ Digest murmur3(std::string_view key, const std::array<std::uint64_t, 2>& seed) n
   return {murmur3_x64_128(key, static_cast<std::uint32_t>(seed[0])).front()};
 }
 
-// The hashes that are not the fastest, of which a batch gains nothing.
-Digest keyed(std::string_view key, const HashSpec& spec) noexcept {
+// The hashes of which a batch gains nothing.
+Digest slower(std::string_view key, const HashSpec& spec) noexcept {
   return spec.kind == HashKind::siphash ? siphash(key, spec.seed) : murmur3(key, spec.seed);
+}
+
+std::string_view bytes_of(const std::uint64_t& key) noexcept {
+  return {reinterpret_cast<const char*>(&key), sizeof(key)};
 }
 
 template <class Key, class Hash>
@@ -59,6 +64,7 @@ std::string_view name(HashKind kind) noexcept {
     case HashKind::xxh3: return "xxh3";
     case HashKind::siphash: return "siphash";
     case HashKind::murmur3: return "murmur3";
+    case HashKind::nh_siphash: return "nh-siphash";
   }
   return "";
 }
@@ -75,7 +81,7 @@ HashSpec HashSpec::random(HashKind kind) {
 HashSpec trimmed(HashSpec spec) noexcept {
   constexpr std::uint64_t kLower = 0xffffffffU;
   spec.seed[0] &= spec.kind == HashKind::murmur3 ? kLower : ~std::uint64_t{0};
-  spec.seed[1] &= spec.kind == HashKind::siphash ? ~std::uint64_t{0} : 0;
+  spec.seed[1] &= is_keyed(spec.kind) ? ~std::uint64_t{0} : 0;
   return spec;
 }
 
@@ -85,31 +91,43 @@ Result<void> check_seed(const HashSpec& spec) {
   }
   return fail(ErrorCode::invalid_argument, spec.kind == HashKind::murmur3
                                                ? "murmur3 takes a seed of 32 bits"
-                                               : "a seed of 128 bits goes with hash siphash; xxh3 takes 64");
+                                               : "xxh3 takes a seed of 64 bits; nh-siphash and siphash take 128");
 }
 
 Digest Hasher::operator()(std::string_view key) const noexcept {
-  return spec_.kind == HashKind::xxh3 ? xxh3(key, spec_.seed[0]) : keyed(key, spec_);
+  if (spec_.kind == HashKind::nh_siphash) {
+    return nh_siphash::digest(nh_siphash::expanded_key(spec_.seed), key);
+  }
+  return spec_.kind == HashKind::xxh3 ? xxh3(key, spec_.seed[0]) : slower(key, spec_);
 }
 
 Digest Hasher::as_bytes(std::uint64_t key) const noexcept {
-  return keyed({reinterpret_cast<const char*>(&key), sizeof(key)}, spec_);
+  if (spec_.kind == HashKind::nh_siphash) {
+    return nh_siphash::digest(nh_siphash::expanded_key(spec_.seed), key);
+  }
+  return slower(bytes_of(key), spec_);
 }
 
 void Hasher::operator()(std::span<const std::string_view> keys, std::span<Digest> digests) const noexcept {
+  if (spec_.kind == HashKind::nh_siphash) {
+    return nh_siphash::digests(nh_siphash::expanded_key(spec_.seed), keys, digests);
+  }
   if (spec_.kind == HashKind::xxh3) {
     const std::uint64_t seed = spec_.seed[0];
     return hash_each(keys, digests, [seed](std::string_view key) { return xxh3(key, seed); });
   }
-  hash_each(keys, digests, [this](std::string_view key) { return keyed(key, spec_); });
+  hash_each(keys, digests, [this](std::string_view key) { return slower(key, spec_); });
 }
 
 void Hasher::operator()(std::span<const std::uint64_t> keys, std::span<Digest> digests) const noexcept {
+  if (spec_.kind == HashKind::nh_siphash) {
+    return nh_siphash::digests(nh_siphash::expanded_key(spec_.seed), keys, digests);
+  }
   if (spec_.kind == HashKind::xxh3) {
     const std::uint64_t seed = spec_.seed[0];
     return hash_each(keys, digests, [seed](std::uint64_t key) { return mix_integer(key, seed); });
   }
-  hash_each(keys, digests, [this](std::uint64_t key) { return as_bytes(key); });
+  hash_each(keys, digests, [this](std::uint64_t key) { return slower(bytes_of(key), spec_); });
 }
 
 }  // namespace mankai

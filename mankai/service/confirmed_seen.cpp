@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kWindow = 1024;
 
 Result<DigestLogKeys> keys_for(const ConfirmedSeenRequest& request) {
-  HashSpec first = HashSpec::random(request.hash.value_or(HashKind::xxh3));
+  HashSpec first = HashSpec::random(request.hash.value_or(kDefaultHash));
   first.seed = request.seed.value_or(first.seed);
   if (auto valid = check_seed(first); !valid) {
     return std::unexpected(valid.error());
@@ -33,10 +33,11 @@ Result<DigestLogKeys> keys_for(const ConfirmedSeenRequest& request) {
 // A log that was made for another request would answer, but not as asked.
 Result<void> check_request_fits(const std::string& path, const DigestLogKeys& keys,
                                 const ConfirmedSeenRequest& request) {
-  if (keys.canonical_version != 0 && keys.canonical_version != url::kCanonicalVersion) {
+  if (keys.canonical_version != 0 && !url::url_rules(keys.canonical_version)) {
     return fail(ErrorCode::unsupported_version,
                 path + ": its URLs were made canonical by version " + std::to_string(keys.canonical_version) +
-                    " of the rules, and this library has version " + std::to_string(url::kCanonicalVersion));
+                    " of the URL rules, and this library knows versions 1 to " +
+                    std::to_string(url::kCanonicalVersion) + "; use the library that made it, or name another file");
   }
   if (request.hash.value_or(keys.first.kind) != keys.first.kind ||
       request.seed.value_or(keys.first.seed) != keys.first.seed ||
@@ -122,9 +123,11 @@ void ConfirmedSeen::hash(std::span<const std::string_view> keys) {
     second(keys, std::span(second_).first(keys.size()));
     return;
   }
+  // check_request_fits refused other versions.
+  const url::UrlRules rules = url::url_rules(log_.keys().canonical_version).value();
   url::CanonicalUrl url;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::string_view key = url::canonicalize(keys[i], url) ? url.text() : keys[i];
+    const std::string_view key = url::canonicalize(keys[i], url, rules) ? url.text() : keys[i];
     first_[i] = first(key);
     second_[i] = second(key);
   }

@@ -101,7 +101,7 @@ class Gate::Impl {
     return done;
   }
 
-  Result<void> save(const std::string& path, Existing existing) {
+  Result<void> save(const std::string& path, Existing existing, FileMode mode) {
     const std::lock_guard lock(changing_);
     auto copy = filter().create_like();
     if (!copy) {
@@ -110,7 +110,9 @@ class Gate::Impl {
     if (auto merged = copy->merge(filter()); !merged) {
       return merged;
     }
-    auto store = Store::create(path, std::move(*copy), options_.store, existing);
+    StoreOptions options = options_.store;
+    options.mode = mode;
+    auto store = Store::create(path, std::move(*copy), options, existing);
     if (!store) {
       return std::unexpected(store.error());
     }
@@ -262,9 +264,9 @@ Result<Gate> Gate::open(const std::string& path, const GateOptions& options) {
   return Gate(std::move(impl));
 }
 
-Result<void> Gate::save(const std::string& path, Existing existing) {
+Result<void> Gate::save(const std::string& path, Existing existing, FileMode mode) {
   MANKAI_ASSERT(impl_->store() == nullptr);
-  return impl_->save(path, existing);
+  return impl_->save(path, existing, mode);
 }
 
 GateAnswer Gate::maybe(std::string_view key) const noexcept { return impl_->core().maybe(key, 0); }

@@ -42,7 +42,7 @@ struct GateRequest {
   std::uint64_t keys = 1'000'000;  ///< rows, at most; beyond them only the rate rises
   double fpr = 0.01;               ///< the share of strangers that are answered "maybe", when all the rows are there
   /// Keys come from whoever asks, who must not be able to choose those that collide.
-  HashKind hash = HashKind::siphash;
+  HashKind hash = kDefaultHash;
   std::optional<std::array<std::uint64_t, 2>> seed = {};
   /// Names the source whose positions are applied, so that another one's are not taken for them: up to 32 characters
   /// without blanks.
@@ -90,7 +90,7 @@ class Gate {
   [[nodiscard]] static Result<Gate> open(const std::string& path, const GateOptions& options = {});
   /// Writes a gate in memory into a file, whole or not at all, with its position; this one is unchanged and stays in
   /// memory. Errors: as Store::create's. Threads: not beside changes.
-  [[nodiscard]] Result<void> save(const std::string& path, Existing existing = Existing::refuse);
+  [[nodiscard]] Result<void> save(const std::string& path, Existing existing = Existing::refuse, FileMode mode = {});
 
   Gate(Gate&&) noexcept;
   Gate& operator=(Gate&&) noexcept;

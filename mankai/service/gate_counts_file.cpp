@@ -56,9 +56,10 @@ Result<FileLock> lock_counts(const std::string& path) {
   }
 }
 
-Result<void> make_file(const std::string& path) {
+// Whoever may read the gate may read these.
+Result<void> make_file(const std::string& path, FileMode mode) {
   const std::string text = to_text(GateCounts{});
-  auto made = write_file(path, std::as_bytes(std::span(text)), Existing::refuse);
+  auto made = write_file(path, std::as_bytes(std::span(text)), Existing::refuse, nullptr, system_calls(), mode);
   // Somebody else may have made it meanwhile.
   return made || made.error().code == ErrorCode::invalid_argument ? Result<void>{} : made;
 }
@@ -119,7 +120,7 @@ Result<void> add_gate_counts(const std::string& gate_path, const GateCounts& cou
   const std::string path = gate_counts_path(gate_path);
   auto lock = lock_counts(path);
   if (!lock && lock.error().code == ErrorCode::not_found) {
-    if (auto made = make_file(path); !made) {
+    if (auto made = make_file(path, mode_of(gate_path)); !made) {
       return made;
     }
     lock = lock_counts(path);

@@ -56,7 +56,8 @@ Result<Mapped> map_guard(const std::string& path, FileCalls& calls) {
 
 }  // namespace
 
-Result<void> GuardFile::write(const std::string& path, const Guard& guard, Existing existing, FileCalls& calls) {
+Result<void> GuardFile::write(const std::string& path, const Guard& guard, Existing existing, FileCalls& calls,
+                              FileMode mode) {
   const auto exists = is_there(path, calls);
   if (!exists) {
     return std::unexpected(exists.error());
@@ -73,7 +74,8 @@ Result<void> GuardFile::write(const std::string& path, const Guard& guard, Exist
     }
   }
   // What others make meanwhile is not ours to replace.
-  return write_file(path, guard.to_bytes(), *exists ? existing : Existing::refuse, lock ? &*lock : nullptr, calls);
+  return write_file(path, guard.to_bytes(), *exists ? existing : Existing::refuse, lock ? &*lock : nullptr, calls,
+                    mode);
 }
 
 Result<void> GuardFile::check_replaceable(const std::string& path, FileCalls& calls) {

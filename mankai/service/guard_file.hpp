@@ -35,7 +35,7 @@ class GuardFile {
   /// Writes a guard into a file of its own. Errors: invalid_argument when it exists and must not, or may not be
   /// replaced; locked; io; out_of_space.
   [[nodiscard]] static Result<void> write(const std::string& path, const Guard& guard, Existing existing,
-                                          FileCalls& calls = system_calls());
+                                          FileCalls& calls = system_calls(), FileMode mode = {});
   /// What `write` replaces: only a regular file that begins as a guard, whole or damaged, or is empty; so no list is
   /// lost to a slip. Errors: invalid_argument for another file; not_found; io.
   [[nodiscard]] static Result<void> check_replaceable(const std::string& path, FileCalls& calls = system_calls());

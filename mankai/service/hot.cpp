@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kBatchKeys = 256;
 
 Result<DecayedTop::Options> options_of(const HotRequest& request) {
-  HashSpec hash = HashSpec::random(request.hash.value_or(HashKind::xxh3));
+  HashSpec hash = HashSpec::random(request.hash.value_or(kDefaultHash));
   hash.seed = request.seed.value_or(hash.seed);
   if (auto valid = check_seed(hash); !valid) {
     return std::unexpected(valid.error());
@@ -20,6 +20,7 @@ Result<DecayedTop::Options> options_of(const HotRequest& request) {
   return DecayedTop::Options{
       .bytes = request.memory_bytes.value_or(Hot::kDefaultMemoryBytes),
       .decay = request.decay ? *request.decay : Decay::of_half_life(Hot::kDefaultHalfLife).value(),
+      .keys_tag = request.keys_tag,
       .hash = hash};
 }
 
@@ -153,10 +154,11 @@ Result<void> Hot::count(std::span<const std::string_view> keys, std::span<const 
 }
 
 void Hot::note_times(std::span<const Time> times) noexcept {
+  const Duration epoch = filter().epoch();
   for (const Time time : times) {
     if (time >= newest_) {
       newest_ = time;
-    } else if (newest_ - time > late_tolerance_) {
+    } else if (newest_ - time > late_tolerance_ && tick_of(time, epoch) < tick_of(newest_, epoch)) {
       ++beyond_tolerance_;
     }
   }

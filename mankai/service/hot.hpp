@@ -25,6 +25,8 @@ struct HotRequest {
   std::optional<std::uint64_t> memory_bytes = {};
   std::optional<HashKind> hash = {};
   std::optional<std::array<std::uint64_t, 2>> seed = {};
+  /// What the keys are, as the caller numbers it, for a state that is created; DecayedTop::keys_tag tells it later.
+  std::uint64_t keys_tag = 0;
   /// Records may come so long after a newer one before they count as beyond the tolerance too. Never kept in a state.
   Duration late_tolerance = std::chrono::minutes(5);
   /// Records later than this are left out and counted: one far in the future would make all others worth nothing. Never
@@ -87,10 +89,17 @@ class Hot {
   /// same.
   [[nodiscard]] Result<void> close() { return kept_.close(); }
 
+  /// What is counted, as set_label said: empty in memory, and in a file that nobody gave a label.
+  [[nodiscard]] std::string label() const { return kept_.label(); }
+  /// Notes in the file what is counted, so that whoever continues can tell: up to 64 bytes, such as "path". Nothing in
+  /// memory. Errors: as Store::set_label's.
+  [[nodiscard]] Result<void> set_label(std::string_view label) { return kept_.set_label(label); }
+
   /// Records since the memory began, and those of them that came in a later epoch than their own.
   [[nodiscard]] std::uint64_t records() const noexcept { return filter().keys_inserted(); }
   [[nodiscard]] std::uint64_t late_records() const noexcept { return filter().late_records(); }
-  /// Records given to this object that came later than the tolerance allows. They are counted like the others.
+  /// Records given to this object that came in a later epoch than their own, and later than the tolerance allows. They
+  /// are counted like the others.
   [[nodiscard]] std::uint64_t records_beyond_tolerance() const noexcept { return beyond_tolerance_; }
   /// Records given to this object that were left out, since they are later than may be.
   [[nodiscard]] std::uint64_t records_in_future() const noexcept { return in_future_; }

@@ -14,7 +14,7 @@ FilterSpec spec_for(const SeenRequest& request) {
   FilterSpec spec{.kind = request.kind.value_or(kind),
                   .keys = request.keys.value_or(Seen::kDefaultKeys),
                   .fpr = request.fpr.value_or(Seen::kDefaultFpr),
-                  .hash = request.hash.value_or(HashKind::xxh3),
+                  .hash = request.hash.value_or(kDefaultHash),
                   .seed = request.seed,
                   .canonical = request.canonical.value_or(false)};
   if (request.window) {
@@ -194,6 +194,13 @@ std::optional<Time> Seen::stands_at() const noexcept { return filter().time(); }
 bool Seen::is_over_capacity() const noexcept {
   return rotating() == nullptr ? keys_inserted() > capacity_keys()
                                : rotating()->keys_of_epoch() > rotating()->epoch_capacity_keys();
+}
+
+bool Seen::is_overfull() const noexcept {
+  if (rotating() != nullptr) {
+    return rotating()->keys_of_epoch() / 2 > rotating()->epoch_capacity_keys();
+  }
+  return keys_inserted() / 2 > capacity_keys() && !filter().kind().forgets;
 }
 
 std::uint64_t Seen::keys_inserted() const noexcept { return filter().keys_inserted(); }

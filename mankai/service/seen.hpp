@@ -86,6 +86,9 @@ class Seen {
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
   /// More keys than that, or than a part of the window has room for.
   [[nodiscard]] bool is_over_capacity() const noexcept;
+  /// More than twice as many: most new keys are false positives soon. Never so for a memory that grows, nor for one
+  /// that forgets older keys as newer ones come.
+  [[nodiscard]] bool is_overfull() const noexcept;
 
   /// For how long a key is seen for sure, at least what was asked for; nothing for a memory that does not forget.
   [[nodiscard]] std::optional<Duration> window() const noexcept;

@@ -26,13 +26,13 @@ Result<std::uint64_t> read_start(const std::string& path, std::span<std::byte> i
 }
 
 Result<void> write_file(const std::string& path, std::span<const std::byte> bytes, Existing existing, FileLock* held,
-                        FileCalls& calls) {
-  return write_file_parts(path, std::span(&bytes, 1), existing, held, calls);
+                        FileCalls& calls, FileMode mode) {
+  return write_file_parts(path, std::span(&bytes, 1), existing, held, calls, mode);
 }
 
 Result<void> write_file_parts(const std::string& path, std::span<const std::span<const std::byte>> parts,
-                              Existing existing, FileLock* held, FileCalls& calls) {
-  auto file = NewFile::create(path, existing, held, calls);
+                              Existing existing, FileLock* held, FileCalls& calls, FileMode mode) {
+  auto file = NewFile::create(path, existing, held, calls, mode);
   if (!file) {
     return std::unexpected(file.error());
   }

@@ -31,10 +31,10 @@ namespace mankai {
 /// Errors: io, also for what is no regular file or may not be written; out_of_space; invalid_argument when it exists
 /// and must not.
 [[nodiscard]] Result<void> write_file(const std::string& path, std::span<const std::byte> bytes, Existing existing,
-                                      FileLock* held = nullptr, FileCalls& calls = system_calls());
+                                      FileLock* held = nullptr, FileCalls& calls = system_calls(), FileMode mode = {});
 /// As write_file, for contents that lie in several pieces, written one after the other.
 [[nodiscard]] Result<void> write_file_parts(const std::string& path, std::span<const std::span<const std::byte>> parts,
                                             Existing existing, FileLock* held = nullptr,
-                                            FileCalls& calls = system_calls());
+                                            FileCalls& calls = system_calls(), FileMode mode = {});
 
 }  // namespace mankai

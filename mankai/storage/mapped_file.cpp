@@ -17,7 +17,8 @@ using detail::Descriptor;
 using detail::system_error;
 using detail::uninterrupted;
 
-constexpr mode_t kNewFileMode = 0666;
+/// Its owner's alone, until it has the permissions of the file that it belongs to.
+constexpr mode_t kNewFileMode = 0600;
 
 }  // namespace
 

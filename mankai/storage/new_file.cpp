@@ -16,8 +16,8 @@ namespace {
 using detail::Descriptor;
 using detail::system_error;
 
-constexpr mode_t kNewFileMode = 0666;
 constexpr mode_t kPrivateMode = 0600;
+constexpr mode_t kPermissionBits = 07777;
 /// Of the temporary of who holds the file's lock: a name that nobody else gives to a file of theirs.
 constexpr const char* kHoldersSuffix = "-checkpoint";
 
@@ -44,14 +44,21 @@ std::unexpected<Error> leads_nowhere(const std::string& path) {
 
 }  // namespace
 
-NewFile::NewFile(FileCalls& calls, std::string path, std::string target, Existing existing, FileLock* held) noexcept
-    : path_(std::move(path)), target_(std::move(target)), existing_(existing), held_(held), file_(calls, -1) {}
+NewFile::NewFile(FileCalls& calls, std::string path, std::string target, Existing existing, FileLock* held,
+                 FileMode mode) noexcept
+    : path_(std::move(path)),
+      target_(std::move(target)),
+      existing_(existing),
+      held_(held),
+      mode_(mode),
+      file_(calls, -1) {}
 
 NewFile::NewFile(NewFile&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
       existing_(other.existing_),
       held_(other.held_),
+      mode_(other.mode_),
       old_(other.old_),
       temporary_(std::exchange(other.temporary_, {})),
       file_(std::move(other.file_)),
@@ -64,12 +71,13 @@ NewFile::~NewFile() {
   }
 }
 
-Result<NewFile> NewFile::create(const std::string& path, Existing existing, FileLock* held, FileCalls& calls) {
+Result<NewFile> NewFile::create(const std::string& path, Existing existing, FileLock* held, FileCalls& calls,
+                                FileMode mode) {
   auto target = existing == Existing::replace ? resolve_links(path, calls) : Result<std::string>(path);
   if (!target) {
     return std::unexpected(target.error());
   }
-  NewFile file(calls, path, std::move(*target), existing, held);
+  NewFile file(calls, path, std::move(*target), existing, held, mode);
   if (auto seen = file.look_at_old(); !seen) {
     return std::unexpected(seen.error());
   }
@@ -106,12 +114,11 @@ std::string NewFile::temporary_name(unsigned attempt) const {
              : target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
 }
 
-// A file that takes another's place is its owner's alone until it has that one's permissions.
+// A file is its owner's alone until it has the permissions that it is to have.
 Result<void> NewFile::create_temporary() {
-  const mode_t mode = old_ ? kPrivateMode : kNewFileMode;
   for (unsigned attempt = 0;; ++attempt) {
     std::string name = temporary_name(attempt);
-    Descriptor file = detail::open_descriptor(file_.calls(), name, O_WRONLY | O_CREAT | O_EXCL, mode);
+    Descriptor file = detail::open_descriptor(file_.calls(), name, O_WRONLY | O_CREAT | O_EXCL, kPrivateMode);
     if (file.get() >= 0) {
       file_ = std::move(file);
       temporary_ = std::move(name);
@@ -135,11 +142,21 @@ Result<void> NewFile::write(std::span<const std::byte> bytes) {
   return {};
 }
 
-Result<void> NewFile::sync() {
+Result<void> NewFile::set_permissions() {
   if (old_) {
     if (auto copied = detail::set_permissions(file_, *old_, path_); !copied) {
       return copied;
     }
+  }
+  if (mode_ && file_.calls().fchmod(file_.get(), *mode_) != 0) {
+    return system_error(path_ + ": cannot set its permissions");
+  }
+  return {};
+}
+
+Result<void> NewFile::sync() {
+  if (auto set = set_permissions(); !set) {
+    return set;
   }
   if (detail::uninterrupted([&] { return file_.calls().fsync(file_.get()); }) != 0) {
     return system_error(path_ + ": cannot write to the disk");
@@ -199,6 +216,11 @@ Result<std::string> resolve_links(const std::string& path, FileCalls& calls) {
   std::string resolved(real);
   std::free(real);
   return resolved;
+}
+
+FileMode mode_of(const std::string& path, FileCalls& calls) {
+  struct stat status{};
+  return calls.stat(path.c_str(), &status) == 0 ? FileMode(status.st_mode & kPermissionBits) : std::nullopt;
 }
 
 void remove_left_over(const std::string& target, FileCalls& calls) noexcept {

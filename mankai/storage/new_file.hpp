@@ -14,6 +14,10 @@
 
 namespace mankai {
 
+/// Permissions of a file, as chmod takes them. Nothing: those of the file that is replaced, and for a new one its
+/// owner's alone (0600), less the umask, since files have keys of hashes, and keys of users.
+using FileMode = std::optional<mode_t>;
+
 /// What to do when the path exists already.
 enum class Existing : std::uint8_t { refuse, replace };
 
@@ -21,14 +25,14 @@ enum class Existing : std::uint8_t { refuse, replace };
 /// unless put_in_place succeeded. A crash, a full disk or a signal leaves the old file as it was; only what ends the
 /// process at once leaves the temporary too. One that the holder of the file's lock left is replaced by the next.
 ///
-/// Keeps an existing file's owner, where that is allowed, and permissions, and goes through a symbolic link to an
-/// existing file. The calls must outlive it.
+/// Keeps an existing file's owner, where that is allowed, and permissions unless it is given others, and goes through a
+/// symbolic link to an existing file. The calls must outlive it.
 class NewFile {
  public:
   /// A lock that is held on the old file outlives this. Errors: io, also for what is no regular file or may not be
   /// written; out_of_space; invalid_argument when it exists and must not.
   [[nodiscard]] static Result<NewFile> create(const std::string& path, Existing existing, FileLock* held = nullptr,
-                                              FileCalls& calls = system_calls());
+                                              FileCalls& calls = system_calls(), FileMode mode = {});
 
   NewFile(NewFile&& other) noexcept;
   NewFile& operator=(NewFile&&) = delete;
@@ -49,9 +53,11 @@ class NewFile {
   [[nodiscard]] bool is_in_place() const noexcept { return temporary_.empty(); }
 
  private:
-  NewFile(FileCalls& calls, std::string path, std::string target, Existing existing, FileLock* held) noexcept;
+  NewFile(FileCalls& calls, std::string path, std::string target, Existing existing, FileLock* held,
+          FileMode mode) noexcept;
 
   [[nodiscard]] Result<void> look_at_old();
+  [[nodiscard]] Result<void> set_permissions();
   [[nodiscard]] std::string temporary_name(unsigned attempt) const;
   [[nodiscard]] Result<void> create_temporary();
   [[nodiscard]] Result<void> rename_temporary();
@@ -61,6 +67,7 @@ class NewFile {
   std::string target_;
   Existing existing_;
   FileLock* held_;
+  FileMode mode_;
   /// Of the file that it replaces.
   std::optional<struct stat> old_;
   /// Empty when there is none, or none any more.
@@ -72,6 +79,9 @@ class NewFile {
 
 /// The file that a chain of symbolic links ends at; the path itself where there is none yet. Errors: io.
 [[nodiscard]] Result<std::string> resolve_links(const std::string& path, FileCalls& calls = system_calls());
+
+/// The permissions of a file, for one beside it; nothing where there is no such file.
+[[nodiscard]] FileMode mode_of(const std::string& path, FileCalls& calls = system_calls());
 
 /// Removes the temporary that an earlier holder of the file's lock left, who ended at once. Pre: the lock is held, and
 /// the path has no symbolic links.

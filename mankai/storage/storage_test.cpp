@@ -61,6 +61,24 @@ TEST_F(StorageTest, an_existing_file_is_refused_and_left_alone) {
   EXPECT_EQ(files(), 1U) << "the temporary was left behind";
 }
 
+TEST_F(StorageTest, a_new_file_is_its_owners_alone_unless_a_mode_is_given) {
+  constexpr auto kOwners = fs::perms::owner_read | fs::perms::owner_write;
+  const auto mode_at = [&](const std::string& name) { return fs::status(path(name)).permissions(); };
+  const mode_t before = ::umask(0);
+  ASSERT_TRUE(write_file(path("plain"), bytes("x"), Existing::refuse).has_value());
+  ASSERT_TRUE(MappedFile::create(path("mapped"), 1).has_value());
+  ::umask(S_IRWXG | S_IRWXO);
+  ASSERT_TRUE(write_file(path("given"), bytes("x"), Existing::refuse, nullptr, system_calls(), 0644).has_value());
+  ::umask(before);
+  EXPECT_EQ(mode_at("plain"), kOwners);
+  EXPECT_EQ(mode_at("mapped"), kOwners);
+  EXPECT_EQ(mode_at("given"), fs::perms(0644));
+  ASSERT_TRUE(write_file(path("given"), bytes("y"), Existing::replace).has_value());
+  EXPECT_EQ(mode_at("given"), fs::perms(0644));
+  ASSERT_TRUE(write_file(path("given"), bytes("z"), Existing::replace, nullptr, system_calls(), 0600).has_value());
+  EXPECT_EQ(mode_at("given"), kOwners);
+}
+
 TEST_F(StorageTest, replacing_keeps_permissions_and_follows_links) {
   ASSERT_TRUE(write_file(path("real"), bytes("old"), Existing::refuse).has_value());
   fs::permissions(path("real"), fs::perms::owner_read | fs::perms::owner_write);

@@ -175,7 +175,7 @@ Result<void> take_scheme(std::string_view& rest, std::string& text) {
 }
 
 // Appends the path: first "." and ".." resolved, then runs of slashes made one, at least "/".
-void append_path(std::string_view path, std::string& text) {
+void append_path(std::string_view path, UrlRules rules, std::string& text) {
   const std::size_t root = text.size();
   bool is_directory = true;
   while (!path.empty()) {
@@ -185,7 +185,7 @@ void append_path(std::string_view path, std::string& text) {
     is_directory = segment == "." || segment == "..";
     if (!is_directory) {
       text += '/';
-      append_escaped(segment, text);
+      append_escaped(segment, rules, text);
     } else if (segment == ".." && text.size() > root) {
       text.resize(text.rfind('/'));
     }
@@ -232,16 +232,16 @@ bool Canonicalizer::copy(std::string_view raw, CanonicalUrl& out) {
   return true;
 }
 
-Result<void> Canonicalizer::rewrite(std::string_view raw, CanonicalUrl& out) {
-  decode(raw, out.decoded_);
-  auto assembled = assemble(out);
+Result<void> Canonicalizer::rewrite(std::string_view raw, CanonicalUrl& out, UrlRules rules) {
+  decode(raw, rules, out.decoded_);
+  auto assembled = assemble(out, rules);
   if (!assembled) {
     clear(out);
   }
   return assembled;
 }
 
-Result<void> Canonicalizer::assemble(CanonicalUrl& out) {
+Result<void> Canonicalizer::assemble(CanonicalUrl& out, UrlRules rules) {
   std::string& text = out.text_;
   std::string_view rest = out.decoded_;
   if (auto taken = take_scheme(rest, text); !taken) {
@@ -256,7 +256,7 @@ Result<void> Canonicalizer::assemble(CanonicalUrl& out) {
   const std::size_t query_begin = std::min(rest.find('?'), rest.size());
   char* const authority_begin = out.decoded_.data() + (rest.data() - out.decoded_.data());
   const Authority authority = split_authority(authority_begin, authority_begin + authority_size);
-  out.is_ip_ = append_host(authority.host, text);
+  out.is_ip_ = append_host(authority.host, rules, text);
   out.host_end_ = text.size();
   if (out.host_end_ == out.host_begin_) {
     return no_host();
@@ -266,22 +266,22 @@ Result<void> Canonicalizer::assemble(CanonicalUrl& out) {
   }
   out.authority_end_ = text.size();
 
-  append_path(rest.substr(authority_size, query_begin - authority_size), text);
+  append_path(rest.substr(authority_size, query_begin - authority_size), rules, text);
   out.path_end_ = text.size();
-  append_escaped(rest.substr(query_begin), text);
+  append_escaped(rest.substr(query_begin), rules, text);
   return {};
 }
 
-Result<void> canonicalize(std::string_view raw, CanonicalUrl& out) {
+Result<void> canonicalize(std::string_view raw, CanonicalUrl& out, UrlRules rules) {
   if (Canonicalizer::copy(raw, out)) [[likely]] {
     return {};
   }
-  return Canonicalizer::rewrite(raw, out);
+  return Canonicalizer::rewrite(raw, out, rules);
 }
 
-Result<CanonicalUrl> canonicalize(std::string_view raw) {
+Result<CanonicalUrl> canonicalize(std::string_view raw, UrlRules rules) {
   CanonicalUrl url;
-  if (auto done = canonicalize(raw, url); !done) {
+  if (auto done = canonicalize(raw, url, rules); !done) {
     return std::unexpected(std::move(done).error());
   }
   return url;

@@ -1,16 +1,38 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "mankai/base/error.hpp"
 
 namespace mankai::url {
 
-/// The version of the rules below. Keys made from canonical URLs are only comparable within one version, so whoever
-/// stores them stores it; it grows whenever any URL's canonical form changes.
-inline constexpr unsigned kCanonicalVersion = 1;
+/// Which percent-escapes canonicalisation decodes. The number is the version that files store beside keys made from
+/// canonical URLs: such keys are only comparable within one version.
+enum class UrlRules : std::uint8_t {
+  /// Decodes every escape until none is left, so that no spelling of a listed URL evades a block list. Guards compare
+  /// by
+  /// these rules, and so do filters that were created before version 2.
+  safe_browsing = 1,
+  /// Decodes only escapes that cannot change what the URL identifies, and each only once: those of reserved bytes and
+  /// of '%' stay, so that `/a%2Fb` is not `/a/b`. For keys.
+  keys = 2,
+};
+
+/// The version of the rules by which new filters make keys canonical.
+inline constexpr unsigned kCanonicalVersion = std::to_underlying(UrlRules::keys);
+/// The version of the rules by which guards compare URLs.
+inline constexpr unsigned kSafeBrowsingVersion = std::to_underlying(UrlRules::safe_browsing);
+
+/// Returns the rules of a stored version, or nothing for one that this library does not implement.
+[[nodiscard]] constexpr std::optional<UrlRules> url_rules(unsigned version) noexcept {
+  const bool is_known = version == kCanonicalVersion || version == kSafeBrowsingVersion;
+  return is_known ? std::optional(static_cast<UrlRules>(version)) : std::nullopt;
+}
 
 class CanonicalUrl;
 
@@ -21,13 +43,16 @@ class CanonicalUrl;
 ///          600 ns. Linear in the length, however its escapes are nested. Allocates only while out grows, and for hosts
 ///          beyond ASCII, which go through libidn2 (microseconds).
 /// Errors:  invalid_argument when there is no host: nothing before the path, or a scheme such as mailto: that is
-///          followed by none. Everything else has an answer, and canonicalising an answer again gives the same.
+///          followed by none. Everything else has an answer, and canonicalising an answer again by the same rules
+///          gives the same.
 /// Threads: safe on different `out`.
 /// Source:  [SafeBrowsing2025] "URLs and hashing". Differs: the port and an empty query ("?") are kept in the text, a
-///          last "." or ".." leaves its slash, ports and dots are stripped until none is left.
-[[nodiscard]] Result<void> canonicalize(std::string_view raw, CanonicalUrl& out);
+///          last "." or ".." leaves its slash, ports and dots are stripped until none is left. Which escapes
+///          UrlRules::keys decodes: [RFC3986] §2.2 and §6.2.2.
+[[nodiscard]] Result<void> canonicalize(std::string_view raw, CanonicalUrl& out,
+                                        UrlRules rules = UrlRules::safe_browsing);
 /// Returns the canonical form of one URL; a loop is better served by the function above.
-[[nodiscard]] Result<CanonicalUrl> canonicalize(std::string_view raw);
+[[nodiscard]] Result<CanonicalUrl> canonicalize(std::string_view raw, UrlRules rules = UrlRules::safe_browsing);
 
 /// A URL in canonical form, and its parts as views into it, valid until it is changed, moved or destroyed.
 ///

@@ -79,7 +79,7 @@ class Create(CommandTest):
             (["--keys", "many"], ["--keys", "many"]), (["--keys", "0"], "key"), (["--keys", "-3"], "--keys"),
             (["--keys", "1e30"], "--keys"),
             (["--fpr", "1"], ["--fpr", "between 0 and 1"]), (["--fpr", "0"], "--fpr"), (["--fpr", "nan"], "--fpr"),
-            (["--hash", "md5"], ["--hash", "siphash"]), (["--seed", "xyz"], "--seed"),
+            (["--hash", "md5"], ["--hash", "nh-siphash"]), (["--seed", "xyz"], "--seed"),
             (["--k", "0", "--kind", "bloom"], "--k"), (["--k", "3"], "kind bloom"),
             (["--addressing", "odd"], "--addressing"),
             (["--spec", "bloom:keys"], ["--spec", "name=value"]), (["--spec", "cuckoo:keys=3"], "cuckoo"),
@@ -257,7 +257,7 @@ class InfoAndPlan(CommandTest):
             text = self.out("info", "f.mk", "--json").decode()
             info = json.loads(text)
             self.assertEqual((info["kind"], info["capacity_keys"], info["hash"], info["format_version"]),
-                             (kind, 1000, "xxh3", 1))
+                             (kind, 1000, "nh-siphash", 1))
             self.assertAlmostEqual(info["keys_inserted"], 500, delta=5)
             self.assertAlmostEqual(info["keys_estimate"], 500, delta=50)
             self.assertTrue(0 < info["fpr_estimate"] < 0.01 and 0 < info["fill_ratio"] < 0.5)

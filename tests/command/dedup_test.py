@@ -88,13 +88,56 @@ class Lines(CommandTest):
         self.assertEqual(json.loads(stderr)["unique"], 2)
 
     def test_beyond_the_capacity_warns_once_and_at_the_end(self):
-        text = b"".join(b"%d\n" % i for i in range(50000))
-        stdout, stderr = self.run_mankai("dedup", "--keys", "10000", stdin=text)
+        text = b"".join(b"%d\n" % i for i in range(15000))
+        stdout, stderr = self.run_mankai("dedup", "--keys", "10000", "--seed", "1", stdin=text)
         self.assertEqual(stderr.count(b"\n"), 2)
         self.assertEqual(stderr.count(b"warning"), 2)
-        self.assertLess(stdout.count(b"\n"), 50000)
-        _, stderr = self.run_mankai("dedup", "--keys", "10000", "--count", stdin=text)
+        self.assertLess(stdout.count(b"\n"), 15000)
+        _, stderr = self.run_mankai("dedup", "--keys", "10000", "--seed", "1", "--count", stdin=text)
         self.assertIn(b"TOO MANY", stderr)
+
+    def test_more_than_twice_the_capacity_is_an_exit_code_of_its_own(self):
+        text = b"".join(b"%d\n" % i for i in range(50000))
+        stdout, stderr = self.run_mankai("dedup", "--keys", "10000", "--seed", "1", stdin=text, code=5)
+        self.assertGreater(stdout.count(b"\n"), 20000)
+        self.assertIn(b"more than twice as many different lines", stderr.splitlines()[-1])
+        self.assertIn(b"without --keys", stderr.splitlines()[-1])
+        # What was printed is in the state, and the next run says it again.
+        kept = self.run_mankai("dedup", "--state", "s.mk", "--keys", "10000", "--seed", "1", stdin=text, code=5)[0]
+        self.assertEqual(kept, stdout)
+        again, stderr = self.run_mankai("dedup", "--state", "s.mk", "--json", stdin=text, code=5)
+        self.assertEqual(again, b"")
+        self.assertIn(b"s.mk: more than twice", stderr)
+        # Of a window, in the part in which they came; the parts before and after are not too full.
+        times = b"".join(b"%d\t%d\n" % (1_700_000_000 + i // 10, i) for i in range(50000))
+        for keys, code in (("1M", 0), ("1000", 5)):
+            self.run_mankai("dedup", "--forget", "1h", "--time-field", "1", "--field", "2", "--keys", keys, stdin=times, code=code)
+
+    def test_without_keys_it_grows(self):
+        count = 1_300_000
+        text = b"".join(b"%d\n" % i for i in range(count))
+        stdout, stderr = self.run_mankai("dedup", "--json", "--seed", "1", stdin=text)
+        report = json.loads(stderr)
+        self.assertEqual(report["over_capacity"], False)
+        self.assertGreater(report["capacity_keys"], count)
+        self.assertGreater(stdout.count(b"\n"), 0.999 * count)
+
+    def test_a_state_keeps_its_kind(self):
+        self.out("dedup", "--state", "new.mk", stdin=b"a\n")
+        self.assertEqual(json.loads(self.out("info", "--json", "new.mk"))["kind"], "scalable-bloom")
+        self.out("dedup", "--state", "sized.mk", "--keys", "1000", stdin=b"a\n")
+        self.assertEqual(self.out("dedup", "--state", "sized.mk", stdin=b"a\nb\n"), b"b\n")
+        self.assertEqual(json.loads(self.out("info", "--json", "sized.mk"))["kind"], "blocked-bloom")
+        self.out("dedup", "--state", "window.mk", "--forget", "1h", stdin=b"a\n")
+        self.assertEqual(json.loads(self.out("info", "--json", "window.mk"))["kind"], "rotating-bloom")
+
+    def test_a_window_remembers_no_more_than_was_printed(self):
+        chance = random.Random(1)
+        text = b"".join(b"%d\tk%d\n" % (1_700_000_000 + 10 * i, chance.randrange(50000)) for i in range(200_000))
+        report = json.loads(self.run_mankai("dedup", "--forget", "6h", "--field", "2", "--time-field", "1", "--keys", "20k",
+                                            "--json", stdin=text)[1])
+        self.assertLessEqual(report["keys_inserted"], report["unique"])
+        self.assertLess(report["keys_inserted"], 5000)  # of 8 hours, with a record every ten seconds
 
 
 class Model(CommandTest):
@@ -199,14 +242,14 @@ class State(CommandTest):
 
     def test_what_was_not_written_is_not_remembered(self):
         self.run_mankai("dedup", "--state", "s.mk", "--keys", "1M", stdin=b"a\n")
-        before = self.read("s.mk")[:-128]  # without the footer, which names the last journal
+        before = self.read("s.mk")[:-4608]  # without the footer, which names the last journal
         self.write("big", b"".join(b"line %d\n" % i for i in range(200000)))
         with open("/dev/full", "wb") as full:
             done = subprocess.run([MANKAI, "dedup", "--state", "s.mk", "big"], cwd=self.dir, stdout=full,
                                   stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 4)
         self.assertIn(b"s.mk does not remember the lines that were not written", done.stderr)
-        self.assertEqual(self.read("s.mk")[:-128], before)
+        self.assertEqual(self.read("s.mk")[:-4608], before)
         self.assertEqual(json.loads(self.out("info", "--json", "s.mk"))["sequence"], 1)
         self.assertFalse((self.dir / "s.mk-journal").exists())
         done = subprocess.run(["bash", "-c", 'set -o pipefail; "$0" dedup --state s.mk big | head -n 1', MANKAI],

@@ -480,7 +480,12 @@ class Stores(CommandTest):
         self.assertRegex(text, r"^f.mk: ok, blocked-bloom of [^\n]+, change 3; its journal has 1 records of 64 bytes\n$")
         row = json.loads(self.out("verify", "--json", "f.mk"))[0]
         self.assertEqual((row["ok"], row["kind"], row["sequence"], row["journal_records"], row["changes_replayed"],
-                          row["is_open"], row["damaged_superblocks"]), (True, "blocked-bloom", 3, 1, 2, True, 0))
+                          row["is_open"], row["damaged_superblocks"], row["damaged_footers"]),
+                         (True, "blocked-bloom", 3, 1, 2, True, 0, 0))
+        image = json.loads(self.out("info", "--json", "f.mk"))["bytes"]
+        self.flip("f.mk", -(-image // 4096) * 4096 + 100)
+        self.assertIn("one of the two copies of the footer is damaged", self.out("verify", "f.mk").decode())
+        self.assertEqual(json.loads(self.out("verify", "--json", "f.mk"))[0]["damaged_footers"], 1)
         self.flip("f.mk-journal", 2048)  # the copy of the superblock that counts
         self.assertIn("1 copies of the journal's superblocks are damaged", self.out("verify", "f.mk").decode())
         self.flip("f.mk-journal", 4096)

@@ -88,6 +88,8 @@ class GateTest(harness.CommandTest):
         self.error("gate", "status", "--json", "--prometheus", "b.mk", code=2, says="exclude")
         os.rename(self.dir / "shop.db", self.dir / "away.db")
         self.assertIn("shop.db", self.status()["source_error"])
+        labels = [line.split("  ")[0] for line in self.out("gate", "status", "b.mk").decode().splitlines()]
+        self.assertEqual(len(labels), len(set(labels)), labels)
         self.assertIn("mankai_gate_source_up 0\n", self.out("gate", "status", "--prometheus", "b.mk").decode())
         self.assertNotIn("source_error", self.status("--offline"))
 
@@ -312,7 +314,7 @@ class GateTest(harness.CommandTest):
         self.fill(("b", 1))
         self.wait_until(lambda: self.out("gate", "check", "b.mk", "b") == b"maybe\tb\n")
         sync.send_signal(signal.SIGTERM)
-        self.assertEqual(sync.wait(harness.PATIENCE), 143)
+        self.assertEqual(sync.wait(harness.PATIENCE), 0)  # the regular end of a service
 
     def test_a_database_that_is_locked_is_waited_for(self):
         self.fill(("a", 1))

@@ -3,11 +3,16 @@
 import gzip
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 import unittest
 
 from harness import MANKAI, CommandTest, main, read_line
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "guard"))
+import spellings  # noqa: E402
 
 
 class Guard(CommandTest):
@@ -83,15 +88,60 @@ class Lists(Guard):
 
     def test_exceptions_are_not_widened(self):
         self.write("list", "||ads.example^\n@@||ads.example:8080^\n||b.example^\n@@|http://b.example/x|\n@@||good.b.example^\n")
-        text = self.out("guard", "build", "b.mkg", "list").decode()
+        text = self.out("guard", "build", "--allow-skipped=50%", "b.mkg", "list").decode()
         self.assertIn("skipped 2: is an exception that would let through more than it says", text)
         self.assertEqual(self.answers("ads.example/x", "b.example/x/y", "good.b.example"), ["blocked", "blocked", "ok"])
 
     def test_networks_are_no_rules(self):
         self.write("list", "1.2.3.4\n5.6.7.0/24\n2001:db8::1\n")
-        facts = json.loads(self.out("guard", "build", "--json", "b.mkg", "list"))
-        self.assertEqual(facts["lists"][0]["skips"], [{"reason": "is a network, not an address", "count": 1}])
+        facts = json.loads(self.out("guard", "build", "--json", "--allow-skipped", "b.mkg", "list"))
+        self.assertEqual(facts["lists"][0]["skips"],
+                         [{"reason": "is a network, not an address", "count": 1, "out_of_scope": False}])
         self.assertEqual(self.answers("1.2.3.4/x", "http://[2001:db8::1]/x", "5.6.7.0/24"), ["blocked", "blocked", "ok"])
+
+    def test_a_list_may_mix_lines_of_every_kind(self):
+        self.write("list", "0.0.0.0 a.example\nb.example\n||c.example^\n||d.example/x^$all\n192.0.2.7\nhttp://e.example/x\n")
+        self.out("guard", "build", "b.mkg", "list")
+        self.assertEqual(self.answers("a.example", "b.example", "c.example", "d.example/x", "192.0.2.7", "e.example/x/y"),
+                         ["blocked"] * 6)
+
+    def test_a_list_of_which_much_is_skipped_replaces_no_guard(self):
+        self.write("list", "".join(f"{i}.example\n" for i in range(90)) + "/x\n" * 9 + "||d.example^$document\n")
+        self.build("list")
+        before = (self.dir / "b.mkg").read_bytes()
+        self.write("more", "".join(f"{i}.example\n" for i in range(89)) + "\x1b[2J/\n" + "/x\n" * 9 + "||d.example^$document\n")
+        for options in ((), ("--allow-skipped=10%",), ("--allow-skipped=0.05",)):
+            self.error("guard", "build", "--force", "b.mkg", "more", *options, code=3,
+                       says=["more: 11 of its 100 rules were skipped", "10 times: matches anywhere in a URL",
+                             "--explain-skipped", "--allow-skipped"])
+            self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
+        text, error = self.run_mankai("guard", "build", "--force", "--explain-skipped", "--quiet", "b.mkg", "more", code=3)[:2]
+        self.assertIn(b"  skipped 10: matches anywhere in a URL\n    line 90: \\x1b[2J/\n    line 91: /x\n    line 92: /x\n", text)
+        self.assertIn(b"options: $document 1\n    line 100: ||d.example^$document\n", text)
+        text = self.run_mankai("guard", "build", "--force", "--explain-skipped", "--json", "b.mkg", "more", code=3)[0]
+        options = [skip["options"] for skip in json.loads(text)["lists"][0]["skips"] if "options" in skip]
+        self.assertEqual(options, [[{"name": "document", "count": 1}]])
+        for allowed in ("--allow-skipped", "--allow-skipped=0.11", "--allow-skipped=1"):
+            self.build("more", options=(allowed,))
+            self.assertEqual(self.answers("88.example", "89.example"), ["blocked", "ok"])
+        self.error("guard", "build", "--force", "b.mkg", "more", "--allow-skipped=2", code=2, says="--allow-skipped")
+        # What no guard can hold has no part in the share.
+        self.write("easy", "||a.example^\n" + "##.ad\n" * 5 + "||b.example^$script,domain=c.example\n" * 5)
+        self.build("easy")
+
+    def test_lines_in_quotes_of_a_csv_are_no_rules(self):
+        self.write("l.csv", 'id,why,url\n1,"hello\r\nhttp://victim.example/,"\r\n2,"hello\r\n||victim.example^\r\n",http://a.example/\n'
+                            '3,"hello\r\nhttp://victim.example/,",http://b.example/\n')
+        self.build("l.csv", options=("--allow-skipped",))
+        self.assertEqual(self.answers("victim.example", "a.example", "b.example"), ["ok", "blocked", "blocked"])
+        self.write("l.csv", 'url,why\n' + 'http://a.example/,x\n' * 30 + 'http://b.example/,"x\nhttp://c.example/,x\n')
+        text = self.out("guard", "build", "--force", "--explain-skipped", "b.mkg", "l.csv").decode()
+        self.assertIn("skipped 1: has quotes that do not close in their place\n    line 32: http://b.example/", text)
+        self.assertEqual(self.answers("a.example", "b.example", "c.example"), ["blocked", "ok", "blocked"])
+        self.write("l.csv", 'url,why\nhttp://b.example/,"x\n' + 'http://c.example/,xxxxxxxxxxxxxxxxxxxxxxxxxxx\n' * 30000)
+        self.error("guard", "build", "--force", "b.mkg", "l.csv", code=3, says=["l.csv: 1 quoted fields", "--allow-skipped"])
+        self.build("l.csv", options=("--allow-skipped",))
+        self.assertEqual(self.answers("c.example"), ["blocked"])
 
     def test_a_list_that_gives_no_rule_replaces_no_guard(self):
         self.write("list", "a.example\n")
@@ -100,8 +150,7 @@ class Lists(Guard):
         self.write("empty", "")
         self.write("page.html", "<html>\n<body>Not found: try again later\n</html>\n")
         self.write("own.txt", "# nothing yet\n")
-        for lists in (("empty",), ("list", "page.html"), ("/dev/null",), ("list", "--format", "adblock"),
-                      ("list", "--allow", "own.txt"), ("list", "--format", "csv", "--column", "9")):
+        for lists in (("empty",), ("list", "page.html"), ("/dev/null",), ("list", "--allow", "own.txt"), ("list", "--format", "csv", "--column", "9")):
             self.error("guard", "build", "--force", "b.mkg", *lists, code=3, says=["gives no rule", "--allow-empty"])
             self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
         self.error("guard", "build", "--force", "b.mkg", "-", code=3, says="standard input: gives no rule")
@@ -150,12 +199,36 @@ class Check(Guard):
                           ("invalid", "mailto:x", 'a URL of scheme mailto without "//" names no host')])
 
     def test_some_answers_alone(self):
-        lines = b"evil.example\nok.example\n\nwww.evil.example\n"
+        lines = b"evil.example\nok.example\nwww.evil.example\n"
         self.assertEqual(self.out("guard", "check", "--blocked", "b.mkg", stdin=lines), b"evil.example\nwww.evil.example\n")
         self.assertEqual(self.out("guard", "check", "--ok", "b.mkg", stdin=lines), b"ok.example\n")
         self.assertEqual(self.out("guard", "check", "-q", "b.mkg", "evil.example", code=1), b"")
         self.assertEqual(self.out("guard", "check", "-q", "b.mkg", "ok.example"), b"")
         self.error("guard", "check", "-q", "--ok", "b.mkg", "x", code=2, says="--quiet")
+
+    def test_an_invalid_url_is_blocked_unless_told_otherwise(self):
+        lines = b"evil.example\nmailto:x\n\nok.example\n"
+        for options, blocked, ok, code in (((), b"evil.example\nmailto:x\n\n", b"ok.example\n", 1),
+                                           (("--invalid", "blocked"), b"evil.example\nmailto:x\n\n", b"ok.example\n", 1),
+                                           (("--invalid", "ok"), b"evil.example\n", b"mailto:x\n\nok.example\n", 0)):
+            with self.subTest(options):
+                self.assertEqual(self.out("guard", "check", "--blocked", *options, "b.mkg", stdin=lines), blocked)
+                self.assertEqual(self.out("guard", "check", "--ok", *options, "b.mkg", stdin=lines), ok)
+                self.out("guard", "check", "--quiet", *options, "b.mkg", "mailto:x", code=code)
+                self.assertEqual(self.answers("mailto:x"), ["invalid"])
+        self.error("guard", "check", "--invalid", "maybe", "b.mkg", "x", code=2, says="expected ok or blocked")
+
+    def test_no_spelling_leads_around_a_rule(self):
+        """As arguments, which may hold line feeds, unlike lines."""
+        self.write("list", "\n".join(spellings.RULES) + "\n")
+        self.write("allowed", "\n".join(spellings.EXCEPTIONS) + "\n")
+        self.build("list", options=("--exact", "--allow", "allowed"))
+        for urls, answer in ((spellings.BLOCKED, "blocked"), (spellings.INVALID, "invalid"), (spellings.OK, "ok")):
+            for url in urls:
+                with self.subTest(url):
+                    out = self.out("guard", "check", "b.mkg", "--", url.encode()).decode()
+                    self.assertEqual(out.split("\t")[0], answer)
+                    self.out("guard", "check", "--quiet", "b.mkg", "--", url.encode(), code=int(answer != "ok"))
 
     def test_json_names_exceptions(self):
         self.out("guard", "allow", "b.mkg", "good.evil.example")

@@ -202,15 +202,39 @@ class Counts(CommandTest):
         report = json.loads(self.out("hot", "--json", "--late", "1m", stdin=b"".join(combined(*event) for event in events)))
         self.assertEqual((report["late"], report["late_beyond_tolerance"]), (3, 3))
 
+    def test_late_beyond_the_tolerance_is_a_part_of_late(self):
+        # Epochs of 2 h 37 min: what is 10 minutes behind is seldom in an epoch before the newest record's.
+        events = [(START + 60 * i - (600 if i % 2 else 0), "/a") for i in range(2000)]
+        log = b"".join(combined(*event) for event in events)
+        report = json.loads(self.run_mankai("hot", "--json", "--half-life", "7d", stdin=log)[0])
+        self.assertGreater(report["late"], 0)
+        self.assertLessEqual(report["late_beyond_tolerance"], report["late"])
+
+    def test_all_time_prints_totals(self):
+        year = 365 * 86400
+        log = combined(START, "/new") + combined(START - 3 * year, "/old") * 7 + combined(START, "/new")
+        stdout, stderr = self.run_mankai("hot", "--all-time", stdin=log)
+        self.assertEqual([(row[1], row[2], row[4]) for row in rows(stdout)], [("7.000", "-", "/old"), ("2.000", "-", "/new")])
+        self.assertEqual(stderr, b"")
+        report = json.loads(self.out("hot", "--all-time", "--exact", "--json", stdin=log))
+        self.assertEqual((report["half_life_seconds"], report["lambda"], "rate" in report["top"][0]), (None, 1, False))
+        self.out("hot", "--all-time", "--state", "s.mk", stdin=log)
+        self.assertEqual(rows(self.out("hot", "--state", "s.mk", stdin=log))[0][1], "14.000")
+        self.error("hot", "--state", "s.mk", "--half-life", "1h", stdin=log, code=2, says="s.mk")
+        for other in (["--half-life", "1h"], ["--lambda", "1", "--epoch", "1h"], ["--epoch", "1h"]):
+            self.error("hot", "--all-time", *other, stdin=log, code=2, says=["--all-time", "--half-life"])
+
     def test_an_old_log_behind_a_new_one_is_worth_nothing(self):
         year = 365 * 86400
         self.write("new.log", b"".join(combined(START, "/new") for _ in range(1000)))
         self.write("old.log", b"".join(combined(START - 3 * year, "/old") for _ in range(50000)))
         report = json.loads(self.run_mankai("hot", "--exact", "--json", "new.log", "old.log")[0])
-        self.assertEqual([row["key"] for row in report["top"]], ["/new", "/old"])
+        self.assertEqual([row["key"] for row in report["top"]], ["/new"])  # what is worth 0.000 has no row
         self.assertLess(report["error_largest"], 0.001)
         other = json.loads(self.run_mankai("hot", "--exact", "--json", "old.log", "new.log")[0])
-        self.assertEqual([row["key"] for row in other["top"]], ["/new", "/old"])
+        self.assertEqual([row["key"] for row in other["top"]], ["/new"])
+        rare = json.loads(self.run_mankai("hot", "--json", "--min-count", "0", "old.log", "new.log")[0])
+        self.assertEqual([row["key"] for row in rare["top"]], ["/new", "/old"])
 
     def test_records_of_the_far_future_are_left_out(self):
         good = b"%d /a\n" % START
@@ -228,7 +252,7 @@ class Counts(CommandTest):
                                 (["--format", "keys", "--future", "1s"], {"/a"}),
                                 (["--format", "keys", "--future", "36500d"], {"/x", "/soon", "/a"})):
             log = good + b"%d /soon\n" % soon + (far if "36500d" in arguments else b"")
-            printed = rows(self.run_mankai("hot", *arguments, stdin=log)[0])
+            printed = rows(self.run_mankai("hot", "--min-count", "0", *arguments, stdin=log)[0])
             self.assertEqual({row[4] for row in printed}, keys, arguments)
 
     def test_a_line_too_long_is_an_error(self):
@@ -341,11 +365,36 @@ class State(CommandTest):
         self.assertEqual((report["records"], report["records_in_all"]), (0, 3000))
         self.out("hot", "--state", "s.mk", "--seed", "1", "--half-life", "1h", "--memory", "256KiB", stdin=b"")
         self.error("hot", "--state", "s.mk", "--seed", "2", code=2, says="s.mk")
-        self.error("hot", "--seed", "0123456789abcdef0123456789abcdef", code=2, says="siphash")
+        self.error("hot", "--hash", "xxh3", "--seed", "0123456789abcdef0123456789abcdef", code=2, says="siphash")
         self.error("hot", "--state", "s.mk", "--half-life", "2h", code=2, says=["s.mk", "epoch"])
         self.error("hot", "--state", "s.mk", "--memory", "1MiB", code=2, says="s.mk")
         self.error("hot", "--state", "s.mk", "--at", str(START), code=2, says=["s.mk", "--at"])
         self.assert_no_temporaries()
+
+    def test_a_state_knows_what_it_counts(self):
+        log = combined(START, "/a?x=1")
+        sorts = {"path": [], "query": ["--query"], "client": ["--by", "client"], "url": ["--by", "url"],
+                 "match": ["--match", "x=(.)"], "other": ["--match", "x=(..?)"]}
+        for name, arguments in sorts.items():
+            self.out("hot", "--state", f"{name}.mk", *arguments, stdin=log)
+        before = {name: self.read(f"{name}.mk") for name in sorts}
+        for name in sorts:
+            for other, arguments in sorts.items():
+                if other != name:
+                    words = {"path": "--by path", "query": "--by path --query", "client": "--by client", "url": "--by url"}
+                    self.error("hot", "--state", f"{name}.mk", *arguments, stdin=log, code=2,
+                               says=[f"{name}.mk", words.get(name, "--match")])
+            self.assertEqual(self.read(f"{name}.mk"), before[name])
+            self.out("hot", "--state", f"{name}.mk", *sorts[name], stdin=log)
+        # --query says nothing about a client; --by nothing beside --match.
+        self.out("hot", "--state", "client.mk", "--by", "client", "--query", stdin=log)
+        self.out("hot", "--state", "match.mk", "--by", "client", "--match", "x=(.)", stdin=log)
+        self.run_mankai("create", "--like", "path.mk", "like.mk")
+        self.error("hot", "--state", "like.mk", "--by", "client", stdin=log, code=2, says="like.mk")
+        self.run_mankai("create", "any.mk", "--kind", "decayed-top", "--bytes", "256KiB")
+        self.out("hot", "--state", "any.mk", "--by", "client", stdin=log)
+        self.run_mankai("create", "--like", "path.mk", "a.mk")
+        self.error("merge", "a.mk", "client.mk", code=2, says="client.mk")
 
     def test_damaged_states_and_other_files_are_refused(self):
         self.write("text", b"not a filter at all\n" * 100)
@@ -381,7 +430,7 @@ class State(CommandTest):
         self.assertEqual(self.read("s.mk"), before)
 
     def test_signals_print_and_save(self):
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 0), (signal.SIGHUP, 129)):
             with self.subTest(signal=number):
                 name = f"{number}.mk"
                 self.write("a.log", combined(START, "/a"))

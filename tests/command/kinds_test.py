@@ -199,8 +199,8 @@ class Canonical(CommandTest):
     def test_rules_of_a_later_version_are_refused(self):
         self.run_mankai("create", "f.mk", "--keys", "1000", "--canonical", "--seed", "1")
         whole = bytearray(self.read("f.mk"))
-        self.assertEqual(whole[15], 1)
-        whole[15] = 2
+        self.assertEqual(whole[15], 2)
+        whole[15] = 3
         self.write("f.mk", bytes(whole))
         self.error("check", "f.mk", "a", code=3, says="f.mk")
 
@@ -238,9 +238,16 @@ class Dedup(CommandTest):
         self.run_mankai("dedup", "--canonical", "--state", "u.mk", "--keys", "1000", "--seed", "1", stdin=b"A.com\n")
         self.assertEqual(self.out("dedup", "--state", "u.mk", stdin=b"http://a.com/\nb.com\n"), b"b.com\n")
         self.assertEqual(self.out("check", "u.mk", "B.com/"), b"yes\tB.com/\n")
-        self.assertEqual(json.loads(self.out("info", "--json", "u.mk"))["canonical_version"], 1)
+        self.assertEqual(json.loads(self.out("info", "--json", "u.mk"))["canonical_version"], 2)
         self.run_mankai("dedup", "--state", "raw.mk", "--keys", "1000", stdin=b"A.com\n")
         self.error("dedup", "--canonical", "--state", "raw.mk", stdin=b"x\n", code=2, says=["raw.mk", "was made as"])
+
+    def test_canonical_keeps_different_urls_apart(self):
+        text = (b"http://h/a%2Fb\nhttp://h/a/b\nhttp://h/a%3Fb\nhttp://h/a?b\nhttp://h/?q=a%26b=1\nhttp://h/?q=a&b=1\n"
+                b"http://h/%2541\nhttp://h/A\n")
+        self.assertEqual(self.out("dedup", "--canonical", "--seed", "1", stdin=text), text)
+        self.assertEqual(self.out("dedup", "--canonical", "--seed", "1", stdin=b"http://h/%41%2f\nhttp://h/A%2F\n"),
+                         b"http://h/%41%2f\n")
 
     def test_canonical_compares_spellings_and_prints_lines(self):
         text = (b"http://a.com/x/../y\nHTTP://A.com:80/y\nhttp://a.com/y?\n  http://a.com/y#f\nhttps://a.com/y\n"

@@ -224,7 +224,7 @@ void expect_integers_hashed_at_every_size(const Request& request, std::size_t st
 // Goal: integer keys hashed inside a batch get the digests that hasher() gives, for both hashes.
 // Method: a filter filled by integer batches is the image of one filled by single digests; answers agree likewise.
 TYPED_TEST(BatchFilterContract, integer_batches_hash_as_hasher_does) {
-  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+  for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
     expect_integers_hashed_at_every_size<TypeParam>({.keys = 300, .hash = spec}, 1);
     expect_integers_hashed_at_every_size<TypeParam>({.keys = kKeysBeyondCache, .hash = spec}, 37);
   }
@@ -233,7 +233,7 @@ TYPED_TEST(BatchFilterContract, integer_batches_hash_as_hasher_does) {
 // Goal: the helpers for string keys are the single calls with hasher().
 // Method: every size around the helpers' windows of 128, keys of all lengths from none to longer than any hash's block.
 TYPED_TEST(BatchFilterContract, string_batches_agree_with_singles) {
-  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+  for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
     auto batch = make<TypeParam>({.keys = 400, .hash = spec});
     auto observed = make<TypeParam>({.keys = 400, .hash = spec});
     auto singles = make<TypeParam>({.keys = 400, .hash = spec});

@@ -177,9 +177,8 @@ TEST_P(CorruptDump, a_size_that_is_forged_is_not_allocated) {
   }
 }
 
-// Both headers agree on the size of a filter that there is no memory for.
-TEST(ForgedDump, a_filter_that_has_no_room_is_an_error_and_no_more) {
-  engine_memory_use() = {.most_bytes = std::size_t{1} << 20};
+// The header of a filter of 16 TiB in one slice. Both image headers agree, so it is believed.
+Bytes header_of_a_huge_filter() {
   const Shape shape = shapes()[0];
   Bytes header = dump_header(make_dumped(shape.settings, shape.keys));
   constexpr std::uint64_t kCells = std::uint64_t{1} << 44;
@@ -195,12 +194,43 @@ TEST(ForgedDump, a_filter_that_has_no_room_is_an_error_and_no_more) {
   set_cells(kOuterHeader,
             (sizeof(ImageHeader) + kCells + kTrailer + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes);
   fix_piece(header, kDumpHeaderPlace);
-  const std::size_t before = engine_memory_use().calls;
-  const auto assembly = begin_dump(header);
-  ASSERT_FALSE(assembly.has_value());
-  EXPECT_EQ(assembly.error().code, ErrorCode::out_of_space);
-  EXPECT_EQ(engine_memory_use().calls, before + 1) << "the sizes agree, so it has been asked for";
+  return header;
+}
+
+// A piece of cells that are all zero, with a right checksum.
+Bytes zero_piece(std::uint64_t start, std::size_t cells) {
+  Bytes piece(cells + redis::kPieceChecksumBytes);
+  fix_piece(piece, start);
+  return piece;
+}
+
+TEST(ForgedDump, a_size_that_is_only_announced_takes_no_memory) {
+  const Bytes header = header_of_a_huge_filter();
   engine_memory_use() = {};
+  auto assembly = begin_dump(header).value();
+  EXPECT_EQ(engine_memory_use().calls, 0U);
+  std::uint64_t received = 0;
+  for (const std::size_t cells : {1, 100, 63, 5000, 1, 1 << 20, 64}) {
+    const std::uint64_t end = received + cells;
+    ASSERT_TRUE(assembly.add(end, zero_piece(received, cells)).has_value());
+    received = end;
+    EXPECT_LE(engine_memory_use().bytes_in_use, 2 * (received + 2 * sizeof(ImageHeader)));
+    EXPECT_LE(assembly.memory_bytes(), 2 * (received + 2 * sizeof(ImageHeader)) + 1024);
+  }
+}
+
+TEST(ForgedDump, a_piece_without_memory_can_be_sent_again) {
+  auto assembly = begin_dump(header_of_a_huge_filter()).value();
+  engine_memory_use() = {.most_bytes = 1024};
+  const auto refused = assembly.add(4096, zero_piece(0, 4096));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::out_of_space);
+  EXPECT_EQ(assembly.received_bytes(), 0U);
+  engine_memory_use().most_bytes = std::size_t{1} << 20;
+  EXPECT_TRUE(assembly.add(4096, zero_piece(0, 4096)).has_value());
+  EXPECT_FALSE(assembly.make_room(std::uint64_t{1} << 40).has_value());
+  EXPECT_TRUE(assembly.add(8192, zero_piece(4096, 4096)).has_value());
+  engine_memory_use().most_bytes = SIZE_MAX;
 }
 
 TEST_P(CorruptDump, a_piece_that_is_cut_or_changed_is_refused_and_the_right_one_goes_on) {

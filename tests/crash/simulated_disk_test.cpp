@@ -137,6 +137,23 @@ TEST(SimulatedDisk, writes_are_dropped_reordered_and_torn_between_sectors) {
   EXPECT_EQ(firsts(found_at_end(disk)), (Found{"zy"}));
 }
 
+TEST(SimulatedDisk, a_file_that_is_torn_within_sectors_has_old_lines_new_ones_and_noise) {
+  SimulatedDisk disk;
+  const int file = create_for_good(disk, letters('a'));
+  disk.tear_sectors(kPath);
+  write(disk, file, letters('x'));
+  bool has_both = false;
+  bool has_noise = false;
+  for (const std::string& bytes : found_at_end(disk)) {
+    has_both = has_both || (bytes.find('a') != std::string::npos && bytes.find('x') != std::string::npos);
+    has_noise = has_noise || bytes.find_first_not_of("ax") != std::string::npos;
+  }
+  EXPECT_TRUE(has_both);
+  EXPECT_TRUE(has_noise);
+  disk.fdatasync(file);
+  EXPECT_EQ(found_at_end(disk), (Found{letters('x')}));
+}
+
 TEST(SimulatedDisk, a_size_is_one_of_those_since_the_last_sync) {
   SimulatedDisk disk;
   const int file = create_for_good(disk, letters('a'));

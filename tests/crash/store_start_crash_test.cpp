@@ -66,6 +66,7 @@ Tally look_between(const SimulatedDisk& disk, const StoreHistory& history, std::
 
 // Makes a store, where there may be one in the state of the history.
 Tally make_and_look(SimulatedDisk& disk, StoreHistory history, Existing existing, bool may_be_missing) {
+  disk.tear_sectors(kStorePath);
   const std::size_t begun = disk.moment();
   {
     const auto made = Store::create(kStorePath, filter_of(kOther), {.calls = &disk}, existing);

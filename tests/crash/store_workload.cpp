@@ -120,6 +120,7 @@ StoreWorkload::StoreWorkload(SimulatedDisk& disk, const WorkloadOptions& options
       model_(filter_of(options.spec)),
       requests_(model_, options.seed),
       history_({.image = image_of(model_)}) {
+  disk_.tear_sectors(kStorePath);
   auto made = Store::create(kStorePath, filter_of(options.spec), store_options(disk, options));
   EXPECT_TRUE(made.has_value()) << made.error().message();
   store_.emplace(std::move(*made));
@@ -136,6 +137,7 @@ StoreWorkload::StoreWorkload(SimulatedDisk& disk, const WorkloadOptions& options
       requests_(std::move(requests)),
       history_(std::move(history)),
       sequence_(history_.last().sequence) {
+  disk_.tear_sectors(kStorePath);
   disk_.decide_syncs(options_.decide);
   open();
 }

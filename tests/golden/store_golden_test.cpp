@@ -15,6 +15,8 @@
 
 #include "mankai/durable/journal_reader.hpp"
 #include "mankai/durable/store.hpp"
+#include "mankai/durable/store_footer_format.hpp"
+#include "mankai/durable/store_info.hpp"
 #include "mankai/storage/file.hpp"
 
 namespace mankai::test {
@@ -27,6 +29,7 @@ const Views kKeys = {"a", "b", "c", "https://example.org/d"};
 constexpr std::array<std::uint64_t, 4> kIds = {10, 20, 20, 35};
 constexpr std::array<std::uint32_t, 4> kValues = {1, 2, 3, 0xffffffffU};
 constexpr double kStrength = 0.75;
+constexpr std::string_view kLabel = "counts paths";
 
 Time at(int seconds) { return Time(std::chrono::seconds(seconds)); }
 
@@ -36,44 +39,63 @@ struct Golden {
   const char* spec;
   std::uint64_t sequence;
   const char* position;
-  std::uint64_t image_hash;  ///< XXH3_64 of the image
+  std::uint32_t footer_version;  ///< only files of the present one are written anew
+  std::uint64_t image_hash;      ///< XXH3_64 of the image
 };
 
 constexpr std::array kGolden = {
     Golden{.name = "store_closed",
+           .spec = "bloom:keys=100,fpr=0.01,hash=xxh3,seed=1",
+           .sequence = 5,
+           .position = "p1",
+           .footer_version = 1,
+           .image_hash = 0x7150cdc90ce533acU},
+    Golden{.name = "store_counting",
+           .spec = "scalable-counting-bloom:keys=2,fpr=0.01,hash=xxh3,seed=1",
+           .sequence = 16,
+           .position = "after both",
+           .footer_version = 1,
+           .image_hash = 0x725d0e89d0cb945bU},
+    Golden{.name = "store_paths",
+           .spec = "layered-url-bloom:keys=10,fpr=0.01,hash=xxh3,seed=1",
+           .sequence = 4,
+           .position = "",
+           .footer_version = 1,
+           .image_hash = 0x159a5903f7d9edadU},
+    Golden{.name = "store_top",
+           .spec = "decayed-top:bytes=4096,half-life=1h,hash=xxh3,seed=1",
+           .sequence = 9,
+           .position = "",
+           .footer_version = 1,
+           .image_hash = 0x52b3401544636a73U},
+    Golden{.name = "store_values",
+           .spec = "recent-values:slots=64,hash=xxh3,seed=1",
+           .sequence = 8,
+           .position = "",
+           .footer_version = 1,
+           .image_hash = 0xff370440ec032d92U},
+    Golden{.name = "store_closed_2",
            .spec = "bloom:keys=100,fpr=0.01,seed=1",
            .sequence = 5,
            .position = "p1",
+           .footer_version = 2,
            .image_hash = 0x7150cdc90ce533acU},
-    Golden{.name = "store_counting",
+    Golden{.name = "store_counting_2",
            .spec = "scalable-counting-bloom:keys=2,fpr=0.01,seed=1",
            .sequence = 16,
            .position = "after both",
+           .footer_version = 2,
            .image_hash = 0x725d0e89d0cb945bU},
-    Golden{.name = "store_paths",
-           .spec = "layered-url-bloom:keys=10,fpr=0.01,seed=1",
-           .sequence = 4,
-           .position = "",
-           .image_hash = 0x159a5903f7d9edadU},
-    Golden{.name = "store_top",
-           .spec = "decayed-top:bytes=4096,half-life=1h,seed=1",
-           .sequence = 9,
-           .position = "",
-           .image_hash = 0x52b3401544636a73U},
-    Golden{.name = "store_values",
-           .spec = "recent-values:slots=64,seed=1",
-           .sequence = 8,
-           .position = "",
-           .image_hash = 0xff370440ec032d92U},
 };
 
 // What was done to it.
 void change(const std::string& name, Store& store) {
   ASSERT_TRUE(store.insert(kKeys));
-  if (name == "store_closed") {
+  if (name.starts_with("store_closed")) {
     ASSERT_TRUE(store.commit("p1"));
+    ASSERT_TRUE(store.set_label(kLabel));
     ASSERT_TRUE(store.close());
-  } else if (name == "store_counting") {
+  } else if (name.starts_with("store_counting")) {
     std::array<EraseResult, 4> results{};
     store.begin();
     ASSERT_TRUE(store.insert(kKeys, kIds));
@@ -121,6 +143,14 @@ TEST_P(StoreGoldenTest, a_reader_finds_the_filter_that_was_written) {
   EXPECT_EQ(hash_of(*filter), GetParam().image_hash);
 }
 
+TEST_P(StoreGoldenTest, the_footer_says_what_was_written) {
+  const auto found = verify_store(golden_path(GetParam()));
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->info.footer_version, GetParam().footer_version);
+  EXPECT_EQ(found->info.damaged_footers, 0U);
+  EXPECT_EQ(found->info.label, std::string_view(GetParam().name) == "store_closed_2" ? kLabel : "");
+}
+
 TEST_P(StoreGoldenTest, a_writer_goes_on_where_the_old_one_stood) {
   const Folder folder;
   const fs::path from = golden_path(GetParam());
@@ -136,6 +166,7 @@ TEST_P(StoreGoldenTest, a_writer_goes_on_where_the_old_one_stood) {
   EXPECT_EQ(store->recovery().bytes_dropped, 0U) << store->recovery().reason;
   ASSERT_TRUE(store->insert(kKeys));
   EXPECT_TRUE(store->close());
+  EXPECT_EQ(inspect_store(folder.path() / "store.mk")->info.footer_version, kFooterVersion);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreGoldenTest, testing::ValuesIn(kGolden),
@@ -143,6 +174,9 @@ INSTANTIATE_TEST_SUITE_P(All, StoreGoldenTest, testing::ValuesIn(kGolden),
 
 TEST(StoreGolden, DISABLED_write) {
   for (const Golden& golden : kGolden) {
+    if (golden.footer_version != kFooterVersion) {
+      continue;
+    }
     const Folder folder;
     const fs::path path = folder.path() / "store.mk";
     auto filter = create_filter(parse_spec(golden.spec).value());

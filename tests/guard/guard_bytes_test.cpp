@@ -33,7 +33,8 @@ constexpr const char* kUrls[] = {"evil.example",
                                  "stranger.example"};
 
 Guard small_guard(bool keeps_rules) {
-  auto builder = GuardBuilder::create({.seed = {{1, 2}}, .keeps_rules = keeps_rules}).value();
+  auto builder =
+      GuardBuilder::create({.hash = HashKind::siphash, .seed = {{1, 2}}, .keeps_rules = keeps_rules}).value();
   for (const char* rule : {"evil.example", "other.example/foo", "below.example/q?a=1", "removed.example",
                            "a.b.c.d.e.example", "10.1.2.3/bin", "localhost", "x.other.example/1/2/3"}) {
     EXPECT_TRUE(builder.add_block(rule).value());

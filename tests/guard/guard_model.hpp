@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,15 +12,16 @@
 #include <vector>
 
 #include "mankai/guard/rule.hpp"
-#include "mankai/url/canonical_url.hpp"
+#include "mankai/url/readings.hpp"
 
 namespace mankai::test {
 
 /// A rule or a URL taken apart, in the plainest way.
 struct UrlParts {
-  std::vector<std::string> labels;  ///< of an address: the address
+  std::vector<std::string> labels;  ///< of an address: the address, which has no hosts below it
   std::vector<std::string> segments;
   std::string query;
+  bool is_address = false;
   friend auto operator<=>(const UrlParts&, const UrlParts&) = default;
 };
 
@@ -35,24 +37,32 @@ inline std::vector<std::string> split_at(std::string_view text, char separator) 
   return parts;
 }
 
-/// Nothing for what is no URL.
-inline std::optional<UrlParts> url_parts(std::string_view text) {
-  const auto url = url::canonicalize(text);
-  if (!url) {
-    return std::nullopt;
-  }
+inline UrlParts url_parts(const url::CanonicalUrl& url) {
   UrlParts parts;
-  parts.labels = url->is_ip() ? std::vector{std::string(url->host())} : split_at(url->host(), '.');
-  parts.segments = split_at(url->path().substr(1), '/');
+  parts.labels = url.is_ip() ? std::vector{std::string(url.host())} : split_at(url.host(), '.');
+  parts.segments = split_at(url.path().substr(1), '/');
   if (parts.segments.back().empty()) {
     parts.segments.pop_back();
   }
-  parts.query = url->query() == "?" ? "" : url->query();
+  parts.query = url.query() == "?" ? "" : url.query();
+  parts.is_address = url.is_ip();
+  return parts;
+}
+
+/// Nothing for what is no URL.
+inline std::vector<UrlParts> url_readings(std::string_view text) {
+  url::UrlReadings readings;
+  readings.read(text);
+  std::vector<UrlParts> parts;
+  std::ranges::transform(readings.all(), std::back_inserter(parts), url_parts);
   return parts;
 }
 
 /// Whether a rule covers a URL: the meaning, without any hash.
 inline bool covers(const UrlParts& rule, const UrlParts& url) {
+  if (rule.is_address != url.is_address) {
+    return false;
+  }
   const bool is_below = rule.labels.size() <= url.labels.size() &&
                         std::equal(rule.labels.rbegin(), rule.labels.rend(), url.labels.rbegin());
   if (!is_below) {
@@ -67,7 +77,7 @@ inline bool covers(const UrlParts& rule, const UrlParts& url) {
 
 /// Pre: it is a rule.
 inline UrlParts rule_parts(std::string_view text) {
-  return *url_parts("http://" + GuardRule::parse(text).value().text());
+  return url_parts(url::canonicalize("http://" + GuardRule::parse(text).value().text()).value());
 }
 
 /// What a guard must answer, by looking at every rule.
@@ -90,13 +100,17 @@ class GuardModel {
   bool disallow(std::string_view rule) { return exceptions_.erase(rule_parts(rule)) != 0; }
   bool excepts(std::string_view rule) const { return exceptions_.contains(rule_parts(rule)); }
 
+  /// Whether a rule covers any reading of the URL.
   bool is_covered(std::string_view text) const {
-    const auto url = url_parts(text);
-    return url && std::ranges::any_of(rules_, [&](const auto& rule) { return covers(rule.first, *url); });
+    return std::ranges::any_of(url_readings(text), [&](const UrlParts& url) {
+      return std::ranges::any_of(rules_, [&](const auto& rule) { return covers(rule.first, url); });
+    });
   }
+  /// Whether exceptions cover all of its readings.
   bool is_excepted(std::string_view text) const {
-    const auto url = url_parts(text);
-    return url && std::ranges::any_of(exceptions_, [&](const UrlParts& rule) { return covers(rule, *url); });
+    return std::ranges::all_of(url_readings(text), [&](const UrlParts& url) {
+      return std::ranges::any_of(exceptions_, [&](const UrlParts& rule) { return covers(rule, url); });
+    });
   }
   std::size_t rule_count() const { return rules_.size(); }
 

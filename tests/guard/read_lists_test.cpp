@@ -50,8 +50,8 @@ TEST(RealLists, are_read_as_what_they_are) {
   MANKAI_SKIP_WITHOUT(shared_data("blocklists"));
   using enum RuleListFormat;
   for (const Expected& each : std::vector<Expected>{
-           {"blp-phishing-nl.txt.zst", domains, 190228, 190215, 0, 13, 0, 0},
-           {"blp-tracking-nl.txt.zst", domains, 143889, 143876, 0, 13, 0, 0},
+           {"blp-phishing-nl.txt.zst", lines, 190228, 190215, 0, 13, 0, 0},
+           {"blp-tracking-nl.txt.zst", lines, 143889, 143876, 0, 13, 0, 0},
            {"easylist-debian.txt.zst",
             adblock,
             76536,
@@ -61,14 +61,15 @@ TEST(RealLists, are_read_as_what_they_are) {
             0,
             741,
             {{RuleSkip::element_hiding, 23807},
-             {RuleSkip::options, 8128},
+             {RuleSkip::request_options, 7138},
+             {RuleSkip::options, 990},
              {RuleSkip::regex, 23},
              {RuleSkip::wildcard, 149},
              {RuleSkip::unanchored, 367},
              {RuleSkip::open_end, 670},
              {RuleSkip::other_pattern, 1},
              {RuleSkip::single_label, 2}}},
-           {"maltrail-domains-a.txt.zst", domains, 581301, 581301, 0, 0, 0, 0},
+           {"maltrail-domains-a.txt.zst", lines, 581301, 581301, 0, 0, 0, 0},
            {"maltrail-url-trails.tsv.zst",
             csv,
             167088,
@@ -78,7 +79,7 @@ TEST(RealLists, are_read_as_what_they_are) {
             0,
             0,
             {{RuleSkip::no_host, 92495}, {RuleSkip::fragment, 3}, {RuleSkip::network, 1095}}},
-           {"matomo-referrer-spammers.txt", domains, 2347, 2347, 0, 0, 0, 0},
+           {"matomo-referrer-spammers.txt", lines, 2347, 2347, 0, 0, 0, 0},
            {"polkadot-phishing-dated.tsv.zst", csv, 56413, 56412, 0, 1, 0, 0},
            {"urlhaus-online-2025-04-21.csv.zst", csv, 11126, 11125, 0, 1, 0, 0},
        }) {

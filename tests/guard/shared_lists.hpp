@@ -25,12 +25,20 @@ RuleListCounts read_shared(const std::filesystem::path& path, const RuleListOpti
   auto lines = LineReader::create(Source::open(path).value()).value();
   auto batch = lines.next_batch().value();
   auto reader = RuleListReader::create(options, batch).value();
+  const auto use_all = [&] {
+    while (const auto read = reader.next()) {
+      use(reader, *read);
+    }
+  };
   while (!batch.empty()) {
     for (const std::string_view line : batch) {
-      use(reader, reader.read(line));
+      reader.add(line);
+      use_all();
     }
     batch = lines.next_batch().value();
   }
+  reader.finish();
+  use_all();
   return reader.counts();
 }
 

@@ -1,6 +1,6 @@
 """What the endpoints of `mankai guard serve` answer."""
 import serving
-from serving import check_target, redirect_target
+from serving import check_target, redirect_target, spellings
 
 
 class Check(serving.ServeTest):
@@ -177,6 +177,29 @@ class Redirect(serving.ServeTest):
         self.assertNotIn("\u202e", found.text, "what turns the direction of writing around could show another address")
         self.assertNotIn("href=\"http", found.text, "nothing on the page leads there")
         self.assertIn("<dd>evil.example</dd>", found.text)
+
+    def test_no_spelling_leads_to_a_listed_host(self):
+        self.build("spelt.mkg", "\n".join(spellings.RULES).encode() + b"\n", exceptions=spellings.EXCEPTIONS)
+        process = self.serve(name="spelt.mkg")
+        for urls, answers in ((spellings.BLOCKED, ("blocked",)), (spellings.INVALID, ("invalid",)),
+                              (spellings.OK, ("ok", "allowed"))):
+            for url in urls:
+                with self.subTest(url):
+                    self.assertIn(self.ask(process, check_target(url)).json()["answer"], answers)
+                    found = self.ask(process, redirect_target(url))
+                    self.assertEqual(found.status, {"blocked": 403, "invalid": 400}.get(answers[0], 302))
+
+    def test_the_location_is_what_a_browser_opens(self):
+        for url, location in {
+            "http://ok.test/a\\b": "http://ok.test/a/b",
+            "http:///ok.test/": "http://ok.test/",
+            "http://\u2603.ok.test/": "http://xn--n3h.ok.test/",
+            "http://1.0x.2.4/": "http://1.0.2.4/",
+            "http://ok.test:80/?q\\#f\\": "http://ok.test/?q%5C#f%5C",
+        }.items():
+            with self.subTest(url):
+                found = self.ask(self.process, redirect_target(url))
+                self.assertEqual((found.status, found.headers.get("location")), (302, location))
 
     def test_what_may_not_be_followed_is_not(self):
         for url in ("javascript:alert(1)", "JavaScript://ok.test/%0aalert(1)", "data:text/html,x", "//ok.test/", "ok.test",

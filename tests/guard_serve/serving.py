@@ -16,6 +16,9 @@ import urllib.parse
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "command"))
 import harness  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "guard"))
+import spellings  # noqa: E402
+
 PATIENCE = harness.PATIENCE
 LIST = b"http://evil.example/\nhttp://bad.test/foo\nhttp://query.test/a?b=c\n"
 ALLOWED = b"good.evil.example\n"
@@ -147,10 +150,10 @@ class Load:
 class ServeTest(harness.CommandTest):
     """Starts services that are ended with the test."""
 
-    def build(self, name="list.mkg", rules=LIST, *options):
+    def build(self, name="list.mkg", rules=LIST, *options, exceptions=()):
         """Makes a guard without false positives; an old one is replaced."""
         self.write("rules.txt", rules)
-        self.write("allowed.txt", ALLOWED)
+        self.write("allowed.txt", ALLOWED + "".join(f"{each}\n" for each in exceptions).encode())
         self.run_mankai("guard", "build", "--force", "--exact", "--allow", "allowed.txt", *options,
                         name, "rules.txt")
         return self.dir / name

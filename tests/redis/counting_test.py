@@ -20,8 +20,8 @@ class Counting(Family):
     prefix = "CBF"
     category = "cbf"
     keys = ("default", "grown", "equal", "emptied", "twice")
-    reads = (("CBF.EXISTS", "a", "item1"), ("CBF.COUNT", "a", "item1"), ("CBF.INFO",), ("CBF.SCANDUMP", 0))
-    writes = (("CBF.RESERVE", "0.01", 10), ("CBF.ADD", "a", 1), ("CBF.REM", "a", 1), ("CBF.LOADCHUNK", 1, "x"))
+    reads = (("CBF.EXISTS", "a", "item1"), ("CBF.COUNT", "a", "item1"), ("CBF.INFO",))
+    writes = (("CBF.RESERVE", "0.01", 10), ("CBF.ADD", "a", 1), ("CBF.REM", "a", 1), ("CBF.LOADCHUNK", 1, "x"), ("CBF.SCANDUMP", 0))
     events = ((("CBF.RESERVE", "f", "0.01", 100), ["cbf.reserve"]), (("CBF.ADD", "f", "a", 1), ["cbf.add"]),
               (("CBF.ADD", "f", "a", 1), ["cbf.add"]), (("CBF.REM", "f", "a", 1, "b", 1), ["cbf.rem"]),
               (("CBF.REM", "f", "b", 1), []), (("CBF.COUNT", "f", "a"), []), (("DEL", "f"), ["del"]),

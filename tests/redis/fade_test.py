@@ -14,8 +14,8 @@ class Fade(Family):
     prefix = "FADE"
     category = "fade"
     keys = ("young", "overwritten", "slots", "strict", "empty")
-    reads = (("FADE.SEEN", "a", "item1"), ("FADE.INFO",), ("FADE.SCANDUMP", 0))
-    writes = (("FADE.RESERVE", "0.01", 10), ("FADE.PUT", "a", "b"), ("FADE.LOADCHUNK", 1, "x"))
+    reads = (("FADE.SEEN", "a", "item1"), ("FADE.INFO",))
+    writes = (("FADE.RESERVE", "0.01", 10), ("FADE.PUT", "a", "b"), ("FADE.LOADCHUNK", 1, "x"), ("FADE.SCANDUMP", 0))
     events = ((("FADE.RESERVE", "f", "0.01", 100), ["fade.reserve"]), (("FADE.PUT", "f", "a"), ["fade.put"]),
               (("FADE.PUT", "f", "a", "b"), ["fade.put"]), (("FADE.SEEN", "f", "a"), []), (("DEL", "f"), ["del"]))
     grows = False

@@ -2,13 +2,18 @@
 
 Usage: guard_test.py MODULE [unittest arguments...]
 """
+import pathlib
 import random
 import struct
+import sys
 
 from client import Null, render, wait_for
 from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix, XXHASH
 from harness import GOLDEN_GUARD, OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module, saved
 from persistence_test import FOOTER, sealed
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "guard"))
+import spellings  # noqa: E402
 
 NO_RULE = "-ERR not a rule: it has no host, one that is too long, a wildcard or a fragment, or is a network"
 NO_URL = "-ERR not a URL: it has no host"
@@ -93,6 +98,18 @@ class ContractTest(OneServerTest):
                 (("URL.BLOCK", "f", "id"), "*[:1]"),  # a host of one label
                 (("URL.CHECK", "f", "http://evil.example/", "http://x.id/"), f'*[{null} "id"]')):
             self.assertEqual(render(client.call(*words)), reply, words)
+
+    def test_no_spelling_leads_around_a_rule(self):
+        self.client.must("URL.BLOCK", "f", *spellings.RULES)
+        self.client.must("URL.ALLOW", "f", *spellings.EXCEPTIONS)
+        null = render(self.client.must("URL.CHECK", "f", "http://ok.test/")[0])
+        for urls, answer in ((spellings.BLOCKED, None), (spellings.INVALID, NO_URL), (spellings.OK, null)):
+            for url, reply in zip(urls, self.client.must("URL.CHECK", "f", *urls), strict=True):
+                with self.subTest(url):
+                    if answer is None:
+                        self.assertIn(bytes(reply).decode(), spellings.RULES)
+                    else:
+                        self.assertEqual(render(reply), answer)
 
     def test_errors(self):
         for words, error in (
@@ -410,6 +427,20 @@ class KeyTest(KeyMatrix, OneServerTest):
         self.assertEqual(self.client.must("RENAME", "lists:next", "lists"), b"OK")
         self.assertEqual(list(map(render, self.client.must("URL.CHECK", "lists", "old.example", "www.evil.example"))),
                          ["$-1", '"evil.example"'])
+
+    def test_long_urls_and_rules_are_refused_each_for_itself(self):
+        url, rule = "http://a.example/".ljust((64 << 10) + 1, "x"), "b.example/".ljust((64 << 10) + 1, "/")
+        too_long = render(self.client.must("URL.BLOCK", "f", "no host")[0])
+        self.assertRegex(too_long, "ERR not a rule")
+        self.assertEqual(list(map(render, self.client.must("URL.BLOCK", "f", "a.example", rule, "c.example"))),
+                         [":1", too_long, ":1"])
+        for name in ("URL.UNBLOCK", "URL.ALLOW", "URL.DISALLOW"):
+            self.assertEqual(list(map(render, self.client.must(name, "f", rule))), [too_long])
+            self.assertEqual(list(map(render, self.client.must(name, "new", rule))), [too_long])
+        self.assertEqual(list(map(render, self.client.must("URL.BLOCK", "new", rule))), [too_long])
+        self.assertEqual(self.client.must("EXISTS", "new"), 0)
+        self.assertEqual(list(map(render, self.client.must("URL.CHECK", "f", url, "http://c.example/", url[:-1]))),
+                         ["-ERR the URL is too long: at most 65536 bytes", '"c.example"', '"a.example"'])
 
     def test_above_the_limit_rules_are_refused_and_checks_answered(self):
         self.client.must("URL.BLOCK", "f", "a.example")

@@ -28,9 +28,9 @@ class Hot(Family):
     category = "hot"
     keys = ("half", "minutes", "hours", "sized", "empty")
     reads = (("HOT.COUNTAT", LATER, "a"), ("HOT.COUNT", "a", "b"), ("HOT.RATE", "a"), ("HOT.RATEAT", LATER, "a"),
-             ("HOT.TOP", 5), ("HOT.INFO",), ("HOT.SCANDUMP", 0))
+             ("HOT.TOP", 5), ("HOT.INFO",))
     writes = (("HOT.RESERVE", "MEMORY", 4096), ("HOT.INCRBY", "a", 1), ("HOT.INCRBYAT", START, "a", 1),
-              ("HOT.LOADCHUNK", 1, "x"))
+              ("HOT.LOADCHUNK", 1, "x"), ("HOT.SCANDUMP", 0))
     events = ((("HOT.RESERVE", "f"), ["hot.reserve"]), (("HOT.INCRBY", "f", "a", 1, "b", 1), ["hot.incrby"]),
               (("HOT.INCRBYAT", "f", START, "a", 1), ["hot.incrby"]), (("HOT.COUNT", "f", "a"), []),
               (("HOT.TOP", "f"), []), (("DEL", "f"), ["del"]))
@@ -112,6 +112,9 @@ class ContractTest(OneServerTest):
             HOT.COUNTAT h 1600000020000 a b c a => *["5" "1" "0" "5"] | *[,5.0 ,1.0 ,0.0 ,5.0]
             HOT.TOP h AT 1600000020000 => *["a" "b"]
             HOT.TOP h 1 AT 1600000020000 => *["a"]
+            HOT.TOP h 1 AT 1600000020000 OFFSET 1 => *["b"]
+            HOT.TOP h OFFSET 2 AT 1600000020000 => *[]
+            HOT.TOP h 10000 offset 9223372036854775807 AT 1600000020000 WITHCOUNTS => *[]
             HOT.TOP h 1 WITHCOUNTS AT 1600000020000 => *["a" "5"] | *[*["a" ,5.0]]
             hot.top h 7 at 1600000020000 withcounts => *["a" "5" "b" "1"] | *[*["a" ,5.0] *["b" ,1.0]]
             HOT.RESERVE g LAMBDA 0.5 EPOCH 1m MEMORY 4096 => +OK
@@ -120,7 +123,7 @@ class ContractTest(OneServerTest):
             HOT.COUNTAT g 1600000080000 a => *["4"] | *[,4.0]
             HOT.COUNTAT g 1600000200000 a => *["1"] | *[,1.0]
             HOT.COUNTAT g 0 a => *["8"] | *[,8.0]
-            HOT.RATEAT g 1600000050000 a => *["0.0888888888888888<n>"] | *[,0.08888888888888889]
+            HOT.RATEAT g 1600000050000 a => *["320"] | *[,320.0]
             HOT.INCRBYAT g 1600000140000 b 1 => *["1"] | *[,1.0]
             HOT.INCRBYAT g 1600000020000 b 4 => *["2"] | *[,2.0]
             HOT.TOP g AT 1600000140000 WITHCOUNTS => *["a" "2" "b" "2"] | *[*["a" ,2.0] *["b" ,2.0]]
@@ -136,6 +139,7 @@ class ContractTest(OneServerTest):
         size += "is, CAPACITY and ERROR what it must hold: give one or the other"
         increment = "-ERR the increment must be an integer in the range [1, 4294967295]"
         moment = "-ERR the time must be an integer: milliseconds since 1970"
+        most = "-ERR the number of items must be in the range [1, 10000]: ask for more with OFFSET"
         self.check(client, f"""
             HOT.RESERVE => -ERR wrong number of arguments for 'hot.reserve' command
             HOT.RESERVE h HALFLIFE => -ERR the last argument has no value, or is none
@@ -178,7 +182,12 @@ class ContractTest(OneServerTest):
             HOT.COUNT h => -ERR wrong number of arguments for 'hot.count' command
             HOT.COUNTAT h 1 => -ERR wrong number of arguments for 'hot.countat' command
             HOT.COUNTAT h x a => {moment}
-            HOT.TOP h 0 => -ERR the number of items must be above 0
+            HOT.TOP h 0 => {most}
+            HOT.TOP h -1 => {most}
+            HOT.TOP h 10001 => {most}
+            HOT.TOP h OFFSET => -ERR the offset must be an integer, not below 0
+            HOT.TOP h OFFSET -1 => -ERR the offset must be an integer, not below 0
+            HOT.TOP h OFFSET x => -ERR the offset must be an integer, not below 0
             HOT.TOP h AT => {moment}
             HOT.TOP h AT x => {moment}
             HOT.TOP h 5 6 => -Unknown argument received
@@ -254,7 +263,7 @@ class ModelTest(OneServerTest):
                 self.assertLess(abs(count - model.count(item, at)), 1 / 16, item)
 
     def test_the_rate_of_a_steady_stream_is_its_rate(self):
-        """An event every 250 ms is 4 a second, at any moment of an epoch, once the stream is old enough."""
+        """An event every 250 ms is 14400 per hour, at any moment of an epoch, once the stream is old enough."""
         for options in (("HALFLIFE", "1m"), ("LAMBDA", "0.5", "EPOCH", "30s"), ("LAMBDA", "0.001", "EPOCH", "2m")):
             with self.subTest(options=options):
                 self.client.must("DEL", "h")
@@ -268,7 +277,23 @@ class ModelTest(OneServerTest):
                     (rate,) = numbers(self.client.must("HOT.RATEAT", "h", at, "tick"))
                     (count,) = numbers(self.client.must("HOT.COUNTAT", "h", at, "tick"))
                     # One event more or less, and what came before the first.
-                    self.assertLess(abs(rate - 4), 4 * (1.1 / count + 1e-5), at)
+                    self.assertLess(abs(rate - 14400), 14400 * (1.1 / count + 1e-5), at)
+
+    def test_the_hottest_items_in_pages(self):
+        """Pages of a moment, one behind the other, are the list."""
+        dice = random.Random(SEED)
+        self.client.must("HOT.RESERVE", "h", "MEMORY", 1 << 20)
+        for _ in range(20):
+            self.client.must("HOT.INCRBYAT", "h", START, *(word for _ in range(500)
+                                                           for word in (f"item{dice.randrange(3000)}", dice.randrange(1, 9))))
+        whole = self.client.must("HOT.TOP", "h", 10_000, "WITHCOUNTS", "AT", START)
+        self.assertGreater(len(whole), 2000)
+        pages = []
+        while page := self.client.must("HOT.TOP", "h", 97, "OFFSET", len(pages) // 2, "WITHCOUNTS", "AT", START):
+            pages += page
+        self.assertEqual(pages, whole)
+        counts = numbers(whole[1::2])
+        self.assertEqual(counts, sorted(counts, reverse=True))
 
     def test_increments_are_as_many_events(self):
         for key in ("at once", "single"):

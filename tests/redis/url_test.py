@@ -29,8 +29,8 @@ class Urls(Family):
     category = "url"
     others = ("URL.BLOCK", "URL.UNBLOCK", "URL.ALLOW", "URL.DISALLOW", "URL.CHECK", "URL.RULES", "URL.RULESLOAD")
     keys = ("default", "grown", "equal", "empty")
-    reads = (("URL.SEEN", "http://a.example/"), ("URL.INFO",), ("URL.SCANDUMP", 0))
-    writes = (("URL.RESERVE", "0.01", 10), ("URL.ADD", "http://a.example/"), ("URL.LOADCHUNK", 1, "x"))
+    reads = (("URL.SEEN", "http://a.example/"), ("URL.INFO",))
+    writes = (("URL.RESERVE", "0.01", 10), ("URL.ADD", "http://a.example/"), ("URL.LOADCHUNK", 1, "x"), ("URL.SCANDUMP", 0))
     events = ((("URL.RESERVE", "f", "0.01", 100), ["url.reserve"]), (("URL.ADD", "f", "a.example"), ["url.add"]),
               (("URL.ADD", "f", "http://A.example/"), []), (("URL.ADD", "f", "mailto:x"), []),
               (("URL.ADD", "f", "a.example", "b.example", "mailto:x"), ["url.add"]),
@@ -85,6 +85,8 @@ class ContractTest(OneServerTest):
                  f"*[{yes} {no} {NO_URL} {yes}]"),
                 (("URL.SEEN", "f", "https://a.example/"), f"*[{no}]"),  # another scheme, another page
                 (("URL.SEEN", "f", "http://a.example/?"), f"*[{no}]"),
+                (("URL.ADD", "f", "a.example/x%2Fy", "a.example/x/y", "a.example/x%2fy", "a.example/?q=%26", "a.example/?q=&"),
+                 f"*[{yes} {yes} {no} {yes} {yes}]"),  # an escaped delimiter delimits nothing
                 (("URL.ADD", "made", "mailto:x", ""), f"*[{NO_URL} {NO_URL}]"),
                 (("EXISTS", "made"), ":0"),
                 (("URL.ADD", "made", "mailto:x", "http://bücher.example/"), f"*[{NO_URL} {yes}]"),
@@ -118,7 +120,7 @@ class ContractTest(OneServerTest):
         self.assertEqual(client.must("MEMORY", "USAGE", "f") > fields.pop("Size") > 0, True)
         self.assertEqual(float(fields.pop("Error rate")), 0.01)
         self.assertLess(abs(fields.pop("Number of URLs") - 250), 9)  # those that seemed to be in are not counted
-        self.assertEqual(fields, {"Capacity": 500, "Number of filters": 2, "Expansion rate": 4, "URL rules": 1})
+        self.assertEqual(fields, {"Capacity": 500, "Number of filters": 2, "Expansion rate": 4, "URL rules": 2})
 
     def test_a_seed_makes_filters_that_are_alike(self):
         for key in ("f", "g"):
@@ -132,7 +134,8 @@ class ContractTest(OneServerTest):
     def test_urls_of_any_length_and_bytes(self):
         dice = random.Random(SEED)
         odd = [b"http://a.example/" + dice.randbytes(dice.randrange(1, 60)) for _ in range(300)]
-        odd += [b"http://a.example/" + b"x" * (1 << length) for length in range(0, 21, 4)]
+        odd += [b"http://a.example/" + b"x" * (1 << length) for length in range(0, 16, 3)]
+        odd.append(b"http://a.example/" + b"x" * ((64 << 10) - 17))
         replies = self.client.must("URL.ADD", "f", *odd)
         self.assertFalse([reply for reply in replies if isinstance(reply, Error)])
         self.assertEqual(self.client.must("URL.SEEN", "f", *odd), [1] * len(odd))
@@ -182,6 +185,18 @@ class ModelTest(OneServerTest):
                     expected.append(NO_URL if url is None else f":{int(url not in seen)}")
                     seen.add(url)
                 self.assertEqual(list(map(render, self.client.must("URL.ADD", "f", *spellings))), expected)
+
+    def test_long_urls_are_refused_each_for_itself(self):
+        too_long = "ERR the URL is too long: at most 65536 bytes"
+        for length, error in ((64 << 10, None), ((64 << 10) + 1, too_long), (20 << 20, too_long)):
+            url = "http://a.example/".ljust(length, "x")
+            expected = [1, error or 1, 1]
+            self.assertEqual(self.client.must("URL.ADD", f"f{length}", "http://b.example/", url, "http://c.example/"),
+                             expected)
+            self.assertEqual(self.client.must("URL.SEEN", f"f{length}", "http://b.example/", url, "http://c.example/"),
+                             expected)
+        self.assertEqual(self.client.must("URL.ADD", "new", url), [too_long])
+        self.assertEqual(self.client.must("EXISTS", "new"), 0)
 
     def test_a_large_command(self):
         self.client.must("URL.RESERVE", "f", "0.01", 200, "SEED", "5" * 32)

@@ -132,7 +132,7 @@ TYPED_TEST(RateFromCells, fpr_estimate_predicts_the_measured_rate) {
 
 // Strings through the whole path: XXH3, windows, look-up.
 TYPED_TEST(RateFromCells, holds_for_string_keys_too) {
-  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+  for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
     auto filter = make<TypeParam>({.keys = 20000, .fpr = 0.02, .hash = spec});
     std::vector<std::string> texts;
     for (int i = 0; i < 220000; ++i) {

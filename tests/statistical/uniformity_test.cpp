@@ -42,10 +42,13 @@ constexpr double kMixSlack = 1.25;
 
 std::vector<NamedSource> sources() {
   const Hasher hash(HashSpec{.kind = HashKind::xxh3, .seed = {99, 0}});
-  const Hasher keyed(HashSpec{.kind = HashKind::siphash, .seed = {99, 100}});
+  const Hasher keyed(HashSpec{.kind = HashKind::nh_siphash, .seed = {99, 100}});
+  const Hasher siphash(HashSpec{.kind = HashKind::siphash, .seed = {99, 100}});
   return {
       {"xxh3 of strings", [=](std::uint64_t i) { return hash("/page/" + std::to_string(i)); }},
-      {"siphash of integers", [=](std::uint64_t i) { return keyed(i); }},
+      {"nh-siphash of strings", [=](std::uint64_t i) { return keyed("/page/" + std::to_string(i)); }},
+      {"nh-siphash of integers", [=](std::uint64_t i) { return keyed(i); }},
+      {"siphash of integers", [=](std::uint64_t i) { return siphash(i); }},
       {"mixed counter", [=](std::uint64_t i) { return hash(i); }, kMixSlack},
       {"mixed pointers", [=](std::uint64_t i) { return hash(i * 64); }, kMixSlack},
       {"mixed high halves", [=](std::uint64_t i) { return hash(i << 32); }, kMixSlack},

@@ -12,6 +12,9 @@ constexpr std::size_t kLineBytes = 64;
 /// How often a drawn sector was being changed in memory just when it was written.
 constexpr std::uint64_t kOneInMixed = 4;
 constexpr std::uint64_t kOneInRare = 8;
+/// How many of a torn sector's lines are noise.
+constexpr std::uint64_t kOneInNoise = 8;
+constexpr std::uint64_t kByteValues = 256;
 /// Ways to draw a sector's version; see drawn().
 constexpr std::uint64_t kStyles = 3;
 
@@ -27,6 +30,17 @@ SectorBytes mixed(const SectorBytes& before, const SectorBytes& after, Random& r
   return bytes;
 }
 
+// Lines of both, and some that are neither: a write that lost its power.
+SectorBytes torn(const SectorBytes& before, const SectorBytes& after, Random& random) {
+  auto bytes = std::make_shared<Sector>(*mixed(before, after, random));
+  for (std::size_t at = 0; at < kSectorBytes; at += kLineBytes) {
+    if (random.below(kOneInNoise) == 0) {
+      std::memset(bytes->data() + at, static_cast<int>(random.below(kByteValues)), kLineBytes);
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::string folder_of(std::string_view path) {
@@ -37,7 +51,7 @@ std::string folder_of(std::string_view path) {
 void FileState::write(const DiskEvent& event) {
   for (const auto& [number, bytes] : event.sectors) {
     Versions& sector = sectors_[number];
-    sector.versions.push_back({.bytes = bytes, .is_mapped = event.kind == DiskEvent::Kind::mapped_write});
+    sector.versions.push_back({.bytes = bytes, .written_by = event.kind});
     sector.is_given_up = false;
     pending_.insert(number);
   }
@@ -75,8 +89,12 @@ FileState::Version FileState::drawn(const Versions& sector, std::uint64_t style,
   if (style != 0 && random.below(kOneInRare) != 0) {
     chosen = style == 1 ? newest : 0;
   }
-  if (chosen < newest && sector.versions[chosen + 1].is_mapped && random.below(kOneInMixed) == 0) {
-    return {.bytes = mixed(sector.versions[chosen].bytes, sector.versions[chosen + 1].bytes, random)};
+  if (chosen < newest && sector.versions[chosen + 1].written_by != DiskEvent::Kind::write &&
+      random.below(kOneInMixed) == 0) {
+    const auto& [next, written_by] = sector.versions[chosen + 1];
+    const bool is_mapped = written_by == DiskEvent::Kind::mapped_write;
+    return {.bytes = is_mapped ? mixed(sector.versions[chosen].bytes, next, random)
+                               : torn(sector.versions[chosen].bytes, next, random)};
   }
   return {.bytes = sector.versions[chosen].bytes};
 }
@@ -131,6 +149,7 @@ void FileState::write_some(const DiskEvent& event, Random& random) {
 void DiskState::apply(const DiskEvent& event) {
   switch (event.kind) {
     case DiskEvent::Kind::write:
+    case DiskEvent::Kind::tearing_write:
     case DiskEvent::Kind::mapped_write: files_[event.file].write(event); break;
     case DiskEvent::Kind::sync: files_[event.file].sync(event.first, event.last); break;
     case DiskEvent::Kind::failed_sync: files_[event.file].fail_sync(); break;

@@ -34,12 +34,13 @@ struct NameChange {
 /// One thing that a disk was asked to do.
 struct DiskEvent {
   enum class Kind : std::uint8_t {
-    write,         ///< sectors and size of a file
-    mapped_write,  ///< sectors that were found changed in a shared mapping
-    sync,          ///< of a file's sectors from `first` to before `last`, and of its size
-    failed_sync,   ///< the same, which failed: what was to be written counts as written from now on, but is not
-    name,          ///< in a folder
-    sync_names,    ///< of a folder
+    write,          ///< sectors and size of a file
+    tearing_write,  ///< the same of a file that is torn within sectors
+    mapped_write,   ///< sectors that were found changed in a shared mapping
+    sync,           ///< of a file's sectors from `first` to before `last`, and of its size
+    failed_sync,    ///< the same, which failed: what was to be written counts as written from now on, but is not
+    name,           ///< in a folder
+    sync_names,     ///< of a folder
   };
 
   struct Change {
@@ -92,7 +93,7 @@ class FileState {
  private:
   struct Version {
     SectorBytes bytes;
-    bool is_mapped = false;
+    DiskEvent::Kind written_by = DiskEvent::Kind::write;
   };
   struct Versions {
     /// The first is on the disk for certain, the last is what the process sees.

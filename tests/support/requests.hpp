@@ -29,38 +29,38 @@ namespace mankai::test {
 /// thousand keys.
 inline constexpr std::array<std::string_view, 34> kSpecs{
     "bloom:keys=500,seed=1",
-    "bloom:keys=500,addressing=fields,seed=2",
+    "bloom:keys=500,addressing=fields,hash=xxh3,seed=2",
     "bloom:keys=500,hash=siphash,seed=3",
-    "blocked-bloom:keys=500,seed=4",
+    "blocked-bloom:keys=500,hash=xxh3,seed=4",
     "blocked-bloom:keys=500,canonical=yes,seed=5",
     "blocked-bloom:keys=500,hash=siphash,canonical=yes,seed=6",
     "counting-bloom:keys=300,seed=7",
-    "counting-bloom:keys=300,layout=partitioned,canonical=yes,seed=8",
+    "counting-bloom:keys=300,layout=partitioned,canonical=yes,hash=xxh3,seed=8",
     "counting-bloom:keys=5,seed=9",
-    "scalable-bloom:keys=60,seed=10",
+    "scalable-bloom:keys=60,hash=xxh3,seed=10",
     "scalable-bloom:keys=60,growth=1,canonical=yes,seed=11",
     "scalable-counting-bloom:keys=60,seed=12",
-    "scalable-counting-bloom:keys=60,first-id=1000,layout=partitioned,seed=13",
+    "scalable-counting-bloom:keys=60,first-id=1000,layout=partitioned,hash=xxh3,seed=13",
     "scalable-counting-bloom:keys=60,hash=siphash,canonical=yes,seed=14",
     "layered-url-bloom:keys=300,seed=15",
     "layered-url-bloom:keys=300,layering=faithful,hash=siphash,seed=16",
-    "layered-url-bloom:keys=300,levels=2,seed=17",
+    "layered-url-bloom:keys=300,levels=2,hash=xxh3,seed=17",
     "time-decaying-counts:keys=300,seed=18",
     "time-decaying-counts:keys=300,policy=stochastic,width=8,canonical=yes,seed=19",
     "time-decaying-counts:keys=300,policy=floor,rule=minimum,seed=20",
-    "time-decaying-pooled-counts:keys=300,pool-share=0.01,seed=21",
+    "time-decaying-pooled-counts:keys=300,pool-share=0.01,hash=xxh3,seed=21",
     "time-decaying-pooled-counts:keys=300,pool-share=0.01,lookup=links,gate=yes,seed=22",
     "time-decaying-pooled-counts:keys=300,pool-share=0.01,lookup=array,overflow=all,canonical=yes,seed=23",
     "time-decaying-pooled-counts:keys=300,pool-share=0.02,when-empty=saturate,seed=24",
-    "time-decaying-tiered-counts:keys=300,seed=25",
+    "time-decaying-tiered-counts:keys=300,hash=xxh3,seed=25",
     "time-decaying-tiered-counts:keys=300,hash=siphash,canonical=yes,seed=26",
-    "fading-fingerprints:keys=300,seed=27",
+    "fading-fingerprints:keys=300,hash=xxh3,seed=27",
     "fading-fingerprints:slots=1000,k=5,min-matches=2,canonical=yes,seed=28",
-    "recent-values:keys=200,seed=29",
+    "recent-values:keys=200,hash=xxh3,seed=29",
     "recent-values:keys=200,hash=siphash,canonical=yes,seed=30",
-    "rotating-bloom:keys=500,window=3h,seed=31",
+    "rotating-bloom:keys=500,window=3h,hash=xxh3,seed=31",
     "rotating-bloom:keys=500,window=3h,generations=2,canonical=yes,seed=32",
-    "decayed-top:keys=300,seed=33",
+    "decayed-top:keys=300,hash=xxh3,seed=33",
     "decayed-top:keys=300,candidates=20,canonical=yes,seed=34",
 };
 
@@ -132,10 +132,10 @@ inline Result<Change> encoded(ChangeEncoder& encoder, const Request& request) {
   return encoder.advance(request.time);
 }
 
-/// The digest of a key as a filter of canonical or plain keys hashes it.
-inline Digest digest_of(const AnyFilter& filter, std::string_view key, url::CanonicalUrl& canonical) {
-  const bool is_url = filter.canonical_version() != 0 && url::canonicalize(key, canonical).has_value();
-  return filter.hasher()(is_url ? canonical.text() : key);
+/// A key as a filter of canonical or plain keys hashes it.
+inline std::string_view hashed_form(const AnyFilter& filter, std::string_view key, url::CanonicalUrl& canonical) {
+  const auto rules = url::url_rules(filter.canonical_version());
+  return rules && url::canonicalize(key, canonical, *rules) ? canonical.text() : key;
 }
 
 /// Fulfils a request key by key: by the calls of the class where only one class has them. Pre: the kind can.
@@ -149,9 +149,8 @@ inline Answers done_directly(AnyFilter& filter, const Request& request) {
   Flags seen(keys.size());
   url::CanonicalUrl canonical;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Digest digest = digest_of(filter, keys[i], canonical);
-    const std::string_view hashed = filter.canonical_version() != 0 && url::canonicalize(keys[i], canonical)
-                                        ? canonical.text() : keys[i];
+    const std::string_view hashed = hashed_form(filter, keys[i], canonical);
+    const Digest digest = filter.hasher()(hashed);
     EraseResult erased{};
     switch (request.operation) {
       case Operation::insert: filter.observe({&keys[i], 1}, seen.span().subspan(i, 1)).value(); break;

@@ -350,7 +350,8 @@ ssize_t SimulatedDisk::pwrite(int file, const void* from, std::size_t bytes, off
   }
   std::memcpy(written->live.data() + start, from, bytes);
   written->set_size(std::max(written->size, start + bytes));
-  record(*written, start / kSectorBytes, sectors_of(start + bytes), DiskEvent::Kind::write);
+  record(*written, start / kSectorBytes, sectors_of(start + bytes),
+         !torn_.empty() && name_of(*written) == torn_ ? DiskEvent::Kind::tearing_write : DiskEvent::Kind::write);
   return static_cast<ssize_t>(bytes);
 }
 

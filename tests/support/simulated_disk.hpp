@@ -5,7 +5,9 @@
 ///
 /// The fault model, for the end of the machine:
 ///   - Contents. Each sector of 512 bytes of a file holds, each by itself, any of the contents that it had since the
-///     file's last sync: writes may be dropped, reordered and torn between sectors, never within one.
+///     file's last sync: writes may be dropped, reordered and torn between sectors, and within one only of a file
+///     that tear_sectors() named: a sector that is written there may have lines of 64 bytes that are old, and others
+///     that are noise.
 ///   - Mapped memory reaches the disk at any time: the contents that a sector had are those at every call and at every
 ///     `observe()`, which tests call between operations; of one that changed in between any lines of 64 bytes may be
 ///     old.
@@ -25,6 +27,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mankai/storage/file_calls.hpp"
@@ -70,6 +73,9 @@ class SimulatedDisk final : public FileCalls {
   [[nodiscard]] const DiskState& base() const noexcept { return base_; }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
 
+  /// From now on what a process writes to the file of this name by calls, not through a mapping, is torn within
+  /// sectors, too.
+  void tear_sectors(std::string path) { torn_ = std::move(path); }
   /// Asked for every call that makes something last. Set while nothing runs.
   void decide_syncs(std::function<Fate(const SyncCall&)> decide) { decide_ = std::move(decide); }
   /// How many calls made something last, or should have.
@@ -149,6 +155,7 @@ class SimulatedDisk final : public FileCalls {
   std::multimap<const std::byte*, Mapping> mappings_;
   std::function<Fate(const SyncCall&)> decide_;
   std::size_t syncs_ = 0;
+  std::string torn_;
   std::uint64_t next_file_;
   int next_number_;
   mutable std::mutex mutex_;

@@ -87,15 +87,6 @@ TEST(WebPlatform, urls_are_reported_by_kind_of_difference) {
   EXPECT_EQ(vectors, 891 + 28);
 }
 
-// JSON has halves of surrogate pairs that stand for no character, and nlohmann's parser refuses them.
-nlohmann::json read_json_with_halves(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  const std::string text =
-      path.extension() == ".zst" ? test::read_zstd(path) : std::string(std::istreambuf_iterator<char>(file), {});
-  static const std::regex kHigh(R"(\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F]))");
-  return nlohmann::json::parse(std::regex_replace(text, kHigh, "\\ufffd"));
-}
-
 TEST(WebPlatform, names_beyond_ascii_have_stable_answers) {
   const auto path = test::shared_data("conformance/wpt-IdnaTestV2.json.zst");
   MANKAI_SKIP_WITHOUT(path);
@@ -103,7 +94,7 @@ TEST(WebPlatform, names_beyond_ascii_have_stable_answers) {
     int vectors = 0;
     int agreeing = 0;
     int refused = 0;
-    const auto all = read_json_with_halves(file);
+    const auto all = test::read_json_with_halves(file);
     for (const auto& vector : all) {
       if (!vector.is_object()) {
         continue;

@@ -35,7 +35,7 @@ struct Truth {
 
 // A generated URL is one.
 std::string_view canonical(std::string_view raw, url::CanonicalUrl& out) {
-  return url::canonicalize(raw, out) ? out.text() : raw;
+  return url::canonicalize(raw, out, url::UrlRules::keys) ? out.text() : raw;
 }
 
 Truth exact_answers(const Day& day) {

@@ -196,6 +196,11 @@ std::string_view Connection::body() const noexcept {
   return std::string_view(input_).substr(head_->bytes, head_->body_bytes);
 }
 
+std::string_view Connection::received_line() const noexcept {
+  const auto begin = std::string_view(input_).substr(0, kRequestLineBytesMax);
+  return begin.substr(0, begin.find_first_of("\r\n"));
+}
+
 void Connection::end_request(bool closes) {
   is_last_ = is_last_ || closes || refusal_;
   if (head_) {

@@ -72,8 +72,11 @@ class Connection final : public httplib::Stream {
   /// Pre: advance returned Step::answer. Valid until end_request.
   [[nodiscard]] const RequestHead& head() const noexcept { return *head_; }
   [[nodiscard]] std::string_view body() const noexcept;
+  [[nodiscard]] bool is_refused() const noexcept { return refusal_.has_value(); }
   /// Pre: advance returned Step::refuse.
   [[nodiscard]] const Refusal& refusal() const noexcept { return *refusal_; }
+  /// The first line of what was received, as far as it is here: at most as long as a request line may be.
+  [[nodiscard]] std::string_view received_line() const noexcept;
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
   /// Forgets the request, whether or not the parser has read all of it.

@@ -171,12 +171,13 @@ void HttpServer::refuse(Connection& connection) {
       "Content-Type: application/json\r\nX-Content-Type-Options: nosniff\r\n\r\n{}",
       refusal.status, refusal.reason, body.size(), body);
   connection.write(text.data(), text.size());
-  observe(connection, "", begun);
+  observe(connection, connection.received_line(), begun);
   connection.end_request(true);
 }
 
 void HttpServer::observe(const Connection& connection, std::string_view request_line, SteadyTime begun) const {
   settings_.observe({.request_line = request_line,
+                     .is_refused = connection.is_refused(),
                      .address = connection.address(),
                      .status = status_of(connection.answer()),
                      .answer_bytes = connection.answer().size(),

@@ -22,7 +22,8 @@ namespace mankai::command::serve {
 
 /// A request and its answer, as logs and metrics see them.
 struct Exchange {
-  std::string_view request_line;  ///< empty when no request could be made out
+  std::string_view request_line;  ///< of a refused request, what was received of it
+  bool is_refused = false;        ///< before any endpoint saw it
   std::string_view address;       ///< of the client
   int status = 0;
   std::size_t answer_bytes = 0;  ///< with the head

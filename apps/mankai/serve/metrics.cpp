@@ -35,7 +35,8 @@ Route route_of(std::string_view request_line) noexcept {
 void Metrics::count(const Exchange& exchange) {
   constexpr double kNanosecondsPerSecond = 1e9;
   const auto status = static_cast<std::size_t>(std::ranges::find(kStatuses, exchange.status) - kStatuses.begin());
-  add(requests_[static_cast<std::size_t>(route_of(exchange.request_line))][status]);
+  const Route route = exchange.is_refused ? Route::other : route_of(exchange.request_line);
+  add(requests_[static_cast<std::size_t>(route)][status]);
   const auto bound = static_cast<std::size_t>(std::ranges::lower_bound(kBounds, exchange.seconds) - kBounds.begin());
   add(latencies_[bound]);
   add(latency_nanoseconds_, static_cast<std::uint64_t>(exchange.seconds * kNanosecondsPerSecond));

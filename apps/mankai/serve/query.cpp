@@ -4,7 +4,8 @@
 #include <optional>
 #include <ranges>
 
-#include "mankai/url/canonical_url.hpp"
+#include "mankai/url/browser_url.hpp"
+#include "mankai/url/readings.hpp"
 
 namespace mankai::command::serve {
 namespace {
@@ -68,16 +69,29 @@ std::string encoded(std::string_view text) {
   return out;
 }
 
-// What no browser takes for anything but a name or an address.
+// What no browser takes for anything but a name or an address. No name that can be looked up is longer.
 bool is_plain_host(std::string_view host) {
-  return std::ranges::all_of(host, [](char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || std::string_view("-._:[]").contains(byte);
-  });
+  constexpr std::size_t kLongestName = 253;
+  return host.size() <= kLongestName && std::ranges::all_of(host, [](char byte) {
+           return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
+                  std::string_view("-._:[]").contains(byte);
+         });
 }
 
 bool has_blank_or_control(std::string_view url) {
   return std::ranges::any_of(url,
                              [](char byte) { return (byte >= 0 && byte < kFirstPrintable) || byte > kLastPrintable; });
+}
+
+// Whether every reading of one URL is one of the other, which was checked.
+bool has_readings_of(std::string_view url, std::string_view checked) {
+  url::UrlReadings readings;
+  url::UrlReadings checked_readings;
+  readings.read(url);
+  checked_readings.read(checked);
+  return std::ranges::all_of(readings.all(), [&](const url::CanonicalUrl& reading) {
+    return std::ranges::find(checked_readings.all(), reading) != checked_readings.all().end();
+  });
 }
 
 }  // namespace
@@ -122,18 +136,14 @@ Result<std::string> redirect_location(std::string_view url) {
     return fail(ErrorCode::invalid_argument,
                 "The address has a user name or a backslash in front of its path, which hides where it leads.");
   }
-  auto canonical = url::canonicalize(url);
-  if (!canonical || !is_plain_host(canonical->host())) {
+  url::BrowserUrl opened;
+  if (!url::parse_browser_url(url, url::Deviations::kept, opened) || !is_plain_host(opened.host())) {
     return fail(ErrorCode::invalid_argument, "The address names no host that can be visited.");
   }
-  const std::string_view rest = url.substr(authority_end);
-  std::string location(canonical->scheme());
-  location.append("://").append(canonical->authority());
-  location += rest.starts_with('/') ? "" : "/";
-  location += encoded(rest);
-  // Whatever else two readers of a URL may disagree about: what was checked and where the link leads are the same.
-  const auto leads_to = url::canonicalize(location);
-  if (!leads_to || *leads_to != *canonical) {
+  std::string location(opened.scheme());
+  location.append("://").append(opened.authority()).append(encoded(opened.path_and_query()));
+  location += encoded(url.substr(std::min(url.find('#'), url.size())));
+  if (!has_readings_of(location, url)) {
     return fail(ErrorCode::invalid_argument, "The address can be read in two ways.");
   }
   return location;

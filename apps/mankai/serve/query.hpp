@@ -23,12 +23,13 @@ enum class OtherParameters : std::uint8_t {
 /// Threads: pure.
 [[nodiscard]] Result<std::string> query_value(std::string_view target, std::string_view name, OtherParameters others);
 
-/// Returns the Location for a link to `url`, which was found good, or why there is none.
+/// Returns the Location for a link to `url`, of which a guard found every reading good, or why there is none.
 ///
-/// Shape:   "http://" or "https://", the host and port that were checked, and the rest of the URL as it came, with
-///          every byte that could end a header or be read in two ways percent-encoded.
+/// Shape:   the URL as browsers split it (`url::parse_browser_url`): "http://" or "https://", host and port, and the
+///          rest with every byte that could end a header percent-encoded. It has no reading that `url` lacks.
 /// Errors:  invalid_argument, with a sentence for the person: another scheme, no scheme, no host; blanks or control
-///          characters; a user name or a backslash before the path, which hide from people where a link leads.
+///          characters; a user name or a backslash before the path, which hide from people where a link leads; what
+///          no browser opens.
 /// Threads: pure.
 [[nodiscard]] Result<std::string> redirect_location(std::string_view url);
 

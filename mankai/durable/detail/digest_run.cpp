@@ -237,7 +237,7 @@ Result<DigestRunEntry> write_new_run(const DigestRunOwner& log, std::uint64_t nu
                                      std::span<const WideDigest> sorted, std::span<const DigestRun> runs,
                                      FileCalls& calls) {
   const std::string path = new_digest_run_path(log.path);
-  if (auto made = write_file(path, {}, Existing::replace, nullptr, calls); !made) {
+  if (auto made = write_file(path, {}, Existing::replace, nullptr, calls, mode_of(log.path, calls)); !made) {
     return std::unexpected(made.error());
   }
   auto file = OpenFile::open(path, OpenFile::Mode::write, calls);

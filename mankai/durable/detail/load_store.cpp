@@ -159,8 +159,8 @@ bool is_over(const StoreFooter& footer, const JournalFile& file) {
   return is_another && (id == footer.replaced_id || is_empty(file));
 }
 
-Result<void> check_belongs(const std::optional<StoreFooter>& footer, const JournalReader& journal) {
-  if (footer && footer->store_id != journal.superblock().store_id) {
+Result<void> check_belongs(const std::optional<FoundFooter>& footer, const JournalReader& journal) {
+  if (footer && footer->footer.store_id != journal.superblock().store_id) {
     return fail(ErrorCode::corrupt,
                 "belongs to another file than the one beside it; put that one back, or move the journal away if "
                 "its changes are not wanted");
@@ -169,7 +169,7 @@ Result<void> check_belongs(const std::optional<StoreFooter>& footer, const Journ
 }
 
 // A writer that ended before its first change leaves a journal beside an image without a footer, but no records.
-Result<void> check_plain(const std::optional<StoreFooter>& footer, const RecoveryReport& report) {
+Result<void> check_plain(const std::optional<FoundFooter>& footer, const RecoveryReport& report) {
   if (!footer && report.records_replayed != 0) {
     return fail(ErrorCode::corrupt,
                 "has changes of a store, and the file beside it is a plain image; put the store's file back, or move "
@@ -180,16 +180,16 @@ Result<void> check_plain(const std::optional<StoreFooter>& footer, const Recover
 
 /// What is beside the image of a store, at one moment.
 struct Surroundings {
-  std::optional<StoreFooter> footer;
+  std::optional<FoundFooter> footer;
   std::optional<JournalFile> file;      ///< none: no journal, or one that is over
   std::optional<JournalState> journal;  ///< of `file`
   RecoveryReport report;
 
-  [[nodiscard]] std::uint64_t base() const noexcept { return footer ? footer->sequence : 0; }
+  [[nodiscard]] std::uint64_t base() const noexcept { return footer ? footer->footer.sequence : 0; }
 };
 
 Result<void> survey(Surroundings& found, JournalFile file) {
-  if (found.footer && is_over(*found.footer, file)) {
+  if (found.footer && is_over(found.footer->footer, file)) {
     return {};
   }
   JournalReader journal(file.superblock, file.records.bytes());
@@ -218,9 +218,10 @@ Result<Surroundings> look_around(const std::string& path, const OpenFile& file, 
   }
   Surroundings found{.footer = *footer, .file = {}, .journal = {}, .report = {}};
   if (*footer) {
-    found.report.was_closed = (*footer)->is_open == 0;
-    found.report.sequence = (*footer)->sequence;
-    found.report.position = position_of(**footer);
+    const StoreFooter& counts = (*footer)->footer;
+    found.report.was_closed = counts.is_open == 0;
+    found.report.sequence = counts.sequence;
+    found.report.position = position_of(counts);
   }
   auto journal = read_journal_file(journal_path(path), calls);
   if (!journal && is_unborn(journal.error(), found.report)) {
@@ -273,7 +274,7 @@ Result<void> replay(AnyFilter& filter, const Surroundings& found) {
 
 Result<LoadedStore> load(const std::string& path, const OpenFile& file, Surroundings found,
                          const LoadRequest& request) {
-  auto filter = read_image(file, found.footer ? found.footer->image_bytes : file.size(), request);
+  auto filter = read_image(file, found.footer ? found.footer->footer.image_bytes : file.size(), request);
   if (!filter) {
     return std::unexpected(filter.error().within(path));
   }

@@ -7,7 +7,7 @@
 #include "mankai/durable/filter_file.hpp"
 #include "mankai/durable/journal_format.hpp"
 #include "mankai/durable/recovery_report.hpp"
-#include "mankai/durable/store_footer_format.hpp"
+#include "mankai/durable/store_footer.hpp"
 #include "mankai/storage/file_calls.hpp"
 
 namespace mankai::detail {
@@ -24,7 +24,7 @@ struct JournalState {
 /// A filter as its files have it.
 struct LoadedStore {
   AnyFilter filter;
-  std::optional<StoreFooter> footer;    ///< none: a plain image
+  std::optional<FoundFooter> footer;    ///< none: a plain image
   std::optional<JournalState> journal;  ///< none: no journal
   std::uint64_t file_bytes = 0;
   RecoveryReport report;

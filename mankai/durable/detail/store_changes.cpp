@@ -83,14 +83,13 @@ Result<void> Store::Impl::make_journal() {
   return {};
 }
 
-// In place: the footer lies in one sector, so the disk has the old one or the new one. But other names of the file,
-// such as a backup of links, must not get a mark without a journal of theirs; they keep the file as it is.
+// In place. But other names of the file, such as a backup of links, must not get a mark without a journal of theirs;
+// they keep the file as it is. A footer of version 1 has one copy only, so it is replaced with the file.
 Result<void> Store::Impl::set_open_mark(bool is_open) {
   StoreFooter marked = *footer_;
   marked.store_id = store_id_;
   marked.is_open = is_open ? 1 : 0;
   marked.replaced_id = 0;
-  marked = sealed(marked);
   if (auto ours = lock_->check_at(path_); !ours) {
     return ours;
   }
@@ -98,15 +97,11 @@ Result<void> Store::Impl::set_open_mark(bool is_open) {
   if (!file) {
     return std::unexpected(file.error());
   }
-  if (file->links() > 1) {
+  if (file->links() > 1 || marked.version != kFooterVersion) {
     return write_base(seal(filter_), snapshot(), is_open ? Next::open : Next::closed);
   }
-  const auto bytes = std::as_bytes(std::span(&marked, 1));
-  if (auto written = file->write(footer_offset(marked.image_bytes), bytes); !written) {
-    return written;
-  }
-  if (auto synced = file->sync(); !synced) {
-    return synced;
+  if (auto replaced = replace_footer(*file, marked); !replaced) {
+    return replaced;
   }
   footer_ = marked;
   return {};

@@ -43,8 +43,8 @@ Result<std::uint64_t> journal_id(const std::string& path, FileCalls& calls) {
 }
 
 Result<void> write_new(const std::string& path, AnyFilter& filter, Existing existing, FileLock* held,
-                       StoreFooter footer, FileCalls& calls) {
-  auto file = NewFile::create(path, existing, held, calls);
+                       StoreFooter footer, FileCalls& calls, FileMode mode) {
+  auto file = NewFile::create(path, existing, held, calls, mode);
   if (!file) {
     return std::unexpected(file.error());
   }
@@ -56,16 +56,17 @@ Result<void> write_new(const std::string& path, AnyFilter& filter, Existing exis
 }
 
 Result<void> replace_store(const std::string& path, AnyFilter& filter, FileLock& lock, StoreFooter footer,
-                           FileCalls& calls) {
+                           FileCalls& calls, FileMode mode) {
   footer.replaced_id = journal_id(path, calls).value_or(0);
-  if (auto written = write_new(path, filter, Existing::replace, &lock, footer, calls); !written) {
+  if (auto written = write_new(path, filter, Existing::replace, &lock, footer, calls, mode); !written) {
     return written;
   }
   static_cast<void>(calls.unlink(journal_path(path).c_str()));
   return {};
 }
 
-Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls) {
+Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls,
+                        FileMode mode) {
   const auto is_there = exists(path, calls);
   if (!is_there) {
     return std::unexpected(is_there.error());
@@ -74,25 +75,26 @@ Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreF
   if (auto none = check_no_journal(path, calls); !*is_there && !none) {
     return none;
   }
-  return write_new(path, filter, Existing::refuse, nullptr, footer, calls);
+  return write_new(path, filter, Existing::refuse, nullptr, footer, calls, mode);
 }
 
 // Beside a closed file any journal is an old one's; who has the lock knows that nobody is about to open it.
 void remove_old_journal(const std::string& path, FileCalls& calls) {
   const auto lock = FileLock::acquire(path, calls);
   const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  const auto footer = file ? read_footer(*file) : Result<std::optional<StoreFooter>>(std::nullopt);
-  if (lock && footer && *footer && (*footer)->is_open == 0) {
+  const auto footer = file ? read_footer(*file) : Result<std::optional<FoundFooter>>(std::nullopt);
+  if (lock && footer && *footer && (*footer)->footer.is_open == 0) {
     static_cast<void>(calls.unlink(journal_path(path).c_str()));
   }
 }
 
 // Whatever is there. A file may come or go between two steps; then they begin anew.
-Result<void> replace_any(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls) {
+Result<void> replace_any(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls,
+                         FileMode mode) {
   for (;;) {
     auto lock = FileLock::acquire(path, calls);
     if (lock) {
-      return replace_store(path, filter, *lock, footer, calls);
+      return replace_store(path, filter, *lock, footer, calls, mode);
     }
     if (lock.error().code != ErrorCode::not_found) {
       return std::unexpected(lock.error());
@@ -101,7 +103,7 @@ Result<void> replace_any(const std::string& path, AnyFilter& filter, const Store
     // back any time, with a writer.
     StoreFooter first = footer;
     first.replaced_id = journal_id(path, calls).value_or(0);
-    auto written = write_new(path, filter, Existing::refuse, nullptr, first, calls);
+    auto written = write_new(path, filter, Existing::refuse, nullptr, first, calls, mode);
     if (written) {
       remove_old_journal(path, calls);
     }
@@ -111,10 +113,18 @@ Result<void> replace_any(const std::string& path, AnyFilter& filter, const Store
   }
 }
 
+// Writes a copy of the footer where it belongs, behind what the file has.
+Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFooter& footer) {
+  static constexpr std::array<std::byte, kFooterPage> kZeros{};
+  if (auto written = file.write(std::span(kZeros).first(bytes_of(footer).begin - end)); !written) {
+    return written;
+  }
+  return file.write(std::as_bytes(std::span(&footer, 1)));
+}
+
 }  // namespace
 
 Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts, StoreFooter footer) {
-  static constexpr std::array<std::byte, kSectorBytes> kZeros{};
   footer.image_bytes = 0;
   for (const auto part : parts) {
     if (auto written = file.write(part); !written) {
@@ -122,20 +132,21 @@ Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const s
     }
     footer.image_bytes += part.size();
   }
-  footer = sealed(footer);
-  const std::uint64_t gap = footer_offset(footer.image_bytes) - footer.image_bytes;
-  if (auto written = file.write(std::span(kZeros).first(gap)); !written) {
-    return std::unexpected(written.error());
-  }
-  if (auto written = file.write(std::as_bytes(std::span(&footer, 1))); !written) {
-    return std::unexpected(written.error());
+  std::uint64_t end = footer.image_bytes;
+  for (const std::uint64_t generation : {kFooterCopies, kFooterCopies + 1}) {
+    footer.generation = generation;
+    footer = sealed(footer);
+    if (auto written = write_after_zeros(file, end, footer); !written) {
+      return std::unexpected(written.error());
+    }
+    end = bytes_of(footer).end;
   }
   auto synced = file.sync();
   return synced ? Result<StoreFooter>(footer) : std::unexpected(synced.error());
 }
 
 Result<void> make_store(const std::string& given, AnyFilter& filter, Existing existing, const StoreState& state,
-                        FileCalls& calls) {
+                        FileCalls& calls, FileMode mode) {
   StoreFooter footer{};
   footer.store_id = HashSpec::random().seed[0];
   footer.sequence = state.sequence;
@@ -144,8 +155,8 @@ Result<void> make_store(const std::string& given, AnyFilter& filter, Existing ex
   if (!path) {
     return std::unexpected(path.error());
   }
-  return existing == Existing::replace ? replace_any(*path, filter, footer, calls)
-                                       : make_first(given, filter, footer, calls);
+  return existing == Existing::replace ? replace_any(*path, filter, footer, calls, mode)
+                                       : make_first(given, filter, footer, calls, mode);
 }
 
 }  // namespace mankai::detail

@@ -28,6 +28,6 @@ struct StoreState {
 /// Writes a new, closed store. An old one's journal goes with it. Errors: invalid_argument when it exists, or a journal
 /// of that name does, and must not; locked; io; out_of_space.
 [[nodiscard]] Result<void> make_store(const std::string& path, AnyFilter& filter, Existing existing,
-                                      const StoreState& state, FileCalls& calls);
+                                      const StoreState& state, FileCalls& calls, FileMode mode = {});
 
 }  // namespace mankai::detail

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "mankai/base/assert.hpp"
@@ -308,7 +310,8 @@ Result<DecayedTop> DecayedTop::create(const Options& options) {
            options.keys != 0 ? options.keys : keys_that_fit(options.fpr, shape->cells_per_probe, shape->params.k),
        .fpr_target = options.fpr,
        .hash = options.hash,
-       .cells_bytes = cells_bytes_of(shape->params, shape->cells_per_probe)},
+       .cells_bytes = cells_bytes_of(shape->params, shape->cells_per_probe),
+       .slice_tag = options.keys_tag},
       options.memory);
   if (!image) {
     return std::unexpected(image.error());
@@ -617,30 +620,45 @@ DecayedTop::Entry DecayedTop::entry_of(std::uint32_t slot) const noexcept {
           .is_cut = (record.flags & kCut) != 0};
 }
 
-std::vector<DecayedTop::Entry> DecayedTop::hottest(std::uint64_t least_score, std::size_t most) const {
-  std::vector<Entry> entries;
+// Only the page that is asked for is sorted, and only its keys are read, but where counts are equal.
+std::vector<DecayedTop::Entry> DecayedTop::hottest(std::uint64_t least_score, std::size_t skip,
+                                                   std::size_t most) const {
+  struct Ranked {
+    double raw;
+    std::uint32_t slot;
+  };
+  std::vector<Ranked> ranked;
   for_each_candidate([&](std::uint32_t slot) {
-    if (buckets_[slot / kWays].scores[slot % kWays] >= least_score) {
-      entries.push_back(entry_of(slot));
+    const std::uint64_t score = buckets_[slot / kWays].scores[slot % kWays];
+    if (score >= least_score) {
+      ranked.push_back({.raw = count_of(score).raw, .slot = slot});
     }
   });
-  const auto is_before = [](const Entry& left, const Entry& right) {
-    return left.count.raw != right.count.raw ? left.count.raw > right.count.raw : left.key < right.key;
+  const auto is_before = [this](const Ranked& left, const Ranked& right) {
+    return left.raw != right.raw ? left.raw > right.raw : entry_of(left.slot).key < entry_of(right.slot).key;
   };
-  const auto end = entries.begin() + static_cast<std::ptrdiff_t>(std::min(most, entries.size()));
-  std::partial_sort(entries.begin(), end, entries.end(), is_before);
-  entries.erase(end, entries.end());
+  const auto page = std::span(ranked).subspan(std::min(skip, ranked.size()));
+  const auto listed = page.first(std::min(most, page.size()));
+  if (skip != 0 && !listed.empty()) {
+    std::nth_element(ranked.begin(), ranked.end() - static_cast<std::ptrdiff_t>(page.size()), ranked.end(), is_before);
+  }
+  std::partial_sort(page.begin(), page.begin() + static_cast<std::ptrdiff_t>(listed.size()), page.end(), is_before);
+  std::vector<Entry> entries;
+  entries.reserve(listed.size());
+  std::ranges::transform(listed, std::back_inserter(entries), [this](const Ranked& at) { return entry_of(at.slot); });
   return entries;
 }
 
-std::vector<DecayedTop::Entry> DecayedTop::top(std::size_t most) const { return hottest(1, most); }
+std::vector<DecayedTop::Entry> DecayedTop::top(std::size_t most, std::size_t skip) const {
+  return hottest(1, skip, most);
+}
 
 std::vector<DecayedTop::Entry> DecayedTop::above(double min_raw) const {
   const double score = std::ceil(min_raw * static_cast<double>(kOneScore));
   if (score > static_cast<double>(kMostScore)) {
     return {};
   }
-  return hottest(score > 1 ? static_cast<std::uint64_t>(score) : 1, std::numeric_limits<std::size_t>::max());
+  return hottest(score > 1 ? static_cast<std::uint64_t>(score) : 1, 0, std::numeric_limits<std::size_t>::max());
 }
 
 // ---- the table
@@ -829,6 +847,10 @@ void DecayedTop::add_theirs(std::uint32_t slot, const DecayedTop& other) noexcep
 Result<void> DecayedTop::merge(const DecayedTop& other) {
   if (auto same = check_mergeable(other); !same) {
     return same;
+  }
+  if (keys_tag() != 0 && other.keys_tag() != 0 && keys_tag() != other.keys_tag()) {
+    return fail(ErrorCode::invalid_argument,
+                "the filters count keys of different sorts, such as paths and hosts; merge those of one sort");
   }
   auto copied = from_bytes(other.to_bytes(), Trust::fast);
   if (!copied) {

@@ -91,6 +91,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
     std::uint32_t k = 0;           ///< cells a key, at most 64; 0 for 4
     std::uint32_t key_bytes = 0;   ///< room for a key's bytes, on the average; 0 for 48
     Decay decay{};
+    std::uint64_t keys_tag = 0;  ///< says what the keys are, such as paths or hosts, as the caller numbers it
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
   };
@@ -136,9 +137,9 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept;
   void estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const noexcept;
 
-  /// The hottest keys of the table, at most so many, hottest first, equal ones by their bytes.
-  /// Cost: a pass over the table and a sort. Throws bad_alloc.
-  [[nodiscard]] std::vector<Entry> top(std::size_t most) const;
+  /// The hottest keys of the table, at most `most` behind the first `skip`, hottest first, equal ones by their bytes.
+  /// Cost: a pass over the table and a sort of those that are returned. Throws bad_alloc.
+  [[nodiscard]] std::vector<Entry> top(std::size_t most, std::size_t skip = 0) const;
   /// All keys of the table whose count is at least `min_raw`, in the same order.
   [[nodiscard]] std::vector<Entry> above(double min_raw) const;
 
@@ -161,7 +162,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   [[nodiscard]] std::uint64_t saturations() const noexcept { return image().state(kSaturations); }
 
   /// Adds the other filter's counts, at the later tick of the two. Keys of both tables compete for the places.
-  /// Errors: invalid_argument when size, shape, decay or seed differ; out_of_space for a copy of the other.
+  /// Errors: invalid_argument when size, shape, decay or seed differ, or the tags of both; out_of_space for a copy of
+  /// the other.
   [[nodiscard]] Result<void> merge(const DecayedTop& other);
 
   /// Forgets every key; the tick stays.
@@ -170,6 +172,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   void relocate(const Mover& mover) noexcept;
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
+  /// What the keys are, as whoever created the filter numbers it; 0: not stored.
+  [[nodiscard]] std::uint64_t keys_tag() const noexcept { return slice_tag(); }
   /// Keys that the table has room for, and how many are in it.
   [[nodiscard]] std::uint64_t candidates_capacity() const noexcept;
   [[nodiscard]] std::uint64_t candidates() const noexcept;
@@ -232,7 +236,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   [[nodiscard]] Candidate candidate_at(std::uint32_t slot) const noexcept;
   void add_theirs(std::uint32_t slot, const DecayedTop& other) noexcept;
   [[nodiscard]] Entry entry_of(std::uint32_t slot) const noexcept;
-  [[nodiscard]] std::vector<Entry> hottest(std::uint64_t least_score, std::size_t most) const;
+  [[nodiscard]] std::vector<Entry> hottest(std::uint64_t least_score, std::size_t skip, std::size_t most) const;
   template <class Use>
   void for_each_candidate(const Use& use) const;
 

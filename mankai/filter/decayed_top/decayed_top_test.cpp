@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -98,6 +100,31 @@ TEST(DecayedTop, counts_fade_by_lambda_an_epoch) {
   EXPECT_DOUBLE_EQ(entries[0].count.rate, entries[0].count.raw * (1 - filter.decay().lambda()));
   EXPECT_EQ(filter.newest(), at(59));
   EXPECT_EQ(filter.tick(), Tick{10});
+}
+
+TEST(DecayedTop, pages_one_after_the_other_are_the_list) {
+  auto filter = make_top({.bytes = 64 * kKiB, .decay = kTenth});
+  Zipf zipf(1, 2000);
+  for (int i = 0; i < 5000; ++i) {  // many keys have the same count
+    insert(filter, key_of(zipf.next()), at(0));
+  }
+  const auto whole = filter.top(std::numeric_limits<std::size_t>::max());
+  ASSERT_GT(whole.size(), 100U);
+  for (const std::size_t most : {std::size_t{1}, std::size_t{7}, whole.size() - 1, whole.size() + 1}) {
+    std::size_t skip = 0;
+    for (auto page = filter.top(most); !page.empty(); page = filter.top(most, skip)) {
+      ASSERT_LE(page.size(), most);
+      for (std::size_t i = 0; i < page.size(); ++i) {
+        ASSERT_EQ(page[i].key, whole[skip + i].key) << skip + i;
+        ASSERT_EQ(page[i].count.raw, whole[skip + i].count.raw);
+      }
+      skip += page.size();
+    }
+    EXPECT_EQ(skip, whole.size());
+  }
+  EXPECT_TRUE(filter.top(5, whole.size()).empty());
+  EXPECT_TRUE(filter.top(5, std::numeric_limits<std::size_t>::max()).empty());
+  EXPECT_TRUE(filter.top(0, 1).empty());
 }
 
 TEST(DecayedTop, skipped_epochs_equal_single_ones) {
@@ -598,7 +625,7 @@ TEST(DecayedTop, a_key_without_its_bytes_is_counted_and_never_listed) {
 }
 
 TEST(DecayedTop, batches_of_digests_and_integers_agree_with_single_calls) {
-  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+  for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
     auto batch = DecayedTop::create({.bytes = 8 * kKiB, .decay = kTenth, .hash = spec}).value();
     auto observed = batch.create_like().value();
     auto singles = batch.create_like().value();

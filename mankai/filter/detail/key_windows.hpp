@@ -21,15 +21,22 @@ using Keys = std::span<const std::string_view>;
 /// Keys go through the URL rules in windows of so many.
 inline constexpr std::size_t kUrlWindow = 512;
 
+/// The rules by which a filter's URLs are made canonical. Opening refuses versions that are unknown; a filter of paths
+/// that was created without the catalog has none, and has always been of the first.
+template <class F>
+url::UrlRules rules_of(const F& filter) noexcept {
+  return url::url_rules(filter.canonical_version()).value_or(url::UrlRules::safe_browsing);
+}
+
 /// URLs in canonical form; what is no URL is taken as it is.
 class CanonicalKeys {
  public:
   explicit CanonicalKeys(std::size_t most) : urls_(std::min(kUrlWindow, most)), keys_(urls_.size()) {}
 
   /// At most kUrlWindow keys; the result refers to this object until the next call.
-  Keys of(Keys keys) {
+  Keys of(Keys keys, url::UrlRules rules) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      keys_[i] = url::canonicalize(keys[i], urls_[i]) ? urls_[i].text() : keys[i];
+      keys_[i] = url::canonicalize(keys[i], urls_[i], rules) ? urls_[i].text() : keys[i];
     }
     return std::span(keys_).first(keys.size());
   }
@@ -46,11 +53,11 @@ class Paths {
   explicit Paths(std::size_t most) : urls_(std::min(kUrlWindow, most)) {}
 
   /// At most kUrlWindow keys. What is read stands, and refers to the keys, until the next call.
-  void read(Keys keys) {
+  void read(Keys keys, url::UrlRules rules) {
     segments_.clear();
     ends_.clear();
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      append(keys[i], urls_[i]);
+      append(keys[i], urls_[i], rules);
     }
   }
   [[nodiscard]] Keys segments() const noexcept { return segments_; }
@@ -58,8 +65,8 @@ class Paths {
   [[nodiscard]] std::span<const std::uint32_t> ends() const noexcept { return ends_; }
 
  private:
-  void append(std::string_view key, url::CanonicalUrl& url) {
-    if (url::canonicalize(key, url)) {
+  void append(std::string_view key, url::CanonicalUrl& url, url::UrlRules rules) {
+    if (url::canonicalize(key, url, rules)) {
       url::split_segments(url, of_one_);
       segments_.insert(segments_.end(), of_one_.begin(), of_one_.end());
     } else {
@@ -90,7 +97,8 @@ void for_each_key_window(const F& filter, Keys keys, const Use& use) {
     return;
   }
   CanonicalKeys canonical(keys.size());
-  for_each_url_window(keys, [&](std::size_t start, Keys window) { use(start, canonical.of(window)); });
+  const url::UrlRules rules = rules_of(filter);
+  for_each_url_window(keys, [&](std::size_t start, Keys window) { use(start, canonical.of(window, rules)); });
 }
 
 /// The same, hashed: calls `use(start, digests)`.

@@ -133,7 +133,7 @@ TEST(FadingFingerprints, batches_agree_with_single_calls) {
 }
 
 TEST(FadingFingerprints, integer_keys_are_hashed_as_the_hasher_does) {
-  for (const HashSpec& hash : {kXxh3, kSiphash}) {
+  for (const HashSpec& hash : {kXxh3, kNhSiphash, kSiphash}) {
     auto by_digest = filter_of({.slots = 5000, .k = 2, .bits = 8}, hash);
     auto by_key = filter_of({.slots = 5000, .k = 2, .bits = 8}, hash);
     const auto ids = counted(1, 10'000);

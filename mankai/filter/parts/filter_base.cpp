@@ -13,7 +13,9 @@ Result<void> check_same_keys(const ImageHeader& mine, const ImageHeader& theirs)
   }
   if (mine.canonical_version != theirs.canonical_version) {
     return fail(ErrorCode::invalid_argument,
-                "one filter has canonical URLs as keys and the other has not; create the second one like the first");
+                "the filters make keys canonical by different versions of the URL rules (" +
+                    std::to_string(mine.canonical_version) + " and " + std::to_string(theirs.canonical_version) +
+                    ", where 0 is not at all); create the second one like the first");
   }
   return {};
 }

@@ -28,7 +28,7 @@ struct FilterSettings {
   double fpr_target = 0;
   HashSpec hash;
   std::uint64_t cells_bytes = 0;
-  std::uint64_t slice_tag = 0;  ///< of a slice; else 0
+  std::uint64_t slice_tag = 0;  ///< of a slice, or a keys_tag; else 0
 };
 
 /// A filter's bytes: header, cells and trailer in one Region, the same in memory, on disk and on the wire.

@@ -42,7 +42,7 @@ struct ImageHeader {
   std::uint64_t fpr_target_bits;             //  48  an IEEE 754 double, as its bits
   std::uint64_t keys_inserted;               //  56  at most 2^62
   std::array<std::uint64_t, 3> kind_params;  //  64  the kind's own Params, then zeros; never change
-  std::uint64_t slice_tag;                   //  88  of a slice: what the growing kind around it wants to know; else 0
+  std::uint64_t slice_tag;                   //  88  of a slice, what the growing kind around it stores; keys_tag; or 0
   std::array<std::uint64_t, 3> kind_state;   //  96  the kind's own counts, which change with the cells; then zeros
   std::uint64_t checksum;                    // 120  XXH3_64 of bytes 0 to 119, seed 0
 };

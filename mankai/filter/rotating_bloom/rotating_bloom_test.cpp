@@ -112,7 +112,7 @@ TEST(RotatingBloom, a_key_is_found_within_the_window_and_forgotten_after_the_las
 // Sizes around the kernels' windows of 32 and 192 keys and our own of 1024, digests and integers, in a filter of all
 // ages.
 TEST(RotatingBloom, batches_agree_with_single_calls) {
-  for (const HashSpec& spec : {kXxh3, kSiphash}) {
+  for (const HashSpec& spec : {kXxh3, kNhSiphash, kSiphash}) {
     auto batch = RotatingBloom::create({.keys = 6000, .fpr = 0.1, .window = seconds(90), .hash = spec}).value();
     auto singles = batch.create_like().value();
     const Hasher hash = batch.hasher();

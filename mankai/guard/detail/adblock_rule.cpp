@@ -1,6 +1,7 @@
 #include "mankai/guard/detail/adblock_rule.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace mankai::detail {
 namespace {
@@ -19,17 +20,6 @@ constexpr bool is_word_byte(char byte) noexcept {
 }
 
 RuleEntry skip(RuleSkip reason) noexcept { return {.skipped = reason}; }
-
-// "##", and with some of "@?$%" between the two.
-bool hides_elements(std::string_view line) noexcept {
-  for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
-    const std::size_t next = line.find_first_not_of("@?$%", at + 1);
-    if (next != std::string_view::npos && line[next] == '#') {
-      return true;
-    }
-  }
-  return false;
-}
 
 // "~third-party", "domain=a.example|b.example".
 bool is_option(std::string_view text) noexcept {
@@ -62,18 +52,72 @@ std::string_view take_options(std::string_view& filter) noexcept {
   return options;
 }
 
-// The two that leave a rule what it is: letters count as they are written, and of all types of requests.
-bool keeps_meaning(std::string_view options) noexcept {
-  return options.empty() || options == "match-case" || options == "all" || options == "all,match-case" ||
-         options == "match-case,all";
+// Options that leave a rule what it is: for all types of requests, and letters count as they are written.
+constexpr std::array<std::string_view, 2> kKeptOptions = {"all", "match-case"};
+
+// Options under which a filter holds only for some requests: by who makes them, and what for. "document" is none: a
+// page is what a guard is asked about.
+constexpr std::array<std::string_view, 38> kRequestOptions = {"1p",
+                                                              "3p",
+                                                              "app",
+                                                              "beacon",
+                                                              "css",
+                                                              "denyallow",
+                                                              "domain",
+                                                              "first-party",
+                                                              "font",
+                                                              "frame",
+                                                              "from",
+                                                              "header",
+                                                              "image",
+                                                              "img",
+                                                              "inline-font",
+                                                              "inline-script",
+                                                              "ipaddress",
+                                                              "media",
+                                                              "method",
+                                                              "object",
+                                                              "object-subrequest",
+                                                              "other",
+                                                              "ping",
+                                                              "popunder",
+                                                              "popup",
+                                                              "script",
+                                                              "strict-first-party",
+                                                              "strict-third-party",
+                                                              "strict1p",
+                                                              "strict3p",
+                                                              "stylesheet",
+                                                              "subdocument",
+                                                              "third-party",
+                                                              "to",
+                                                              "webrtc",
+                                                              "websocket",
+                                                              "xhr",
+                                                              "xmlhttprequest"};
+
+// Skips a filter for its options: for the first that is more than a condition on requests, or else the first of these.
+std::optional<RuleEntry> check_options(std::string_view options) noexcept {
+  std::optional<RuleEntry> skipped;
+  while (!options.empty()) {
+    const std::string_view option = options.substr(0, options.find(','));
+    options.remove_prefix(std::min(option.size() + 1, options.size()));
+    if (std::ranges::find(kKeptOptions, option) != kKeptOptions.end()) {
+      continue;
+    }
+    std::string_view name = option.substr(option.starts_with('~') ? 1 : 0);
+    name = name.substr(0, name.find('='));
+    if (std::ranges::find(kRequestOptions, name) == kRequestOptions.end()) {
+      return RuleEntry{.skipped = RuleSkip::options, .option = name};
+    }
+    skipped = skipped.value_or(RuleEntry{.skipped = RuleSkip::request_options, .option = name});
+  }
+  return skipped;
 }
 
 // "||ads.example^" -> "ads.example"; or why not.
 std::optional<RuleSkip> take_anchors(std::string_view filter, Pattern& pattern) noexcept {
   pattern.is_below_host = filter.starts_with("||");
-  if (!pattern.is_below_host && !filter.starts_with('|')) {
-    return filter.contains('*') ? RuleSkip::wildcard : RuleSkip::unanchored;
-  }
   filter.remove_prefix(pattern.is_below_host ? 2 : 1);
   // A star at the end says nothing that its absence does not.
   while (filter.ends_with('*')) {
@@ -132,13 +176,40 @@ RuleEntry read_pattern(const Pattern& pattern, bool has_match_case) noexcept {
   return entry;
 }
 
+// A pattern without anchors matches wherever it stands in a URL. Where it is a whole host or URL it is taken as that,
+// which is a part of what it matches.
+RuleEntry read_unanchored(std::string_view filter) noexcept {
+  filter = without_comment(filter);
+  filter.remove_suffix(filter.ends_with('^') ? 1 : 0);
+  const bool is_below_host = filter.starts_with('.') || filter.starts_with("*.");
+  if (filter.find('*', is_below_host ? 1 : 0) != std::string_view::npos) {
+    return skip(RuleSkip::wildcard);
+  }
+  RuleEntry entry = read_url(filter, Spaces::refused);
+  if (entry.skipped == RuleSkip::network || entry.skipped == RuleSkip::fragment) {
+    return entry;
+  }
+  if (entry.skipped || entry.may_be_single_label || filter.find_first_of("^|") != std::string_view::npos ||
+      !looks_like_rule(entry.text)) {
+    return skip(RuleSkip::unanchored);
+  }
+  const std::size_t scheme = entry.text.find("://");
+  const bool has_scheme = scheme != std::string_view::npos;
+  entry.is_widened = is_below_host || has_scheme || entry.may_have_port;
+  entry.is_narrowed = entry.text.find_first_of("/?", has_scheme ? scheme + 3 : 0) != std::string_view::npos;
+  return entry;
+}
+
 RuleEntry read_filter(std::string_view filter) noexcept {
   const std::string_view options = take_options(filter);
   if (filter.size() > 1 && filter.starts_with('/') && filter.ends_with('/')) {
     return skip(RuleSkip::regex);
   }
-  if (!keeps_meaning(options)) {
-    return skip(RuleSkip::options);
+  if (const auto skipped = check_options(options)) {
+    return *skipped;
+  }
+  if (!filter.starts_with('|')) {
+    return read_unanchored(filter);
   }
   Pattern pattern;
   if (const auto reason = take_anchors(filter, pattern)) {
@@ -147,32 +218,27 @@ RuleEntry read_filter(std::string_view filter) noexcept {
   return read_pattern(pattern, options.contains("match-case"));
 }
 
-// "[Adblock Plus 2.0]"; "[$…]" is AdGuard's, before a filter.
-bool is_heading(std::string_view line) noexcept {
-  return line.starts_with('[') && line.ends_with(']') && !line.starts_with("[$");
-}
-
 }  // namespace
 
-AdblockLine read_adblock(std::string_view line) noexcept {
-  if (line.empty() || line.starts_with('!') || is_heading(line)) {
-    return {};
+AdblockFilter read_adblock(std::string_view line) noexcept {
+  const bool is_exception = line.starts_with("@@");
+  return {.is_exception = is_exception, .entry = read_filter(line.substr(is_exception ? 2 : 0))};
+}
+
+bool hides_elements(std::string_view line) noexcept {
+  for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
+    const std::size_t next = line.find_first_not_of("@?$%", at + 1);
+    if (next != std::string_view::npos && line[next] == '#') {
+      const std::string_view where = line.substr(0, at);
+      return std::ranges::none_of(where, is_blank) && !where.contains("://");
+    }
   }
-  if (hides_elements(line)) {
-    return {.is_filter = true, .entry = skip(RuleSkip::element_hiding)};
-  }
-  if (line.starts_with('#')) {
-    return {};
-  }
-  AdblockLine read{.is_filter = true, .is_exception = line.starts_with("@@")};
-  line.remove_prefix(read.is_exception ? 2 : 0);
-  read.entry = read_filter(line);
-  return read;
+  return false;
 }
 
 bool is_surely_adblock(std::string_view line) noexcept {
   return line.starts_with("[Adblock") || line.starts_with("||") || line.starts_with("@@") ||
-         line.starts_with("|http") || (!line.starts_with("# ") && !line.starts_with("###") && hides_elements(line));
+         line.starts_with("|http") || (!line.starts_with('#') && hides_elements(line));
 }
 
 }  // namespace mankai::detail

@@ -8,16 +8,18 @@
 
 namespace mankai::detail {
 
-/// What a line of an Adblock list is.
-struct AdblockLine {
-  bool is_filter = false;  ///< not blank, a comment or a heading
+/// A filter of an Adblock list.
+struct AdblockFilter {
   bool is_exception = false;
   RuleEntry entry{};
 };
 
-/// Shape:   line without blanks at its ends; entry is a view into it.
+/// Shape:   line without blanks at its ends, and neither blank nor a comment; entry is a view into it.
 /// Errors:  none; total.
-[[nodiscard]] AdblockLine read_adblock(std::string_view line) noexcept;
+[[nodiscard]] AdblockFilter read_adblock(std::string_view line) noexcept;
+
+/// Whether it hides parts of pages: "##", or some of "@?$%" between the two, after nothing or the names of hosts.
+[[nodiscard]] bool hides_elements(std::string_view line) noexcept;
 
 /// Whether no list of another format has such a line.
 [[nodiscard]] bool is_surely_adblock(std::string_view line) noexcept;

@@ -1,5 +1,6 @@
 #include "mankai/guard/detail/csv_row.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -8,7 +9,7 @@ namespace {
 
 // A field as it stands in the row.
 struct Field {
-  std::string_view text;
+  std::string_view text{};
   bool has_quotes_inside = false;
 };
 
@@ -18,19 +19,23 @@ void skip_blanks(std::string_view& row, char divider) noexcept {
   }
 }
 
+// Where the quote is that closes a field, of which `text` is what follows the opening one; npos: nowhere.
+std::size_t closing_quote(std::string_view text) noexcept {
+  std::size_t end = text.find('"');
+  while (end != std::string_view::npos && text.substr(end + 1).starts_with('"')) {
+    end = text.find('"', end + 2);
+  }
+  return end;
+}
+
 // Takes "…" off the row, up to the divider. None: the quotes are wrong.
 std::optional<Field> take_quoted(std::string_view& row, char divider) noexcept {
   row.remove_prefix(1);
-  Field field;
-  std::size_t end = row.find('"');
-  while (end != std::string_view::npos && row.substr(end + 1).starts_with('"')) {
-    field.has_quotes_inside = true;
-    end = row.find('"', end + 2);
-  }
+  const std::size_t end = closing_quote(row);
   if (end == std::string_view::npos) {
     return {};
   }
-  field.text = row.substr(0, end);
+  const Field field{.text = row.substr(0, end), .has_quotes_inside = row.substr(0, end).contains('"')};
   row.remove_prefix(end + 1);
   skip_blanks(row, divider);
   return row.empty() || row.front() == divider ? std::optional(field) : std::nullopt;
@@ -78,6 +83,37 @@ char divider_of(std::string_view row) noexcept {
     }
   }
   return ',';
+}
+
+RowEnd end_of_row(std::string_view line, char divider, bool is_open) noexcept {
+  if (!line.contains('"')) {
+    return is_open ? RowEnd::open : RowEnd::complete;
+  }
+  while (true) {
+    if (!is_open) {
+      skip_blanks(line, divider);
+      is_open = line.starts_with('"');
+      line.remove_prefix(is_open ? 1 : 0);
+    }
+    if (is_open) {
+      const std::size_t end = closing_quote(line);
+      if (end == std::string_view::npos) {
+        return RowEnd::open;
+      }
+      line.remove_prefix(end + 1);
+      skip_blanks(line, divider);
+      is_open = false;
+    } else {
+      line.remove_prefix(std::min(line.find(divider), line.size()));
+    }
+    if (line.empty()) {
+      return RowEnd::complete;
+    }
+    if (line.front() != divider) {
+      return RowEnd::wrong;
+    }
+    line.remove_prefix(1);
+  }
 }
 
 RuleEntry csv_field(std::string_view row, char divider, std::size_t column, std::string& unquoted) {

@@ -1,9 +1,13 @@
 #include "mankai/guard/detail/rule_entry.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace mankai::detail {
 namespace {
+
+// Addresses that mean "nowhere" in a hosts file.
+constexpr std::array<std::string_view, 6> kNowhere = {"0.0.0.0", "127.0.0.1", "::", "::1", "0", "::0"};
 
 constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
 constexpr char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
@@ -153,6 +157,14 @@ bool is_same_word(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
+bool is_nowhere(std::string_view address) noexcept { return std::ranges::find(kNowhere, address) != kNowhere.end(); }
+
+bool is_hosts_line(std::string_view line) noexcept {
+  std::string_view rest = without_comment(line);
+  const std::string_view address = next_word(rest);
+  return !is_comment(rest) && (is_nowhere(address) || looks_like_address(address));
+}
+
 bool looks_like_address(std::string_view word) noexcept {
   const std::string_view address = word.substr(0, word.find('%'));
   if (address.contains(':')) {
@@ -169,6 +181,9 @@ bool looks_like_rule(std::string_view text) noexcept {
     return true;
   }
   const std::string_view host = text.substr(0, text.find_first_of("/:?"));
+  if (looks_like_address(host)) {
+    return true;
+  }
   const std::size_t dot = host.rfind('.');
   return dot != std::string_view::npos && dot != 0 && std::ranges::all_of(host, is_host_byte) &&
          (is_letter(host.back()) || is_beyond_ascii(host.back()));

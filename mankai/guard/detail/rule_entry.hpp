@@ -19,6 +19,8 @@ struct RuleEntry {
   /// As far as can be seen before it is in canonical form.
   bool may_have_port = false;
   bool may_be_single_label = false;
+  /// Adblock: the name of the option for which it is skipped.
+  std::string_view option{};
 };
 
 /// Whether a URL in a text may have spaces in its path, as in a field of a CSV.
@@ -33,6 +35,15 @@ enum class Spaces : bool { refused, allowed };
 [[nodiscard]] std::string_view next_word(std::string_view& text) noexcept;
 /// Compares ASCII letters in any case.
 [[nodiscard]] bool is_same_word(std::string_view a, std::string_view b) noexcept;
+
+/// Whether a line without blanks at its ends says nothing.
+[[nodiscard]] constexpr bool is_comment(std::string_view line) noexcept {
+  return line.empty() || line.starts_with('#') || line.starts_with('!') || line.starts_with(';');
+}
+/// Whether an address means "nowhere" in a hosts file.
+[[nodiscard]] bool is_nowhere(std::string_view address) noexcept;
+/// Whether it is an address and more that is no comment: "0.0.0.0 ads.example".
+[[nodiscard]] bool is_hosts_line(std::string_view line) noexcept;
 
 /// Whether it is written as an IPv4 or IPv6 address, with a zone perhaps.
 [[nodiscard]] bool looks_like_address(std::string_view word) noexcept;

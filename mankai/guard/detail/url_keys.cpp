@@ -1,8 +1,29 @@
 #include "mankai/guard/detail/url_keys.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace mankai::detail {
+namespace {
+
+// Whether the text is an IPv4 address in canonical form.
+bool is_ipv4(std::string_view text) noexcept {
+  constexpr unsigned kMaxByte = 255;
+  constexpr int kParts = 4;
+  for (int part = 1; part <= kParts; ++part) {
+    const std::string_view number = text.substr(0, text.find('.'));
+    unsigned value = 0;
+    const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc() || stop != number.data() + number.size() || value > kMaxByte ||
+        (number.size() > 1 && number.starts_with('0'))) {
+      return false;
+    }
+    text.remove_prefix(std::min(number.size() + 1, text.size()));
+  }
+  return text.empty();
+}
+
+}  // namespace
 
 void UrlKeys::reset(const url::CanonicalUrl& url, const Hasher& hasher) noexcept {
   hasher_ = &hasher;
@@ -15,10 +36,23 @@ void UrlKeys::reset(const url::CanonicalUrl& url, const Hasher& hasher) noexcept
   segment_digests_.clear();
   query_digest_.reset();
   labels_ = 0;
+  address_labels_ = 0;
   if (url.is_ip()) {
     begins_[labels_++] = 0;
   } else {
     find_labels(host_);
+    find_address();
+  }
+}
+
+// "sub.192.0.2.7" and "sub.[::1]" are names, though strange ones.
+void UrlKeys::find_address() noexcept {
+  constexpr std::size_t kIpv4Labels = 4;
+  const char last = host_.empty() ? '\0' : host_.back();
+  if (last == ']' && labels_ > 1 && host_text(1).starts_with('[')) {
+    address_labels_ = 1;
+  } else if (last >= '0' && last <= '9' && labels_ > kIpv4Labels && is_ipv4(host_text(kIpv4Labels))) {
+    address_labels_ = kIpv4Labels;
   }
 }
 

@@ -23,6 +23,8 @@ class UrlKeys {
 
   /// How many suffixes of the host rules can name; 1 for an address. Longer ones than any rule's are left out.
   [[nodiscard]] std::size_t labels() const noexcept { return labels_; }
+  /// Whether the host's last labels spell an address, and so are no host above this one.
+  [[nodiscard]] bool is_address(std::size_t labels) const noexcept { return labels == address_labels_; }
   /// The host's last labels, 1 to labels(); an address is one.
   [[nodiscard]] std::string_view host_text(std::size_t labels) const noexcept {
     return host_.substr(begins_[labels - 1]);
@@ -66,6 +68,7 @@ class UrlKeys {
 
  private:
   void find_labels(std::string_view host) noexcept;
+  void find_address() noexcept;
   void split();
 
   const Hasher* hasher_ = nullptr;
@@ -73,6 +76,7 @@ class UrlKeys {
   std::string_view path_;
   std::string_view query_;
   std::size_t labels_ = 0;
+  std::size_t address_labels_ = 0;  ///< of a name that ends like an address; else 0
   /// Where the last 1, 2, ... labels begin.
   std::array<std::size_t, kRuleLabelsMax> begins_{};
   std::array<Digest, kRuleLabelsMax> hosts_{};

@@ -47,7 +47,7 @@ class Walk {
 
   [[nodiscard]] std::optional<Match> run() {
     const std::size_t labels = keys_->labels();
-    if (labels > 1 && source_->has_single_labels() && look_at_host(1)) {
+    if (labels > 1 && source_->has_single_labels() && !keys_->is_address(1) && look_at_host(1)) {
       return match_;
     }
     const std::size_t anchor = std::min(labels, kAnchorLabels);
@@ -63,7 +63,8 @@ class Walk {
     }
     const std::size_t deepest_host = deepest(entry->host_mask, std::min(labels - anchor, source_->host_depth_max()));
     for (std::size_t depth = 1; depth <= deepest_host; ++depth) {
-      if (has_depth(entry->host_mask, depth) && look_at_host(anchor + depth)) {
+      const std::size_t at = anchor + depth;
+      if (has_depth(entry->host_mask, depth) && !keys_->is_address(at) && look_at_host(at)) {
         return match_;
       }
     }

@@ -7,7 +7,7 @@
 namespace mankai::detail {
 
 GateMemo::GateMemo(std::size_t bytes)
-    : hasher_(HashSpec::random(HashKind::siphash)),
+    : hasher_(HashSpec::random()),
       count_(std::max(bytes / sizeof(Set), std::size_t{1})),
       is_on_(bytes > 0),
       sets_(std::make_unique<Set[]>(count_)) {}

@@ -193,7 +193,7 @@ std::string to_punycode(std::string_view host) {
   return ascii;
 }
 
-bool append_ascii_host(std::string_view host, std::string& text) {
+bool append_ascii_host(std::string_view host, UrlRules rules, std::string& text) {
   if (const auto address = parse_ipv6(host)) {
     append_ipv6(*address, text);
     return true;
@@ -202,7 +202,7 @@ bool append_ascii_host(std::string_view host, std::string& text) {
     append_ipv4(*address, text);
     return true;
   }
-  append_escaped(host, text);
+  append_escaped(host, rules, text);
   return false;
 }
 
@@ -222,14 +222,14 @@ Authority split_authority(char* begin, char* end) noexcept {
   return authority;
 }
 
-bool append_host(std::string_view host, std::string& text) {
+bool append_host(std::string_view host, UrlRules rules, std::string& text) {
   const bool is_ascii =
       std::all_of(host.begin(), host.end(), [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
   if (!is_ascii) {
     const std::string ascii = to_punycode(host);
-    return append_ascii_host(ascii.empty() ? host : ascii, text);
+    return append_ascii_host(ascii.empty() ? host : ascii, rules, text);
   }
-  return append_ascii_host(host, text);
+  return append_ascii_host(host, rules, text);
 }
 
 }  // namespace mankai::url

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "mankai/url/canonical_url.hpp"
+
 namespace mankai::url {
 
 /// A host and port as they stand between "//" and the path, without the user and password before an '@'.
@@ -21,7 +23,8 @@ struct Authority {
 [[nodiscard]] Authority split_authority(char* begin, char* end) noexcept;
 
 /// Appends the canonical form of a host that `split_authority` gave: an address in its shortest form, a name in
-/// punycode, or else its bytes, escaped. Returns whether it is an address. Appends nothing when no host is left.
-[[nodiscard]] bool append_host(std::string_view host, std::string& text);
+/// punycode, or else its bytes, escaped as the rules say. Returns whether it is an address. Appends nothing when no
+/// host is left.
+[[nodiscard]] bool append_host(std::string_view host, UrlRules rules, std::string& text);
 
 }  // namespace mankai::url

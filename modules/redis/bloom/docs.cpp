@@ -77,8 +77,8 @@ constexpr CommandInfo kCard = info("Returns how many items set a bit when they w
 constexpr CommandInfo kInfo = info("Returns facts about a Bloom filter", "O(F), and O(N) bytes for FPR", -2,
                                    kReads.data(), kInfoArguments.data());
 constexpr CommandInfo kDebug = info("Returns facts about each sub-filter", kSlices, 2, kReads.data(), kKeyOnly.data());
-constexpr CommandInfo kScandump =
-    info("Returns the next chunk of a Bloom filter", "O(N), N bytes of chunk", 3, kReads.data(), kDumpArguments.data());
+constexpr CommandInfo kScandump = info("Returns the next chunk of a Bloom filter", "O(N), N bytes of chunk", 3,
+                                       kReadsSeed.data(), kDumpArguments.data());
 constexpr CommandInfo kLoadchunk =
     info("Restores a Bloom filter chunk by chunk", "O(N), N bytes of chunk", 4, kCreates.data(), kLoadArguments.data());
 constexpr CommandInfo kMerge = info("Adds to a Bloom filter the items of others that were made alike", kCells, -3,
@@ -97,7 +97,7 @@ constexpr std::array kCommands = {
     Command{"bf.card", run<bloom_card>, "readonly fast", "bloom read fast", 1, &kCard},
     Command{"bf.info", run<bloom_info>, "readonly", "bloom read slow", 1, &kInfo},
     Command{"bf.debug", run<bloom_debug>, "readonly", "bloom read slow", 1, &kDebug},
-    Command{"bf.scandump", run<bloom_scandump>, "readonly", "bloom read slow", 1, &kScandump},
+    Command{"bf.scandump", run<bloom_scandump>, "readonly", "bloom slow dangerous", 1, &kScandump},
     Command{"bf.loadchunk", run<bloom_loadchunk>, "write deny-oom", "bloom write slow", 1, &kLoadchunk},
     Command{"bf.merge", run<bloom_merge>, "write deny-oom", "bloom write slow", -1, &kMerge},
     Command{"bf.clear", run<bloom_clear>, "write deny-oom fast", "bloom write fast", 1, &kClear},

@@ -11,24 +11,19 @@ namespace {
 
 constexpr const char* kBadOffset = "ERR invalid offset - no link found";
 
-// Each returns the error to reply, or null.
-
-const char* load_header(const Call& call, BloomLookup& lookup) {
-  MemoryLimit limit(call.context());
-  lookup.limit(limit);
-  if (!lookup.is_absent()) {
-    return lookup.found() != nullptr ? kBadData : kWrongType;
+// By the contract, a header for a filter that exists is bad data. Returns the error to reply, or null.
+const char* load_bloom_header(const Call& call, BloomLookup& lookup, MemoryLimit& limit) {
+  if (lookup.found() != nullptr) {
+    return kBadData;
   }
-  auto assembly = Assembly::begin(BloomValue::kFamily, std::as_bytes(std::span(call.text(3))));
-  if (!assembly) {
-    return header_error(assembly.error());
-  }
-  lookup.set(std::make_unique<BloomKey>(std::move(*assembly)));
-  return nullptr;
+  return load_header(lookup, {.iterator = kHeaderIterator, .data = std::as_bytes(std::span(call.text(3)))}, limit);
 }
 
 // What is wrong with a chunk that an assembly, if there is one, does not take.
 const char* load_error(const Error& error, std::uint64_t end, std::uint64_t total, std::size_t chunk_bytes) noexcept {
+  if (error.code == ErrorCode::out_of_space) {
+    return memory_error(kNoMemory);
+  }
   const std::uint64_t start =
       end - std::min<std::uint64_t>(end, chunk_bytes - std::min(chunk_bytes, kPieceChecksumBytes));
   if (start >= total) {
@@ -40,7 +35,8 @@ const char* load_error(const Error& error, std::uint64_t end, std::uint64_t tota
   return error.code == ErrorCode::corrupt ? kBadData : kBadOffset;
 }
 
-const char* load_cells(const Call& call, BloomLookup& lookup, long long iterator) {
+// Returns the error to reply, or null.
+const char* load_bloom_cells(const Call& call, BloomLookup& lookup, long long iterator, MemoryLimit& limit) {
   if (lookup.found() == nullptr) {
     return lookup.error();
   }
@@ -50,6 +46,9 @@ const char* load_cells(const Call& call, BloomLookup& lookup, long long iterator
   const auto end = static_cast<std::uint64_t>(iterator) - 1;
   const std::string_view chunk = call.text(3);
   Assembly* assembly = lookup.found()->assembly();
+  if (assembly != nullptr && !limit.has_room(assembly->image_bytes())) {
+    return memory_error(kNoMemory);
+  }
   const auto added = assembly != nullptr ? assembly->add(end, std::as_bytes(std::span(chunk)))
                                          : fail(ErrorCode::corrupt, "a chunk for a filter that is complete");
   if (!added) {
@@ -86,8 +85,10 @@ int bloom_loadchunk(Call& call) {
     return call.error("ERR Second argument must be numeric");
   }
   String* name = call.arguments()[1];
+  MemoryLimit limit(call.context());
   BloomLookup lookup(call, name, kRead | kWrite);
-  const char* error = *iterator == 1 ? load_header(call, lookup) : load_cells(call, lookup, *iterator);
+  const char* error = *iterator == kHeaderIterator ? load_bloom_header(call, lookup, limit)
+                                                   : load_bloom_cells(call, lookup, *iterator, limit);
   if (error != nullptr) {
     return call.error(error);
   }

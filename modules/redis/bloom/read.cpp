@@ -124,6 +124,9 @@ int bloom_mexists(Call& call) {
     return call.error(lookup.error());
   }
   const KeyBatch batch(call, 2);
+  if (lookup.value() != nullptr && is_too_much(call, batch.keys().size() * lookup.value()->slice_count())) {
+    return call.error(kTooMuchWork);
+  }
   const std::span<bool> outcomes = batch.answers();
   if (lookup.value() != nullptr) {
     lookup.value()->ask(batch.keys(), outcomes);

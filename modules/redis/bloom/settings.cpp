@@ -43,7 +43,7 @@ BloomSettings BloomRequest::settings() const {
           .expansion = static_cast<std::uint32_t>(expansion_),
           .is_nonscaling = is_nonscaling_ || expansion_ == 0,
           .is_deletable = is_deletable_,
-          .hash = hash_ ? *hash_ : HashSpec::random(HashKind::siphash)};
+          .hash = hash_ ? *hash_ : HashSpec::random()};
 }
 
 void replicate_creation(const Call& call, String* key, const BloomSettings& settings) noexcept {

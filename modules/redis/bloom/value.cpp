@@ -117,6 +117,10 @@ std::size_t BloomValue::slice_count() const noexcept {
   return std::visit([](const auto& filter) { return filter.slice_count(); }, filter_);
 }
 
+WorkShape BloomValue::work_shape() const noexcept {
+  return std::visit([&](const auto& filter) { return redis::work_shape(filter, !is_nonscaling_); }, filter_);
+}
+
 double BloomValue::fpr_estimate() const noexcept {
   return std::visit([](const auto& filter) { return filter.fpr_estimate(); }, filter_);
 }

@@ -22,6 +22,7 @@
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "modules/redis/image/add.hpp"
 #include "modules/redis/image/family.hpp"
+#include "modules/redis/image/work.hpp"
 
 namespace mankai::redis {
 
@@ -84,6 +85,7 @@ class BloomValue {
   /// How many keys are in: distinct ones, less those that were false positives when they came.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
   [[nodiscard]] std::size_t slice_count() const noexcept;
+  [[nodiscard]] WorkShape work_shape() const noexcept;
   /// The rate of false positives of now. Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept;
   [[nodiscard]] ImageParts parts() const;

@@ -83,6 +83,9 @@ int add_keys(const Call& call, const AddRequest& request) {
     created = std::make_unique<BloomKey>(std::move(*made));
   }
   BloomValue& value = created != nullptr ? *created->value() : *lookup.value();
+  if (is_too_much(call, work_of_adding(value.work_shape(), batch.keys().size()))) {
+    return call.error(kTooMuchWork);
+  }
   const AddReport report = value.add(batch.keys(), fresh);
 
   // A deletable filter counts what is in already, too.
@@ -301,6 +304,9 @@ int bloom_rem(Call& call) {
   }
   if (!lookup.value()->is_deletable()) {
     return call.error(kNotDeletable);
+  }
+  if (is_too_much(call, batch.keys().size() * lookup.value()->slice_count())) {
+    return call.error(kTooMuchWork);
   }
   std::vector<String*> gone;
   gone.reserve(batch.keys().size());  // what may fail comes before what is done

@@ -36,7 +36,7 @@ constexpr CommandInfo kExists =
 constexpr CommandInfo kInfo =
     info("Returns facts about a counting filter", "O(F), F sub-filters", 2, kReads.data(), kKeyOnly.data());
 constexpr CommandInfo kScandump =
-    info("Returns the next chunk of a counting filter", kChunk, 3, kReads.data(), kDumpArguments.data());
+    info("Returns the next chunk of a counting filter", kChunk, 3, kReadsSeed.data(), kDumpArguments.data());
 constexpr CommandInfo kLoadchunk =
     info("Restores a counting filter chunk by chunk", kChunk, 4, kCreates.data(), kLoadArguments.data());
 
@@ -47,7 +47,7 @@ constexpr std::array kCommands = {
     Command{"cbf.count", run<counting_count>, "readonly fast", "cbf read fast", 1, &kCount},
     Command{"cbf.exists", run<counting_exists>, "readonly fast", "cbf read fast", 1, &kExists},
     Command{"cbf.info", run<counting_info>, "readonly fast", "cbf read fast", 1, &kInfo},
-    Command{"cbf.scandump", run<image_scandump<CountingValue>>, "readonly", "cbf read slow", 1, &kScandump},
+    Command{"cbf.scandump", run<image_scandump<CountingValue>>, "readonly", "cbf slow dangerous", 1, &kScandump},
     Command{"cbf.loadchunk", run<image_loadchunk<CountingValue>>, "write deny-oom", "cbf write slow", 1, &kLoadchunk},
 };
 

@@ -5,6 +5,7 @@
 #include "modules/redis/counting/commands.hpp"
 #include "modules/redis/counting/value.hpp"
 #include "modules/redis/image/facts.hpp"
+#include "modules/redis/image/work.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -48,6 +49,11 @@ constexpr std::array kFacts = {
                         }},
 };
 
+bool is_too_much_to_ask(const Call& call, const CountingLookup& lookup) noexcept {
+  return lookup.value() != nullptr &&
+         is_too_much(call, (call.size() - kFirstItem) * lookup.value()->filter().slice_count());
+}
+
 }  // namespace
 
 int counting_count(Call& call) {
@@ -57,6 +63,9 @@ int counting_count(Call& call) {
   const CountingLookup lookup(call, call.arguments()[1], kRead);
   if (lookup.value() == nullptr && !lookup.is_absent()) {
     return call.error(lookup.error());
+  }
+  if (is_too_much_to_ask(call, lookup)) {
+    return call.error(kTooMuchWork);
   }
   const KeyBatch batch(call, kFirstItem);
   call.array(batch.keys().size());
@@ -81,6 +90,9 @@ int counting_exists(Call& call) {
   const CountingLookup lookup(call, call.arguments()[1], kRead);
   if (lookup.value() == nullptr && !lookup.is_absent()) {
     return call.error(lookup.error());
+  }
+  if (is_too_much_to_ask(call, lookup)) {
+    return call.error(kTooMuchWork);
   }
   const KeyBatch batch(call, kFirstItem);
   if (lookup.value() != nullptr) {

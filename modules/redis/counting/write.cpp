@@ -8,6 +8,7 @@
 #include "modules/redis/counting/value.hpp"
 #include "modules/redis/engine/memory.hpp"
 #include "modules/redis/image/reserve.hpp"
+#include "modules/redis/image/work.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -57,17 +58,38 @@ bool has_arguments(const Call& call) noexcept {
   return call.size() >= kFirstItem + kPair && (call.size() - kFirstItem) % kPair == 0;
 }
 
+// The first slice that takes keys of these ids: the newest that begins at or below the lowest. Those before it stay as
+// they are.
+std::size_t first_to_change(const ScalableCountingBloom& filter, std::span<const std::uint64_t> ids) noexcept {
+  const std::uint64_t lowest = *std::ranges::min_element(ids);
+  std::size_t slice = filter.slice_count() - 1;
+  while (slice > 0 && filter.slice_first_id(slice) > lowest) {
+    --slice;
+  }
+  return slice;
+}
+
+bool is_in_slices_from(const ScalableCountingBloom& filter, std::size_t first, Digest digest) noexcept {
+  for (std::size_t i = first; i < filter.slice_count(); ++i) {
+    if (filter.slice(i).may_contain(digest)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void add_window(ScalableCountingBloom& filter, std::span<const Digest> digests, std::span<const std::uint64_t> ids,
                 std::span<Outcome> outcomes) {
   std::array<bool, kHashWindow> window;
   const auto known = std::span(window).first(digests.size());
   filter.may_contain(digests, known);
+  const std::size_t first = first_to_change(filter, ids);
   for (std::size_t i = 0; i < digests.size(); ++i) {
     if (filter.is_full()) {
       outcomes[i] = Outcome::full;
       continue;
     }
-    const bool is_known = known[i] || filter.may_contain(digests[i]);  // it may have come in this window
+    const bool is_known = known[i] || is_in_slices_from(filter, first, digests[i]);  // it may have come in this window
     const bool is_in = filter.insert(digests[i], ids[i]).has_value();
     if (is_in) {
       outcomes[i] = is_known ? Outcome::known : Outcome::fresh;
@@ -163,6 +185,15 @@ int finish(const Call& call, const char* command, const char* event, std::span<c
   return reply_outcomes(call, outcomes);
 }
 
+// Of the filter that there is or would be made.
+WorkShape shape_of(const CountingLookup& lookup) noexcept {
+  if (lookup.value() != nullptr) {
+    return work_shape(lookup.value()->filter());
+  }
+  const auto keys = static_cast<std::uint64_t>(counting_defaults().capacity_keys);
+  return {.room = keys, .newest = keys, .expansion = static_cast<std::uint64_t>(counting_defaults().expansion)};
+}
+
 constexpr const char* kReserve = "CBF.RESERVE";
 constexpr const char* kReserveEvent = "cbf.reserve";
 
@@ -192,6 +223,9 @@ int counting_add(Call& call) {
   CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
   lookup.limit(limit);
   const bool is_new = lookup.is_absent();
+  if (is_too_much(call, work_of_adding(shape_of(lookup), items.items().size()))) {
+    return call.error(kTooMuchWork);
+  }
   if (is_new) {
     if (const auto reserved = reserve_growing(call, lookup, kReserve, counting_defaults().settings()); !reserved) {
       return reply_not_made(call, reserved.error());
@@ -220,6 +254,9 @@ int counting_rem(Call& call) {
   const CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
   if (lookup.value() == nullptr && !lookup.is_absent()) {
     return call.error(lookup.error());
+  }
+  if (is_too_much(call, items.items().size() * shape_of(lookup).slices)) {
+    return call.error(kTooMuchWork);
   }
   if (lookup.value() != nullptr) {
     remove_items(lookup.value()->filter(), items);

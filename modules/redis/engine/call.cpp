@@ -46,6 +46,10 @@ KeyBatch::KeyBatch(const Call& call, std::size_t first) {
   }
 }
 
+bool Call::is_from_client() const noexcept {
+  return (static_cast<unsigned>(engine.get_context_flags(context_)) & (kContextReplicated | kContextLoading)) == 0;
+}
+
 bool Call::is_resp3() const noexcept {
   return (static_cast<unsigned>(engine.get_context_flags(context_)) & kContextResp3) != 0;
 }

@@ -36,6 +36,8 @@ class Call {
   [[nodiscard]] bool is(std::size_t index, std::string_view word) const noexcept;
   [[nodiscard]] std::optional<long long> integer(std::size_t index) const noexcept;
   [[nodiscard]] std::optional<double> real(std::size_t index) const noexcept;
+  /// Whether a client sent it, and not a primary or an AOF file, which say what has been done already.
+  [[nodiscard]] bool is_from_client() const noexcept;
   /// Whether the client speaks the third version of the protocol.
   [[nodiscard]] bool is_resp3() const noexcept;
 

@@ -32,6 +32,9 @@ inline constexpr std::array kReads = {keys_at(1, 0, kKeyReadOnly | kKeyAccess), 
 inline constexpr std::array kInserts = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyInsert), KeySpec{}};
 inline constexpr std::array kUpdates = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyUpdate), KeySpec{}};
 inline constexpr std::array kCreates = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), KeySpec{}};
+/// Of commands that reply with a filter's bytes, in which its secret seed is: they change nothing, but who may only
+/// read a key must not run them. Their category is `dangerous` instead of `read`.
+inline constexpr auto kReadsSeed = kUpdates;
 inline constexpr std::array kDeletes = {keys_at(1, 0, kKeyReadWrite | kKeyAccess | kKeyDelete), KeySpec{}};
 
 constexpr CommandArgument argument(const char* name, ArgumentKind kind, int flags = 0, const char* token = nullptr) {

@@ -176,6 +176,16 @@ bool MemoryLimit::has_room(std::uint64_t used_bytes) noexcept {
   return false;
 }
 
+// The engine does not say how much memory it has left, so the block is asked for. It is never touched.
+bool MemoryLimit::would_grant(std::uint64_t bytes) noexcept {
+  if (is_exempt(context_flags())) {
+    return true;
+  }
+  void* block = bytes < std::numeric_limits<std::size_t>::max() / 2 ? allocate_in_limit(engine_bytes(bytes)) : nullptr;
+  engine.free(block);
+  return block != nullptr;
+}
+
 const char* memory_error(const char* otherwise) noexcept {
   return allowance.is_filter_too_large ? "ERR the filter would be larger than filter-memory-limit allows" : otherwise;
 }

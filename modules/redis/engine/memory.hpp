@@ -32,6 +32,9 @@ class MemoryLimit {
 
   /// What is allocated from now on belongs to a filter that has so many bytes.
   void set_filter(std::uint64_t used_bytes) noexcept;
+  /// Whether a block of so many bytes would be granted now: for a filter that takes its memory step by step, and should
+  /// be refused at the first step when there is no room for the last one.
+  [[nodiscard]] bool would_grant(std::uint64_t bytes) noexcept;
   /// Whether a value of so many bytes may take any more: for those whose memory does not come in blocks of
   /// `engine_memory()`.
   [[nodiscard]] bool has_room(std::uint64_t used_bytes) noexcept;

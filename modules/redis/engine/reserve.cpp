@@ -10,7 +10,6 @@
 namespace mankai::redis {
 namespace {
 
-constexpr HashKind kHash = HashKind::siphash;
 constexpr std::size_t kWordDigits = 16;
 constexpr int kHexadecimal = 16;
 
@@ -88,7 +87,7 @@ const char* read_option(const Call& call, std::size_t index, GrowingSettings& se
 }  // namespace
 
 std::optional<HashSpec> read_seed(std::string_view text) noexcept {
-  HashSpec hash{.kind = kHash, .seed = {}};
+  HashSpec hash{.kind = kDefaultHash, .seed = {}};
   if (text.size() != hash.seed.size() * kWordDigits) {
     return std::nullopt;
   }
@@ -128,7 +127,7 @@ GrowingSettings GrowingDefaults::settings() const {
   return {.fpr = fpr,
           .capacity_keys = static_cast<std::uint64_t>(capacity_keys),
           .expansion = static_cast<std::uint32_t>(expansion),
-          .hash = HashSpec::random(kHash)};
+          .hash = HashSpec::random()};
 }
 
 int register_growing_configs(Context* context, GrowingDefaults& defaults, unsigned flags) noexcept {

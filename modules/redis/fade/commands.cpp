@@ -46,8 +46,7 @@ const char* read_settings(const Call& call, FadeSettings& settings) {
   if (!capacity || *capacity < 1 || *capacity > kMostCapacity) {
     return "ERR the capacity must be an integer in the range [1, 1073741824]";
   }
-  settings = {
-      .fpr = *fpr, .capacity_keys = static_cast<std::uint64_t>(*capacity), .hash = HashSpec::random(HashKind::siphash)};
+  settings = {.fpr = *fpr, .capacity_keys = static_cast<std::uint64_t>(*capacity), .hash = HashSpec::random()};
   constexpr std::size_t kFirstOption = 4;
   for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
     const char* error = i + 1 < call.size() ? read_option(call, i, settings) : kUnknownArgument;

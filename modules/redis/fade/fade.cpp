@@ -30,7 +30,7 @@ constexpr CommandInfo kSeen =
 constexpr CommandInfo kInfo =
     info("Returns facts about a filter that forgets", "O(1)", 2, kReads.data(), kKeyOnly.data());
 constexpr CommandInfo kScandump = info("Returns the next piece of a filter that forgets", "O(N), N bytes of piece", 3,
-                                       kReads.data(), kDumpArguments.data());
+                                       kReadsSeed.data(), kDumpArguments.data());
 constexpr CommandInfo kLoadchunk = info("Restores a filter that forgets piece by piece", "O(N), N bytes of piece", 4,
                                         kCreates.data(), kLoadArguments.data());
 
@@ -40,7 +40,7 @@ constexpr std::array kCommands = {
     Command{"fade.put", run<fade_put>, "write fast", "fade write fast", 1, &kPut},
     Command{"fade.seen", run<fade_seen>, "readonly fast", "fade read fast", 1, &kSeen},
     Command{"fade.info", run<fade_info>, "readonly fast", "fade read fast", 1, &kInfo},
-    Command{"fade.scandump", run<image_scandump<FadeValue>>, "readonly", "fade read slow", 1, &kScandump},
+    Command{"fade.scandump", run<image_scandump<FadeValue>>, "readonly", "fade slow dangerous", 1, &kScandump},
     Command{"fade.loadchunk", run<image_loadchunk<FadeValue>>, "write deny-oom", "fade write slow", 1, &kLoadchunk},
 };
 

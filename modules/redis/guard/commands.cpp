@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "modules/redis/engine/url_length.hpp"
 #include "modules/redis/guard/type.hpp"
 
 namespace mankai::redis {
@@ -123,9 +124,13 @@ constexpr RuleCommand kDisallow = {
       return outcome_of(guard.disallow(rule));
     }};
 
+bool is_rule(const Call& call, std::string_view text) {
+  return !is_too_long(call, text) && GuardRule::parse(text).has_value();
+}
+
 bool has_rule(const Call& call, std::size_t end) {
   for (std::size_t i = kFirstRule; i < end; ++i) {
-    if (GuardRule::parse(call.text(i))) {
+    if (is_rule(call, call.text(i))) {
       return true;
     }
   }
@@ -154,6 +159,10 @@ void change_rules(const Call& call, const RuleCommand& command, const RuleArgume
   try {
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       const std::string_view rule = call.text(kFirstRule + i);
+      if (is_too_long(call, rule)) {
+        outcomes[i] = Outcome::no_rule;
+        continue;
+      }
       if (command.has_room != nullptr && !command.has_room(value, rule, limit)) {
         return;
       }
@@ -212,7 +221,7 @@ int reply_outcomes(const Call& call, std::span<const Outcome> outcomes) noexcept
 /// Without a key there is nothing to take out: rules are unchanged, the others no rules.
 int reply_without_key(const Call& call, std::span<Outcome> outcomes) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    outcomes[i] = GuardRule::parse(call.text(kFirstRule + i)) ? Outcome::unchanged : Outcome::no_rule;
+    outcomes[i] = is_rule(call, call.text(kFirstRule + i)) ? Outcome::unchanged : Outcome::no_rule;
   }
   return reply_outcomes(call, outcomes);
 }
@@ -308,6 +317,10 @@ int url_check(Call& call) {
   const Guard& guard = none ? *none : *lookup.guard();
   call.array(call.size() - kFirstRule);
   for (std::size_t i = kFirstRule; i < call.size(); ++i) {
+    if (is_too_long(call, call.text(i))) {
+      call.error(kUrlTooLong);
+      continue;
+    }
     try {
       reply_verdict(call, guard.check(call.text(i), scratch));
     } catch (const std::bad_alloc&) {

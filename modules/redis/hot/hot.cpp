@@ -40,9 +40,12 @@ constexpr std::array kReserveArguments = {kKeyArgument,
 constexpr std::array kIncrbyArguments = {kKeyArgument, kPairs, kEnd};
 constexpr std::array kIncrbyatArguments = {kKeyArgument, kTime, kPairs, kEnd};
 constexpr std::array kKeyTimeItems = {kKeyArgument, kTime, kItems, kEnd};
-constexpr std::array kTopArguments = {kKeyArgument, argument("count", ArgumentKind::integer, kArgumentOptional),
+constexpr std::array kTopArguments = {kKeyArgument,
+                                      argument("count", ArgumentKind::integer, kArgumentOptional),
                                       option("withcounts", "WITHCOUNTS"),
-                                      argument("unix_time_ms", ArgumentKind::unix_time, kArgumentOptional, "AT"), kEnd};
+                                      argument("unix_time_ms", ArgumentKind::unix_time, kArgumentOptional, "AT"),
+                                      argument("offset", ArgumentKind::integer, kArgumentOptional, "OFFSET"),
+                                      kEnd};
 
 constexpr const char* kItemsCost = "O(N), N items";
 constexpr const char* kIncreaseCost = "O(N), N items; the first of an epoch also O(M), M bytes of filter";
@@ -58,16 +61,16 @@ constexpr CommandInfo kCount =
     info("Returns the decayed counts of items as of now", kItemsCost, -3, kReads.data(), kKeyItems.data());
 constexpr CommandInfo kCountat =
     info("Returns the decayed counts of items as of a time", kItemsCost, -4, kReads.data(), kKeyTimeItems.data());
-constexpr CommandInfo kRate = info("Returns how often a second items come, by their counts as of now", kItemsCost, -3,
+constexpr CommandInfo kRate = info("Returns how often per hour items arrive, by their counts as of now", kItemsCost, -3,
                                    kReads.data(), kKeyItems.data());
-constexpr CommandInfo kRateat = info("Returns how often a second items came, by their counts as of a time", kItemsCost,
-                                     -4, kReads.data(), kKeyTimeItems.data());
-constexpr CommandInfo kTop =
-    info("Returns the items with the highest counts", kTableCost, -2, kReads.data(), kTopArguments.data());
+constexpr CommandInfo kRateat = info("Returns how often per hour items arrived, by their counts as of a time",
+                                     kItemsCost, -4, kReads.data(), kKeyTimeItems.data());
+constexpr CommandInfo kTop = info("Returns the items with the highest counts, in pages of at most 10000", kTableCost,
+                                  -2, kReads.data(), kTopArguments.data());
 constexpr CommandInfo kInfo =
     info("Returns facts about a filter of decayed counts", "O(P), P places", 2, kReads.data(), kKeyOnly.data());
 constexpr CommandInfo kScandump = info("Returns the next piece of a filter of decayed counts", "O(N), N bytes of piece",
-                                       3, kReads.data(), kDumpArguments.data());
+                                       3, kReadsSeed.data(), kDumpArguments.data());
 constexpr CommandInfo kLoadchunk = info("Restores a filter of decayed counts piece by piece", "O(N), N bytes of piece",
                                         4, kCreates.data(), kLoadArguments.data());
 
@@ -82,7 +85,7 @@ constexpr std::array kCommands = {
     Command{"hot.rateat", run<hot_rateat>, "readonly fast", "hot read fast", 1, &kRateat},
     Command{"hot.top", run<hot_top>, "readonly", "hot read slow", 1, &kTop},
     Command{"hot.info", run<hot_info>, "readonly", "hot read slow", 1, &kInfo},
-    Command{"hot.scandump", run<image_scandump<HotValue>>, "readonly", "hot read slow", 1, &kScandump},
+    Command{"hot.scandump", run<image_scandump<HotValue>>, "readonly", "hot slow dangerous", 1, &kScandump},
     Command{"hot.loadchunk", run<image_loadchunk<HotValue>>, "write deny-oom", "hot write slow", 1, &kLoadchunk},
 };
 

@@ -19,6 +19,8 @@ using HotLookup = ImageLookup<HotValue>;
 using Tell = double (HotValue::*)(std::string_view key, Time at) const noexcept;
 
 constexpr std::size_t kUsualTop = 10;
+/// Of one command: a few milliseconds, most of them for the reply.
+constexpr long long kMostTop = 10'000;
 
 int reply_each(const Call& call, std::size_t first, Tell tell, Moment at) noexcept {
   const HotLookup lookup(call, call.arguments()[1], kRead);
@@ -48,6 +50,7 @@ int tell_at(const Call& call, Tell tell) noexcept {
 /// What HOT.TOP is asked for.
 struct TopRequest {
   std::size_t most = kUsualTop;
+  std::size_t skip = 0;
   bool has_counts = false;
   std::optional<Moment> at;
 
@@ -56,8 +59,8 @@ struct TopRequest {
     std::size_t i = 2;
     if (i < call.size() && call.integer(i)) {
       const long long wanted = *call.integer(i++);
-      if (wanted < 1) {
-        return "ERR the number of items must be above 0";
+      if (wanted < 1 || wanted > kMostTop) {
+        return "ERR the number of items must be in the range [1, 10000]: ask for more with OFFSET";
       }
       most = static_cast<std::size_t>(wanted);
     }
@@ -69,6 +72,12 @@ struct TopRequest {
         if (!at) {
           return kBadTime;
         }
+      } else if (call.is(i, "OFFSET")) {
+        const auto offset = ++i < call.size() ? call.integer(i) : std::nullopt;
+        if (!offset || *offset < 0) {
+          return "ERR the offset must be an integer, not below 0";
+        }
+        skip = static_cast<std::size_t>(*offset);
       } else {
         return kUnknownArgument;
       }
@@ -143,7 +152,7 @@ int hot_top(Call& call) {
   if (lookup.value() == nullptr) {
     return call.error(lookup.error());
   }
-  const auto items = lookup.value()->top(request.most, request.at.value_or(clock_now()));
+  const auto items = lookup.value()->top(request.most, request.skip, request.at.value_or(clock_now()));
   if (request.has_counts) {
     reply_with_counts(call, items);
     return kOk;

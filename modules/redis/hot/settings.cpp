@@ -122,7 +122,7 @@ Result<HotSettings> HotRequest::settings() const {
                      .bytes = capacity_keys_ ? 0 : bytes_.value_or(kUsualBytes),
                      .capacity_keys = capacity_keys_.value_or(0),
                      .fpr = fpr_.value_or(kUsualFpr),
-                     .hash = hash_ ? *hash_ : HashSpec::random(HashKind::siphash)};
+                     .hash = hash_ ? *hash_ : HashSpec::random()};
 }
 
 void replicate_creation(const Call& call, String* key, const HotSettings& settings) {

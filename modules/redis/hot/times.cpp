@@ -24,8 +24,7 @@ std::optional<Moment> read_moment(const Call& call, std::size_t index) noexcept 
 }
 
 bool is_far_future(const Call& call, Moment at) noexcept {
-  const auto flags = static_cast<unsigned>(engine.get_context_flags(call.context()));
-  return (flags & (kContextReplicated | kContextLoading)) == 0 && at > clock_now() + kFarAhead;
+  return call.is_from_client() && at > clock_now() + kFarAhead;
 }
 
 }  // namespace mankai::redis

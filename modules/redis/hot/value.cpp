@@ -102,13 +102,14 @@ double HotValue::count(std::string_view key, Time at) const noexcept {
 }
 
 double HotValue::rate(std::string_view key, Time at) const noexcept {
-  return count(key, at) / count_of_steady_stream(std::max(at, filter_.newest()));
+  constexpr double kSecondsPerHour = 3600;
+  return kSecondsPerHour * count(key, at) / count_of_steady_stream(std::max(at, filter_.newest()));
 }
 
-std::vector<HotValue::Item> HotValue::top(std::size_t most, Time at) const {
+std::vector<HotValue::Item> HotValue::top(std::size_t most, std::size_t skip, Time at) const {
   const double left = share_left(at);
   std::vector<Item> items;
-  for (const DecayedTop::Entry& entry : filter_.top(most)) {
+  for (const DecayedTop::Entry& entry : filter_.top(most, skip)) {
     if (const double count = entry.count.raw * left; count > kNothing) {
       items.push_back({.key = entry.key, .count = count});
     }

@@ -60,10 +60,11 @@ class HotValue {
   /// The item's decayed count as of a moment, or of the newest event if that is later: never too low, unless cells were
   /// saturated (`filter().saturations()`).
   [[nodiscard]] double count(std::string_view key, Time at) const noexcept;
-  /// Events a second: of a stream as steady as the count would be as it is then.
+  /// Events per hour, as `mankai hot` prints them: of a stream as steady as the count would be as it is then.
   [[nodiscard]] double rate(std::string_view key, Time at) const noexcept;
-  /// The hottest items, hottest first; those of which nothing is left are not among them. Errors: std::bad_alloc.
-  [[nodiscard]] std::vector<Item> top(std::size_t most, Time at) const;
+  /// The hottest items behind the first `skip`, hottest first; those of which nothing is left are not among them.
+  /// Errors: std::bad_alloc.
+  [[nodiscard]] std::vector<Item> top(std::size_t most, std::size_t skip, Time at) const;
 
   [[nodiscard]] const DecayedTop& filter() const noexcept { return filter_; }
   [[nodiscard]] ImageParts parts() const;

@@ -51,14 +51,13 @@ const char* load_piece(Assembly* assembly, std::uint64_t received, const Chunk& 
     if (added.error().code == ErrorCode::corrupt) {
       return kBadData;
     }
+    if (added.error().code == ErrorCode::out_of_space) {
+      return memory_error(kNoMemory);
+    }
     return end > assembly->total_bytes() ? "ERR the chunk goes beyond the end of the filter"
                                          : "ERR the chunk before this one is missing";
   }
   return nullptr;
-}
-
-const char* header_error(const Error& error) noexcept {
-  return error.code == ErrorCode::out_of_space ? memory_error(kNoMemory) : kBadData;
 }
 
 }  // namespace mankai::redis

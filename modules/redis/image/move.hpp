@@ -32,8 +32,6 @@ int reply_piece(const Call& call, const ImageFamily& family, const ImageParts& p
 [[nodiscard]] const char* read_chunk(const Call& call, Chunk& chunk) noexcept;
 /// Adds cells to a value that is `received` or being put together. Returns the error to reply, or null.
 [[nodiscard]] const char* load_piece(Assembly* assembly, std::uint64_t received, const Chunk& chunk);
-/// The error to reply when a header is not taken.
-[[nodiscard]] const char* header_error(const Error& error) noexcept;
 
 template <ImageValue Value>
 int image_scandump(Call& call) {
@@ -49,13 +47,17 @@ int image_scandump(Call& call) {
 
 /// Makes a key that waits for its cells. Returns the error to reply, or null.
 template <ImageValue Value>
-const char* load_header(ImageLookup<Value>& lookup, const Chunk& chunk) {
+const char* load_header(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLimit& limit) {
   if (!lookup.is_absent()) {
     return lookup.found() != nullptr ? kItemExists : kWrongType;
   }
   auto assembly = Assembly::begin(Value::kFamily, chunk.data);
   if (!assembly) {
-    return header_error(assembly.error());
+    return kBadData;
+  }
+  lookup.limit(limit);
+  if (!limit.would_grant(assembly->image_bytes())) {
+    return memory_error(kNoMemory);
   }
   lookup.set(std::make_unique<ImageKey<Value>>(std::move(*assembly)));
   return nullptr;
@@ -63,9 +65,13 @@ const char* load_header(ImageLookup<Value>& lookup, const Chunk& chunk) {
 
 /// Takes cells. Returns the error to reply, or null.
 template <ImageValue Value>
-const char* load_cells(ImageLookup<Value>& lookup, const Chunk& chunk) {
+const char* load_cells(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLimit& limit) {
   if (lookup.found() == nullptr) {
     return lookup.error();
+  }
+  const Assembly* assembly = lookup.found()->assembly();
+  if (assembly != nullptr && !limit.has_room(assembly->image_bytes())) {
+    return memory_error(kNoMemory);
   }
   const std::uint64_t cells_bytes = lookup.value() != nullptr ? lookup.value()->parts().cells_bytes() : 0;
   return load_piece(lookup.found()->assembly(), cells_bytes, chunk);
@@ -99,8 +105,8 @@ int image_loadchunk(Call& call) {
   }
   MemoryLimit limit(call.context());
   ImageLookup<Value> lookup(call, call.arguments()[1], kRead | kWrite);
-  lookup.limit(limit);
-  const char* error = chunk.iterator == kHeaderIterator ? load_header(lookup, chunk) : load_cells(lookup, chunk);
+  const char* error =
+      chunk.iterator == kHeaderIterator ? load_header(lookup, chunk, limit) : load_cells(lookup, chunk, limit);
   if (error != nullptr) {
     return call.error(error);
   }

@@ -170,9 +170,8 @@ Result<Assembly> Assembly::begin(const ImageFamily& family, std::span<const std:
   if (auto fits = assembly.is_sliced_ ? assembly.place_slices(headers) : assembly.place_flat(headers); !fits) {
     return std::unexpected(fits.error());
   }
-  if (auto made = assembly.allocate(headers); !made) {
-    return std::unexpected(made.error());
-  }
+  assembly.headers_.resize(headers.size() / sizeof(ImageHeader));
+  std::memcpy(assembly.headers_.data(), headers.data(), headers.size());
   return assembly;
 }
 
@@ -221,21 +220,31 @@ Result<void> Assembly::place_slices(std::span<const std::byte> headers) {
   return {};
 }
 
-// Errors: out_of_space.
-Result<void> Assembly::allocate(std::span<const std::byte> headers) {
-  auto region = Region::allocate(engine_memory(), static_cast<std::size_t>(image_bytes_));
-  if (!region) {
-    return std::unexpected(region.error());
+// The bytes of the image up to and with so many cells.
+std::size_t Assembly::bytes_up_to(std::uint64_t cells) const noexcept {
+  if (cells == total_bytes_) {
+    return static_cast<std::size_t>(image_bytes_);
   }
-  region_ = std::move(*region);
-  if (is_sliced_) {
-    std::memcpy(region_.bytes().data(), headers.data(), sizeof(ImageHeader));
-    headers = headers.subspan(sizeof(ImageHeader));
+  const Place& place = *(std::ranges::upper_bound(places_, cells, {}, &Place::cells_start) - 1);
+  return place.image_offset + sizeof(ImageHeader) + static_cast<std::size_t>(cells - place.cells_start);
+}
+
+// The sizes are the image's, halved: the last step holds half of the image and the image, and copies add up to it.
+Result<void> Assembly::make_room(std::uint64_t cells) {
+  const std::size_t needed = bytes_up_to(cells);
+  if (needed <= region_.size()) {
+    return {};
   }
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    std::memcpy(region_.bytes().data() + places_[i].image_offset, headers.data() + i * sizeof(ImageHeader),
-                sizeof(ImageHeader));
+  auto bytes = static_cast<std::size_t>(image_bytes_);
+  while (bytes / 2 >= needed) {
+    bytes /= 2;
   }
+  auto larger = Region::allocate(engine_memory(), bytes);
+  if (!larger) {
+    return std::unexpected(larger.error());
+  }
+  std::ranges::copy(region_.bytes(), larger->bytes().begin());
+  region_ = std::move(*larger);
   return {};
 }
 
@@ -251,6 +260,9 @@ Result<void> Assembly::add(std::uint64_t end, std::span<const std::byte> piece) 
   const auto content = checked(piece, start ^ moment_);
   if (!content) {
     return std::unexpected(content.error());
+  }
+  if (auto made = make_room(end); !made) {
+    return made;
   }
   store(start, *content);
   received_bytes_ = std::max(received_bytes_, end);
@@ -270,38 +282,39 @@ void Assembly::store(std::uint64_t start, std::span<const std::byte> content) no
 }
 
 AssembledImage Assembly::finish() {
-  MANKAI_ASSERT(is_complete());
+  MANKAI_ASSERT(is_complete() && region_.size() == image_bytes_);
+  const auto slice_headers = std::span(headers_).subspan(is_sliced_ ? 1 : 0);
   std::vector<std::span<const std::byte>> images;
   images.reserve(places_.size());
-  for (const Place& place : places_) {
-    const auto image = region_.bytes().subspan(place.image_offset, place.image_bytes);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const auto image = region_.bytes().subspan(places_[i].image_offset, places_[i].image_bytes);
+    std::memcpy(image.data(), &slice_headers[i], sizeof(ImageHeader));
     seal_image(image);
     images.emplace_back(image);
   }
   if (is_sliced_) {
-    auto outer = value_at<ImageHeader>(region_.bytes(), 0);
-    seal_outer(outer, images);
-    std::memcpy(region_.bytes().data(), &outer, sizeof(outer));
+    seal_outer(headers_[0], images);
+    std::memcpy(region_.bytes().data(), headers_.data(), sizeof(ImageHeader));
   }
   return {.image = std::move(region_), .flags = flags_, .state = std::move(state_)};
 }
 
 ImageParts Assembly::parts() const {
-  ImageParts parts{.flags = flags_, .state = state_, .headers = {}, .cells = {}, .moment = moment_};
-  if (is_sliced_) {
-    parts.headers.push_back(value_at<ImageHeader>(region_.bytes(), 0));
-  }
+  ImageParts parts{.flags = flags_, .state = state_, .headers = headers_, .cells = {}, .moment = moment_};
   for (const Place& place : places_) {
-    parts.headers.push_back(value_at<ImageHeader>(region_.bytes(), place.image_offset));
-    const std::uint64_t come = received_bytes_ - std::min(received_bytes_, place.cells_start);
+    if (received_bytes_ <= place.cells_start) {
+      break;
+    }
+    const std::uint64_t arrived = received_bytes_ - place.cells_start;
     parts.cells.push_back(region_.bytes().subspan(place.image_offset + sizeof(ImageHeader),
-                                                  std::min<std::uint64_t>(come, place.cells_bytes)));
+                                                  std::min<std::uint64_t>(arrived, place.cells_bytes)));
   }
   return parts;
 }
 
 std::size_t Assembly::memory_bytes() const noexcept {
-  return sizeof(Assembly) + engine_bytes(region_.size()) + places_.capacity() * sizeof(Place) + state_.capacity();
+  return sizeof(Assembly) + (region_.size() == 0 ? 0 : engine_bytes(region_.size())) +
+         headers_.capacity() * sizeof(ImageHeader) + places_.capacity() * sizeof(Place) + state_.capacity();
 }
 
 }  // namespace mankai::redis

@@ -32,23 +32,28 @@ inline constexpr std::size_t kMaxPieceCells = kMaxPieceBytes - kPieceChecksumByt
 [[nodiscard]] std::vector<std::byte> piece_of(const ImageParts& parts, std::uint64_t start,
                                               std::size_t most_cells = kMaxPieceCells);
 
-/// A value that is being put together.
+/// A value that is being put together. Its memory grows with the cells that have arrived: at most twice their image, so
+/// a header that announces more than it brings takes none.
 ///
 /// Threads: none; one owner.
 class Assembly {
  public:
-  /// Reads the header and makes room for what it announces. Errors: corrupt, unsupported_version, and nothing has been
-  /// allocated; out_of_space.
+  /// Reads the header. Errors: corrupt, unsupported_version.
   [[nodiscard]] static Result<Assembly> begin(const ImageFamily& family, std::span<const std::byte> header);
 
   /// Takes the piece that ends at `end` of the cells: the next one, or one that was taken already. Errors: corrupt when
-  /// its checksum is wrong; invalid_argument when it does not belong there.
+  /// its checksum is wrong; invalid_argument when it does not belong there; out_of_space, after which it may be sent
+  /// again.
   [[nodiscard]] Result<void> add(std::uint64_t end, std::span<const std::byte> piece);
+  /// Allocates for the first `cells` bytes of cells at once, where they are known to exist. Errors: out_of_space.
+  [[nodiscard]] Result<void> make_room(std::uint64_t cells);
 
   /// The bytes of cells in all, and those that have come so far.
   [[nodiscard]] std::uint64_t total_bytes() const noexcept { return total_bytes_; }
   [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_bytes_; }
   [[nodiscard]] bool is_complete() const noexcept { return received_bytes_ == total_bytes_; }
+  /// The size of the image when all pieces have arrived, as the header says.
+  [[nodiscard]] std::uint64_t image_bytes() const noexcept { return image_bytes_; }
 
   /// Gives the image away; the assembly must be complete and is empty afterwards. Cost: a pass over the cells.
   [[nodiscard]] AssembledImage finish();
@@ -69,11 +74,12 @@ class Assembly {
   Assembly() noexcept = default;
   [[nodiscard]] Result<void> place_flat(std::span<const std::byte> headers);
   [[nodiscard]] Result<void> place_slices(std::span<const std::byte> headers);
-  [[nodiscard]] Result<void> allocate(std::span<const std::byte> headers);
+  [[nodiscard]] std::size_t bytes_up_to(std::uint64_t cells) const noexcept;
   void store(std::uint64_t start, std::span<const std::byte> content) noexcept;
 
-  Region region_;
-  std::vector<Place> places_;
+  Region region_;  ///< the image, as far as its cells have arrived; headers are written at the end
+  std::vector<ImageHeader> headers_;
+  std::vector<Place> places_;  ///< in order
   std::uint64_t total_bytes_ = 0;
   std::uint64_t received_bytes_ = 0;
   std::uint64_t image_bytes_ = 0;

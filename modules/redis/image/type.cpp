@@ -125,11 +125,15 @@ void digest_parts(DigestState* state, const ImageFamily& family, const ImagePart
 
 Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts) {
   auto assembly = Assembly::begin(family, header_of(family, parts));
-  if (assembly) {
-    for_each_piece(parts, [&](std::uint64_t end, std::span<const std::byte> piece) {
-      static_cast<void>(assembly->add(end, piece));
-    });
+  if (!assembly) {
+    return assembly;
   }
+  if (auto made = assembly->make_room(parts.cells_bytes()); !made) {
+    return std::unexpected(made.error());
+  }
+  for_each_piece(parts, [&](std::uint64_t end, std::span<const std::byte> piece) {
+    static_cast<void>(assembly->add(end, piece));
+  });
   return assembly;
 }
 

@@ -8,8 +8,10 @@
 #include "mankai/filter/parts/hash_windows.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/memory.hpp"
+#include "modules/redis/engine/url_length.hpp"
 #include "modules/redis/image/facts.hpp"
 #include "modules/redis/image/reserve.hpp"
+#include "modules/redis/image/work.hpp"
 #include "modules/redis/url/value.hpp"
 
 namespace mankai::redis {
@@ -21,16 +23,16 @@ constexpr std::size_t kUrlWindow = 512;
 static_assert(kUrlWindow <= kHashWindow);
 
 constexpr const char* kOtherRules =
-    "ERR the URLs of this filter were brought into canonical form by other rules than this module's";
+    "ERR the URLs of this filter were made canonical by rules that this module does not know";
 
 /// What became of an argument.
-enum class Outcome : std::uint8_t { fresh, seen, no_url, full, out_of_memory };
+enum class Outcome : std::uint8_t { fresh, seen, no_url, too_long, full, out_of_memory };
 
 /// Some arguments of a call in canonical form.
 class UrlWindow {
  public:
   /// Errors: std::bad_alloc, here and in `read`.
-  explicit UrlWindow(std::size_t urls) : forms_(std::min(urls, kUrlWindow)) {
+  UrlWindow(std::size_t urls, url::UrlRules rules) : rules_(rules), forms_(std::min(urls, kUrlWindow)) {
     texts_.reserve(forms_.size());
     places_.reserve(forms_.size());
   }
@@ -41,7 +43,7 @@ class UrlWindow {
     places_.clear();
     const std::size_t count = std::min(call.size() - first, forms_.size());
     for (std::size_t i = 0; i < count; ++i) {
-      if (url::canonicalize(call.text(first + i), forms_[i])) {
+      if (!is_too_long(call, call.text(first + i)) && url::canonicalize(call.text(first + i), forms_[i], rules_)) {
         texts_.push_back(forms_[i].text());
         places_.push_back(i);
       }
@@ -53,15 +55,23 @@ class UrlWindow {
   [[nodiscard]] std::span<const std::size_t> places() const noexcept { return places_; }
 
  private:
+  url::UrlRules rules_;
   std::vector<url::CanonicalUrl> forms_;
   std::vector<std::string_view> texts_;
   std::vector<std::size_t> places_;
 };
 
+/// What becomes of arguments from `start` on, as far as they are not URLs that are looked up.
+void refuse(const Call& call, std::size_t start, std::span<Outcome> outcomes) noexcept {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    outcomes[i] = is_too_long(call, call.text(kFirstUrl + start + i)) ? Outcome::too_long : Outcome::no_url;
+  }
+}
+
 /// Adds the URLs of a call, in order. Where there is no room left, that one and all behind it are told so.
 void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) noexcept {
   try {
-    UrlWindow window(outcomes.size());
+    UrlWindow window(outcomes.size(), value.rules().value());
     std::array<bool, kUrlWindow> seen;
     for (std::size_t start = 0; start < outcomes.size();) {
       const std::size_t count = window.read(call, kFirstUrl + start);
@@ -69,7 +79,7 @@ void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) no
       const AddReport report = value.add(window.texts(), std::span(seen).first(urls));
       const std::size_t done = report.done;
       const std::size_t end = done == urls ? count : window.places()[done];
-      std::ranges::fill(outcomes.subspan(start, end), Outcome::no_url);
+      refuse(call, start, outcomes.subspan(start, end));
       for (std::size_t i = 0; i < done; ++i) {
         outcomes[start + window.places()[i]] = seen[i] ? Outcome::seen : Outcome::fresh;
       }
@@ -87,11 +97,11 @@ void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) no
 
 /// Asks about the URLs of a call; without a filter none has been seen. Errors: std::bad_alloc.
 void ask_urls(const Call& call, const UrlValue* value, std::span<Outcome> outcomes) {
-  UrlWindow window(outcomes.size());
+  UrlWindow window(outcomes.size(), value != nullptr ? value->rules().value() : url::UrlRules::keys);
   std::array<bool, kUrlWindow> seen{};
   for (std::size_t start = 0; start < outcomes.size();) {
     const std::size_t count = window.read(call, kFirstUrl + start);
-    std::ranges::fill(outcomes.subspan(start, count), Outcome::no_url);
+    refuse(call, start, outcomes.subspan(start, count));
     if (value != nullptr) {
       value->ask(window.texts(), std::span(seen).first(window.texts().size()));
     }
@@ -105,7 +115,7 @@ void ask_urls(const Call& call, const UrlValue* value, std::span<Outcome> outcom
 bool has_url(const Call& call) {
   url::CanonicalUrl form;
   for (std::size_t i = kFirstUrl; i < call.size(); ++i) {
-    if (url::canonicalize(call.text(i), form)) {
+    if (!is_too_long(call, call.text(i)) && url::canonicalize(call.text(i), form)) {
       return true;
     }
   }
@@ -118,6 +128,8 @@ int reply_outcomes(const Call& call, std::span<const Outcome> outcomes, Outcome 
   for (const Outcome outcome : outcomes) {
     if (outcome == Outcome::no_url) {
       call.error("ERR not a URL: it has no host");
+    } else if (outcome == Outcome::too_long) {
+      call.error(kUrlTooLong);
     } else if (outcome == Outcome::full) {
       call.error(kFilterFull);
     } else if (outcome == Outcome::out_of_memory) {
@@ -145,6 +157,15 @@ bool replicate_fresh(const Call& call, std::span<const Outcome> outcomes, std::v
     engine.replicate(call.context(), "URL.ADD", "sv", call.arguments()[1], fresh.data(), fresh.size());
   }
   return true;
+}
+
+// Of the filter that there is or would be made.
+WorkShape shape_of(const UrlLookup& lookup) noexcept {
+  if (lookup.value() != nullptr) {
+    return work_shape(lookup.value()->filter());
+  }
+  const auto keys = static_cast<std::uint64_t>(url_defaults().capacity_keys);
+  return {.room = keys, .newest = keys, .expansion = static_cast<std::uint64_t>(url_defaults().expansion)};
 }
 
 constexpr const char* kReserve = "URL.RESERVE";
@@ -188,6 +209,9 @@ int url_add(Call& call) {
   UrlLookup lookup(call, call.arguments()[1], kRead | kWrite);
   lookup.limit(limit);
   const bool is_new = lookup.is_absent();
+  if (is_too_much(call, work_of_adding(shape_of(lookup), outcomes.size()))) {
+    return call.error(kTooMuchWork);
+  }
   if (is_new) {
     if (!has_url(call)) {
       ask_urls(call, nullptr, outcomes);
@@ -197,7 +221,7 @@ int url_add(Call& call) {
       return reply_not_made(call, reserved.error());
     }
   }
-  if (lookup.value() == nullptr || !lookup.value()->has_our_rules()) {
+  if (lookup.value() == nullptr || !lookup.value()->rules()) {
     return call.error(lookup.value() == nullptr ? lookup.error() : kOtherRules);
   }
   add_urls(call, *lookup.value(), outcomes);
@@ -219,10 +243,13 @@ int url_seen(Call& call) {
   if (lookup.value() == nullptr && !lookup.is_absent()) {
     return call.error(lookup.error());
   }
-  if (lookup.value() != nullptr && !lookup.value()->has_our_rules()) {
+  if (lookup.value() != nullptr && !lookup.value()->rules()) {
     return call.error(kOtherRules);
   }
   std::vector<Outcome> outcomes(call.size() - kFirstUrl, Outcome::out_of_memory);
+  if (lookup.value() != nullptr && is_too_much(call, outcomes.size() * lookup.value()->filter().slice_count())) {
+    return call.error(kTooMuchWork);
+  }
   ask_urls(call, lookup.value(), outcomes);
   return reply_outcomes(call, outcomes, Outcome::seen);
 }

@@ -26,7 +26,7 @@ constexpr CommandInfo kSeen = info("Tells which URLs, in whatever spelling, may 
 constexpr CommandInfo kInfo =
     info("Returns facts about a filter of URLs", "O(F), F sub-filters", 2, kReads.data(), kKeyOnly.data());
 constexpr CommandInfo kScandump =
-    info("Returns the next chunk of a filter of URLs", kChunk, 3, kReads.data(), kDumpArguments.data());
+    info("Returns the next chunk of a filter of URLs", kChunk, 3, kReadsSeed.data(), kDumpArguments.data());
 constexpr CommandInfo kLoadchunk =
     info("Restores a filter of URLs chunk by chunk", kChunk, 4, kCreates.data(), kLoadArguments.data());
 
@@ -35,7 +35,7 @@ constexpr std::array kCommands = {
     Command{"url.add", run<url_add>, "write deny-oom fast", "url write fast", 1, &kAdd},
     Command{"url.seen", run<url_seen>, "readonly fast", "url read fast", 1, &kSeen},
     Command{"url.info", run<url_info>, "readonly fast", "url read fast", 1, &kInfo},
-    Command{"url.scandump", run<image_scandump<UrlValue>>, "readonly", "url read slow", 1, &kScandump},
+    Command{"url.scandump", run<image_scandump<UrlValue>>, "readonly", "url slow dangerous", 1, &kScandump},
     Command{"url.loadchunk", run<image_loadchunk<UrlValue>>, "write deny-oom", "url write slow", 1, &kLoadchunk},
 };
 

@@ -32,8 +32,6 @@ Result<UrlValue> UrlValue::from_image(AssembledImage image) {
   return UrlValue(std::move(*filter));
 }
 
-bool UrlValue::has_our_rules() const noexcept { return filter_.canonical_version() == url::kCanonicalVersion; }
-
 AddReport UrlValue::add(std::span<const std::string_view> urls, std::span<bool> seen) {
   std::array<Digest, kHashWindow> window;
   const auto digests = std::span(window).first(urls.size());

@@ -8,11 +8,13 @@
 /// deep, and does not grow.
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+#include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/image/add.hpp"
 #include "modules/redis/image/lookup.hpp"
@@ -43,8 +45,10 @@ class UrlValue {
   void ask(std::span<const std::string_view> urls, std::span<bool> seen) const noexcept;
 
   [[nodiscard]] const ScalableBloom& filter() const noexcept { return filter_; }
-  /// Whether its URLs were brought into canonical form by the rules that this module has.
-  [[nodiscard]] bool has_our_rules() const noexcept;
+  /// The rules by which its URLs are made canonical, or nothing if this module does not implement them.
+  [[nodiscard]] std::optional<url::UrlRules> rules() const noexcept {
+    return url::url_rules(filter_.canonical_version());
+  }
 
   [[nodiscard]] ImageParts parts() const { return parts_of(filter_); }
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return filter_memory(filter_); }

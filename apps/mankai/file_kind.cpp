@@ -1,0 +1,102 @@
+#include "apps/mankai/file_kind.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "mankai/durable/digest_log_format.hpp"
+#include "mankai/durable/filter_pool_format.hpp"
+#include "mankai/durable/journal_format.hpp"
+#include "mankai/guard/guard_format.hpp"
+#include "mankai/storage/file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct KindWords {
+  FileKind kind;
+  std::string_view name;
+  std::string_view description;
+  std::string_view describer;
+};
+
+constexpr std::array kWords = {
+    KindWords{FileKind::filter, "filter", "a filter", "mankai info"},
+    KindWords{FileKind::journal, "journal", "the journal of a filter", "mankai journal"},
+    KindWords{FileKind::guard, "guard", "a guard", "mankai guard info"},
+    KindWords{FileKind::digest_log, "digest_log", "a log of digests", "mankai verify"},
+    KindWords{FileKind::digest_run, "digest_run", "a run of a log of digests", "mankai verify"},
+    KindWords{FileKind::filter_pool, "filter_pool", "a pool of filters", "mankai verify"},
+    KindWords{FileKind::gate_counts, "gate_counts", "the counts of a gate", "mankai gate status"},
+    KindWords{FileKind::gate_source, "gate_source", "the source of a gate", "mankai gate status"},
+};
+
+const KindWords& words_of(FileKind kind) noexcept { return *std::ranges::find(kWords, kind, &KindWords::kind); }
+
+constexpr std::string_view kCountsLine = "mankai gate counts ";
+constexpr std::string_view kSourceLine = "mankai gate source ";
+
+template <std::size_t kBytes>
+std::string_view text_of(const std::array<char, kBytes>& magic) noexcept {
+  return {magic.data(), magic.size()};
+}
+
+// One of a journal's superblocks is in its first page or its second.
+FileKind kind_of_start(std::string_view start) noexcept {
+  const std::string_view second = start.substr(std::min<std::size_t>(start.size(), kSuperblockPage));
+  if (start.starts_with(text_of(kJournalMagic)) || second.starts_with(text_of(kJournalMagic))) {
+    return FileKind::journal;
+  }
+  if (start.starts_with(text_of(kGuardMagic))) {
+    return FileKind::guard;
+  }
+  if (start.starts_with(text_of(kDigestLogMagic))) {
+    return FileKind::digest_log;
+  }
+  if (start.starts_with(text_of(kPoolMagic))) {
+    return FileKind::filter_pool;
+  }
+  if (start.starts_with(kCountsLine)) {
+    return FileKind::gate_counts;
+  }
+  return start.starts_with(kSourceLine) ? FileKind::gate_source : FileKind::filter;
+}
+
+// A run begins with digests, and says at its end what it is.
+Result<bool> is_digest_run(const std::string& path) {
+  const auto file = OpenFile::open(path, OpenFile::Mode::read);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  std::array<char, kDigestRunMagic.size()> magic{};
+  if (file->size() < sizeof(DigestRunFooter)) {
+    return false;
+  }
+  const auto read = file->read(file->size() - sizeof(DigestRunFooter), std::as_writable_bytes(std::span(magic)));
+  return read ? Result<bool>(magic == kDigestRunMagic) : std::unexpected(read.error());
+}
+
+}  // namespace
+
+std::string_view name(FileKind kind) noexcept { return words_of(kind).name; }
+std::string_view description_of(FileKind kind) noexcept { return words_of(kind).description; }
+std::string_view describer_of(FileKind kind) noexcept { return words_of(kind).describer; }
+
+Result<FileKind> kind_of_file(const std::string& path) {
+  std::array<char, kFirstRecord> start{};
+  const auto size = read_start(path, std::as_writable_bytes(std::span(start)));
+  if (!size) {
+    return std::unexpected(size.error());
+  }
+  const auto kind = kind_of_start({start.data(), std::min<std::size_t>(start.size(), *size)});
+  if (kind != FileKind::filter) {
+    return kind;
+  }
+  const auto is_run = is_digest_run(path);
+  if (!is_run) {
+    return std::unexpected(is_run.error());
+  }
+  return *is_run ? FileKind::digest_run : FileKind::filter;
+}
+
+}  // namespace mankai::command

@@ -1,0 +1,41 @@
+#pragma once
+
+/// The first lines of a list: its format, and of a CSV its heading and columns.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mankai/base/error.hpp"
+#include "mankai/guard/rule_list.hpp"
+
+namespace mankai::detail {
+
+/// The first lines as a CSV has them.
+struct ListHead {
+  std::string comment{};            ///< the last before the first row, without '#'
+  std::vector<std::string> rows{};  ///< neither blank nor beginning with '#'; one record each
+  std::uint64_t first_row_line = 0;
+  char divider = ',';
+};
+
+/// Reads first lines. Lines in quotes are never rows of their own: who writes one field must not choose the format.
+[[nodiscard]] ListHead head_of(std::span<const std::string_view> lines);
+
+/// What the list is, if its format is automatic.
+[[nodiscard]] RuleListFormat detect_format(const ListHead& head, const std::string& column);
+
+/// Where a CSV has its rules.
+struct CsvColumn {
+  std::size_t place = 0;                      ///< from 0
+  std::optional<std::uint64_t> heading = {};  ///< the number of its line, from 1
+};
+
+/// Errors: invalid_argument for a column that the list has not.
+[[nodiscard]] Result<CsvColumn> find_column(const std::string& wanted, const ListHead& head);
+
+}  // namespace mankai::detail

@@ -1,0 +1,384 @@
+#include "mankai/hash/detail/nh_siphash.hpp"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
+
+// This file is compiled once per instruction set by Highway's foreach_target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "mankai/hash/detail/nh_siphash.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include <hwy/highway.h>
+
+#ifndef MANKAI_HASH_NH_SIPHASH_ONCE
+#define MANKAI_HASH_NH_SIPHASH_ONCE
+namespace mankai::nh_siphash {
+namespace {
+
+/// Keys of a batch that are summed before SipHash takes their sums in vectors.
+constexpr std::size_t kWindow = 64;
+/// Fewer than these are hashed one by one.
+constexpr std::size_t kLeastForVectors = 8;
+/// Keys of up to this many bytes take half of the pairs.
+constexpr std::size_t kHalfBytes = kChunkBytes / 2;
+/// SipHash's last word holds the message's bytes, modulo 256, in its highest byte.
+constexpr unsigned kLengthShift = 56;
+/// Marks the end of the message.
+constexpr std::uint64_t kFinal = 0xff;
+constexpr int kFinalRounds = 3;
+
+/// The two halves of each key's sum.
+struct Sums {
+  std::array<std::uint64_t, kWindow> low;
+  std::array<std::uint64_t, kWindow> high;
+};
+
+}  // namespace
+}  // namespace mankai::nh_siphash
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mankai::nh_siphash {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<std::uint64_t, 8>;
+using Vector = hn::Vec<Tag>;
+
+template <int kBits>
+HWY_INLINE Vector rotate_left(Vector v) {
+  return hn::RotateRight<64 - kBits>(v);
+}
+
+// Digests of as many keys as a vector has lanes.
+struct Lanes {
+  HWY_INLINE Lanes(Tag d, const std::array<std::uint64_t, 4>& state)
+      : v0(hn::Set(d, state[0])), v1(hn::Set(d, state[1])), v2(hn::Set(d, state[2])), v3(hn::Set(d, state[3])) {}
+
+  HWY_INLINE void round() {
+    v0 = hn::Add(v0, v1);
+    v2 = hn::Add(v2, v3);
+    v1 = hn::Xor(rotate_left<13>(v1), v0);
+    v3 = hn::Xor(rotate_left<16>(v3), v2);
+    v0 = rotate_left<32>(v0);
+    v2 = hn::Add(v2, v1);
+    v0 = hn::Add(v0, v3);
+    v1 = hn::Xor(rotate_left<17>(v1), v2);
+    v3 = hn::Xor(rotate_left<21>(v3), v0);
+    v2 = rotate_left<32>(v2);
+  }
+
+  Vector v0;
+  Vector v1;
+  Vector v2;
+  Vector v3;
+};
+
+// Two vectors at a time: a round is a chain of dependent steps.
+HWY_INLINE void absorb(Lanes& a, Lanes& b, Vector word_a, Vector word_b) {
+  a.v3 = hn::Xor(a.v3, word_a);
+  b.v3 = hn::Xor(b.v3, word_b);
+  a.round();
+  b.round();
+  a.v0 = hn::Xor(a.v0, word_a);
+  b.v0 = hn::Xor(b.v0, word_b);
+}
+
+HWY_INLINE Vector folded(const Lanes& lanes) {
+  return hn::Xor(hn::Xor(lanes.v0, lanes.v1), hn::Xor(lanes.v2, lanes.v3));
+}
+
+}  // namespace
+
+// Highway's table needs names with external linkage.
+void finish_sums(const std::array<std::uint64_t, 4>& state, const Sums& sums, std::uint64_t* digests,
+                 std::size_t count) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  static_assert(kWindow % (2 * hn::MaxLanes(Tag())) == 0);
+  const Vector length = hn::Set(d, std::uint64_t{kPairBytes} << kLengthShift);
+  const Vector end = hn::Set(d, kFinal);
+  for (std::size_t i = 0; i < count; i += 2 * lanes) {
+    Lanes a(d, state);
+    Lanes b(d, state);
+    absorb(a, b, hn::LoadU(d, sums.low.data() + i), hn::LoadU(d, sums.low.data() + i + lanes));
+    absorb(a, b, hn::LoadU(d, sums.high.data() + i), hn::LoadU(d, sums.high.data() + i + lanes));
+    absorb(a, b, length, length);
+    a.v2 = hn::Xor(a.v2, end);
+    b.v2 = hn::Xor(b.v2, end);
+    for (int round = 0; round < kFinalRounds; ++round) {
+      a.round();
+      b.round();
+    }
+    hn::StoreU(folded(a), d, digests + i);
+    hn::StoreU(folded(b), d, digests + i + lanes);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mankai::nh_siphash
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mankai::nh_siphash {
+namespace {
+
+HWY_EXPORT(finish_sums);
+
+__extension__ using Wide = unsigned __int128;
+
+std::uint64_t load(const char* from) noexcept {
+  std::uint64_t word = 0;
+  std::memcpy(&word, from, sizeof(word));
+  return word;
+}
+
+std::uint64_t load_half(const char* from) noexcept {
+  std::uint32_t word = 0;
+  std::memcpy(&word, from, sizeof(word));
+  return word;
+}
+
+std::uint64_t byte_at(const char* from) noexcept { return static_cast<unsigned char>(*from); }
+
+class SipHash13 {
+ public:
+  explicit SipHash13(const std::array<std::uint64_t, 4>& state) noexcept
+      : v0_(state[0]), v1_(state[1]), v2_(state[2]), v3_(state[3]) {}
+
+  void absorb(std::uint64_t word) noexcept {
+    v3_ ^= word;
+    round();
+    v0_ ^= word;
+  }
+  void absorb(Wide sum) noexcept {
+    absorb(static_cast<std::uint64_t>(sum));
+    absorb(static_cast<std::uint64_t>(sum >> 64));
+  }
+  // `sums`: how many were absorbed.
+  [[nodiscard]] Digest finish(std::uint64_t sums) noexcept {
+    absorb(sums * kPairBytes << kLengthShift);
+    v2_ ^= kFinal;
+    for (int i = 0; i < kFinalRounds; ++i) {
+      round();
+    }
+    return {v0_ ^ v1_ ^ v2_ ^ v3_};
+  }
+
+ private:
+  void round() noexcept {
+    v0_ += v1_;
+    v2_ += v3_;
+    v1_ = std::rotl(v1_, 13) ^ v0_;
+    v3_ = std::rotl(v3_, 16) ^ v2_;
+    v0_ = std::rotl(v0_, 32);
+    v2_ += v1_;
+    v0_ += v3_;
+    v1_ = std::rotl(v1_, 17) ^ v2_;
+    v3_ = std::rotl(v3_, 21) ^ v0_;
+    v2_ = std::rotl(v2_, 32);
+  }
+
+  std::uint64_t v0_;
+  std::uint64_t v1_;
+  std::uint64_t v2_;
+  std::uint64_t v3_;
+};
+
+Wide product(const ExpandedKey& key, std::size_t pair, std::uint64_t first, std::uint64_t second) noexcept {
+  return static_cast<Wide>(first + key.words[2 * pair]) * (second + key.words[2 * pair + 1]);
+}
+
+Wide length_product(const ExpandedKey& key, std::size_t bytes) noexcept {
+  return static_cast<Wide>(bytes + key.length_addend) * key.length_factor;
+}
+
+// Pair i is at 16 i, or where the last 16 bytes begin if that is less: one way for every length.
+template <std::size_t kCount>
+[[gnu::always_inline]] inline Wide sum_pairs(const ExpandedKey& key, const char* chunk,
+                                             std::size_t last_pair_at) noexcept {
+  Wide sum = 0;
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const char* pair = chunk + std::min(i * kPairBytes, last_pair_at);
+    sum += product(key, i, load(pair), load(pair + sizeof(std::uint64_t)));
+  }
+  return sum;
+}
+
+Wide sum_short(const ExpandedKey& key, std::string_view text) noexcept {
+  const char* first = text.data();
+  const char* end = first + text.size();
+  if (text.size() >= 8) {
+    return product(key, 0, load(first), load(end - 8));
+  }
+  if (text.size() >= 4) {
+    return product(key, 0, load_half(first), load_half(end - 4));
+  }
+  if (text.empty()) {
+    return product(key, 0, 0, 0);
+  }
+  return product(key, 0, byte_at(first) | byte_at(first + text.size() / 2) << 8 | byte_at(end - 1) << 16, 0);
+}
+
+// A call of its own, so that shorter keys keep the registers.
+[[gnu::noinline]] Wide sum_chunk(const ExpandedKey& key, const char* chunk, std::size_t last_pair_at) noexcept {
+  return sum_pairs<kPairs>(key, chunk, last_pair_at);
+}
+
+// The sum of a key of one chunk.
+[[gnu::always_inline]] inline Wide sum_of(const ExpandedKey& key, std::string_view text) noexcept {
+  const Wide length = length_product(key, text.size());
+  if (text.size() < kPairBytes) {
+    return length + sum_short(key, text);
+  }
+  const std::size_t last_pair_at = text.size() - kPairBytes;
+  if (text.size() <= kHalfBytes) [[likely]] {
+    return length + sum_pairs<kPairs / 2>(key, text.data(), last_pair_at);
+  }
+  return length + sum_chunk(key, text.data(), last_pair_at);
+}
+
+Wide sum_of(const ExpandedKey& key, std::uint64_t number) noexcept {
+  return product(key, 0, number, number) + length_product(key, sizeof(number));
+}
+
+bool is_long(std::string_view text) noexcept { return text.size() > kChunkBytes; }
+bool is_long(std::uint64_t /*number*/) noexcept { return false; }
+
+// The last chunk is the key's last bytes.
+[[gnu::noinline]] Digest long_digest(const ExpandedKey& key, std::string_view text) noexcept {
+  SipHash13 hash(key.state);
+  const std::size_t chunks = divide_up(text.size(), kChunkBytes);
+  for (std::size_t i = 0; i + 1 < chunks; ++i) {
+    hash.absorb(sum_chunk(key, text.data() + i * kChunkBytes, kChunkBytes));
+  }
+  const char* last = text.data() + text.size() - kChunkBytes;
+  hash.absorb(sum_chunk(key, last, kChunkBytes) + length_product(key, text.size()));
+  return hash.finish(chunks);
+}
+
+template <class Key>
+Digest digest_of(const ExpandedKey& key, const Key& text) noexcept {
+  SipHash13 hash(key.state);
+  hash.absorb(sum_of(key, text));
+  return hash.finish(1);
+}
+
+// Up to a window of keys. `sums` is written before it is read but for the lanes beyond the last key.
+template <class Key>
+void digest_window(const ExpandedKey& key, std::span<const Key> keys, Sums& sums, Digest* out) noexcept {
+  std::array<std::uint64_t, kWindow> digests;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    // A long key's lane is left as it is, and its digest made below.
+    if (!is_long(keys[i])) [[likely]] {
+      const Wide sum = sum_of(key, keys[i]);
+      sums.low[i] = static_cast<std::uint64_t>(sum);
+      sums.high[i] = static_cast<std::uint64_t>(sum >> 64);
+    }
+  }
+  HWY_DYNAMIC_DISPATCH(finish_sums)(key.state, sums, digests.data(), keys.size());
+  std::memcpy(out, digests.data(), keys.size() * sizeof(Digest));
+  if constexpr (std::is_same_v<Key, std::string_view>) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (is_long(keys[i])) [[unlikely]] {
+        out[i] = long_digest(key, keys[i]);
+      }
+    }
+  }
+}
+
+template <class Key>
+void digest_each(const ExpandedKey& key, std::span<const Key> keys, std::span<Digest> digests) noexcept {
+  MANKAI_ASSERT(keys.size() == digests.size());
+  if (keys.size() < kLeastForVectors) {
+    std::ranges::transform(keys, digests.begin(), [&](const Key& each) { return digest(key, each); });
+    return;
+  }
+  Sums sums{};
+  for (std::size_t start = 0; start < keys.size(); start += kWindow) {
+    const std::size_t count = std::min(kWindow, keys.size() - start);
+    digest_window(key, keys.subspan(start, count), sums, digests.data() + start);
+  }
+}
+
+// The seed's stream of words: SipHash-2-4 of 0, 1, 2 …, eight bytes each.
+class SeedStream {
+ public:
+  explicit SeedStream(const std::array<std::uint64_t, 2>& seed) noexcept {
+    static_assert(sizeof(seed) == crypto_shorthash_siphash24_KEYBYTES);
+    std::memcpy(seed_.data(), seed.data(), seed_.size());
+  }
+  [[nodiscard]] std::uint64_t next() noexcept {
+    std::array<unsigned char, sizeof(std::uint64_t)> counter;
+    std::memcpy(counter.data(), &counter_, counter.size());
+    ++counter_;
+    std::array<unsigned char, crypto_shorthash_siphash24_BYTES> out;
+    crypto_shorthash_siphash24(out.data(), counter.data(), counter.size(), seed_.data());
+    std::uint64_t word = 0;
+    std::memcpy(&word, out.data(), sizeof(word));
+    return word;
+  }
+
+ private:
+  std::array<unsigned char, crypto_shorthash_siphash24_KEYBYTES> seed_;
+  std::uint64_t counter_ = 0;
+};
+
+void expand(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept {
+  SeedStream words(seed);
+  const std::uint64_t first = words.next();
+  const std::uint64_t second = words.next();
+  // "somepseudorandomlygeneratedbytes", as SipHash defines it.
+  key.state = {first ^ 0x736f6d6570736575U, second ^ 0x646f72616e646f6dU, first ^ 0x6c7967656e657261U,
+               second ^ 0x7465646279746573U};
+  key.length_addend = words.next();
+  key.length_factor = words.next();
+  std::ranges::generate(key.words, [&] { return words.next(); });
+  key.seed = seed;
+  key.is_made = true;
+}
+
+}  // namespace
+
+const ExpandedKey& expanded_key(const std::array<std::uint64_t, 2>& seed) noexcept {
+  // Hashers are made for a single key, and for two seeds in turn, so neither they nor filters carry 200 bytes each.
+  constexpr std::size_t kSets = 8;
+  static constinit thread_local std::array<std::array<ExpandedKey, 2>, kSets> sets{};
+  auto& [latest, other] = sets[seed[0] % kSets];
+  if (latest.is_made && latest.seed == seed) [[likely]] {
+    return latest;
+  }
+  if (!other.is_made || other.seed != seed) {
+    other = latest;
+    expand(seed, latest);
+    return latest;
+  }
+  return other;
+}
+
+Digest digest(const ExpandedKey& key, std::string_view text) noexcept {
+  return is_long(text) ? long_digest(key, text) : digest_of(key, text);
+}
+
+Digest digest(const ExpandedKey& key, std::uint64_t number) noexcept { return digest_of(key, number); }
+
+void digests(const ExpandedKey& key, std::span<const std::string_view> texts, std::span<Digest> digests) noexcept {
+  digest_each(key, texts, digests);
+}
+
+void digests(const ExpandedKey& key, std::span<const std::uint64_t> numbers, std::span<Digest> digests) noexcept {
+  digest_each(key, numbers, digests);
+}
+
+}  // namespace mankai::nh_siphash
+#endif  // HWY_ONCE

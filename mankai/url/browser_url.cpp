@@ -1,0 +1,374 @@
+#include "mankai/url/browser_url.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "mankai/url/detail/escapes.hpp"
+
+namespace mankai::url {
+namespace {
+
+constexpr std::uint32_t kMaxPort = 65535;
+constexpr std::uint32_t kDecimal = 10;
+constexpr std::size_t kIpv4Parts = 4;
+constexpr std::size_t kIpv6Bytes = 16;
+constexpr unsigned kByteBits = 8;
+
+constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
+constexpr bool is_letter(char byte) noexcept {
+  const char lower = static_cast<char>(byte | ' ');
+  return lower >= 'a' && lower <= 'z';
+}
+constexpr char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | ' ') : byte; }
+constexpr bool is_slash(char byte) noexcept { return byte == '/' || byte == '\\'; }
+constexpr bool is_line_byte(char byte) noexcept { return byte == '\t' || byte == '\r' || byte == '\n'; }
+
+std::unexpected<Error> refused(std::string_view why) { return fail(ErrorCode::invalid_argument, std::string(why)); }
+
+struct Scheme {
+  std::string_view name;
+  std::optional<std::uint32_t> default_port;
+};
+
+// In these a backslash is a slash, and the slashes before the host may be missing or too many ("special").
+constexpr Scheme kSpecialSchemes[] = {{"http", 80}, {"https", 443}, {"ftp", 21}, {"ws", 80}, {"wss", 443}};
+// As these, but its host begins after exactly two slashes.
+constexpr Scheme kFile = {"file", {}};
+
+const Scheme* find_special(std::string_view name) noexcept {
+  const auto* const found = std::ranges::find(kSpecialSchemes, name, &Scheme::name);
+  return found != std::end(kSpecialSchemes) ? found : name == kFile.name ? &kFile : nullptr;
+}
+
+// Returns the length of "name" where text begins with "name:", else 0.
+std::size_t scheme_length(std::string_view text) noexcept {
+  if (text.empty() || !is_letter(text.front())) {
+    return 0;
+  }
+  const auto* const stop = std::ranges::find_if_not(
+      text, [](char byte) { return is_letter(byte) || is_digit(byte) || byte == '+' || byte == '-' || byte == '.'; });
+  return stop != text.end() && *stop == ':' ? static_cast<std::size_t>(stop - text.begin()) : 0;
+}
+
+// Whether text is what follows "example.org:" where that is a host.
+bool begins_with_port(std::string_view text) noexcept {
+  const auto* const stop = std::ranges::find_if_not(text, is_digit);
+  return stop != text.begin() && (stop == text.end() || is_slash(*stop) || *stop == '?');
+}
+
+std::size_t slash_count(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, is_slash) - text.begin());
+}
+
+// Overwrites `input` with the raw URL without blanks and control bytes around it, tabs, line ends and the fragment.
+void clean(std::string_view raw, std::string& input) {
+  const auto is_blank = [](char byte) { return static_cast<unsigned char>(byte) <= ' '; };
+  while (!raw.empty() && is_blank(raw.front())) {
+    raw.remove_prefix(1);
+  }
+  while (!raw.empty() && is_blank(raw.back())) {
+    raw.remove_suffix(1);
+  }
+  input = raw.substr(0, raw.find('#'));
+  std::erase_if(input, is_line_byte);
+}
+
+// Where the authority begins: after the scheme and its slashes.
+struct Start {
+  std::string_view scheme;
+  std::string_view rest;
+  bool is_special = true;
+};
+
+std::optional<Start> find_start(std::string_view input) {
+  const std::size_t length = scheme_length(input);
+  const std::string_view behind = length == 0 ? input : input.substr(length + 1);
+  const std::string_view name = input.substr(0, length);
+  std::string lowered(name.substr(0, std::min(name.size(), std::string_view("https").size())));
+  std::ranges::transform(lowered, lowered.begin(), lower);
+  const Scheme* const special = name.size() == lowered.size() ? find_special(lowered) : nullptr;
+  const std::size_t slashes = slash_count(behind);
+  if (special == &kFile) {
+    return slashes == 2 ? std::optional(Start{.scheme = name, .rest = behind.substr(2)}) : std::nullopt;
+  }
+  if (special != nullptr) {
+    return Start{.scheme = name, .rest = behind.substr(slashes)};
+  }
+  if (length != 0 && behind.starts_with("//")) {
+    return Start{.scheme = name, .rest = behind.substr(2), .is_special = false};
+  }
+  if (length != 0) {
+    return begins_with_port(behind) ? std::optional(Start{.scheme = "http", .rest = input}) : std::nullopt;
+  }
+  // One slash begins a path, two a host.
+  return slashes == 1 ? std::nullopt : std::optional(Start{.scheme = "http", .rest = input.substr(slashes)});
+}
+
+// Overwrites `decoded` with the text less its escapes, each undone once.
+void decode_once(std::string_view text, std::string& decoded) {
+  decoded.clear();
+  while (!text.empty()) {
+    const auto value = escaped_byte(text);
+    decoded += value.value_or(text.front());
+    text.remove_prefix(value ? kEscapeBytes : 1);
+  }
+}
+
+// One part of an IPv4 address: decimal, octal after "0", hexadecimal after "0x", where nothing is 0. A value that does
+// not fit is the greatest.
+std::optional<std::uint64_t> parse_number(std::string_view text) noexcept {
+  constexpr int kHexadecimal = 16;
+  constexpr int kOctal = 8;
+  int base = static_cast<int>(kDecimal);
+  if (text.starts_with("0x")) {
+    base = kHexadecimal;
+    text.remove_prefix(2);
+    if (text.empty()) {
+      return 0;
+    }
+  } else if (text.size() > 1 && text.front() == '0') {
+    base = kOctal;
+    text.remove_prefix(1);
+  }
+  std::uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (stop != text.data() + text.size() || error == std::errc::invalid_argument) {
+    return std::nullopt;
+  }
+  return error == std::errc() ? value : UINT64_MAX;
+}
+
+std::string_view without_last_dot(std::string_view host) noexcept {
+  host.remove_suffix(host.size() > 1 && host.ends_with('.') ? 1 : 0);
+  return host;
+}
+
+// Whether a host has to be an IPv4 address.
+bool ends_in_number(std::string_view host) noexcept {
+  host = without_last_dot(host);
+  const std::string_view last = host.substr(host.rfind('.') + 1);
+  return !last.empty() && is_digit(last.front()) && (std::ranges::all_of(last, is_digit) || parse_number(last));
+}
+
+std::optional<std::uint32_t> parse_ipv4(std::string_view host) noexcept {
+  host = without_last_dot(host);
+  std::uint32_t address = 0;
+  for (std::size_t filled = 0; filled < kIpv4Parts; ++filled) {
+    const std::size_t dot = host.find('.');
+    const auto number = parse_number(host.substr(0, dot));
+    const bool is_last = dot == std::string_view::npos;
+    const std::size_t bytes = is_last ? kIpv4Parts - filled : 1;
+    if (!number || *number >> (kByteBits * bytes) != 0) {
+      return std::nullopt;
+    }
+    if (is_last) {
+      return address | static_cast<std::uint32_t>(*number);
+    }
+    address |= static_cast<std::uint32_t>(*number) << (kByteBits * (kIpv4Parts - 1 - filled));
+    host.remove_prefix(dot + 1);
+  }
+  return std::nullopt;
+}
+
+void append_ipv4(std::uint32_t address, std::string& text) {
+  for (std::size_t part = kIpv4Parts; part-- > 0;) {
+    text += std::to_string(address >> (kByteBits * part) & 0xffU);
+    text += part == 0 ? "" : ".";
+  }
+}
+
+// The first of the longest runs of at least two zeros, which "::" stands for.
+std::span<const std::uint16_t> longest_zeros(std::span<const std::uint16_t> pieces) noexcept {
+  std::span<const std::uint16_t> longest;
+  for (std::size_t begin = 0; begin < pieces.size(); ++begin) {
+    const auto rest = pieces.subspan(begin);
+    const auto length = static_cast<std::size_t>(
+        std::ranges::find_if(rest, [](std::uint16_t piece) { return piece != 0; }) - rest.begin());
+    if (length > 1 && length > longest.size()) {
+      longest = rest.first(length);
+    }
+  }
+  return longest;
+}
+
+// Browsers write the last four bytes in hexadecimal, too.
+bool append_ipv6(std::string_view inner, std::string& text) {
+  constexpr int kHexadecimal = 16;
+  constexpr std::size_t kPieces = kIpv6Bytes / 2;
+  std::array<char, INET6_ADDRSTRLEN> copy{};
+  std::array<std::uint8_t, kIpv6Bytes> bytes{};
+  if (inner.size() >= copy.size() || inner.contains('\0')) {
+    return false;
+  }
+  inner.copy(copy.data(), inner.size());
+  if (::inet_pton(AF_INET6, copy.data(), bytes.data()) != 1) {
+    return false;
+  }
+  std::array<std::uint16_t, kPieces> pieces{};
+  for (std::size_t i = 0; i < kPieces; ++i) {
+    pieces[i] = static_cast<std::uint16_t>(bytes[2 * i] << kByteBits | bytes[2 * i + 1]);
+  }
+  const auto zeros = longest_zeros(pieces);
+  text += '[';
+  for (std::size_t i = 0; i < kPieces;) {
+    if (!zeros.empty() && &pieces[i] == zeros.data()) {
+      text += i == 0 ? "::" : ":";
+      i += zeros.size();
+      continue;
+    }
+    std::array<char, 4> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), pieces[i], kHexadecimal).ptr;
+    text.append(digits.data(), end);
+    text += ++i < kPieces ? ":" : "";
+  }
+  text += ']';
+  return true;
+}
+
+// What no browser has in a name. The Standard forbids a blank as well, and Chromium escapes it.
+bool is_forbidden(char byte) noexcept {
+  constexpr std::string_view kForbidden = "#%/:<>?@[\\]^|\x7f";
+  return static_cast<unsigned char>(byte) < ' ' || static_cast<unsigned char>(byte) >= 0x80 ||
+         kForbidden.contains(byte);
+}
+
+// Appends the port, unless it is the scheme's. Returns false for what is none.
+bool append_port(std::string_view digits, std::optional<std::uint32_t> default_port, std::string& text) {
+  std::uint32_t port = 0;
+  for (const char digit : digits) {
+    if (!is_digit(digit)) {
+      return false;
+    }
+    port = port * kDecimal + static_cast<std::uint32_t>(digit - '0');
+    if (port > kMaxPort) {
+      return false;
+    }
+  }
+  if (!digits.empty() && port != default_port) {
+    text.append(1, ':').append(std::to_string(port));
+  }
+  return true;
+}
+
+}  // namespace
+
+/// Makes a BrowserUrl: what has to be passed from step to step.
+struct BrowserUrlParser {
+  BrowserUrl& out;
+  Deviations deviations;
+
+  Result<void> parse(std::string_view raw) {
+    clean(raw, out.input_);
+    out.text_.clear();
+    out.has_deviations_ = false;
+    const auto start = find_start(out.input_);
+    if (!start) {
+      return refused("the URL has no host; write it as http://HOST/PATH or HOST/PATH");
+    }
+    out.text_.append(start->scheme);
+    std::ranges::transform(out.text_, out.text_.begin(), lower);
+    out.scheme_end_ = out.text_.size();
+    const std::size_t size = std::min(start->rest.find_first_of(start->is_special ? "/\\?" : "/?"), start->rest.size());
+    out.text_ += "://";
+    if (auto appended = append_authority(start->rest.substr(0, size)); !appended) {
+      return appended;
+    }
+    append_rest(start->rest.substr(size), start->is_special);
+    return {};
+  }
+
+  void clear() {
+    out.text_.clear();
+    out.scheme_end_ = out.host_begin_ = out.host_end_ = out.authority_end_ = 0;
+    out.has_deviations_ = false;
+  }
+
+ private:
+  Result<void> append_authority(std::string_view authority) {
+    authority.remove_prefix(authority.rfind('@') + 1);
+    // The colons of an IPv6 address begin no port.
+    const std::size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
+    const std::size_t colon = std::min(authority.find(':', std::min(bracket, authority.size())), authority.size());
+    const Scheme* const scheme = find_special(out.scheme());
+    out.host_begin_ = out.text_.size();
+    decode_once(authority.substr(0, colon), out.host_);
+    if (out.host_.empty() || !append_host()) {
+      return refused("the URL's host is none that a browser opens");
+    }
+    out.host_end_ = out.text_.size();
+    const std::string_view port = authority.substr(std::min(colon + 1, authority.size()));
+    if (!append_port(port, scheme == nullptr ? std::nullopt : scheme->default_port, out.text_)) {
+      return refused("the URL's port is none; it is a number up to 65535");
+    }
+    out.authority_end_ = out.text_.size();
+    return {};
+  }
+
+  // Appends the host whose bytes are in `out.host_`.
+  bool append_host() {
+    const std::string_view bytes = out.host_;
+    if (bytes.starts_with('[')) {
+      return bytes.ends_with(']') && append_ipv6(bytes.substr(1, bytes.size() - 2), out.text_);
+    }
+    if (!append_name()) {
+      return false;
+    }
+    const std::string_view name = std::string_view(out.text_).substr(out.host_begin_);
+    if (name.empty() || std::ranges::any_of(name, is_forbidden)) {
+      return false;
+    }
+    if (ends_in_number(name)) {
+      const auto address = parse_ipv4(name);
+      out.text_.resize(out.host_begin_);
+      append_ipv4(address.value_or(0), out.text_);
+      return address.has_value();
+    }
+    return true;
+  }
+
+  // Appends a name in ASCII.
+  bool append_name() {
+    const bool is_ascii =
+        std::ranges::all_of(out.host_, [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
+    if (is_ascii) {
+      std::ranges::transform(out.host_, std::back_inserter(out.text_), lower);
+      return true;
+    }
+    const Domain domain = append_domain(out.host_, deviations, out.text_);
+    out.has_deviations_ = domain.has_deviations;
+    if (domain.is_text && std::string_view(out.text_).substr(out.host_begin_).contains('%')) {
+      decode_once(out.text_.substr(out.host_begin_), out.host_);
+      out.text_.replace(out.host_begin_, std::string::npos, out.host_);
+      std::transform(out.text_.begin(), out.text_.end(), out.text_.begin(), lower);
+    }
+    return domain.is_text;
+  }
+
+  void append_rest(std::string_view rest, bool is_special) {
+    const std::size_t path_begin = out.text_.size();
+    const std::size_t query = std::min(rest.find('?'), rest.size());
+    out.text_ += query == 0 ? "/" : "";
+    out.text_ += rest;
+    if (is_special) {
+      const auto begin = out.text_.begin() + static_cast<std::ptrdiff_t>(path_begin);
+      std::replace(begin, begin + static_cast<std::ptrdiff_t>(query), '\\', '/');
+    }
+  }
+};
+
+Result<void> parse_browser_url(std::string_view raw, Deviations deviations, BrowserUrl& out) {
+  BrowserUrlParser parser{.out = out, .deviations = deviations};
+  auto parsed = parser.parse(raw);
+  if (!parsed) {
+    parser.clear();
+  }
+  return parsed;
+}
+
+}  // namespace mankai::url

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mankai/base/error.hpp"
+#include "mankai/url/detail/domain.hpp"
+
+namespace mankai::url {
+
+class BrowserUrl;
+
+/// Splits a URL where browsers split it, and brings its host into the form that they connect to; docs/url.md compares
+/// this with the canonical form.
+///
+/// Shape:   raw is any bytes of any length, with or without a scheme; out is overwritten, keeps its memory, and is
+///          empty after an error.
+/// Cost:    linear. A host beyond ASCII costs about 300 ns per character.
+/// Errors:  invalid_argument for what no browser opens: no host, a host with a byte that no host may have, an address
+///          that is none, a port that is none. A host that browsers refuse for the sake of IDNA alone has an answer.
+/// Threads: safe on different `out`.
+/// Source:  [WhatwgUrl]. Differs: no base URL; user, password and fragment go; other schemes are split as http, where
+///          "//" follows; a blank in a host and escapes that come up by mapping (a wide "%") are taken, as Chromium
+///          does.
+[[nodiscard]] Result<void> parse_browser_url(std::string_view raw, Deviations deviations, BrowserUrl& out);
+
+/// A URL as a browser opens it, and its parts as views into it, valid until it is changed, moved or destroyed. Only the
+/// host is rewritten: path and query are the raw ones, with '/' for each backslash in the path.
+///
+/// Shape:   scheme "://" host [":" port] path [query].
+/// Threads: const calls are safe together.
+class BrowserUrl {
+ public:
+  /// The whole, without user, password and fragment.
+  [[nodiscard]] std::string_view text() const noexcept { return text_; }
+  /// In lower case, without "://"; "http" where the raw URL named none.
+  [[nodiscard]] std::string_view scheme() const noexcept { return part(0, scheme_end_); }
+  /// A name in lower case and punycode, a dotted IPv4 address or an IPv6 address in brackets.
+  [[nodiscard]] std::string_view host() const noexcept { return part(host_begin_, host_end_); }
+  /// The host and, where it is not the scheme's default, ":port".
+  [[nodiscard]] std::string_view authority() const noexcept { return part(host_begin_, authority_end_); }
+  /// Begins with '/'.
+  [[nodiscard]] std::string_view path_and_query() const noexcept { return part(authority_end_, text_.size()); }
+  /// Whether the other value of `Deviations` gives another host.
+  [[nodiscard]] bool has_deviations() const noexcept { return has_deviations_; }
+
+ private:
+  friend struct BrowserUrlParser;
+
+  [[nodiscard]] std::string_view part(std::size_t begin, std::size_t end) const noexcept {
+    return std::string_view(text_).substr(begin, end - begin);
+  }
+
+  std::string text_;
+  std::string input_;  ///< the raw URL without what browsers leave out; this and the next are kept for their memory
+  std::string host_;   ///< without escapes
+  std::size_t scheme_end_ = 0;
+  std::size_t host_begin_ = 0;
+  std::size_t host_end_ = 0;
+  std::size_t authority_end_ = 0;
+  bool has_deviations_ = false;
+};
+
+}  // namespace mankai::url

@@ -1,0 +1,55 @@
+#include "mankai/url/readings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "mankai/url/detail/canonicalizer.hpp"
+
+namespace mankai::url {
+namespace {
+
+// Whether browsers split the URL as it stands, but for a missing scheme: then its canonical form is known already.
+bool is_unchanged(std::string_view raw, std::string_view browser_text) noexcept {
+  constexpr std::string_view kHttp = "http://";
+  return raw == browser_text || (browser_text.starts_with(kHttp) && browser_text.substr(kHttp.size()) == raw);
+}
+
+}  // namespace
+
+void UrlReadings::read(std::string_view raw) {
+  count_ = 0;
+  // What may be copied has a host of plain labels, which is not an address: only backslashes in its path are left to
+  // disagree about.
+  if (Canonicalizer::copy(raw, forms_[0]) && !forms_[0].path().contains('\\')) [[likely]] {
+    count_ = 1;
+    return;
+  }
+  add(raw);
+  add_as_browsers_do(raw);
+  if (count_ != 0 && forms_[0].host().contains('%')) {
+    add_as_browsers_do(forms_[0].text());
+  }
+}
+
+void UrlReadings::add_as_browsers_do(std::string_view raw) {
+  if (!parse_browser_url(raw, Deviations::kept, browser_)) {
+    return;
+  }
+  if (count_ == 0 || !is_unchanged(raw, browser_.text())) {
+    add(browser_.text());
+  }
+  if (browser_.has_deviations() && parse_browser_url(raw, Deviations::mapped, browser_)) {
+    add(browser_.text());
+  }
+}
+
+void UrlReadings::add(std::string_view text) {
+  CanonicalUrl& form = forms_[count_];
+  if (auto done = canonicalize(text, form); !done) {
+    error_ = std::move(done).error();
+  } else if (std::ranges::find(all(), form) == all().end()) {
+    ++count_;
+  }
+}
+
+}  // namespace mankai::url
