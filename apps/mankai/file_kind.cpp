@@ -5,7 +5,6 @@
 #include <span>
 
 #include "mankai/durable/digest_log_format.hpp"
-#include "mankai/durable/filter_pool_format.hpp"
 #include "mankai/durable/journal_format.hpp"
 #include "mankai/guard/guard_format.hpp"
 #include "mankai/storage/file.hpp"
@@ -26,7 +25,6 @@ constexpr std::array kWords = {
     KindWords{FileKind::guard, "guard", "a guard", "mankai guard info"},
     KindWords{FileKind::digest_log, "digest_log", "a log of digests", "mankai verify"},
     KindWords{FileKind::digest_run, "digest_run", "a run of a log of digests", "mankai verify"},
-    KindWords{FileKind::filter_pool, "filter_pool", "a pool of filters", "mankai verify"},
     KindWords{FileKind::gate_counts, "gate_counts", "the counts of a gate", "mankai gate status"},
     KindWords{FileKind::gate_source, "gate_source", "the source of a gate", "mankai gate status"},
 };
@@ -52,9 +50,6 @@ FileKind kind_of_start(std::string_view start) noexcept {
   }
   if (start.starts_with(text_of(kDigestLogMagic))) {
     return FileKind::digest_log;
-  }
-  if (start.starts_with(text_of(kPoolMagic))) {
-    return FileKind::filter_pool;
   }
   if (start.starts_with(kCountsLine)) {
     return FileKind::gate_counts;

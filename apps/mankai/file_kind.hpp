@@ -15,7 +15,6 @@ enum class FileKind : std::uint8_t {
   guard,
   digest_log,
   digest_run,
-  filter_pool,
   gate_counts,
   gate_source,  ///< also the list of what is left in databases, unless it is empty
 };

@@ -9,7 +9,6 @@
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/database/source_settings.hpp"
 #include "mankai/durable/digest_log.hpp"
-#include "mankai/durable/filter_pool.hpp"
 #include "mankai/durable/journal_file.hpp"
 #include "mankai/durable/journal_reader.hpp"
 #include "mankai/service/gate_counts_file.hpp"
@@ -131,29 +130,6 @@ Result<Verified> words_on(const Result<DigestLogFacts>& facts, std::string_view 
   return verified;
 }
 
-Result<Verified> verify_pool(const std::string& path, Report& report) {
-  const auto pool = FilterPool::open(path, FilterPool::Mode::read);
-  if (!pool) {
-    return std::unexpected(pool.error());
-  }
-  std::vector<std::byte> image(pool->image_bytes());
-  Result<void> checked;
-  pool->for_each_id([&](std::uint64_t id) {
-    if (auto got = pool->get(id, image); checked && !got) {
-      checked = std::unexpected(got.error().within(path));
-    }
-  });
-  if (!checked) {
-    return std::unexpected(checked.error());
-  }
-  if (pool->damaged() != 0) {
-    return fail(ErrorCode::corrupt, path + ": " + std::to_string(pool->damaged()) +
-                                        " filters are damaged or missing; restore the file from a copy");
-  }
-  report.add("filters", std::uint64_t{pool->size()});
-  return Verified{.words = fmt::format("a pool of {} filters", human_count(pool->size()))};
-}
-
 Result<std::string> read_text(const std::string& path) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
   if (const auto size = read_start(path, {}); size && *size > kMostBytes) {
@@ -184,7 +160,6 @@ Result<Verified> verify_as(FileKind kind, const std::string& path, Report& repor
     case FileKind::guard: return verify_guard(path, report);
     case FileKind::digest_log: return words_on(verify_digest_log(path), "a log of digests", report);
     case FileKind::digest_run: return words_on(verify_digest_run(path), "a run of a log of digests", report);
-    case FileKind::filter_pool: return verify_pool(path, report);
     case FileKind::gate_counts: return verify_text(path, kind, parse_gate_counts);
     case FileKind::gate_source: return verify_text(path, kind, parse_source_list);
   }
@@ -249,7 +224,7 @@ Subcommand verify_subcommand() {
           "journal: "
           "the filter's checksums, its cells and what its header says of them; both copies of the footer; each record "
           "of the journal, that they follow each other and fit the filter, and that none is missing that was on the "
-          "disk. Of a guard, a log of digests with its runs, a single run, a pool of filters and a single journal: "
+          "disk. Of a guard, a log of digests with its runs, a single run and a single journal: "
           "their "
           "checksums, and that nothing is missing. The small text files beside a gate have no checksums: of them, that "
           "they can be read. Prints ok and what was checked, or what is wrong and where. What a crash leaves at the "

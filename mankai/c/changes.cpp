@@ -104,7 +104,7 @@ int mankai_observe_one(mankai_filter* filter, const void* key, size_t bytes, boo
 }
 
 int mankai_erase(mankai_filter* filter, const mankai_key* keys, size_t count, mankai_erase_result* results) {
-  return filter.erase(keys, count, results,
+  return erase_keys(filter, keys, count, results,
                     [](auto& target, auto views, auto outcomes) { return target.erase(views, outcomes); });
 }
 
@@ -115,7 +115,7 @@ int mankai_erase_one(mankai_filter* filter, const void* key, size_t bytes, manka
 
 int mankai_erase_with_ids(mankai_filter* filter, const mankai_key* keys, const uint64_t* ids, size_t count,
                           mankai_erase_result* results) {
-  return filter.erase(keys, count, results, [&](auto& target, auto views, auto outcomes) -> Result<void> {
+  return erase_keys(filter, keys, count, results, [&](auto& target, auto views, auto outcomes) -> Result<void> {
     auto valid = check_array(ids, count, "ids");
     return valid ? target.erase(views, array_of(ids, count), outcomes) : valid;
   });

@@ -111,7 +111,6 @@ class Verify(CommandTest):
         self.run_mankai("add", "f.mk", "a", "b")
         for suffix in ("", "-journal"):
             shutil.copy(GOLDEN / f"store_counting.mk{suffix}", self.dir / f"open.mk{suffix}")
-        shutil.copy(GOLDEN / "filters.pool", self.dir / "filters.pool")
         self.write("list.txt", b"".join(b"bad%d.example\n" % i for i in range(500)))
         self.run_mankai("guard", "build", "g.mkg", "list.txt")
         lines = b"".join(b"line %d\n" % i for i in range(270_000))
@@ -120,7 +119,7 @@ class Verify(CommandTest):
                    b"false_positives 0\nlate_reports 0\n")
         self.write("gate.mk-source", b"mankai gate source 1\nsource sqlite:shop.db\ntable baskets\nkey cookie\nwhere \n"
                    b"installed mankai_1\n")
-        return {"f.mk": "filter", "open.mk": "filter", "open.mk-journal": "journal", "filters.pool": "filter_pool",
+        return {"f.mk": "filter", "open.mk": "filter", "open.mk-journal": "journal",
                 "g.mkg": "guard", "log": "digest_log", "log-run-1": "digest_run", "gate.mk-counts": "gate_counts",
                 "gate.mk-source": "gate_source"}
 
@@ -154,21 +153,12 @@ class Verify(CommandTest):
             self.write(name, whole[:-1])
             self.error("verify", name, code=3, says=name)
             self.write(name, whole)
-        pool = self.read("filters.pool")
-        for begin in (0, 40, 150, 4100, 4400, 4700):  # its header, the filter that all are like, and those that are in
-            self.write("filters.pool", pool[:begin] + bytes(byte ^ 0x5a for byte in pool[begin:begin + 8])
-                       + pool[begin + 8:])
-            with self.subTest(file="filters.pool", begin=begin):
-                self.error("verify", "filters.pool", code=3, says="filters.pool")
-        self.write("filters.pool", pool[:4200])
-        self.error("verify", "filters.pool", code=3, says="filters.pool")
         self.write("gate.mk-counts", b"mankai gate counts 1\nasked five\n")
         self.error("verify", "gate.mk-counts", code=3, says="gate.mk-counts")
         self.write("gate.mk-source", b"mankai gate source 1\nsauce sqlite:shop.db\n")
         self.error("verify", "gate.mk-source", code=3, says="gate.mk-source")
         os.remove(self.dir / "log-run-1")
         self.error("verify", "log", code=4, says="log-run-1")
-
     def test_verifying_changes_nothing(self):
         names = self.make_all()
         log = self.read("log")
