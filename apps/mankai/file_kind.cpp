@@ -8,6 +8,7 @@
 #include "mankai/durable/journal_format.hpp"
 #include "mankai/guard/guard_format.hpp"
 #include "mankai/storage/file.hpp"
+#include "mankai/storage/new_file.hpp"
 
 namespace mankai::command {
 namespace {
@@ -78,8 +79,12 @@ std::string_view description_of(FileKind kind) noexcept { return words_of(kind).
 std::string_view describer_of(FileKind kind) noexcept { return words_of(kind).describer; }
 
 Result<FileKind> kind_of_file(const std::string& path) {
+  const auto real = resolve_links(path);
+  if (!real) {
+    return std::unexpected(real.error());
+  }
   std::array<char, kFirstRecord> start{};
-  const auto size = read_start(path, std::as_writable_bytes(std::span(start)));
+  const auto size = read_start(*real, std::as_writable_bytes(std::span(start)));
   if (!size) {
     return std::unexpected(size.error());
   }
@@ -87,7 +92,7 @@ Result<FileKind> kind_of_file(const std::string& path) {
   if (kind != FileKind::filter) {
     return kind;
   }
-  const auto is_run = is_digest_run(path);
+  const auto is_run = is_digest_run(*real);
   if (!is_run) {
     return std::unexpected(is_run.error());
   }

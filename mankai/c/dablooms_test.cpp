@@ -15,7 +15,9 @@
 #include <thread>
 #include <vector>
 
+#include "mankai/catalog/catalog.hpp"
 #include "mankai/durable/dablooms_import.hpp"
+#include "mankai/durable/store_info.hpp"
 #include "tests/support/dablooms_file.hpp"
 
 namespace mankai::c {
@@ -121,6 +123,9 @@ class Dablooms : public testing::Test {
     EXPECT_NE(said.find(words), std::string::npos) << said;
     EXPECT_NE(said.find(path_), std::string::npos) << said;
   }
+
+  // Of the filter; behind it are its footer's two copies, of which one may be lost.
+  std::uint64_t image_bytes() const { return mankai::image_bytes(mankai::inspect_store(path_)->filter); }
 
   std::filesystem::path folder_;
   std::string path_;
@@ -352,7 +357,7 @@ TEST_F(Dablooms, t4_removals_of_strangers_are_refused) {
 // 256 bytes of zeros, and it opened as clean with 327 of 900 members lost.
 TEST_F(Dablooms, t6_bytes_set_to_zero_are_refused) {
   ASSERT_NE(make_with(900), nullptr);
-  const std::uint64_t bytes = std::filesystem::file_size(path_);
+  const std::uint64_t bytes = image_bytes();
   const std::string zeros(256, '\0');
   for (std::uint64_t offset = 0; offset + zeros.size() < bytes; offset += bytes / 8) {
     const std::string copy = copy_as("whole");

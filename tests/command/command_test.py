@@ -327,11 +327,13 @@ class MergeClearVerify(CommandTest):
 
     def test_verify_names_the_damage(self):
         good = self.new_filter("good.mk", "1M").read_bytes()
+        image = json.loads(self.out("info", "--json", "good.mk"))["bytes"]
         newer = bytearray(good)
         newer[8] = 99  # the format version stands behind the magic
         cases = {"cut.mk": good[:-100], "short.mk": good[:20], "empty.mk": b"", "magic.mk": b"GIF89a" + good[6:],
                  "cell.mk": good[:70000] + b"\1" + good[70001:], "header.mk": good[:20] + b"\xff" + good[21:],
-                 "trailer.mk": good[:-1] + bytes([good[-1] ^ 1]), "long.mk": good + b"x"}
+                 "trailer.mk": good[:image - 1] + bytes([good[image - 1] ^ 1]) + good[image:],
+                 "long.mk": good + b"x"}
         for name, data in cases.items():
             with self.subTest(name):
                 self.write(name, data)

@@ -44,10 +44,14 @@ class EveryKind(CommandTest):
                 self.run_mankai("add", "f.mk", stdin=lines(f"a/{i}" for i in range(300)))
                 whole = self.read("f.mk")
                 image = json.loads(self.out("info", "--json", "f.mk"))["bytes"]
-                for place in (13, 100, 130, image // 2, image - 70, len(whole) - 100):
+                for place in (13, 100, 130, image // 2, image - 70):
                     self.write("bad.mk", whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
                     self.error("check", "bad.mk", "a", code=3, says=["bad.mk"])
                     self.error("verify", "bad.mk", code=3, says=["bad.mk"])
+                place = len(whole) - 100  # in the second copy of the footer: the first one serves
+                self.write("bad.mk", whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
+                self.assertIn(b"footer is damaged", self.out("verify", "bad.mk"))
+                self.assertEqual(self.out("check", "bad.mk", "a/299"), self.out("check", "f.mk", "a/299"))
                 for size in (0, 100, 128, 200, len(whole) - 1):
                     self.write("bad.mk", whole[:size])
                     self.error("add", "bad.mk", "a", code=3, says=["bad.mk"])
