@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "mankai/catalog/catalog.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/dablooms_import.hpp"
 #include "mankai/durable/store_info.hpp"
 #include "tests/support/dablooms_file.hpp"
@@ -125,7 +125,7 @@ class Dablooms : public testing::Test {
   }
 
   // Of the filter; behind it are its footer's two copies, of which one may be lost.
-  std::uint64_t image_bytes() const { return mankai::image_bytes(mankai::inspect_store(path_)->filter); }
+  std::uint64_t image_bytes() const { return inspect_store(path_)->filter.image_bytes(); }
 
   std::filesystem::path folder_;
   std::string path_;
