@@ -13,6 +13,7 @@
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/times.hpp"
 #include "mankai/base/duration.hpp"
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 
 namespace mankai::command {
 namespace {

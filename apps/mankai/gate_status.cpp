@@ -14,6 +14,7 @@
 #include "mankai/durable/store_info.hpp"
 #include "mankai/service/gate_counts_file.hpp"
 #include "mankai/service/gate_position.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 namespace mankai::command {
 namespace {

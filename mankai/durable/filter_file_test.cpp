@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
 
 namespace mankai {
 namespace {

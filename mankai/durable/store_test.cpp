@@ -14,6 +14,7 @@
 #include "mankai/durable/store_footer_format.hpp"
 #include "mankai/storage/file.hpp"
 #include "mankai/storage/open_file.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
 namespace mankai {
 namespace {

@@ -30,8 +30,10 @@ Result<void> apply_change(FilterBody& filter, const Change& change, const Outcom
   MANKAI_ASSERT(is_answered(outcomes.seen.size(), change, {Operation::insert, Operation::insert_at}));
   MANKAI_ASSERT(is_answered(outcomes.erased.size(), change, {Operation::erase, Operation::erase_with_ids}));
   if (change.keys > ChangeEncoder::kMaxKeys) {
-    return fail(ErrorCode::corrupt, "a change of " + std::to_string(change.keys) + " keys; at most " +
-                                        std::to_string(ChangeEncoder::kMaxKeys) + " are allowed");
+    return fail(ErrorCode::corrupt, "a change '" + std::string(name(change.operation)) + "' of " +
+                                        std::to_string(change.keys) + " keys in " +
+                                        std::to_string(change.payload.size()) + " bytes; at most " +
+                                        std::to_string(ChangeEncoder::kMaxKeys) + " keys are allowed");
   }
   return filter.apply(change, outcomes);
 }

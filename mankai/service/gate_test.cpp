@@ -14,6 +14,8 @@
 #include "mankai/service/gate_position.hpp"
 #include "mankai/stream/source.hpp"
 #include "tests/support/shared_data.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 namespace mankai {
 namespace {

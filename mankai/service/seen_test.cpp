@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "tests/support/random.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
+#include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 
 namespace mankai {
 namespace {
@@ -150,7 +152,7 @@ TEST_F(SeenTest, a_state_made_for_another_request_is_refused) {
   }
   EXPECT_TRUE(Seen::open(path(), {.keys = 1000}).has_value());
   for (const SeenRequest& other : {SeenRequest{.keys = 2000}, SeenRequest{.fpr = 0.02},
-                                   SeenRequest{.kind = Kind::bloom}, SeenRequest{.hash = HashKind::siphash}}) {
+                                   SeenRequest{.kind = Kind{Bloom::kKind}}, SeenRequest{.hash = HashKind::siphash}}) {
     const auto refused = Seen::open(path(), other);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
@@ -294,8 +296,8 @@ TEST_F(SeenTest, windows_and_memories_without_one_are_kept_apart) {
   EXPECT_TRUE(Seen::open(path(), {.window = kWindow}).has_value());
   EXPECT_EQ(Seen::open(path())->window(), kWindow);
   EXPECT_EQ(Seen::open(path(), {.window = kWindow * 2}).error().code, ErrorCode::invalid_argument);
-  EXPECT_EQ(Seen::create({.kind = Kind::bloom, .window = kWindow}).error().code, ErrorCode::invalid_argument);
-  EXPECT_EQ(Seen::create({.kind = Kind::rotating_bloom}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(Seen::create({.kind = Kind{Bloom::kKind}, .window = kWindow}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(Seen::create({.kind = Kind{RotatingBloom::kKind}}).error().code, ErrorCode::invalid_argument);
   // A window that no three parts make is kept a little longer, and is still the one that was asked for.
   const std::string odd = path() + "-odd";
   ASSERT_TRUE(Seen::open(odd, {.keys = 1000, .window = Duration(1'000'001)})->close());
