@@ -15,9 +15,9 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/durable/dablooms_import.hpp"
-#include "tests/support/dablooms_file.hpp"
-#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "tests/support/dablooms_file.hpp"
 
 namespace {
 

@@ -6,6 +6,7 @@ Usage: tools/lint.py [--only CHECK] [ROOT]
 Each check is a function (root, paths) -> findings, one line each; CHECKS at the end lists them.
 """
 import argparse
+import fnmatch
 import os.path
 import pathlib
 import re
@@ -38,6 +39,11 @@ def check_citations(root, paths):
     return found
 
 
+def globs_of(build):
+    """The patterns by which a CMakeLists.txt finds sources."""
+    return [word for call in re.findall(r"file\(GLOB ([^)]*)\)", build) for word in call.split() if "*" in word]
+
+
 def check_dead_files(root, paths):
     """Every source is named by a CMakeLists.txt above it or included by another file."""
     sources = [path for path in paths if re.search(r"\.(hpp|cpp|c)$", path)]
@@ -56,6 +62,7 @@ def check_dead_files(root, paths):
             here = "" if str(folder) == "." else str(folder)
             relative = os.path.relpath(path, here or ".")
             named = named or re.search(rf"(?<![\w/.-]){re.escape(relative)}(?![\w.])", builds.get(here, "")) is not None
+            named = named or any(fnmatch.fnmatch(relative, glob) for glob in globs_of(builds.get(here, "")))
         # mankai_test(NAME ...) may build the file's name; a word of the stem is enough within its own folder.
         stem = pathlib.PurePosixPath(path).stem
         nearest = builds.get(os.path.dirname(path), "")

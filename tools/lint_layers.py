@@ -20,14 +20,13 @@ MAY_INCLUDE = {
     "kernel": {"base", "hash"},  # hash: probe constants and Digest are defined once, there
     "storage": {"base"},
     "url": {"base", "hash"},
-    "filter": BELOW_FILTER,
+    "filter": BELOW_FILTER | {"url"},
     "guard": BELOW_FILTER | {"filter", "url"},
     "baseline": {"base"},
-    "catalog": {"base", "hash", "filter", "baseline", "url"},
-    "durable": {"base", "hash", "filter", "catalog", "storage"},
+    "durable": {"base", "hash", "url", "filter", "storage"},
     "stream": {"base", "url"},
-    "service": BELOW_FILTER | {"filter", "baseline", "catalog", "url", "guard", "storage", "durable", "stream"},
-    "database": BELOW_FILTER | {"filter", "catalog", "storage", "durable", "service"},
+    "service": BELOW_FILTER | {"filter", "baseline", "url", "guard", "storage", "durable", "stream"},
+    "database": BELOW_FILTER | {"filter", "url", "storage", "durable", "service"},
 }
 MAY_INCLUDE["c"] = set(MAY_INCLUDE) - {"database"}
 

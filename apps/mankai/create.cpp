@@ -28,7 +28,8 @@ struct Request {
   bool json = false;
 
   [[nodiscard]] bool says_what() const {
-    return filter.kind || filter.keys || filter.fpr || filter.hash || filter.seed || canonical || !shape.empty() || spec;
+    return filter.kind || filter.keys || filter.fpr || filter.hash || filter.seed || canonical || !shape.empty() ||
+           spec;
   }
 };
 
@@ -40,9 +41,8 @@ void overwrite(T& target, const std::optional<U>& value) {
 }
 
 Result<void> check_spec(const FilterSpec& spec, bool asked_for_keys) {
-  const bool is_sized_otherwise = std::ranges::any_of(std::array{"bytes", "slots", "counters"}, [&](const char* name) {
-    return !option_of(spec, name).empty();
-  });
+  const bool is_sized_otherwise = std::ranges::any_of(std::array{"bytes", "slots", "counters"},
+                                                      [&](const char* name) { return !option_of(spec, name).empty(); });
   if (spec.keys == 0 && !asked_for_keys && !is_sized_otherwise) {
     return fail(ErrorCode::invalid_argument,
                 "--keys is missing: say how many different keys the filter is for, or, where the kind takes "
@@ -120,8 +120,8 @@ Result<int> run(const Request& request) {
     }
   } else {
     const FilterSpec spec = filter->spec();
-    say(fmt::format("{}: {} for {} keys at {}, {}", request.file, description_of(spec.kind).name, human_count(spec.keys),
-                    human_share(spec.fpr), human_bytes(filter->image_bytes())));
+    say(fmt::format("{}: {} for {} keys at {}, {}", request.file, description_of(spec.kind).name,
+                    human_count(spec.keys), human_share(spec.fpr), human_bytes(filter->image_bytes())));
   }
   return exit_code_after_stop(0);
 }
@@ -187,11 +187,11 @@ Subcommand create_subcommand() {
   for (Option& option : filter_options(request->filter, "", "0.01 unless given.")) {
     command.options.push_back(std::move(option));
   }
-  command.options.push_back(
-      flag("--canonical",
-           "Canonicalizes keys as URLs before they are hashed, so that all spellings of a URL are one key. A key that is "
-           "not a URL is hashed as it is.",
-           request->canonical));
+  command.options.push_back(flag(
+      "--canonical",
+      "Canonicalizes keys as URLs before they are hashed, so that all spellings of a URL are one key. A key that is "
+      "not a URL is hashed as it is.",
+      request->canonical));
   for (const SharedOption& option : shared_options()) {
     command.options.push_back(shape_option(option, *request));
   }

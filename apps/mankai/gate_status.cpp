@@ -12,9 +12,9 @@
 #include "mankai/database/row_source.hpp"
 #include "mankai/database/source_settings.hpp"
 #include "mankai/durable/store_info.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/service/gate_counts_file.hpp"
 #include "mankai/service/gate_position.hpp"
-#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 namespace mankai::command {
 namespace {

@@ -26,7 +26,8 @@ std::string label(const PlanRow& row) {
   std::string label(kind.name);
   for (const KindOption& option : kind.options) {
     if (const std::string_view value = option_of(row.spec, option.name); !value.empty() && option.name != "k") {
-      label += fmt::format(", {}{}{}", option.choices.empty() ? option.name : "", option.choices.empty() ? " " : "", value);
+      label +=
+          fmt::format(", {}{}{}", option.choices.empty() ? option.name : "", option.choices.empty() ? " " : "", value);
     }
   }
   return label;

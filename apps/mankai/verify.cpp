@@ -34,8 +34,7 @@ struct Verified {
 
 std::string words_on(const InspectedStore& found) {
   const StoreInfo& info = found.info;
-  std::string words =
-      fmt::format("{} of {}", found.filter.kind().name, human_bytes(found.filter.image_bytes()));
+  std::string words = fmt::format("{} of {}", found.filter.kind().name, human_bytes(found.filter.image_bytes()));
   if (info.is_store) {
     words += fmt::format(", change {}", human_count(info.recovery.sequence));
   }

@@ -49,20 +49,20 @@ using Result = std::expected<T, Error>;
 #define MANKAI_JOIN(a, b) MANKAI_JOIN_TOKENS(a, b)
 
 /// Evaluates an expression of type Result and returns its error from the enclosing function, if it has one.
-#define MANKAI_TRY(...)                                         \
-  do {                                                          \
-    if (auto mankai_tried = (__VA_ARGS__); !mankai_tried) {     \
-      return std::unexpected(std::move(mankai_tried).error());  \
-    }                                                           \
+#define MANKAI_TRY(...)                                        \
+  do {                                                         \
+    if (auto mankai_tried = (__VA_ARGS__); !mankai_tried) {    \
+      return std::unexpected(std::move(mankai_tried).error()); \
+    }                                                          \
   } while (false)
 
 /// MANKAI_ASSIGN(auto value, expression): declares or assigns the value of a Result, or returns its error from the
 /// enclosing function. Expands to several statements: use it within braces.
 #define MANKAI_ASSIGN(declaration, ...) \
   MANKAI_ASSIGN_AS(MANKAI_JOIN(mankai_result_, __LINE__), declaration, __VA_ARGS__)
-#define MANKAI_ASSIGN_AS(result, declaration, ...)      \
-  auto result = (__VA_ARGS__);                          \
-  if (!result) {                                        \
-    return std::unexpected(std::move(result).error());  \
-  }                                                     \
+#define MANKAI_ASSIGN_AS(result, declaration, ...)     \
+  auto result = (__VA_ARGS__);                         \
+  if (!result) {                                       \
+    return std::unexpected(std::move(result).error()); \
+  }                                                    \
   declaration = *std::move(result)

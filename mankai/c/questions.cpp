@@ -2,12 +2,12 @@
 #include <cstring>
 #include <limits>
 
-#include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/c/detail/arguments.hpp"
 #include "mankai/c/detail/handle.hpp"
 #include "mankai/c/detail/outputs.hpp"
 #include "mankai/c/mankai.h"
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/decayed_top/decayed_top.hpp"
 
 namespace mankai::c {
 namespace {
@@ -114,9 +114,8 @@ int mankai_may_contain_one(const mankai_filter* filter, const void* key, size_t 
 }
 
 int mankai_counts(const mankai_filter* filter, const mankai_key* keys, size_t count, mankai_count* counts) {
-  return count_each<KeyCount>(filter, keys, count, counts, [](const AnyFilter& any, auto views, auto counted) {
-    return any.count(views, counted);
-  });
+  return count_each<KeyCount>(filter, keys, count, counts,
+                              [](const AnyFilter& any, auto views, auto counted) { return any.count(views, counted); });
 }
 
 int mankai_count_one(const mankai_filter* filter, const void* key, size_t bytes, mankai_count* count) {

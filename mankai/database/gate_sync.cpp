@@ -1,5 +1,5 @@
-#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/database/gate_sync.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,10 +9,10 @@
 #include <thread>
 #include <utility>
 
-#include "mankai/filter/any_filter.hpp"
 #include "mankai/database/detail/gate_leftovers.hpp"
 #include "mankai/database/source_settings.hpp"
 #include "mankai/durable/store_info.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "mankai/service/gate_position.hpp"
 

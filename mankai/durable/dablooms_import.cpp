@@ -1,6 +1,6 @@
+#include "mankai/durable/dablooms_import.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
-#include "mankai/durable/dablooms_import.hpp"
 
 #include <algorithm>
 #include <array>

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "mankai/durable/store.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/dablooms_file.hpp"
 #include "tests/support/memory_files.hpp"
-#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
-#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 namespace mankai {
 namespace {

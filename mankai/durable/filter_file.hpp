@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/recovery_report.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/storage/file.hpp"
 
 namespace mankai {

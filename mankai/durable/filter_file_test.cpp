@@ -95,7 +95,7 @@ TEST_F(FilterFileTest, a_growing_filter_goes_on_growing_after_it_was_opened) {
     auto opened = open_filter(path(), start % 1000 == 0 ? Access::query : Access::change);
     ASSERT_TRUE(opened.has_value()) << opened.error().message();
     ASSERT_TRUE(opened->insert(std::vector<std::string_view>(keys.begin() + static_cast<std::ptrdiff_t>(start),
-                                                       keys.begin() + static_cast<std::ptrdiff_t>(start + 500))));
+                                                             keys.begin() + static_cast<std::ptrdiff_t>(start + 500))));
     ASSERT_TRUE(save_filter(path(), *opened, Existing::replace).has_value());
   }
   const auto opened = open_filter(path(), Access::query);

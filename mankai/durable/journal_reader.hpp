@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "mankai/filter/change.hpp"
 #include "mankai/durable/journal_format.hpp"
+#include "mankai/filter/change.hpp"
 
 namespace mankai {
 

@@ -30,11 +30,11 @@
 #include <string>
 #include <string_view>
 
-#include "mankai/filter/any_filter.hpp"
-#include "mankai/filter/change.hpp"
 #include "mankai/durable/filter_file.hpp"
 #include "mankai/durable/recovery_report.hpp"
 #include "mankai/durable/source_position.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/change.hpp"
 #include "mankai/storage/new_file.hpp"
 
 namespace mankai {

@@ -9,12 +9,12 @@
 #include <thread>
 #include <vector>
 
-#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/journal_reader.hpp"
 #include "mankai/durable/store_footer_format.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/storage/file.hpp"
 #include "mankai/storage/open_file.hpp"
-#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
 namespace mankai {
 namespace {
@@ -40,9 +40,7 @@ std::size_t count_found(const AnyFilter& filter, const Keys& keys) {
   return static_cast<std::size_t>(std::ranges::count(outcomes, true));
 }
 
-std::vector<std::byte> bytes_of(const AnyFilter& filter) {
-  return filter.to_bytes();
-}
+std::vector<std::byte> bytes_of(const AnyFilter& filter) { return filter.to_bytes(); }
 
 class StoreTest : public testing::Test {
  protected:

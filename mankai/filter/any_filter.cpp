@@ -22,8 +22,8 @@ Result<void> apply_windows(AnyFilter& filter, std::size_t keys, const Outcomes& 
   for (std::size_t start = 0; start < keys; start += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(ChangeEncoder::kMaxKeys, keys - start);
     MANKAI_ASSIGN(const Change change, encode(start, count));
-    MANKAI_TRY(filter.apply(change, {.seen = part(outcomes.seen, start, count),
-                                     .erased = part(outcomes.erased, start, count)}));
+    MANKAI_TRY(filter.apply(
+        change, {.seen = part(outcomes.seen, start, count), .erased = part(outcomes.erased, start, count)}));
   }
   return {};
 }
@@ -97,9 +97,9 @@ Result<void> AnyFilter::apply(const Change& change, const Outcomes& outcomes) {
 
 Result<void> AnyFilter::merge(const AnyFilter& other) {
   if (&kind() != &other.kind()) {
-    return fail(ErrorCode::invalid_argument,
-                "the filters are of different kinds (" + std::string(kind().name) + " and " +
-                    std::string(other.kind().name) + "); create the second one like the first");
+    return fail(ErrorCode::invalid_argument, "the filters are of different kinds (" + std::string(kind().name) +
+                                                 " and " + std::string(other.kind().name) +
+                                                 "); create the second one like the first");
   }
   return body_->merge(*other.body_);
 }
@@ -126,8 +126,8 @@ Result<void> AnyFilter::verify() const { return body_->verify(); }
 Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory) {
   const KindDescription* kind = find_kind(spec.kind);
   if (kind == nullptr) {
-    return fail(ErrorCode::invalid_argument, "this library has no kind " +
-                                                 std::to_string(static_cast<std::uint16_t>(spec.kind)));
+    return fail(ErrorCode::invalid_argument,
+                "this library has no kind " + std::to_string(static_cast<std::uint16_t>(spec.kind)));
   }
   const HashSpec hash = hash_of(spec);
   MANKAI_TRY(check_seed(hash));
@@ -145,8 +145,8 @@ Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& m
   }
   const KindDescription* kind = find_kind(Kind{header.kind});
   if (kind == nullptr) {
-    return fail(ErrorCode::unsupported_version, "kind " + std::to_string(header.kind) +
-                                                    " at offset 10 is unknown to this library: use a newer one");
+    return fail(ErrorCode::unsupported_version,
+                "kind " + std::to_string(header.kind) + " at offset 10 is unknown to this library: use a newer one");
   }
   return kind->open(std::move(region), trust, memory);
 }

@@ -70,7 +70,8 @@ class AnyFilter {
     requires requires {
       { F::kKind } -> std::convertible_to<std::uint16_t>;
     }
-  AnyFilter(F filter) : AnyFilter(erase_type(std::move(filter))) {}  // NOLINT(google-explicit-constructor): a filter is one
+  AnyFilter(F filter)
+      : AnyFilter(erase_type(std::move(filter))) {}  // NOLINT(google-explicit-constructor): a filter is one
   explicit AnyFilter(std::unique_ptr<FilterBody> body) noexcept;
   AnyFilter(AnyFilter&&) noexcept;
   AnyFilter& operator=(AnyFilter&&) noexcept;
@@ -154,8 +155,8 @@ class AnyFilter {
 /// Errors: invalid_argument for an impossible request; out_of_space.
 [[nodiscard]] Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory = system_memory());
 
-/// Opens an image in a Region, such as a mapped file, without a copy; a growing kind takes further memory from `memory`.
-/// Errors: corrupt; unsupported_version, also for a kind that this library does not have.
+/// Opens an image in a Region, such as a mapped file, without a copy; a growing kind takes further memory from
+/// `memory`. Errors: corrupt; unsupported_version, also for a kind that this library does not have.
 [[nodiscard]] Result<AnyFilter> filter_from_region(Region region, Trust trust, const Memory& memory = system_memory());
 
 }  // namespace mankai

@@ -193,7 +193,8 @@ TEST_F(KeysTest, counts_fade_and_hot_keys_keep_their_names) {
     ASSERT_TRUE(filter.count(keys(), counts));
     EXPECT_EQ(counts[0].raw, 2) << info.name;
   }
-  AnyFilter top = create_filter({.kind = Kind{DecayedTop::kKind}, .seed = kSeed, .options = {{"bytes", "65536"}}}).value();
+  AnyFilter top =
+      create_filter({.kind = Kind{DecayedTop::kKind}, .seed = kSeed, .options = {{"bytes", "65536"}}}).value();
   ASSERT_TRUE(top.advance(noon));
   ASSERT_TRUE(top.insert(Views{"a", "b", "b"}));
   const auto entries = top.as<DecayedTop>()->top(2);

@@ -276,8 +276,7 @@ TEST(Kinds, a_filter_keeps_the_url_rules_that_it_was_made_with) {
     const KindDescription& kind = description_of(parse_kind(name).value());
     for (const unsigned version : {1U, 2U}) {
       const bool is_path = kind.key_shape == KeyShape::path;  // canonical anyway
-      auto made =
-          create_filter({.kind = kind.kind, .keys = 100, .fpr = 1e-6, .seed = {{1, 0}}, .canonical = !is_path});
+      auto made = create_filter({.kind = kind.kind, .keys = 100, .fpr = 1e-6, .seed = {{1, 0}}, .canonical = !is_path});
       ASSERT_TRUE(made.has_value()) << made.error().detail;
       ASSERT_EQ(made->canonical_version(), 2U);
       set_version<BlockedBloom, ScalableBloom, LayeredUrlBloom>(*made, version);

@@ -136,12 +136,11 @@ concept NumberedFilter = DeletableFilter<F> && requires(F filter, Digest digest,
 
 /// Stores the bytes of keys beside their digests, and takes a time with each.
 template <class F>
-concept NamedFilter =
-    DecayingFilter<F> && MembershipFilter<F> && requires(F filter, const F asked, Digest digest, std::string_view name,
-                                                         Time time) {
-      { filter.insert(digest, name, time) } -> std::same_as<void>;
-      { asked.newest() } -> std::same_as<Time>;
-    };
+concept NamedFilter = DecayingFilter<F> && MembershipFilter<F> &&
+                      requires(F filter, const F asked, Digest digest, std::string_view name, Time time) {
+                        { filter.insert(digest, name, time) } -> std::same_as<void>;
+                        { asked.newest() } -> std::same_as<Time>;
+                      };
 
 /// Answers about keys that are paths: a digest for each segment. A batch is many paths, their digests one after the
 /// other and where each of them ends; it is the fast path and agrees with the single calls made in order.

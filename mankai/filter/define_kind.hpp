@@ -28,9 +28,9 @@
 #include "mankai/filter/detail/apply_change.hpp"
 #include "mankai/filter/detail/key_windows.hpp"
 #include "mankai/filter/filter_body.hpp"
-#include "mankai/filter/parts/keyed_batch.hpp"
 #include "mankai/filter/kind_options.hpp"
 #include "mankai/filter/parts/growth.hpp"
+#include "mankai/filter/parts/keyed_batch.hpp"
 #include "mankai/url/canonical_url.hpp"
 
 namespace mankai {
@@ -43,7 +43,7 @@ struct CreateRequest {
   Memory memory{};
 };
 
-// Fields of FilterInfo that several kinds have.
+/// Add the fields of FilterInfo that several kinds have.
 void describe_growth(const Growth& growth, FilterInfo& info);
 void describe_time(Tick tick, Duration epoch, FilterInfo& info);
 void describe_decay(const Decay& decay, FilterInfo& info);
@@ -51,6 +51,7 @@ void describe_decay(const Decay& decay, FilterInfo& info);
 
 namespace detail {
 
+/// A filter that was created for a first number of keys and grows beyond it.
 template <class F>
 concept GrowingFrom = requires(const F filter) { filter.initial_keys(); };
 
@@ -91,10 +92,10 @@ void may_contain_keys_of(const F& filter, Keys keys, std::span<bool> outcomes) {
   if constexpr (AssociativeFilter<F>) {
     for_each_digest(filter, keys, [&](std::size_t i, Digest digest) { outcomes[i] = has_value(filter, digest); });
   } else if constexpr (PathFilter<F>) {
-    for_each_path_window(filter, keys, [&](std::size_t start, std::span<const Digest> digests,
-                                           std::span<const std::uint32_t> ends) {
-      filter.may_contain(digests, ends, outcomes.subspan(start, ends.size()));
-    });
+    for_each_path_window(filter, keys,
+                         [&](std::size_t start, std::span<const Digest> digests, std::span<const std::uint32_t> ends) {
+                           filter.may_contain(digests, ends, outcomes.subspan(start, ends.size()));
+                         });
   } else {
     for_each_digest_window(filter, keys, [&](std::size_t start, std::span<const Digest> digests) {
       filter.may_contain(digests, outcomes.subspan(start, digests.size()));
@@ -109,6 +110,7 @@ void count_keys_of(const F& filter, Keys keys, std::span<Count> counts) {
   });
 }
 
+/// Returns the tick of a time that is not before the filter's. Errors: invalid_argument.
 template <class F>
 Result<Tick> tick_of_filter(const F& filter, Time time) {
   const Tick tick = tick_of(time, filter.epoch());
@@ -276,12 +278,14 @@ Result<AnyFilter> create_kind(const FilterSpec& spec, const HashSpec& hash, cons
   return AnyFilter(std::move(filter));
 }
 
+/// Opens an image of the kind. Errors: corrupt.
 template <class K>
 Result<AnyFilter> open_kind(Region region, Trust trust, const Memory& memory) {
   MANKAI_ASSIGN(typename K::Filter filter, open_image<typename K::Filter>(std::move(region), trust, memory));
   return AnyFilter(std::move(filter));
 }
 
+/// Derives the description from the struct and the concepts of its class.
 template <class K>
 constexpr KindDescription description_from() {
   using F = typename K::Filter;
@@ -319,13 +323,13 @@ constexpr KindDescription description_from() {
 }  // namespace detail
 
 /// Ends a kind's file: NAME is the line of the list in kinds.cpp, K the struct described above.
-#define MANKAI_DEFINE_KIND(name, K)                                                        \
-  extern const KindDescription name##_kind;                                                \
-  constinit const KindDescription name##_kind = detail::description_from<K>();                       \
-  const KindDescription& K::description() noexcept { return name##_kind; }                 \
-  template <>                                                                              \
-  AnyFilter erase_type(K::Filter filter) {                                                 \
-    return AnyFilter(std::make_unique<detail::KindBody<K>>(std::move(filter)));            \
+#define MANKAI_DEFINE_KIND(name, K)                                             \
+  extern const KindDescription name##_kind;                                     \
+  constinit const KindDescription name##_kind = detail::description_from<K>();  \
+  const KindDescription& K::description() noexcept { return name##_kind; }      \
+  template <>                                                                   \
+  AnyFilter erase_type(K::Filter filter) {                                      \
+    return AnyFilter(std::make_unique<detail::KindBody<K>>(std::move(filter))); \
   }
 
 }  // namespace mankai

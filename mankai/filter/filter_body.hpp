@@ -14,6 +14,7 @@
 
 namespace mankai {
 
+/// Implemented once, by KindBody in `define_kind.hpp`. Threads: as AnyFilter.
 class FilterBody {
  public:
   using Keys = AnyFilter::Keys;

@@ -37,8 +37,7 @@ Result<Kind> parse_kind(std::string_view name) {
   return fail(ErrorCode::not_found, "unknown kind '" + std::string(name) + "'; the kinds are: " + known);
 }
 
-std::unexpected<Error> unable(const KindDescription& kind, std::string_view what,
-                              bool (*can)(const KindDescription&)) {
+std::unexpected<Error> unable(const KindDescription& kind, std::string_view what, bool (*can)(const KindDescription&)) {
   std::string able;
   for (const KindDescription* each : kinds()) {
     if (can(*each)) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// How a kind lists the options that only it has: a table of OptionOf<Options>, whose entries read and write the members
-/// of the kind's own struct. The functions below make entries for the common types of members.
+/// How a kind lists the options that only it has: a table of OptionOf<Options>, whose entries read and write the
+/// members of the kind's own struct. The functions below make entries for the common types of members.
 
 #include <algorithm>
 #include <array>
@@ -19,6 +19,7 @@
 
 namespace mankai {
 
+/// An option, and how it is read into and written from a kind's struct.
 template <class Options>
 struct OptionOf {
   KindOption text;
@@ -56,6 +57,7 @@ Result<typename K::Options> options_from(const OptionTexts& texts) {
   return options;
 }
 
+/// Returns the options that differ from their default.
 template <class K>
 OptionTexts texts_of(const typename K::Options& options) {
   OptionTexts texts;
@@ -67,6 +69,7 @@ OptionTexts texts_of(const typename K::Options& options) {
   return texts;
 }
 
+/// KindDescription::normalize of a kind.
 template <class K>
 Result<OptionTexts> normalize_options(const OptionTexts& texts) {
   MANKAI_ASSIGN(const typename K::Options options, options_from<K>(texts));
@@ -85,16 +88,15 @@ using MemberType = std::remove_cvref_t<decltype(std::declval<Options&>().*member
 template <class Options, auto member, std::uint64_t least, std::uint64_t most>
 constexpr OptionOf<Options> number_option(std::string_view name, std::string_view value, std::string_view help) {
   return {.text = {.name = name, .value = value, .choices = {}, .help = help},
-          .read =
-              [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
-                std::uint64_t number = 0;
-                if (!detail::reads_whole(text, number) || number < least || number > most) {
-                  return detail::bad(what, text,
-                                     "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-                }
-                options.*member = static_cast<detail::MemberType<Options, member>>(number);
-                return {};
-              },
+          .read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
+            std::uint64_t number = 0;
+            if (!detail::reads_whole(text, number) || number < least || number > most) {
+              return detail::bad(what, text,
+                                 "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+            }
+            options.*member = static_cast<detail::MemberType<Options, member>>(number);
+            return {};
+          },
           .write =
               [](const Options& options) {
                 const Options standard;
@@ -113,7 +115,9 @@ constexpr OptionOf<Options> count_option(std::string_view name, std::string_view
           .read = [](std::string_view /*what*/, Options& options,
                      std::string_view text) { return detail::assign(options.*member, parse_count(text)); },
           .write =
-              [](const Options& options) { return options.*member == 0 ? std::string() : std::to_string(options.*member); }};
+              [](const Options& options) {
+                return options.*member == 0 ? std::string() : std::to_string(options.*member);
+              }};
 }
 
 /// A size in bytes, such as 64MiB.
@@ -143,17 +147,16 @@ constexpr OptionOf<Options> duration_option(std::string_view name, std::string_v
 template <class Options, auto member, int most, bool is_open = false>
 constexpr OptionOf<Options> ratio_option(std::string_view name, std::string_view value, std::string_view help) {
   return {.text = {.name = name, .value = value, .choices = {}, .help = help},
-          .read =
-              [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
-                double number = 0;
-                const bool is_number = detail::reads_whole(text, number);
-                if (!is_number || !(number >= 0 && number <= most) || (is_open && (number == 0 || number == most))) {
-                  return detail::bad(what, text,
-                                     "a number from 0 to " + std::to_string(most) + (is_open ? ", both excluded" : ""));
-                }
-                options.*member = number;
-                return {};
-              },
+          .read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
+            double number = 0;
+            const bool is_number = detail::reads_whole(text, number);
+            if (!is_number || !(number >= 0 && number <= most) || (is_open && (number == 0 || number == most))) {
+              return detail::bad(what, text,
+                                 "a number from 0 to " + std::to_string(most) + (is_open ? ", both excluded" : ""));
+            }
+            options.*member = number;
+            return {};
+          },
           .write =
               [](const Options& options) {
                 const Options standard;
@@ -172,19 +175,18 @@ constexpr OptionOf<Options> ratio_option(std::string_view name, std::string_view
 template <class Options, auto member, const auto& values, const auto& names>
 constexpr OptionOf<Options> choice_option(std::string_view name, std::string_view value, std::string_view help) {
   return {.text = {.name = name, .value = value, .choices = names, .help = help},
-          .read =
-              [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
-                const auto found = std::ranges::find(names, text);
-                if (found == names.end()) {
-                  std::string known;
-                  for (const std::string_view each : names) {
-                    known += (known.empty() ? "" : " or ") + std::string(each);
-                  }
-                  return detail::bad(what, text, known);
-                }
-                options.*member = values[static_cast<std::size_t>(found - names.begin())];
-                return {};
-              },
+          .read = [](std::string_view what, Options& options, std::string_view text) -> Result<void> {
+            const auto found = std::ranges::find(names, text);
+            if (found == names.end()) {
+              std::string known;
+              for (const std::string_view each : names) {
+                known += (known.empty() ? "" : " or ") + std::string(each);
+              }
+              return detail::bad(what, text, known);
+            }
+            options.*member = values[static_cast<std::size_t>(found - names.begin())];
+            return {};
+          },
           .write =
               [](const Options& options) {
                 const Options standard;

@@ -1,20 +1,11 @@
 #include "mankai/filter/kind.hpp"
 
 // The list of kinds: the one line to add for a new kind, after its folder. The first one is the default.
-#define MANKAI_FOR_EACH_KIND(kind)  \
-  kind(blocked_bloom)               \
-  kind(bloom)                       \
-  kind(scalable_bloom)              \
-  kind(counting_bloom)              \
-  kind(scalable_counting_bloom)     \
-  kind(layered_url_bloom)           \
-  kind(rotating_bloom)              \
-  kind(fading_fingerprints)         \
-  kind(decayed_top)                 \
-  kind(time_decaying_counts)        \
-  kind(time_decaying_pooled_counts) \
-  kind(time_decaying_tiered_counts) \
-  kind(recent_values)
+#define MANKAI_FOR_EACH_KIND(kind)                                                                        \
+  kind(blocked_bloom) kind(bloom) kind(scalable_bloom) kind(counting_bloom) kind(scalable_counting_bloom) \
+      kind(layered_url_bloom) kind(rotating_bloom) kind(fading_fingerprints) kind(decayed_top)            \
+          kind(time_decaying_counts) kind(time_decaying_pooled_counts) kind(time_decaying_tiered_counts)  \
+              kind(recent_values)
 
 namespace mankai {
 

@@ -49,9 +49,8 @@ Result<Rows> rows_of_kinds(const Ask& ask) {
 }  // namespace
 
 Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
-  return rows_of_kinds([&](const KindDescription& kind) {
-    return kind.plan == nullptr ? Result<Rows>() : kind.plan(request);
-  });
+  return rows_of_kinds(
+      [&](const KindDescription& kind) { return kind.plan == nullptr ? Result<Rows>() : kind.plan(request); });
 }
 
 Result<std::vector<PlanRow>> plan_for_bytes(std::uint64_t keys, std::uint64_t bytes) {

@@ -101,8 +101,8 @@ std::span<const SharedOption> shared_options() {
 Result<void> check_options(const FilterSpec& spec) {
   const KindDescription& kind = description_of(spec.kind);
   if (spec.canonical && kind.key_shape == KeyShape::path) {
-    return fail(ErrorCode::invalid_argument,
-                "canonical has no effect with kind " + std::string(kind.name) + ", which always canonicalizes its keys");
+    return fail(ErrorCode::invalid_argument, "canonical has no effect with kind " + std::string(kind.name) +
+                                                 ", which always canonicalizes its keys");
   }
   for (const auto& [name, text] : spec.options) {
     if (!has_option(kind, name)) {

@@ -1,5 +1,5 @@
-#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/service/gate.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -40,9 +40,7 @@ class Gate::Impl {
         source_id_(std::move(source_id)),
         core_(*memory_->as<CountingBloom>(), options.memo_bytes) {}
   Impl(Store store, const GateOptions& options)
-      : store_(std::move(store)),
-        options_(options),
-        core_(*store_->filter().as<CountingBloom>(), options.memo_bytes) {}
+      : store_(std::move(store)), options_(options), core_(*store_->filter().as<CountingBloom>(), options.memo_bytes) {}
 
   // What the file says of its source.
   Result<void> take_position() {

@@ -9,13 +9,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/filter_file.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/service/gate_position.hpp"
 #include "mankai/stream/source.hpp"
 #include "tests/support/shared_data.hpp"
-#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
-#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 namespace mankai {
 namespace {

@@ -36,9 +36,8 @@ Result<AnyFilter> make_filter(const HotRequest& request) {
 Result<void> check_kind(const std::string& path, const AnyFilter& filter) {
   const auto* const top = filter.as<DecayedTop>();
   if (top == nullptr) {
-    return fail(ErrorCode::invalid_argument, path + ": is a filter of kind " +
-                                                 std::string(filter.kind().name) + ", not " +
-                                                 std::string(DecayedTop::kName) + "; name another file");
+    return fail(ErrorCode::invalid_argument, path + ": is a filter of kind " + std::string(filter.kind().name) +
+                                                 ", not " + std::string(DecayedTop::kName) + "; name another file");
   }
   if (top->canonical_version() != 0) {
     return fail(ErrorCode::invalid_argument,

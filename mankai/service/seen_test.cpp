@@ -9,9 +9,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "tests/support/random.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
+#include "tests/support/random.hpp"
 
 namespace mankai {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
-#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/c/dablooms.h"
 #include "mankai/c/detail/bloom_files.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
 namespace mankai::c {
 

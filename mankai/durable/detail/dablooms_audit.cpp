@@ -1,5 +1,5 @@
-#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/durable/detail/dablooms_audit.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 
 #include <algorithm>
 #include <array>

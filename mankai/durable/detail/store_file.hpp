@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
-#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/source_position.hpp"
 #include "mankai/durable/store_footer_format.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/storage/new_file.hpp"
 
 namespace mankai::detail {

@@ -23,8 +23,8 @@
 #include <span>
 #include <string_view>
 
-#include "mankai/filter/parts/bit_filter.hpp"
 #include "mankai/filter/concepts.hpp"
+#include "mankai/filter/parts/bit_filter.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/block_ops.hpp"
 #include "mankai/kernel/block_ops_inline.hpp"

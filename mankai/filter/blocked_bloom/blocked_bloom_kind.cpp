@@ -16,8 +16,7 @@ struct BlockedBloomKind {
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& /*options*/) {
-    return Filter::create(
-        {.keys = request.keys, .fpr = request.fpr, .hash = request.hash, .memory = request.memory});
+    return Filter::create({.keys = request.keys, .fpr = request.fpr, .hash = request.hash, .memory = request.memory});
   }
   static Options options_of(const Filter& /*filter*/) { return {}; }
 

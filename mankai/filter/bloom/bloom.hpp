@@ -20,8 +20,8 @@
 #include <span>
 #include <string_view>
 
-#include "mankai/filter/parts/bit_filter.hpp"
 #include "mankai/filter/concepts.hpp"
+#include "mankai/filter/parts/bit_filter.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 #include "mankai/kernel/bloom_ops_reference.hpp"
 

@@ -20,7 +20,8 @@ struct BloomOptions {
 struct BloomKind {
   using Filter = Bloom;
   using Options = BloomOptions;
-  static constexpr std::string_view kSummary = "seen before? the classic filter: fewest bits, up to k cache lines per key";
+  static constexpr std::string_view kSummary =
+      "seen before? the classic filter: fewest bits, up to k cache lines per key";
   static constexpr KeyShape kKeyShape = KeyShape::whole;
   static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = true;

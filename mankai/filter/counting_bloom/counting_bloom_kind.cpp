@@ -1,6 +1,6 @@
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
-#include "mankai/filter/define_kind.hpp"
 #include "mankai/filter/counting_bloom/counting_options.hpp"
+#include "mankai/filter/define_kind.hpp"
 #include "mankai/filter/parts/common_options.hpp"
 #include "mankai/filter/parts/plan_rows.hpp"
 
@@ -36,9 +36,8 @@ struct CountingBloomKind {
   }
 
   static void describe(const Filter& filter, FilterInfo& info) {
-    info.fpr_formula = filter.layout() == CountingLayout::blocked
-                           ? "mean over blocks of the product of the lanes' fill"
-                           : "product of the partitions' fill";
+    info.fpr_formula = filter.layout() == CountingLayout::blocked ? "mean over blocks of the product of the lanes' fill"
+                                                                  : "product of the partitions' fill";
     info.fields.push_back({"layout", "layout", std::string(name(filter.layout()))});
     info.fields.push_back({"saturated_cells", "stuck counters", filter.saturated_cells()});
   }

@@ -24,7 +24,10 @@ struct DecayedTopKind {
   static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
-      probes_option<Options>(), half_life_option<Options>(), lambda_option<Options>(), epoch_option<Options>(),
+      probes_option<Options>(),
+      half_life_option<Options>(),
+      lambda_option<Options>(),
+      epoch_option<Options>(),
       bytes_limit_option<Options>(),
       number_option<Options, &Options::candidates, 1, kMostCandidates>(
           "candidates", "N", "Number of keys stored by name [default: what a quarter of the memory holds].")};

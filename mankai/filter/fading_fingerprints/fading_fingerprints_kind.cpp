@@ -55,8 +55,7 @@ struct FadingFingerprintsKind {
 
   /// Half of the keys are still found after as many others.
   static Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
-    MANKAI_ASSIGN(const FadingShape shape,
-                  fading_size({.events = request.keys, .survival = 0.5, .fpr = request.fpr}));
+    MANKAI_ASSIGN(const FadingShape shape, fading_size({.events = request.keys, .survival = 0.5, .fpr = request.fpr}));
     return std::vector{row_of(request.keys, request.fpr, shape)};
   }
   static Result<std::vector<PlanRow>> plan_forgetting(const ForgettingRequest& request) {

@@ -47,7 +47,8 @@ PlanShape partitioned_cells(std::uint64_t keys, const PartitionedSize& size, uns
 
 Result<std::vector<PlanRow>> blocked_rows(Kind kind, const SizeRequest& request, double sized_fpr) {
   MANKAI_ASSIGN(const std::uint64_t blocks, blocked_bloom_blocks({.keys = request.keys, .fpr = sized_fpr}));
-  return std::vector{plan_row({.kind = kind, .keys = request.keys, .fpr = request.fpr}, blocked_bits(request.keys, blocks))};
+  return std::vector{
+      plan_row({.kind = kind, .keys = request.keys, .fpr = request.fpr}, blocked_bits(request.keys, blocks))};
 }
 
 Result<std::vector<PlanRow>> counter_rows(Kind kind, const SizeRequest& request, double sized_fpr) {

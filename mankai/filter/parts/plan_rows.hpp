@@ -21,6 +21,7 @@ struct PlanShape {
 /// Returns the row of a spec; a growing kind's is its first sub-filter's.
 [[nodiscard]] PlanRow plan_row(const FilterSpec& spec, const PlanShape& shape);
 
+/// Return what blocks of bits, a classic array, and partitions of cells take for a number of keys.
 [[nodiscard]] PlanShape blocked_bits(std::uint64_t keys, std::uint64_t blocks);
 [[nodiscard]] PlanShape classic_bits(std::uint64_t keys, const BloomSize& size);
 [[nodiscard]] PlanShape partitioned_cells(std::uint64_t keys, const PartitionedSize& size, unsigned cell_bits);

@@ -19,11 +19,8 @@ struct ScalableBloomKind {
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
-    return Filter::create({.keys = request.keys,
-                           .fpr = request.fpr,
-                           .growth = options,
-                           .hash = request.hash,
-                           .memory = request.memory});
+    return Filter::create(
+        {.keys = request.keys, .fpr = request.fpr, .growth = options, .hash = request.hash, .memory = request.memory});
   }
   static Options options_of(const Filter& filter) { return filter.growth(); }
 

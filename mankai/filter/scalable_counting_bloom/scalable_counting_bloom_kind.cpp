@@ -35,9 +35,7 @@ struct ScalableCountingBloomKind {
                            .hash = request.hash,
                            .memory = request.memory});
   }
-  static Options options_of(const Filter& filter) {
-    return {{filter.growth()}, filter.layout(), filter.first_id()};
-  }
+  static Options options_of(const Filter& filter) { return {{filter.growth()}, filter.layout(), filter.first_id()}; }
 
   static void describe(const Filter& filter, FilterInfo& info) {
     info.fpr_formula = "that not every slice says no";

@@ -29,8 +29,13 @@ struct TimeDecayingCountsKind {
   static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
-      probes_option<Options>(), half_life_option<Options>(), lambda_option<Options>(), epoch_option<Options>(),
-      bytes_limit_option<Options>(), width_option<Options>(), policy_option<Options, kDecayPolicies, kDecayPolicyNames>(),
+      probes_option<Options>(),
+      half_life_option<Options>(),
+      lambda_option<Options>(),
+      epoch_option<Options>(),
+      bytes_limit_option<Options>(),
+      width_option<Options>(),
+      policy_option<Options, kDecayPolicies, kDecayPolicyNames>(),
       choice_option<Options, &Options::rule, kRules, kRuleNames>(
           "rule", "RULE",
           "Which counters of a key are incremented: all, as in the paper, or minimum, only the smallest, which has a "

@@ -14,7 +14,8 @@
 /// Choices, each for a reason to be measured (`mankai lab web-profiling`):
 ///   - lookup: `hash`, digits in one array sorted by counter with gaps, no links (default); `links`, the paper's
 ///   two-way
-///     links; `array`, one link for every counter. Same answers. mankai/filter/time_decaying_pooled_counts/digit_pool.hpp draws them.
+///     links; `array`, one link for every counter. Same answers.
+///     mankai/filter/time_decaying_pooled_counts/digit_pool.hpp draws them.
 ///   - overflow: `per_counter`, each counter carries for itself (§4.2); `all` (§4.1): a counter below its ceiling, the
 ///     largest value of its digits, counts; one that stands at it waits until all k counters of the key that comes have
 ///     reached it. It never undercounts: some counter v of the key is below the ceiling, so the key came at most v
@@ -50,8 +51,8 @@
 #include "mankai/filter/concepts.hpp"
 #include "mankai/filter/parts/cut_cells.hpp"
 #include "mankai/filter/parts/decayed_cells.hpp"
-#include "mankai/filter/time_decaying_pooled_counts/digit_pool.hpp"
 #include "mankai/filter/parts/flat_filter.hpp"
+#include "mankai/filter/time_decaying_pooled_counts/digit_pool.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 
 namespace mankai {

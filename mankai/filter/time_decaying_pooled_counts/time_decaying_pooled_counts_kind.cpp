@@ -33,8 +33,12 @@ struct TimeDecayingPooledCountsKind {
   static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
-      probes_option<Options>(), half_life_option<Options>(), lambda_option<Options>(), epoch_option<Options>(),
-      policy_option<Options, kWholePolicies, kWholePolicyNames>(), counters_option<Options>(),
+      probes_option<Options>(),
+      half_life_option<Options>(),
+      lambda_option<Options>(),
+      epoch_option<Options>(),
+      policy_option<Options, kWholePolicies, kWholePolicyNames>(),
+      counters_option<Options>(),
       ratio_option<Options, &Options::pool_share, 7>("pool-share", "SHARE",
                                                      "Digits in the pool per counter, 0 to 7 [default: 0.5]."),
       choice_option<Options, &Options::lookup, kLookups, kLookupNames>(

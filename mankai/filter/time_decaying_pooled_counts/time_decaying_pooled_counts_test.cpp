@@ -10,8 +10,8 @@
 #include <new>
 #include <vector>
 
-#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "mankai/filter/parts/whole_decay.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/cut_cells.hpp"
 #include "tests/support/random.hpp"

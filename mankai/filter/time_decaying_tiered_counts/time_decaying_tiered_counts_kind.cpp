@@ -28,8 +28,13 @@ struct TimeDecayingTieredCountsKind {
   static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
-      probes_option<Options>(), half_life_option<Options>(), lambda_option<Options>(), epoch_option<Options>(),
-      width_option<Options>(), policy_option<Options, kWholePolicies, kWholePolicyNames>(), counters_option<Options>(),
+      probes_option<Options>(),
+      half_life_option<Options>(),
+      lambda_option<Options>(),
+      epoch_option<Options>(),
+      width_option<Options>(),
+      policy_option<Options, kWholePolicies, kWholePolicyNames>(),
+      counters_option<Options>(),
       number_option<Options, &Options::shrink_bits, 0, 8>(
           "shrink-bits", "A",
           "Each tier has 2 to the power of A times fewer counters than the one below, 0 to 8 [default: 2]."),

@@ -9,8 +9,8 @@
 #include <map>
 #include <vector>
 
-#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "mankai/filter/parts/whole_decay.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
 #include "mankai/hash/probes.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/random.hpp"

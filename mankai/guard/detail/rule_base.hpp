@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "mankai/base/error.hpp"
-#include "mankai/guard/fuse_map.hpp"
 #include "mankai/guard/detail/rule_nodes.hpp"
 #include "mankai/guard/detail/rule_table.hpp"
+#include "mankai/guard/fuse_map.hpp"
 
 namespace mankai::detail {
 

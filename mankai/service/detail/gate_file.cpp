@@ -1,6 +1,6 @@
+#include "mankai/service/detail/gate_file.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
-#include "mankai/service/detail/gate_file.hpp"
 
 #include <string>
 #include <utility>

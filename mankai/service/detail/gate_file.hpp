@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "mankai/filter/any_filter.hpp"
 #include "mankai/durable/source_position.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/service/gate_position.hpp"
 
 namespace mankai::detail {
