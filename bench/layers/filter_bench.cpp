@@ -67,7 +67,7 @@ class GigabyteFile : public benchmark::Fixture {
   void SetUp(benchmark::State& state) override {
     auto filter = AnyFilter(BlockedBloom::create({.keys = 790'000'000, .fpr = 0.01, .hash = kHash}).value());
     const auto digests = random_digests(1'000'000);
-    std::get<BlockedBloom>(filter).insert(digests);
+    filter.as<BlockedBloom>()->insert(digests);
     if (!save_filter(path_, filter, Existing::replace)) {
       state.SkipWithError("cannot write a 1 GB file here");
     }
@@ -78,7 +78,7 @@ class GigabyteFile : public benchmark::Fixture {
   void open_and_ask(benchmark::State& state, Trust trust) const {
     for (auto _ : state) {
       const auto filter = open_filter(path_, Access::query, trust);
-      benchmark::DoNotOptimize(std::get<BlockedBloom>(*filter).may_contain(Digest{random_integer(7)}));
+      benchmark::DoNotOptimize(filter->as<BlockedBloom>()->may_contain(Digest{random_integer(7)}));
     }
   }
 
