@@ -174,8 +174,6 @@ std::uint64_t Store::durable_sequence() const noexcept { return impl_->durable()
 SourcePosition Store::position() const { return impl_->position(); }
 Result<void> Store::sync() { return impl_->sync(); }
 Result<void> Store::checkpoint() { return impl_->checkpoint(); }
-std::string Store::label() const { return impl_->label(); }
-Result<void> Store::set_label(std::string_view label) { return impl_->set_label(label); }
 std::optional<Error> Store::checkpoint_failure() const { return impl_->checkpoint_failure(); }
 Result<void> Store::close() { return impl_->close(); }
 

@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "mankai/durable/source_position.hpp"
 #include "mankai/durable/store_footer_format.hpp"
@@ -15,8 +13,6 @@ namespace mankai {
 [[nodiscard]] StoreFooter sealed(StoreFooter footer) noexcept;
 /// Writes where the source stands into a footer.
 void set_position(StoreFooter& footer, const SourcePosition& position) noexcept;
-/// Writes what the store is used for into a footer. Pre: at most 64 bytes.
-void set_label(StoreFooter& footer, std::string_view label) noexcept;
 
 /// A file's footer, as the copy has it that counts.
 struct FoundFooter {
@@ -46,7 +42,5 @@ struct FooterBytes {
 
 /// Where the source stood when the footer was written. Pre: a footer that was made or read here.
 [[nodiscard]] SourcePosition position_of(const StoreFooter& footer) noexcept;
-/// What the store is used for. Pre: as position_of's.
-[[nodiscard]] std::string label_of(const StoreFooter& footer);
 
 }  // namespace mankai
