@@ -103,8 +103,9 @@ Result<void> check_reserved(const StoreFooter& footer, std::uint64_t offset) {
     return {};
   }
   return fail(ErrorCode::unsupported_version,
-              place_of(offset) + " has bytes other than 0 that are reserved for later versions of this library; use a "
-                                 "newer one");
+              place_of(offset) +
+                  " has bytes other than 0 that are reserved for later versions of this library; use a "
+                  "newer one");
 }
 
 // The copies of one file differ in what is changed in place, and in nothing else.

@@ -36,8 +36,8 @@ struct FooterBytes {
 /// of them; the other one follows. At each moment one of the two is whole on the disk, and is the old footer or the new
 /// one. Pre: of this file, of the present version. Errors: io; then nobody can say which of them the disk has.
 [[nodiscard]] Result<void> replace_footer(const OpenFile& file, StoreFooter& footer);
-/// Writes the footer over the older copy: then both say the same. Pre: as replace_footer's, and the disk has the copy
-/// that counts. Errors: io.
+/// Writes the footer over the older copy, or the damaged one: then both say the same. Pre: as replace_footer's, and the
+/// disk has the copy that counts, or the other one is damaged. Errors: io.
 [[nodiscard]] Result<void> refresh_footer(const OpenFile& file, StoreFooter& footer);
 
 /// Where the source stood when the footer was written. Pre: a footer that was made or read here.

@@ -15,8 +15,10 @@ namespace mankai {
 inline constexpr std::array<char, 8> kFooterMagic = {'M', 'K', 'S', 'T', 'O', 'R', '\x1a', '\n'};
 inline constexpr std::uint32_t kFooterVersion = 2;
 
-/// The footer has two copies, written in turn. Each begins a page of its own, since a page is the most that a system or
-/// a disk writes at once: what tears the write of one copy leaves the other one, and the image, as they were.
+/// The footer has two copies, written in turn. Each begins a page of its own: where a system and a disk write units of
+/// at most 4096 bytes, what tears the write of one copy leaves the other one, and the image, as they were. Larger units
+/// may hold both copies and the end of the image; a torn write of one can damage all of these, and readers refuse the
+/// file.
 inline constexpr std::uint64_t kFooterCopies = 2;
 inline constexpr std::uint64_t kFooterPage = 4096;
 
