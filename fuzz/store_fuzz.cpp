@@ -61,7 +61,8 @@ StoreFooter footer_of(std::uint8_t mode, Input& input, std::size_t image_bytes) 
     footer.is_open %= 2;
     footer.image_bytes = image_bytes;
     footer.position_bytes %= kMaxPositionBytes + 1;
-    footer.label_bytes %= kMaxLabelBytes + 1;
+    footer.zero = 0;
+    footer.zeros = {};
     footer.generation -= footer.generation % kFooterCopies;
     footer = test::with_checksum(footer);
   }

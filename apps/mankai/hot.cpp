@@ -252,7 +252,8 @@ void add_output_options(Request& request, std::vector<Option>& options) {
   options.push_back(
       text_option("--state", "FILE",
                   "Continues from what the last run left in FILE, and leaves it for the next. FILE stores what "
-                  "is counted: a run with another --by, --query or --match is refused.",
+                  "is counted: a run with another --by, --query or --match is refused. A FILE of an earlier version "
+                  "or of mankai create does not store that: each run prints a warning.",
                   ValueKind::file, request.state));
   options.push_back(durability_option(request.store, "what --follow counts into --state"));
   options.push_back(mode_option(request.store.mode));

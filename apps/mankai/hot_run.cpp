@@ -421,14 +421,33 @@ class HotRun {
   Output output_;
 };
 
+std::string words_of(const HotKeyRequest& keys) { return keys.match ? "this --match" : options_of_tag(keys_tag(keys)); }
+
+Result<void> check_keys(const Hot& hot, const HotKeyRequest& keys, const std::string& state) {
+  const std::uint64_t tag = hot.filter().keys_tag();
+  if (tag == 0 || tag == keys_tag(keys)) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("{}: counts the keys of {}, not those of {}; give the same options, or name another file",
+                          state, options_of_tag(tag), words_of(keys)));
+}
+
+// Nobody can tell what its keys are, so a run must not store its own options as theirs.
+void warn_of_unknown_keys(const Hot& hot, const HotKeyRequest& keys, const std::string& state) {
+  if (hot.filter().keys_tag() == 0) {
+    say(fmt::format(
+        "warning: {}: does not store what it counts, so it may mix the keys of {} with others; to have that "
+        "checked, give --state a new file",
+        state, words_of(keys)));
+  }
+}
+
 }  // namespace
 
 Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state) {
-  if (const std::uint64_t tag = hot.filter().keys_tag(); tag != 0 && tag != keys_tag(request.keys)) {
-    return fail(
-        ErrorCode::invalid_argument,
-        fmt::format("{}: counts the keys of {}, not those of {}; give the same options, or name another file", state,
-                    options_of_tag(tag), request.keys.match ? "this --match" : options_of_tag(keys_tag(request.keys))));
+  if (auto fits = check_keys(hot, request.keys, state); !fits) {
+    return std::unexpected(fits.error());
   }
   if (request.at && hot.now() > *request.at) {
     return fail(
@@ -444,6 +463,7 @@ Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& st
   if (!wanted) {
     return std::unexpected(wanted.error());
   }
+  warn_of_unknown_keys(hot, request.keys, state);
   return HotRun(request, std::move(hot), std::move(*keys), std::move(*wanted), state).run();
 }
 

@@ -58,9 +58,6 @@ void add_store(const StoreInfo& info, Report& report) {
   report.add("sequence", info.recovery.sequence, info.is_store ? "last change" : "",
              human_count(info.recovery.sequence));
   add_position(info.recovery.position, report);
-  if (!info.label.empty()) {
-    add_bytes("label", info.label, report, "label");
-  }
   const bool is_open = info.is_open || info.writer != 0;
   report.add("is_open", is_open, is_open ? "open" : "", open_words(info));
   if (info.writer != 0) {

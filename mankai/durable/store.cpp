@@ -11,16 +11,26 @@
 namespace mankai {
 namespace {
 
+// Writes the copy of the footer that counts once more, in place while the other copy is there. Where that one is
+// damaged, its place is written instead: a write that is torn must not take the only copy.
+Result<void> write_again(const OpenFile& file, FoundFooter& found) {
+  if (found.damaged_copies != 0) {
+    found.is_other_copy_stale = false;
+    return refresh_footer(file, found.footer);
+  }
+  const FooterBytes bytes = bytes_of(found.footer);
+  return file.rewrite(bytes.begin, bytes.end);
+}
+
 // The last writer may have ended before the disk had its file's name or open mark, or since a sync failed: the journal
-// must neither go nor grow before it has. A copy of the footer that a crash tore is written again.
+// must neither go nor grow before it has.
 Result<void> settle(const std::string& path, std::optional<FoundFooter>& found, FileCalls& calls) {
   const auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
   if (!file) {
     return std::unexpected(file.error());
   }
   if (found) {
-    const FooterBytes bytes = bytes_of(found->footer);
-    if (auto written = file->rewrite(bytes.begin, bytes.end); !written) {
+    if (auto written = write_again(*file, *found); !written) {
       return written;
     }
   }
@@ -174,8 +184,6 @@ std::uint64_t Store::durable_sequence() const noexcept { return impl_->durable()
 SourcePosition Store::position() const { return impl_->position(); }
 Result<void> Store::sync() { return impl_->sync(); }
 Result<void> Store::checkpoint() { return impl_->checkpoint(); }
-std::string Store::label() const { return impl_->label(); }
-Result<void> Store::set_label(std::string_view label) { return impl_->set_label(label); }
 std::optional<Error> Store::checkpoint_failure() const { return impl_->checkpoint_failure(); }
 Result<void> Store::close() { return impl_->close(); }
 

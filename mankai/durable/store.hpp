@@ -144,14 +144,6 @@ class Store {
   /// Where the source stood at the last commit that said so.
   [[nodiscard]] SourcePosition position() const;
 
-  /// What the store is used for, as set_label said: up to 64 bytes that mean something to whoever gives them, such as
-  /// what its keys are. Empty where nobody set one.
-  [[nodiscard]] std::string label() const;
-  /// Sets it, and returns when the disk has it; later checkpoints keep it. Cost: a write of the whole file, or nothing
-  /// where the store has that label. Errors: invalid_argument for more than 64 bytes, or within a batch; io;
-  /// out_of_space, after which the store continues with the old label.
-  [[nodiscard]] Result<void> set_label(std::string_view label);
-
   /// Returns when everything committed so far is on the disk. Errors: io.
   [[nodiscard]] Result<void> sync();
   /// Returns when everything is in the file. Errors: invalid_argument within a batch; io; out_of_space, after which the

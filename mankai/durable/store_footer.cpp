@@ -94,14 +94,24 @@ bool is_valid(const StoreFooter& footer, std::uint64_t offset, std::uint64_t num
   const bool is_in_place = footer.image_bytes <= offset && footer.generation % kFooterCopies == number &&
                            footer_offset(footer.image_bytes, number) == offset;
   return footer.magic == kFooterMagic && footer.version == kFooterVersion && footer.checksum == checksum_of(footer) &&
-         is_in_place && footer.position_bytes <= kMaxPositionBytes && footer.label_bytes <= kMaxLabelBytes &&
-         footer.is_open <= 1;
+         is_in_place && footer.position_bytes <= kMaxPositionBytes && footer.is_open <= 1;
+}
+
+// What a writer of a later version says there would be lost.
+Result<void> check_reserved(const StoreFooter& footer, std::uint64_t offset) {
+  if (footer.zero == 0 && std::ranges::all_of(footer.zeros, [](unsigned char byte) { return byte == 0; })) {
+    return {};
+  }
+  return fail(ErrorCode::unsupported_version,
+              place_of(offset) +
+                  " has bytes other than 0 that are reserved for later versions of this library; use a "
+                  "newer one");
 }
 
 // The copies of one file differ in what is changed in place, and in nothing else.
 bool belong_together(const StoreFooter& one, const StoreFooter& other) noexcept {
   return one.image_bytes == other.image_bytes && one.sequence == other.sequence &&
-         position_of(one) == position_of(other) && label_of(one) == label_of(other);
+         position_of(one) == position_of(other);
 }
 
 bool say_the_same(const StoreFooter& one, const StoreFooter& other) noexcept {
@@ -126,13 +136,19 @@ Result<std::optional<FoundFooter>> none_of(const Copies& copies, std::uint64_t f
 }
 
 Result<std::optional<FoundFooter>> chosen(const Copies& copies, std::uint64_t first) {
-  const bool has_first = is_valid(copies[0], first, 0);
-  const bool has_second = is_valid(copies[1], first + kFooterPage, 1);
-  if (!has_first && !has_second) {
+  std::array<bool, kFooterCopies> has{};
+  for (std::uint64_t number = 0; number < kFooterCopies; ++number) {
+    const std::uint64_t offset = first + number * kFooterPage;
+    has[number] = is_valid(copies[number], offset, number);
+    if (auto known = check_reserved(copies[number], offset); has[number] && !known) {
+      return std::unexpected(known.error());
+    }
+  }
+  if (!has[0] && !has[1]) {
     return none_of(copies, first);
   }
-  if (has_first != has_second) {
-    return FoundFooter{.footer = copies[has_first ? 0 : 1], .damaged_copies = 1, .is_other_copy_stale = true};
+  if (has[0] != has[1]) {
+    return FoundFooter{.footer = copies[has[0] ? 0 : 1], .damaged_copies = 1, .is_other_copy_stale = true};
   }
   if (!belong_together(copies[0], copies[1])) {
     return fail(ErrorCode::corrupt, "the copies of the footer, at offsets " + std::to_string(first) + " and " +
@@ -141,13 +157,6 @@ Result<std::optional<FoundFooter>> chosen(const Copies& copies, std::uint64_t fi
   }
   return FoundFooter{.footer = copies[copies[0].generation > copies[1].generation ? 0 : 1],
                      .is_other_copy_stale = !say_the_same(copies[0], copies[1])};
-}
-
-template <class Array>
-void set_bytes(Array& field, std::uint32_t& size, std::string_view bytes) noexcept {
-  field = {};
-  size = static_cast<std::uint32_t>(bytes.size());
-  std::ranges::copy(bytes, field.begin());
 }
 
 }  // namespace
@@ -160,11 +169,9 @@ StoreFooter sealed(StoreFooter footer) noexcept {
 }
 
 void set_position(StoreFooter& footer, const SourcePosition& position) noexcept {
-  set_bytes(footer.position, footer.position_bytes, position.view());
-}
-
-void set_label(StoreFooter& footer, std::string_view label) noexcept {
-  set_bytes(footer.label, footer.label_bytes, label);
+  footer.position = {};
+  footer.position_bytes = static_cast<std::uint32_t>(position.view().size());
+  std::ranges::copy(position.view(), footer.position.begin());
 }
 
 Result<std::optional<FoundFooter>> read_footer(const OpenFile& file) {
@@ -215,10 +222,6 @@ Result<void> refresh_footer(const OpenFile& file, StoreFooter& footer) {
 SourcePosition position_of(const StoreFooter& footer) noexcept {
   const auto* bytes = reinterpret_cast<const char*>(footer.position.data());
   return SourcePosition::of({bytes, footer.position_bytes}).value_or(SourcePosition());
-}
-
-std::string label_of(const StoreFooter& footer) {
-  return {reinterpret_cast<const char*>(footer.label.data()), footer.label_bytes};
 }
 
 }  // namespace mankai

@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "mankai/durable/source_position.hpp"
 #include "mankai/durable/store_footer_format.hpp"
@@ -15,8 +13,6 @@ namespace mankai {
 [[nodiscard]] StoreFooter sealed(StoreFooter footer) noexcept;
 /// Writes where the source stands into a footer.
 void set_position(StoreFooter& footer, const SourcePosition& position) noexcept;
-/// Writes what the store is used for into a footer. Pre: at most 64 bytes.
-void set_label(StoreFooter& footer, std::string_view label) noexcept;
 
 /// A file's footer, as the copy has it that counts.
 struct FoundFooter {
@@ -40,13 +36,11 @@ struct FooterBytes {
 /// of them; the other one follows. At each moment one of the two is whole on the disk, and is the old footer or the new
 /// one. Pre: of this file, of the present version. Errors: io; then nobody can say which of them the disk has.
 [[nodiscard]] Result<void> replace_footer(const OpenFile& file, StoreFooter& footer);
-/// Writes the footer over the older copy: then both say the same. Pre: as replace_footer's, and the disk has the copy
-/// that counts. Errors: io.
+/// Writes the footer over the older copy, or the damaged one: then both say the same. Pre: as replace_footer's, and the
+/// disk has the copy that counts, or the other one is damaged. Errors: io.
 [[nodiscard]] Result<void> refresh_footer(const OpenFile& file, StoreFooter& footer);
 
 /// Where the source stood when the footer was written. Pre: a footer that was made or read here.
 [[nodiscard]] SourcePosition position_of(const StoreFooter& footer) noexcept;
-/// What the store is used for. Pre: as position_of's.
-[[nodiscard]] std::string label_of(const StoreFooter& footer);
 
 }  // namespace mankai

@@ -15,11 +15,12 @@ namespace mankai {
 inline constexpr std::array<char, 8> kFooterMagic = {'M', 'K', 'S', 'T', 'O', 'R', '\x1a', '\n'};
 inline constexpr std::uint32_t kFooterVersion = 2;
 
-/// The footer has two copies, written in turn. Each begins a page of its own, since a page is the most that a system or
-/// a disk writes at once: what tears the write of one copy leaves the other one, and the image, as they were.
+/// The footer has two copies, written in turn. Each begins a page of its own: where a system and a disk write units of
+/// at most 4096 bytes, what tears the write of one copy leaves the other one, and the image, as they were. Larger units
+/// may hold both copies and the end of the image; a torn write of one can damage all of these, and readers refuse the
+/// file.
 inline constexpr std::uint64_t kFooterCopies = 2;
 inline constexpr std::uint64_t kFooterPage = 4096;
-inline constexpr std::size_t kMaxLabelBytes = 64;
 
 /// One copy of the footer: a sector. The valid one with the higher generation counts.
 struct StoreFooter {
@@ -32,10 +33,9 @@ struct StoreFooter {
   std::uint64_t replaced_id;               //  40  store_id of the file whose place a new one took; else 0
   std::uint64_t generation;                //  48  one more with each copy written; modulo 2 it is the copy's number
   std::uint32_t position_bytes;            //  56  at most 64
-  std::uint32_t label_bytes;               //  60  at most 64
+  std::uint32_t zero;                      //  60  reserved
   std::array<unsigned char, 64> position;  //  64  where the source stood then, filled up with zeros
-  std::array<unsigned char, 64> label;     // 128  what the store is used for, filled up with zeros
-  std::array<unsigned char, 312> zero;     // 192
+  std::array<unsigned char, 376> zeros;    // 128  reserved: who reads others than zeros refuses them
   std::uint64_t checksum;                  // 504  XXH3_64 of bytes 0 to 503, seed 0
 
   friend bool operator==(const StoreFooter&, const StoreFooter&) = default;

@@ -19,7 +19,6 @@ StoreInfo describe(const std::string& path, const detail::LoadedStore& loaded) {
     info.image_sequence = footer.sequence;
     info.damaged_footers = loaded.footer->damaged_copies;
     info.footer_version = footer.version;
-    info.label = label_of(footer);
   }
   if (loaded.journal) {
     info.journal_bytes = loaded.journal->end - loaded.journal->superblock.start;

@@ -20,7 +20,6 @@ struct StoreInfo {
   std::uint64_t damaged_superblocks = 0;  ///< of the journal, where another one serves: see JournalFile
   std::uint64_t damaged_footers = 0;      ///< copies of the footer, where the other one serves
   std::uint32_t footer_version = 0;       ///< 0: no footer
-  std::string label = {};                 ///< what the store is used for: see Store::label
   RecoveryReport recovery = {};           ///< what a writer that opens it would be told
 };
 

@@ -89,12 +89,6 @@ class Hot {
   /// same.
   [[nodiscard]] Result<void> close() { return kept_.close(); }
 
-  /// What is counted, as set_label said: empty in memory, and in a file that nobody gave a label.
-  [[nodiscard]] std::string label() const { return kept_.label(); }
-  /// Notes in the file what is counted, so that whoever continues can tell: up to 64 bytes, such as "path". Nothing in
-  /// memory. Errors: as Store::set_label's.
-  [[nodiscard]] Result<void> set_label(std::string_view label) { return kept_.set_label(label); }
-
   /// Records since the memory began, and those of them that came in a later epoch than their own.
   [[nodiscard]] std::uint64_t records() const noexcept { return filter().keys_inserted(); }
   [[nodiscard]] std::uint64_t late_records() const noexcept { return filter().late_records(); }

@@ -217,20 +217,6 @@ TEST_F(HotTest, a_state_carried_on_equals_one_run) {
   EXPECT_EQ(whole->newest(), carried->newest());
 }
 
-TEST_F(HotTest, a_state_says_what_it_counts_and_a_memory_does_not) {
-  {
-    auto hot = Hot::open(path());
-    ASSERT_TRUE(hot.has_value()) << hot.error().message();
-    EXPECT_EQ(hot->label(), "");
-    ASSERT_TRUE(hot->set_label("path").has_value());
-    observe_all(*hot, events(10, 1));
-  }
-  EXPECT_EQ(Hot::open(path())->label(), "path");
-  auto memory = Hot::create();
-  EXPECT_TRUE(memory->set_label("path").has_value());
-  EXPECT_EQ(memory->label(), "");
-}
-
 // Goal: what a killed process leaves counts each record of a batch that was committed once, and no other. Method:
 // copies of both files while they are in use, before and after each commit, opened beside a memory that saw as much.
 TEST_F(HotTest, a_killed_run_leaves_what_was_committed) {

@@ -392,7 +392,12 @@ class State(CommandTest):
         self.run_mankai("create", "--like", "path.mk", "like.mk")
         self.error("hot", "--state", "like.mk", "--by", "client", stdin=log, code=2, says="like.mk")
         self.run_mankai("create", "any.mk", "--kind", "decayed-top", "--bytes", "256KiB")
-        self.out("hot", "--state", "any.mk", "--by", "client", stdin=log)
+        for arguments in (["--by", "client"], []):
+            stderr = self.run_mankai("hot", "--state", "any.mk", *arguments, stdin=log)[1].decode()
+            self.assertRegex(stderr, r"\Amankai: warning: any\.mk: does not store what it counts[^\n]*--state a new file\n\Z")
+            self.assertIn(" ".join(arguments) or "--by path", stderr)
+        for arguments in ([], ["--state", "path.mk"], ["--state", "new.mk"]):
+            self.assertEqual(self.run_mankai("hot", *arguments, stdin=log)[1], b"")
         self.run_mankai("create", "--like", "path.mk", "a.mk")
         self.error("merge", "a.mk", "client.mk", code=2, says="client.mk")
 

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "mankai/durable/store_footer_format.hpp"
 #include "mankai/storage/file.hpp"
 #include "tests/crash/store_ends.hpp"
 #include "tests/support/crash_rounds.hpp"
@@ -155,6 +156,48 @@ TEST(StoreStart, what_goes_on_after_a_close_that_was_cut_short_loses_nothing) {
     ends.try_all(disk, workload, first);
     EXPECT_EQ(ends.tally().text(), "");
     say_tried(ends.tally(), "after a close that was cut short");
+  }
+}
+
+// Damages a copy of the footer of the store's file for good.
+void damage_footer(SimulatedDisk& disk, std::uint64_t copy) {
+  const auto file = OpenFile::open(kStorePath, OpenFile::Mode::write, disk);
+  ASSERT_TRUE(file.has_value()) << file.error().message();
+  const std::uint64_t first = file->size() - store_bytes(0);
+  const std::array<std::byte, sizeof(StoreFooter)> noise{std::byte{1}};
+  ASSERT_TRUE(file->write(first + copy * kFooterPage, noise).has_value());
+  ASSERT_TRUE(file->sync().has_value());
+}
+
+// Goal: where a crash has torn one copy of the footer, the next writer's writes never take the other one as well.
+// Method: each copy in turn is damaged, of a store that is open and of one that is closed; then the machine ends at
+// each moment of opening it, going on and closing it.
+TEST(StoreStart, what_opens_with_one_copy_of_the_footer_never_loses_both) {
+  for (const bool is_closed : {false, true}) {
+    for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
+      const WorkloadOptions options{.spec = kSpec, .durability = Durability::always, .seed = 6};
+      SimulatedDisk before;
+      StoreWorkload first(before, options);
+      first.request(12);
+      if (is_closed) {
+        first.close();
+      }
+      const std::size_t left = before.moment();
+      DiskWalk walk(before);
+      while (walk.moment() < left) {
+        walk.step();
+      }
+      const auto disk = walk.machine_ends(Loss::none, 0);
+      damage_footer(*disk, copy);
+      const std::size_t begun = disk->moment();
+      StoreWorkload second(*disk, options, StoreHistory(first.history().last()), first.requests());
+      second.request(12);
+      second.close();
+      StoreEnds ends(options, {.step = 1, .seeds = 100, .again = 0});
+      ends.try_all(*disk, second, begun);
+      EXPECT_EQ(ends.tally().text(), "") << (is_closed ? "closed, " : "open, ") << "without copy " << copy;
+      say_tried(ends.tally(), "one copy of the footer");
+    }
   }
 }
 

@@ -81,7 +81,6 @@ Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, N
   wanted.sequence = base.sequence;
   wanted.is_open = next == Next::open ? 1 : 0;
   set_position(wanted, base.position);
-  mankai::set_label(wanted, label_);
   // Of a closed file that stays closed: the name of that journal may come back as long as the folder is not on the
   // disk.
   wanted.replaced_id = next == Next::closed && footer_ ? footer_->replaced_id : 0;
@@ -158,31 +157,6 @@ Result<void> Store::Impl::checkpoint() {
     return fail(ErrorCode::invalid_argument, path_ + ": no checkpoint can be made within a batch; commit it first");
   }
   return journal_ ? checkpoint_in_place(Next::open) : Result<void>{};
-}
-
-// The label is no change, which a journal could have: it is in the file at once.
-Result<void> Store::Impl::set_label(std::string_view label) {
-  if (label.size() > kMaxLabelBytes) {
-    return fail(ErrorCode::invalid_argument, path_ + ": a label of " + std::to_string(label.size()) +
-                                                 " bytes is too long: it has at most " +
-                                                 std::to_string(kMaxLabelBytes));
-  }
-  const std::scoped_lock locks(checkpointing_, changing_);
-  if (auto usable = check_usable(); !usable) {
-    return usable;
-  }
-  if (is_in_batch_ || has_uncommitted_) {
-    return fail(ErrorCode::invalid_argument, path_ + ": no label can be set within a batch; commit it first");
-  }
-  if (label == label_) {
-    return {};
-  }
-  const std::string before = std::exchange(label_, std::string(label));
-  auto written = checkpoint_in_place(journal_ ? Next::open : Next::closed);
-  if (!written && !(footer_ && label_of(*footer_) == label_)) {
-    label_ = before;
-  }
-  return written;
 }
 
 // After a failure memory has more than the disk may ever have.

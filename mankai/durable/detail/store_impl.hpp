@@ -51,7 +51,6 @@ class Store::Impl {
         store_id_(loaded.footer ? loaded.footer->footer.store_id : 0),
         footer_(loaded.footer ? std::optional(loaded.footer->footer) : std::nullopt),
         report_(std::move(loaded.report)),
-        label_(loaded.footer ? label_of(loaded.footer->footer) : std::string()),
         position_(report_.position),
         committed_(report_.sequence),
         durable_(report_.sequence) {}
@@ -69,7 +68,6 @@ class Store::Impl {
   Result<void> commit(std::string_view position);
   Result<void> sync();
   Result<void> checkpoint();
-  Result<void> set_label(std::string_view label);
   Result<void> close();
 
   ChangeEncoder& encoder() noexcept { return encoder_; }
@@ -80,10 +78,6 @@ class Store::Impl {
   [[nodiscard]] SourcePosition position() const {
     const std::scoped_lock lock(changing_);
     return position_;
-  }
-  [[nodiscard]] std::string label() const {
-    const std::scoped_lock lock(changing_);
-    return label_;
   }
   [[nodiscard]] std::optional<Error> checkpoint_failure() const {
     const std::scoped_lock lock(changing_);
@@ -174,7 +168,6 @@ class Store::Impl {
   mutable std::mutex syncing_;
   mutable std::shared_mutex reading_;
 
-  std::string label_;  ///< of each footer that is written; guarded by checkpointing_ and changing_
   std::optional<JournalWriter> journal_;
   SourcePosition position_;       ///< of the last commit
   bool is_in_batch_ = false;      ///< between begin() and commit()

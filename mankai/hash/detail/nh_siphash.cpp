@@ -351,7 +351,7 @@ void expand(const std::array<std::uint64_t, 2>& seed, ExpandedKey& key) noexcept
 }  // namespace
 
 const ExpandedKey& expanded_key(const std::array<std::uint64_t, 2>& seed) noexcept {
-  // Hashers are made for a single key, and for two seeds in turn, so neither they nor filters carry 200 bytes each.
+  // Hashers are made for a single key, and for two seeds in turn, so neither they nor filters carry 300 bytes each.
   constexpr std::size_t kSets = 8;
   static constinit thread_local std::array<std::array<ExpandedKey, 2>, kSets> sets{};
   auto& [latest, other] = sets[seed[0] % kSets];

@@ -28,10 +28,6 @@ class KeptFilter {
   /// As the store's; nothing in memory.
   void begin(BatchMode mode);
   [[nodiscard]] Result<void> commit(std::string_view position);
-  [[nodiscard]] std::string label() const { return store_ ? store_->label() : std::string(); }
-  [[nodiscard]] Result<void> set_label(std::string_view label) {
-    return store_ ? store_->set_label(label) : Result<void>();
-  }
   /// Closes the store, also where a batch is given up: then what the store leaves to the next to open is done here.
   [[nodiscard]] Result<void> close();
 
