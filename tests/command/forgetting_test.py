@@ -119,7 +119,7 @@ class Shapes(CommandTest):
     def test_nonsense_is_refused(self):
         for more, says in ((["--lambda", "2"], "lambda"), (["--lambda", "0.9"], "epoch"), (["--half-life", "1y"], "1h"),
                            (["--half-life", "1h", "--epoch", "2h"], "epoch"),
-                           (["--lambda", "0.9", "--epoch", "1m", "--half-life", "1h"], "exclude")):
+                           (["--lambda", "0.9", "--epoch", "1m", "--half-life", "1h"], "cannot be combined")):
             self.error("create", "f.mk", "--kind", "time-decaying-counts", "--keys", "10", *more, code=2, says=says)
         self.error("create", "f.mk", "--keys", "10", "--half-life", "1h", code=2, says=["half-life", "blocked-bloom"])
         self.error("create", "f.mk", "--kind", "rotating-bloom", "--keys", "10", "--generations", "1", code=2,
