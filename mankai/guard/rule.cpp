@@ -6,7 +6,7 @@
 #include "mankai/guard/detail/labels.hpp"
 #include "mankai/guard/detail/rule_entry.hpp"
 #include "mankai/hash/path_mix.hpp"
-#include "mankai/url/detail/domain.hpp"
+#include "mankai/url/browser_url.hpp"
 
 namespace mankai {
 namespace {

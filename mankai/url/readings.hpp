@@ -34,7 +34,9 @@ class UrlReadings {
   [[nodiscard]] std::span<const CanonicalUrl> all() const noexcept { return std::span(forms_).first(count_); }
   /// These without the first, where that is a name which `canonicalize` leaves escaped and browsers map: no rule can
   /// name it, so it must not keep exceptions from covering the others.
-  [[nodiscard]] std::span<const CanonicalUrl> nameable() const noexcept { return all().subspan(is_first_mapped_ ? 1 : 0); }
+  [[nodiscard]] std::span<const CanonicalUrl> nameable() const noexcept {
+    return all().subspan(is_first_mapped_ ? 1 : 0);
+  }
   /// Why there is none.
   [[nodiscard]] const Error& error() const noexcept { return error_; }
 

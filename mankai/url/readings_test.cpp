@@ -63,9 +63,7 @@ TEST(UrlReadings, names_beyond_ascii) {
 }
 
 // The hosts differ in the three readings, of the URL and of what is in front of its user.
-TEST(UrlReadings, are_seven_at_most) {
-  EXPECT_EQ(readings_of("http://☃.ßẞ.example\\@☃.ẞß.example/").size(), 7U);
-}
+TEST(UrlReadings, are_seven_at_most) { EXPECT_EQ(readings_of("http://☃.ßẞ.example\\@☃.ẞß.example/").size(), 7U); }
 
 TEST(UrlReadings, a_name_that_stays_escaped_is_nameable_only_where_browsers_refuse_it) {
   const auto nameable = [](std::string_view raw) {

@@ -25,11 +25,12 @@ using Answer = Verdict::Answer;
 using Texts = std::vector<std::string>;
 
 // The rules as people write them, and the hosts that they cover.
-constexpr std::array<std::string_view, 8> kRules = {
-    "bad.example", "☃.net", "1.0x.2.3", "2001:DB8::7", "faß.de", "straßenmesse.de", "ab--ü.example", "I♥NY.example"};
+constexpr std::array<std::string_view, 8> kRules = {"bad.example", "☃.net",           "1.0x.2.3",      "2001:DB8::7",
+                                                    "faß.de",      "straßenmesse.de", "ab--ü.example", "I♥NY.example"};
 constexpr std::array<std::string_view, 8> kListed = {
-    "bad.example",   "xn--n3h.net",   "1.0.2.3", "[2001:db8::7]",
-    "xn--fa-hia.de", "xn--straenmesse-y6a.de", "xn--ab---3ra.example", "xn--iny-zx5a.example"};
+    "bad.example",          "xn--n3h.net",         "1.0.2.3",
+    "[2001:db8::7]",        "xn--fa-hia.de",       "xn--straenmesse-y6a.de",
+    "xn--ab---3ra.example", "xn--iny-zx5a.example"};
 constexpr std::string_view kExcepted = "good.bad.example";
 
 std::string utf8(char32_t character) {
@@ -99,7 +100,8 @@ class Urls {
       return pick(
           {"[2001:db8::7]", "[2001:DB8:0:0:0:0:0:7]", "[2001:db8::0.0.0.7]", "[2001:0db8::0007]", "[2001:db8::7"});
     }
-    return labels() + disguised(chance(2) ? in_unicode(listed) : std::string(listed)) + (chance(10) ? pick({".", "。", "%2e", ".."}) : "");
+    return labels() + disguised(chance(2) ? in_unicode(listed) : std::string(listed)) +
+           (chance(10) ? pick({".", "。", "%2e", ".."}) : "");
   }
 
   std::string in_unicode(std::string_view listed) {

@@ -109,8 +109,8 @@ std::optional<RuleEntry> read_address(std::string_view text) noexcept {
   return is_bare_ipv6(text) ? std::optional(RuleEntry{.text = text}) : std::nullopt;
 }
 
-// Whether all programs agree about the host of a rule: it is a name of letters, digits, '-' and '_' whose last label does
-// not begin with a digit.
+// Whether all programs agree about the host of a rule: it is a name of letters, digits, '-' and '_' whose last label
+// does not begin with a digit.
 bool has_one_host(std::string_view text) noexcept {
   const std::string_view rest = text.substr(authority_begin(text));
   const std::string_view host = rest.substr(0, rest.find_first_of("/?"));

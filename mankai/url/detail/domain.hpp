@@ -15,7 +15,7 @@ inline constexpr std::size_t kNameBytesMax = 255;
 enum class Deviations : std::uint8_t {
   kept,            ///< the four stay, and "ẞ" is "ß", as in today's browsers
   capital_mapped,  ///< the four stay, and "ẞ" is "ss", as in Node 20 and libidn2
-  mapped,          ///< to "ss", "σ" and nothing, as in Java, Python's "idna" codec, older browsers, curl's second attempt
+  mapped,  ///< to "ss", "σ" and nothing, as in Java, Python's "idna" codec, older browsers, curl's second attempt
 };
 
 /// What `append_domain` did.

@@ -18,7 +18,7 @@ constexpr const char* kNoRule =
     "ERR not a rule: it has no host, one that is too long, a wildcard or a fragment, or is a network";
 constexpr const char* kNoUrl = "ERR not a URL: it has no host";
 
-/// The most bytes of URLs in one command: a host beyond ASCII takes up to 3 µs per byte.
+/// The most bytes of URLs in one command: a host beyond ASCII takes up to 1 µs per byte.
 constexpr std::size_t kMostCheckedBytes = std::size_t{1} << 20;
 constexpr const char* kUrlsTooLong =
     "ERR the URLs are too long: at most 1048576 bytes in one command; send fewer per command";
