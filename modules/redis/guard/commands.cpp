@@ -18,6 +18,11 @@ constexpr const char* kNoRule =
     "ERR not a rule: it has no host, one that is too long, a wildcard or a fragment, or is a network";
 constexpr const char* kNoUrl = "ERR not a URL: it has no host";
 
+/// The most bytes of URLs in one command: a host beyond ASCII takes up to 1 µs per byte.
+constexpr std::size_t kMostCheckedBytes = std::size_t{1} << 20;
+constexpr const char* kUrlsTooLong =
+    "ERR the URLs are too long: at most 1048576 bytes in one command; send fewer per command";
+
 /// What became of a rule.
 enum class Outcome : std::uint8_t {
   unchanged,
@@ -269,6 +274,15 @@ void reply_verdict(const Call& call, const Verdict& verdict) noexcept {
   }
 }
 
+// URLs that are too long by themselves are not looked at, and do not count.
+bool are_too_long(const Call& call) {
+  std::size_t bytes = 0;
+  for (std::size_t i = kFirstRule; i < call.size(); ++i) {
+    bytes += is_too_long(call, call.text(i)) ? 0 : call.text(i).size();
+  }
+  return bytes > kMostCheckedBytes && call.is_from_client();
+}
+
 // Takes bytes of a guard. Returns the error to reply, or null. Errors: std::bad_alloc.
 const char* take_bytes(const Call& call, GuardLookup& lookup, std::uint64_t offset, std::uint64_t total) {
   constexpr std::size_t kData = 4;
@@ -310,6 +324,9 @@ int url_check(Call& call) {
   const GuardLookup lookup(call, kRead);
   if (lookup.guard() == nullptr && !lookup.is_absent()) {
     return call.error(lookup.error());
+  }
+  if (are_too_long(call)) {
+    return call.error(kUrlsTooLong);
   }
   // Verdicts point into the scratch, so each is replied at once. Where there is no key nothing is blocked.
   GuardScratch scratch;
