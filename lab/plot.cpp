@@ -214,11 +214,8 @@ Result<std::string> plot_svg(const Figure& figure) {
   if (!input || !output || !errors) {
     return fail(ErrorCode::io, "cannot make a temporary file for gnuplot");
   }
-  const auto status = run_gnuplot(input->get(), output->get(), errors->get());
-  if (!status) {
-    return std::unexpected(status.error());
-  }
-  if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0) {
+  MANKAI_ASSIGN(const auto status, run_gnuplot(input->get(), output->get(), errors->get()));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return fail(ErrorCode::io, "gnuplot failed on " + figure.name + ": " + read_all(errors->get()));
   }
   return element(read_all(output->get()), figure.name);

@@ -40,14 +40,10 @@ Result<void> prepare_folder(const std::string& folder) {
 Result<void> write_report(const std::string& folder, const std::vector<Outcome>& outcomes, const Context& context) {
   for (const Outcome& outcome : outcomes) {
     for (const Figure& figure : outcome.findings.figures()) {
-      if (auto written = write_text(folder, outcome.source.name + "-" + figure.name + ".csv", csv(figure)); !written) {
-        return written;
-      }
+      MANKAI_TRY(write_text(folder, outcome.source.name + "-" + figure.name + ".csv", csv(figure)));
     }
   }
-  if (auto written = write_text(folder, "claims.json", claims_json(outcomes)); !written) {
-    return written;
-  }
+  MANKAI_TRY(write_text(folder, "claims.json", claims_json(outcomes)));
   return write_text(folder, "index.html", page(outcomes, context, plot_svg));
 }
 

@@ -70,12 +70,8 @@ class Adder {
       print_acks();
       return error;
     }
-    if (auto finished = run_.finish(); !finished) {
-      return std::unexpected(finished.error());
-    }
-    if (auto acknowledged = finish_acks(); !acknowledged) {
-      return std::unexpected(acknowledged.error());
-    }
+    MANKAI_TRY(run_.finish());
+    MANKAI_TRY(finish_acks());
     outcome_.keys_new = run_.store().filter().keys_inserted() - before;
     return outcome_;
   }
@@ -96,9 +92,7 @@ class Adder {
   }
 
   Result<void> add_batch(std::span<const std::string_view> lines) {
-    if (auto inserted = insert(lines); !inserted) {
-      return inserted;
-    }
+    MANKAI_TRY(insert(lines));
     outcome_.keys_read += lines.size();
     run_.note_keys(lines.size());
     return acknowledge(has_numbers() ? ids_.keys() : lines);
@@ -109,9 +103,7 @@ class Adder {
     if (!has_numbers()) {
       return store.insert(lines);
     }
-    if (auto read = ids_.read(lines); !read) {
-      return read;
-    }
+    MANKAI_TRY(ids_.read(lines));
     if (request_.ids.has_ids()) {
       return store.insert(ids_.keys(), ids_.ids());
     }
@@ -127,9 +119,7 @@ class Adder {
     }
     acks_.wait_for(run_.store().sequence(), keys);
     if (acks_.bytes() > kMostWaiting && !run_.is_whole()) {
-      if (auto synced = run_.store().sync(); !synced) {
-        return synced;
-      }
+      MANKAI_TRY(run_.store().sync());
     }
     print_acks();
     return {};
@@ -217,19 +207,13 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
 Result<int> run(const Request& request) {
   catch_stop_signals();
   const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
-  auto store_run = StoreRun::open(request.file, request.store, mode);
-  if (!store_run) {
-    return std::unexpected(store_run.error());
-  }
-  const AnyFilter& filter = store_run->store().filter();
+  MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
+  const AnyFilter& filter = store_run.store().filter();
   if (auto valid = check_values(request, filter); !valid) {
     return std::unexpected(valid.error().within(request.file));
   }
-  const auto outcome = Adder(request, *store_run).add();
-  if (!outcome) {
-    return std::unexpected(outcome.error());
-  }
-  summarise(request, filter, *outcome);
+  MANKAI_ASSIGN(const auto outcome, Adder(request, store_run).add());
+  summarise(request, filter, outcome);
   if (const std::string warning = capacity_warning(distinct_keys(filter), filter.capacity_keys());
       has_capacity(filter) && !warning.empty()) {
     say("warning: " + request.file + ": " + warning + "; create a larger one");
@@ -239,13 +223,9 @@ Result<int> run(const Request& request) {
 
 // What goes only together, or never.
 Result<void> check(const Request& request) {
-  if (auto valid = check_keys(request.keys, request.input); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_keys(request.keys, request.input));
   for (const IdRequest* numbers : {&request.ids, &request.values}) {
-    if (auto valid = check_ids(*numbers, !request.keys.empty()); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(check_ids(*numbers, !request.keys.empty()));
   }
   if (request.ids.has_ids() && request.values.has_ids()) {
     return fail(ErrorCode::invalid_argument, "ids and values exclude each other");

@@ -16,16 +16,11 @@ Result<int> run(const Request& request) {
     return fail(ErrorCode::invalid_argument, "--at is missing: say to which time, such as --at now");
   }
   catch_stop_signals();
-  auto store_run = StoreRun::open(request.file, {}, StoreRun::Mode::whole);
-  if (!store_run) {
-    return std::unexpected(store_run.error());
-  }
-  if (auto advanced = store_run->store().advance(*request.at); !advanced) {
+  MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, {}, StoreRun::Mode::whole));
+  if (auto advanced = store_run.store().advance(*request.at); !advanced) {
     return std::unexpected(advanced.error().within(request.file));
   }
-  if (auto finished = store_run->finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(store_run.finish());
   return exit_code_after_stop(0);
 }
 

@@ -37,13 +37,10 @@ void print_answer(const Request& request, std::string_view key, bool is_present,
 Result<int> run(const Request& request) {
   // What is let go of is changed in memory only.
   RecoveryReport recovery;
-  auto filter = open_filter(request.file, request.at ? Access::change : Access::query,
-                            request.fast ? Trust::fast : Trust::checked, system_memory(), &recovery);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
+  MANKAI_ASSIGN(auto filter, open_filter(request.file, request.at ? Access::change : Access::query,
+                                         request.fast ? Trust::fast : Trust::checked, system_memory(), &recovery));
   warn_of_loss(request.file, recovery);
-  if (auto advanced = advance_to(*filter, request.at); !advanced) {
+  if (auto advanced = advance_to(filter, request.at); !advanced) {
     return std::unexpected(advanced.error().within(request.file));
   }
   Output output;
@@ -51,7 +48,7 @@ Result<int> run(const Request& request) {
   const auto answer = [&](std::span<const std::string_view> keys) {
     std::array<bool, kBatchLinesMax> outcomes{};
     const auto answers = std::span(outcomes).first(keys.size());
-    filter->may_contain(keys, answers);
+    filter.may_contain(keys, answers);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       is_all_present = is_all_present && answers[i];
       if (!request.quiet) {
@@ -61,9 +58,7 @@ Result<int> run(const Request& request) {
     return !output.has_failed() && (is_all_present || !request.quiet);
   };
   const auto asked = for_each_batch(request.keys, request.input, answer, [&] { output.flush(); });
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(output.finish());
   if (!asked) {
     return std::unexpected(asked.error());
   }
@@ -107,9 +102,7 @@ Subcommand check_subcommand() {
     if (static_cast<int>(request->present) + static_cast<int>(request->absent) + static_cast<int>(request->quiet) > 1) {
       return fail(ErrorCode::invalid_argument, "--present, --absent and --quiet exclude each other");
     }
-    if (auto valid = check_keys(request->keys, request->input); !valid) {
-      return std::unexpected(valid.error());
-    }
+    MANKAI_TRY(check_keys(request->keys, request->input));
     return run(*request);
   };
   return command;

@@ -7,16 +7,11 @@ namespace {
 
 Result<int> run(const std::string& file) {
   catch_stop_signals();
-  auto store_run = StoreRun::open(file, {}, StoreRun::Mode::whole);
-  if (!store_run) {
-    return std::unexpected(store_run.error());
+  MANKAI_ASSIGN(auto store_run, StoreRun::open(file, {}, StoreRun::Mode::whole));
+  if (auto cleared = store_run.store().clear(); !cleared) {
+    return store_run.give_up(cleared.error());
   }
-  if (auto cleared = store_run->store().clear(); !cleared) {
-    return store_run->give_up(cleared.error());
-  }
-  if (auto finished = store_run->finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(store_run.finish());
   return exit_code_after_stop(0);
 }
 

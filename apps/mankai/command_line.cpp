@@ -73,9 +73,7 @@ Result<void> deliver(const Subcommand& subcommand, const Option& option, const s
                                          (option.value == "DIR" ? " needs a folder's name" : " needs a file's name") +
                                          ", not an empty one");
     }
-    if (auto taken = option.take(value); !taken) {
-      return taken;
-    }
+    MANKAI_TRY(option.take(value));
   }
   return {};
 }
@@ -169,20 +167,13 @@ Result<Wish> read_arguments(const Subcommand& subcommand, const std::vector<std:
     }
   }
   Values values;
-  auto positionals = parse_options(subcommand, {arguments.begin(), dashes}, values);
-  if (!positionals) {
-    return std::unexpected(positionals.error());
-  }
+  MANKAI_ASSIGN(auto positionals, parse_options(subcommand, {arguments.begin(), dashes}, values));
   if (dashes != arguments.end()) {
-    positionals->insert(positionals->end(), dashes + 1, arguments.end());
+    positionals.insert(positionals.end(), dashes + 1, arguments.end());
   }
-  if (auto placed = place_positionals(subcommand, *positionals, values); !placed) {
-    return std::unexpected(placed.error());
-  }
+  MANKAI_TRY(place_positionals(subcommand, positionals, values));
   for (const Option& option : subcommand.options) {
-    if (auto delivered = deliver(subcommand, option, values[&option]); !delivered) {
-      return std::unexpected(delivered.error());
-    }
+    MANKAI_TRY(deliver(subcommand, option, values[&option]));
   }
   return Wish::run;
 }

@@ -49,29 +49,24 @@ Result<void> print_faded_counts(const AnyFilter& filter, Keys keys, Output& outp
 Result<int> run(const Request& request) {
   // What is let go of is changed in memory only.
   RecoveryReport recovery;
-  auto filter = open_filter(request.file, request.at ? Access::change : Access::query,
-                            request.fast ? Trust::fast : Trust::checked, system_memory(), &recovery);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
+  MANKAI_ASSIGN(auto filter, open_filter(request.file, request.at ? Access::change : Access::query,
+                                         request.fast ? Trust::fast : Trust::checked, system_memory(), &recovery));
   warn_of_loss(request.file, recovery);
-  if (auto advanced = advance_to(*filter, request.at); !advanced) {
+  if (auto advanced = advance_to(filter, request.at); !advanced) {
     return std::unexpected(advanced.error().within(request.file));
   }
-  const bool fades = filter->kind().counts_decay;
+  const bool fades = filter.kind().counts_decay;
   Output output;
   Result<void> counted;
   const auto answer = [&](std::span<const std::string_view> keys) {
-    counted = fades ? print_faded_counts(*filter, keys, output) : print_counts(*filter, keys, output);
+    counted = fades ? print_faded_counts(filter, keys, output) : print_counts(filter, keys, output);
     return counted.has_value() && !output.has_failed();
   };
   const auto asked = for_each_batch(request.keys, request.input, answer, [&] { output.flush(); });
   if (!counted) {
     return std::unexpected(counted.error().within(request.file));
   }
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(output.finish());
   if (!asked) {
     return std::unexpected(asked.error());
   }
@@ -107,9 +102,7 @@ Subcommand count_subcommand() {
            request->fast));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
-    if (auto valid = check_keys(request->keys, request->input); !valid) {
-      return std::unexpected(valid.error());
-    }
+    MANKAI_TRY(check_keys(request->keys, request->input));
     return run(*request);
   };
   return command;

@@ -72,9 +72,7 @@ Result<FilterSpec> spec_for(const Request& request) {
     set_option(spec, name, text);
   }
   spec.seed = request.filter.seed ? request.filter.seed : spec.seed;
-  if (auto valid = check_spec(spec, request.filter.keys.has_value()); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_spec(spec, request.filter.keys.has_value()));
   return spec;
 }
 
@@ -87,9 +85,7 @@ Result<AnyFilter> make(const Request& request) {
 }
 
 Result<void> save_new(const Request& request, AnyFilter& filter) {
-  if (auto allowed = check_replaces_no_gate(request.file); !allowed) {
-    return allowed;
-  }
+  MANKAI_TRY(check_replaces_no_gate(request.file));
   auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse, request.mode);
   if (!saved && saved.error().code == ErrorCode::invalid_argument) {
     return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");
@@ -99,29 +95,19 @@ Result<void> save_new(const Request& request, AnyFilter& filter) {
 
 Result<int> run(const Request& request) {
   catch_stop_signals();
-  auto filter = make(request);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  if (auto saved = save_new(request, *filter); !saved) {
-    return std::unexpected(saved.error());
-  }
+  MANKAI_ASSIGN(auto filter, make(request));
+  MANKAI_TRY(save_new(request, filter));
   if (request.json) {
-    const auto made = inspect_store(request.file, Trust::fast);
-    if (!made) {
-      return std::unexpected(made.error());
-    }
-    Report report = report_on(made->filter, request.file);
-    add_store(made->info, report);
+    MANKAI_ASSIGN(const auto made, inspect_store(request.file, Trust::fast));
+    Report report = report_on(made.filter, request.file);
+    add_store(made.info, report);
     Output output;
     output.append(report.json());
-    if (auto finished = output.finish(); !finished) {
-      return std::unexpected(finished.error());
-    }
+    MANKAI_TRY(output.finish());
   } else {
-    const FilterSpec spec = filter->spec();
+    const FilterSpec spec = filter.spec();
     say(fmt::format("{}: {} for {} keys at {}, {}", request.file, description_of(spec.kind).name,
-                    human_count(spec.keys), human_share(spec.fpr), human_bytes(filter->image_bytes())));
+                    human_count(spec.keys), human_share(spec.fpr), human_bytes(filter.image_bytes())));
   }
   return exit_code_after_stop(0);
 }

@@ -30,24 +30,17 @@ Result<void> check_input(const DedupInputRequest& input) {
 }
 
 Result<int> run(const Request& request) {
-  if (auto valid = check_dedup_memory(request.memory); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_input(request.input); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_dedup_memory(request.memory));
+  MANKAI_TRY(check_input(request.input));
   if (request.label && request.repeats) {
     return fail(ErrorCode::invalid_argument, "--label prints all lines, --repeats some: give one of them");
   }
   catch_stop_signals();
-  auto memory = DedupMemory::open(request.memory);
-  if (!memory) {
-    return std::unexpected(memory.error());
-  }
-  if (request.input.time_field && !memory->forgets()) {
+  MANKAI_ASSIGN(auto memory, DedupMemory::open(request.memory));
+  if (request.input.time_field && !memory.forgets()) {
     return fail(ErrorCode::invalid_argument, "--time-field says when lines came, for --forget: give both");
   }
-  return run_dedup(request, std::move(*memory));
+  return run_dedup(request, std::move(memory));
 }
 
 Result<char> parse_delimiter(std::string_view text) {

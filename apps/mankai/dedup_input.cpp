@@ -146,40 +146,28 @@ const Source* DedupInput::source() const noexcept {
 }
 
 Result<bool> DedupInput::open_next() {
-  auto source = sources_.next();
+  MANKAI_ASSIGN(auto source, sources_.next());
   if (!source) {
-    return std::unexpected(source.error());
-  }
-  if (!*source) {
     return false;
   }
-  auto opened = open_reader(std::move(**source));
+  auto opened = open_reader(std::move(*source));
   return opened ? Result<bool>(true) : std::unexpected(opened.error());
 }
 
 Result<void> DedupInput::open_reader(Source source) {
-  const auto format = format_of(source);
-  if (!format) {
-    return std::unexpected(format.error());
-  }
+  MANKAI_ASSIGN(const auto format, format_of(source));
   is_at_end_ = false;
-  is_index_ = *format == DedupFormat::cdx;
+  is_index_ = format == DedupFormat::cdx;
   index_.restart();
-  if (*format == DedupFormat::warc) {
-    auto reader = WarcReader::create(std::move(source));
-    if (!reader) {
-      return std::unexpected(reader.error());
-    }
-    warc_reader_ = std::move(*reader);
+  if (format == DedupFormat::warc) {
+    MANKAI_ASSIGN(auto reader, WarcReader::create(std::move(source)));
+    warc_reader_ = std::move(reader);
     return {};
   }
   LineReaderOptions options;
   options.max_line_bytes = max_line_bytes_.value_or(options.max_line_bytes);
-  auto reader = LineReader::create(std::move(source), options);
-  if (!reader) {
-    return std::unexpected(reader.error());
-  }
-  lines_reader_ = std::move(*reader);
+  MANKAI_ASSIGN(auto reader, LineReader::create(std::move(source), options));
+  lines_reader_ = std::move(reader);
   return {};
 }
 
@@ -188,25 +176,19 @@ Result<DedupFormat> DedupInput::format_of(Source& source) const {
   if (format_ != DedupFormat::automatic || has_fields_) {
     return format_ == DedupFormat::automatic ? DedupFormat::lines : format_;
   }
-  const auto line = source.peek_line(kPeekBytes);
-  if (!line) {
-    return std::unexpected(line.error());
-  }
-  if (looks_like_warc(*line)) {
+  MANKAI_ASSIGN(const auto line, source.peek_line(kPeekBytes));
+  if (looks_like_warc(line)) {
     return DedupFormat::warc;
   }
-  return looks_like_cdx(*line) ? DedupFormat::cdx : DedupFormat::lines;
+  return looks_like_cdx(line) ? DedupFormat::cdx : DedupFormat::lines;
 }
 
 Result<DedupBatch> DedupInput::read() { return warc_reader_ ? read_records() : read_lines(); }
 
 Result<DedupBatch> DedupInput::read_lines() {
-  const auto lines = lines_reader_->next_batch();
-  if (!lines) {
-    return std::unexpected(lines.error());
-  }
-  is_at_end_ = lines->empty();
-  return is_index_ ? take_index(*lines) : take_lines(*lines);
+  MANKAI_ASSIGN(const auto lines, lines_reader_->next_batch());
+  is_at_end_ = lines.empty();
+  return is_index_ ? take_index(lines) : take_lines(lines);
 }
 
 DedupBatch DedupInput::take_lines(std::span<const std::string_view> lines) {
@@ -240,15 +222,12 @@ DedupBatch DedupInput::take_index(std::span<const std::string_view> lines) {
 }
 
 Result<DedupBatch> DedupInput::read_records() {
-  const auto records = warc_reader_->next_batch();
-  if (!records) {
-    return std::unexpected(records.error());
-  }
-  is_at_end_ = records->empty();
+  MANKAI_ASSIGN(const auto records, warc_reader_->next_batch());
+  is_at_end_ = records.empty();
   headings_.clear();
-  counts_.records += records->size();
+  counts_.records += records.size();
   std::size_t count = 0;
-  for (const WarcRecord& record : *records) {
+  for (const WarcRecord& record : records) {
     if (!records_.test(static_cast<std::size_t>(record.type))) {
       ++counts_.other_records;
       continue;

@@ -112,14 +112,11 @@ Result<DedupMemory> DedupMemory::open(const DedupMemoryRequest& request) {
     auto log = open_log(request);
     return log ? Result<DedupMemory>(DedupMemory(std::move(*log), request)) : std::unexpected(log.error());
   }
-  auto seen = open_seen(request);
-  if (!seen) {
-    return std::unexpected(seen.error());
+  MANKAI_ASSIGN(auto seen, open_seen(request));
+  if (seen.store() != nullptr) {
+    warn_of_loss(request.state, seen.store()->recovery());
   }
-  if (seen->store() != nullptr) {
-    warn_of_loss(request.state, seen->store()->recovery());
-  }
-  return DedupMemory(std::move(*seen), request);
+  return DedupMemory(std::move(seen), request);
 }
 
 bool DedupMemory::forgets() const noexcept {

@@ -50,16 +50,11 @@ class Dedup {
   Dedup(const DedupRequest& request, DedupMemory memory) : request_(request), memory_(std::move(memory)) {}
 
   Result<int> run() {
-    auto input = DedupInput::open(request_.input, [this] { wait(); });
-    if (!input) {
-      return std::unexpected(input.error());
-    }
-    auto read = read_all(*input);
-    if (auto finished = finish(); !finished) {
-      return std::unexpected(finished.error());
-    }
-    say_what_was_odd(*input);
-    summarise(*input);
+    MANKAI_ASSIGN(auto input, DedupInput::open(request_.input, [this] { wait(); }));
+    auto read = read_all(input);
+    MANKAI_TRY(finish());
+    say_what_was_odd(input);
+    summarise(input);
     if (!read) {
       return std::unexpected(read.error());
     }
@@ -87,9 +82,7 @@ class Dedup {
       if (batch->lines.empty() && batch->headings.empty()) {
         break;
       }
-      if (auto taken = take(*batch); !taken) {
-        return taken;
-      }
+      MANKAI_TRY(take(*batch));
     }
     return {};
   }
@@ -97,9 +90,7 @@ class Dedup {
   Result<void> take(const DedupBatch& batch) {
     std::array<Answer, kBatchLinesMax> room;
     const auto answers = std::span(room).first(batch.lines.size());
-    if (auto observed = memory_.observe(batch, answers); !observed) {
-      return observed;
-    }
+    MANKAI_TRY(memory_.observe(batch, answers));
     print(batch, answers);
     counts_.lines += batch.lines.size();
     counts_.repeats += static_cast<std::uint64_t>(std::ranges::count(answers, Answer::repeat));

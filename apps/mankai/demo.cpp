@@ -120,30 +120,16 @@ Result<int> run(const Request& request) {
   options.events = request.events.value_or(options.events);
   options.seed = request.seed.value_or(options.seed);
   options.rules = std::clamp(options.events / kEventsARule, kRulesMin, kRulesMax);
-  auto generator = TrafficGenerator::create(options);
-  if (!generator) {
-    return std::unexpected(generator.error());
-  }
+  MANKAI_ASSIGN(auto generator, TrafficGenerator::create(options));
   const std::string path = request.out + "/" + std::string(kPageName);
-  if (auto ready = lab::prepare_folder(request.out); !ready) {
-    return std::unexpected(ready.error());
-  }
-  if (auto free = request.force ? Result<void>{} : check_old_page(path); !free) {
-    return std::unexpected(free.error());
-  }
-  const auto tour = make_tour(std::move(*generator), options);
-  if (!tour) {
-    return std::unexpected(tour.error());
-  }
-  const std::string page = demo::page(*tour);
-  if (auto written = write_file(path, std::as_bytes(std::span(page)), Existing::replace); !written) {
-    return std::unexpected(written.error());
-  }
+  MANKAI_TRY(lab::prepare_folder(request.out));
+  MANKAI_TRY(request.force ? Result<void>{} : check_old_page(path));
+  MANKAI_ASSIGN(const auto tour, make_tour(std::move(generator), options));
+  const std::string page = demo::page(tour);
+  MANKAI_TRY(write_file(path, std::as_bytes(std::span(page)), Existing::replace));
   Output output;
-  output.append(request.json ? json(*tour, path) : text(*tour, path));
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  output.append(request.json ? json(tour, path) : text(tour, path));
+  MANKAI_TRY(output.finish());
   return 0;
 }
 

@@ -60,15 +60,12 @@ FileKind kind_of_start(std::string_view start) noexcept {
 
 // A run begins with digests, and says at its end what it is.
 Result<bool> is_digest_run(const std::string& path) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read));
   std::array<char, kDigestRunMagic.size()> magic{};
-  if (file->size() < sizeof(DigestRunFooter)) {
+  if (file.size() < sizeof(DigestRunFooter)) {
     return false;
   }
-  const auto read = file->read(file->size() - sizeof(DigestRunFooter), std::as_writable_bytes(std::span(magic)));
+  const auto read = file.read(file.size() - sizeof(DigestRunFooter), std::as_writable_bytes(std::span(magic)));
   return read ? Result<bool>(magic == kDigestRunMagic) : std::unexpected(read.error());
 }
 
@@ -79,24 +76,15 @@ std::string_view description_of(FileKind kind) noexcept { return words_of(kind).
 std::string_view describer_of(FileKind kind) noexcept { return words_of(kind).describer; }
 
 Result<FileKind> kind_of_file(const std::string& path) {
-  const auto real = resolve_links(path);
-  if (!real) {
-    return std::unexpected(real.error());
-  }
+  MANKAI_ASSIGN(const auto real, resolve_links(path));
   std::array<char, kFirstRecord> start{};
-  const auto size = read_start(*real, std::as_writable_bytes(std::span(start)));
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  const auto kind = kind_of_start({start.data(), std::min<std::size_t>(start.size(), *size)});
+  MANKAI_ASSIGN(const auto size, read_start(real, std::as_writable_bytes(std::span(start))));
+  const auto kind = kind_of_start({start.data(), std::min<std::size_t>(start.size(), size)});
   if (kind != FileKind::filter) {
     return kind;
   }
-  const auto is_run = is_digest_run(*real);
-  if (!is_run) {
-    return std::unexpected(is_run.error());
-  }
-  return *is_run ? FileKind::digest_run : FileKind::filter;
+  MANKAI_ASSIGN(const auto is_run, is_digest_run(real));
+  return is_run ? FileKind::digest_run : FileKind::filter;
 }
 
 }  // namespace mankai::command

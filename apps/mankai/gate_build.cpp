@@ -46,9 +46,7 @@ Result<void> check(const Request& request) {
 }
 
 Result<int> run(const Request& request) {
-  if (auto valid = check(request); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check(request));
   catch_stop_signals();
   GateBuild build = request.build;
   build.keys = request.keys == 0 ? std::nullopt : std::optional(request.keys);

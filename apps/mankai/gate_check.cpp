@@ -54,15 +54,12 @@ void print(const Request& request, std::string_view key, bool is_maybe, Output& 
 
 Result<int> run(const Request& request) {
   catch_stop_signals();
-  const auto gate = GateFollower::open(request.file);
-  if (!gate) {
-    return std::unexpected(gate.error());
-  }
+  MANKAI_ASSIGN(const auto gate, GateFollower::open(request.file));
   Output output;
   bool is_any_maybe = false;
   const auto ask = [&](std::span<const std::string_view> keys) {
     for (const std::string_view key : keys) {
-      const bool is_maybe = gate->maybe(key, request.after).is_maybe();
+      const bool is_maybe = gate.maybe(key, request.after).is_maybe();
       is_any_maybe = is_any_maybe || is_maybe;
       if (!request.quiet) {
         print(request, key, is_maybe, output);
@@ -71,10 +68,8 @@ Result<int> run(const Request& request) {
     return !output.has_failed();
   };
   const auto asked = for_each_batch(request.keys, request.input, ask, [&] { output.flush(); });
-  const auto counted = request.count ? add_gate_counts(request.file, gate->counts()) : Result<void>{};
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  const auto counted = request.count ? add_gate_counts(request.file, gate.counts()) : Result<void>{};
+  MANKAI_TRY(output.finish());
   if (!asked || !counted) {
     return std::unexpected((asked ? counted : asked).error());
   }
@@ -114,9 +109,7 @@ Subcommand gate_check_subcommand() {
       flag("--count", "Adds what was asked to FILE-counts, which `mankai gate status` shows.", request->count));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
-    if (auto valid = check_keys(request->keys, request->input); !valid) {
-      return std::unexpected(valid.error());
-    }
+    MANKAI_TRY(check_keys(request->keys, request->input));
     return run(*request);
   };
   return command;

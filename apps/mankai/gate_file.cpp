@@ -36,9 +36,7 @@ Result<void> check_is_no_gate(const std::string& file, const Store& store) {
 }
 
 Result<void> check_replaces_no_gate(const std::string& file) {
-  if (auto allowed = check_is_no_gate(file); !allowed) {
-    return allowed;
-  }
+  MANKAI_TRY(check_is_no_gate(file));
   const auto store = inspect_store(file);  // one that is not there, or damaged, is no gate any more
   return check(file, store && !installed_name_of(store->filter, store->info.recovery.position).empty());
 }

@@ -86,21 +86,15 @@ Result<void> ask_mirror(const Request& request, const std::string& source_id, St
 }
 
 Result<Status> status_of(const Request& request) {
-  const auto store = inspect_store(request.file);
-  if (!store) {
-    return std::unexpected(store.error());
-  }
-  const auto* const filter = store->filter.as<CountingBloom>();
+  MANKAI_ASSIGN(const auto store, inspect_store(request.file));
+  const auto* const filter = store.filter.as<CountingBloom>();
   if (filter == nullptr) {
     return fail(ErrorCode::invalid_argument, request.file + ": is no gate, which is a counting-bloom");
   }
-  const auto counts = read_gate_counts(request.file);
-  if (!counts) {
-    return std::unexpected(counts.error());
-  }
-  Status status{.facts = gate_facts(*filter), .counts = *counts, .writer = store->info.writer};
+  MANKAI_ASSIGN(const auto counts, read_gate_counts(request.file));
+  Status status{.facts = gate_facts(*filter), .counts = counts, .writer = store.info.writer};
   std::string source_id;
-  if (const auto& kept = store->info.recovery.position; !kept.empty()) {
+  if (const auto& kept = store.info.recovery.position; !kept.empty()) {
     auto position = parse_gate_position(kept.view());
     if (!position) {
       return std::unexpected(position.error().within(request.file));
@@ -110,9 +104,7 @@ Result<Status> status_of(const Request& request) {
     source_id = std::move(position->source_id);
   }
   ask_source(request, source_id, status);
-  if (const auto asked = ask_mirror(request, source_id, status); !asked) {
-    return std::unexpected(asked.error());
-  }
+  MANKAI_TRY(ask_mirror(request, source_id, status));
   return status;
 }
 
@@ -231,13 +223,10 @@ Result<int> run(const Request& request) {
   if (request.json && request.prometheus) {
     return fail(ErrorCode::invalid_argument, "--json and --prometheus exclude each other");
   }
-  const auto status = status_of(request);
-  if (!status) {
-    return std::unexpected(status.error());
-  }
+  MANKAI_ASSIGN(const auto status, status_of(request));
   Output output;
-  const Report report = report_on(*status, request.file);
-  output.append(request.prometheus ? metrics_of(*status) : request.json ? report.json() : report.text());
+  const Report report = report_on(status, request.file);
+  output.append(request.prometheus ? metrics_of(status) : request.json ? report.json() : report.text());
   auto finished = output.finish();
   return finished ? Result<int>(0) : std::unexpected(finished.error());
 }

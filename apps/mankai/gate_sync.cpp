@@ -60,37 +60,28 @@ void add_mirror(const RedisMirrorSettings& settings, RedisMirror& mirror, const 
 
 Result<int> run(const Request& request) {
   catch_stop_signals();
-  const auto mirrored = mirror_settings(request.mirror);
-  if (!mirrored) {
-    return std::unexpected(mirrored.error());
-  }
-  auto settings = read_source_settings(request.file);
-  if (!settings) {
-    return std::unexpected(settings.error());
-  }
+  MANKAI_ASSIGN(const auto mirrored, mirror_settings(request.mirror));
+  MANKAI_ASSIGN(auto settings, read_source_settings(request.file));
   GateOptions options;
   // What is applied is synchronised before the source is told.
   options.store.durability = Durability::never;
   options.store.checkpoint_interval = kCheckpointEvery;
-  auto gate = Gate::open(request.file, options);
-  if (!gate) {
-    return std::unexpected(gate.error());
-  }
-  warn_of_loss(request.file, gate->store()->recovery());
+  MANKAI_ASSIGN(auto gate, Gate::open(request.file, options));
+  warn_of_loss(request.file, gate.store()->recovery());
   GateSyncOptions sync_options{
       .until_caught_up = request.once,
       .should_stop = [] { return stop_signal() != 0; },
       .on_trouble = [](const Error& error,
                        Duration wait) { say(error.message() + "; trying again in " + to_text(wait)); }};
   std::optional<RedisMirror> mirror;
-  if (*mirrored) {
-    add_mirror(**mirrored, mirror.emplace(**mirrored), *gate, sync_options);
+  if (mirrored) {
+    add_mirror(*mirrored, mirror.emplace(*mirrored), gate, sync_options);
   }
-  GateSync sync(*gate, std::move(*settings), std::move(sync_options));
+  GateSync sync(gate, std::move(settings), std::move(sync_options));
   const auto ran = sync.run();
-  warn_of_drift(*gate, request.file);
-  warn_of_size(*gate, request.file);
-  const auto closed = gate->close();
+  warn_of_drift(gate, request.file);
+  warn_of_size(gate, request.file);
+  const auto closed = gate.close();
   if (!ran || !closed) {
     return std::unexpected((ran ? closed.error() : ran.error()).within(request.file));
   }

@@ -116,9 +116,7 @@ Result<int> print(std::string first_lines, const std::function<bool(std::string&
     progress.advance(bytes, count);
   }
   progress.clear();
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(output.finish());
   return 0;
 }
 
@@ -134,15 +132,12 @@ Result<int> run_urls(const Request& request) {
   set(options.seed, request.seed);
   set(options.hosts, request.hosts);
   set(options.repeat_share, request.repeat_share);
-  auto generator = UrlGenerator::create(options);
-  if (!generator) {
-    return std::unexpected(generator.error());
-  }
+  MANKAI_ASSIGN(auto generator, UrlGenerator::create(options));
   return print({}, [&](std::string& lines) {
-    if (!generator->has_next()) {
+    if (!generator.has_next()) {
       return false;
     }
-    generator->append_next(lines);
+    generator.append_next(lines);
     lines += '\n';
     return true;
   });
@@ -172,17 +167,14 @@ Result<int> run_log(const Request& request) {
   set(options.late_share, request.late_share);
   set(options.late_by, request.late_by);
   set(options.malformed_share, request.malformed_share);
-  auto generator = LogGenerator::create(options);
-  if (!generator) {
-    return std::unexpected(generator.error());
-  }
+  MANKAI_ASSIGN(auto generator, LogGenerator::create(options));
   std::string header;
-  generator->append_header(header);
+  generator.append_header(header);
   return print(std::move(header), [&](std::string& lines) {
-    if (!generator->has_next()) {
+    if (!generator.has_next()) {
       return false;
     }
-    generator->append_next(lines);
+    generator.append_next(lines);
     lines += '\n';
     return true;
   });
@@ -200,13 +192,10 @@ Result<int> run_traffic(const Request& request) {
   set(options.start, request.start);
   set(options.rules, request.rules);
   set(options.products, request.products);
-  auto generator = TrafficGenerator::create(options);
-  if (!generator) {
-    return std::unexpected(generator.error());
-  }
+  MANKAI_ASSIGN(auto generator, TrafficGenerator::create(options));
   TrafficEvent event;
   return print({}, [&](std::string& lines) {
-    while (generator->next(event)) {
+    while (generator.next(event)) {
       if (append_line(event, *format.traffic, lines)) {
         lines += '\n';
         return true;
@@ -222,16 +211,13 @@ Result<int> run_blocklist(const Request& request) {
   set(options.seed, request.seed);
   set(options.hosts, request.hosts);
   options.events = TrafficOptions::kEventsMin;  // a list is the same for any day
-  auto generator = TrafficGenerator::create(options);
-  if (!generator) {
-    return std::unexpected(generator.error());
-  }
+  MANKAI_ASSIGN(auto generator, TrafficGenerator::create(options));
   std::uint64_t number = 0;
   return print({}, [&](std::string& lines) {
     if (number == options.rules) {
       return false;
     }
-    generator->append_rule(number++, lines);
+    generator.append_rule(number++, lines);
     lines += '\n';
     return true;
   });

@@ -73,9 +73,7 @@ class ListTaker {
   /// Takes what is left of a list that is short.
   Result<void> finish() {
     if (!reader_) {
-      if (auto begun = begin(); !begun) {
-        return begun;
-      }
+      MANKAI_TRY(begin());
     }
     reader_->finish();
     return take_rules();
@@ -91,11 +89,8 @@ class ListTaker {
  private:
   Result<void> begin() {
     const std::vector<std::string_view> lines(first_.begin(), first_.end());
-    auto reader = RuleListReader::create(options_, lines);
-    if (!reader) {
-      return std::unexpected(reader.error());
-    }
-    reader_ = std::move(*reader);
+    MANKAI_ASSIGN(auto reader, RuleListReader::create(options_, lines));
+    reader_ = std::move(reader);
     auto taken = take_lines(lines);
     first_.clear();
     return taken;
@@ -103,9 +98,7 @@ class ListTaker {
   Result<void> take_lines(std::span<const std::string_view> lines) {
     for (const std::string_view line : lines) {
       reader_->add(line);
-      if (auto taken = take_rules(); !taken) {
-        return taken;
-      }
+      MANKAI_TRY(take_rules());
     }
     return {};
   }
@@ -115,9 +108,7 @@ class ListTaker {
         skipped_.note(*read->skipped, *read);
       }
       for (const std::string_view rule : read->rules) {
-        if (auto taken = take_rule(*read, rule); !taken) {
-          return taken;
-        }
+        MANKAI_TRY(take_rule(*read, rule));
       }
     }
     return {};
@@ -223,9 +214,7 @@ class Building {
   Result<int> run() {
     for (const bool is_allow_list : {false, true}) {
       for (const std::string& path : is_allow_list ? request_.allow_lists : request_.lists) {
-        if (auto read = read_list(path, is_allow_list); !read) {
-          return std::unexpected(read.error());
-        }
+        MANKAI_TRY(read_list(path, is_allow_list));
         if (stop_signal() != 0) {
           return exit_code_after_stop(0);
         }
@@ -235,15 +224,10 @@ class Building {
       const auto told = request_.explain_skipped ? tell_lists() : Result<void>();
       return std::unexpected(told ? checked.error() : told.error());
     }
-    const auto guard = builder_.build();
-    if (!guard) {
-      return std::unexpected(guard.error());
-    }
+    MANKAI_ASSIGN(const auto guard, builder_.build());
     const Existing existing = request_.force ? Existing::replace : Existing::refuse;
-    if (auto written = GuardFile::write(request_.file, *guard, existing, system_calls(), request_.mode); !written) {
-      return std::unexpected(written.error());
-    }
-    return tell(*guard);
+    MANKAI_TRY(GuardFile::write(request_.file, guard, existing, system_calls(), request_.mode));
+    return tell(guard);
   }
 
  private:
@@ -280,9 +264,7 @@ class Building {
                   "none of the lists has a column '" + request_.format.column + "'; --format csv says that they do");
     }
     for (const ListOutcome& list : outcomes_) {
-      if (auto checked = check_list(list); !checked) {
-        return checked;
-      }
+      MANKAI_TRY(check_list(list));
     }
     return {};
   }
@@ -378,9 +360,7 @@ Result<double> parse_share(std::string_view text) {
 }
 
 Result<int> run(const Request& request) {
-  if (auto checked = check_target(request); !checked) {
-    return std::unexpected(checked.error());
-  }
+  MANKAI_TRY(check_target(request));
   catch_stop_signals();
   auto builder = GuardBuilder::create(request.settings);
   return builder ? Building(request, std::move(*builder)).run() : std::unexpected(builder.error());

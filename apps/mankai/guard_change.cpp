@@ -70,22 +70,14 @@ Result<std::vector<std::string>> read_rules(const Request& request) {
   if (!request.rules.empty()) {
     return request.rules;
   }
-  auto input = Input::open(request.input);
-  if (!input) {
-    return std::unexpected(input.error());
-  }
+  MANKAI_ASSIGN(auto input, Input::open(request.input));
   RuleLines rules;
   for (;;) {
-    const auto batch = input->next_batch();
-    if (!batch) {
-      return std::unexpected(batch.error());
-    }
-    if (batch->empty()) {
+    MANKAI_ASSIGN(const auto batch, input.next_batch());
+    if (batch.empty()) {
       return rules.release();
     }
-    if (auto taken = rules.take(*batch, *input); !taken) {
-      return std::unexpected(taken.error());
-    }
+    MANKAI_TRY(rules.take(batch, input));
   }
 }
 
@@ -97,34 +89,19 @@ void summarise(const Request& request, const GuardFile::Outcomes& outcomes) {
 }
 
 Result<int> run(const Request& request, const Change& change) {
-  if (auto valid = check_keys(request.rules, request.input); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_keys(request.rules, request.input));
   catch_stop_signals();
   // What is no guard is said before anybody types rules; the file is locked only when they are all there.
-  if (const auto looked_at = GuardFile::open(request.file); !looked_at) {
-    return std::unexpected(looked_at.error());
-  }
-  const auto texts = read_rules(request);
-  if (!texts) {
-    return std::unexpected(texts.error());
-  }
+  MANKAI_TRY(GuardFile::open(request.file));
+  MANKAI_ASSIGN(const auto texts, read_rules(request));
   if (stop_signal() != 0) {
     return exit_code_after_stop(0);
   }
-  auto file = GuardFile::open(request.file, GuardFile::Mode::write);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(auto file, GuardFile::open(request.file, GuardFile::Mode::write));
   Output output;
-  const auto outcomes = change(*file, Rules(texts->begin(), texts->end()), output);
-  if (!outcomes) {
-    return std::unexpected(outcomes.error());
-  }
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
-  summarise(request, *outcomes);
+  MANKAI_ASSIGN(const auto outcomes, change(file, Rules(texts.begin(), texts.end()), output));
+  MANKAI_TRY(output.finish());
+  summarise(request, outcomes);
   return 0;
 }
 
@@ -262,11 +239,8 @@ Subcommand guard_compact_subcommand() {
   };
   command.options = {positional("FILE", "The guard's file.", ValueKind::file, *file)};
   command.run = [file]() -> Result<int> {
-    auto opened = GuardFile::open(*file, GuardFile::Mode::write);
-    if (!opened) {
-      return std::unexpected(opened.error());
-    }
-    auto made = opened->compact();
+    MANKAI_ASSIGN(auto opened, GuardFile::open(*file, GuardFile::Mode::write));
+    auto made = opened.compact();
     return made ? Result<int>(0) : std::unexpected(made.error());
   };
   return command;

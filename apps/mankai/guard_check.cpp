@@ -67,9 +67,7 @@ class Checker {
     const auto asked = for_each_batch(
         request_.urls, request_.input, [this](std::span<const std::string_view> urls) { return take(urls); },
         [this] { output_.flush(); });
-    if (auto finished = output_.finish(); !finished) {
-      return std::unexpected(finished.error());
-    }
+    MANKAI_TRY(output_.finish());
     if (!asked) {
       return std::unexpected(asked.error());
     }
@@ -130,9 +128,7 @@ Result<int> run(const Request& request) {
   if (static_cast<int>(request.blocked) + static_cast<int>(request.ok) + static_cast<int>(request.quiet) > 1) {
     return fail(ErrorCode::invalid_argument, "--blocked, --ok and --quiet exclude each other");
   }
-  if (auto valid = check_keys(request.urls, request.input); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_keys(request.urls, request.input));
   catch_stop_signals();
   const auto file = GuardFile::open(request.file);
   return file ? Checker(request, file->guard()).run() : std::unexpected(file.error());

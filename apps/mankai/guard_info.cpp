@@ -26,12 +26,9 @@ Result<int> run(const Request& request) {
   if (request.json && request.prometheus) {
     return fail(ErrorCode::invalid_argument, "--json and --prometheus exclude each other");
   }
-  const auto file = GuardFile::open(request.file);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
   Output output;
-  output.append(text_of(request, file->guard().facts()));
+  output.append(text_of(request, file.guard().facts()));
   auto finished = output.finish();
   return finished ? Result<int>(0) : std::unexpected(finished.error());
 }

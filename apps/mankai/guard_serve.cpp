@@ -117,24 +117,19 @@ class ServeRun {
                   .lost_log_lines = [this] { return log_ ? log_->lost() : 0; }}) {}
 
   Result<int> run() {
-    auto listener = serve::listen_at(request_.listen);
-    if (!listener) {
-      return std::unexpected(listener.error());
-    }
+    MANKAI_ASSIGN(auto listener, serve::listen_at(request_.listen));
     const Signals signals;
-    auto server =
-        serve::HttpServer::start(std::move(listener->socket),
+    MANKAI_ASSIGN(
+        auto server,
+        serve::HttpServer::start(std::move(listener.socket),
                                  {.threads = request_.threads,
                                   .connections_max = make_room_for(request_.connections),
                                   .limits = {.receiving = std::chrono::seconds(request_.timeout),
                                              .sending = std::chrono::seconds(request_.timeout)},
                                   .handle = [this](const auto& asked, auto& answer) { service_.handle(asked, answer); },
-                                  .observe = [this](const serve::Exchange& exchange) { observe(exchange); }});
-    if (!server) {
-      return std::unexpected(server.error());
-    }
-    server_ = std::move(*server);
-    tell_ready(listener->at);
+                                  .observe = [this](const serve::Exchange& exchange) { observe(exchange); }}));
+    server_ = std::move(server);
+    tell_ready(listener.at);
     serve_until_stopped(signals);
     return stop(signals);
   }
@@ -267,19 +262,13 @@ class ServeRun {
 };
 
 Result<int> run(const Request& request) {
-  auto guard = serve::LiveGuard::open(request.file);
-  if (!guard) {
-    return std::unexpected(guard.error());
-  }
+  MANKAI_ASSIGN(auto guard, serve::LiveGuard::open(request.file));
   std::unique_ptr<serve::AccessLog> log;
   if (!request.log.empty()) {
-    auto opened = serve::AccessLog::open(request.log);
-    if (!opened) {
-      return std::unexpected(opened.error());
-    }
-    log = std::move(*opened);
+    MANKAI_ASSIGN(auto opened, serve::AccessLog::open(request.log));
+    log = std::move(opened);
   }
-  return ServeRun(request, std::move(*guard), std::move(log)).run();
+  return ServeRun(request, std::move(guard), std::move(log)).run();
 }
 
 template <unsigned kMost>

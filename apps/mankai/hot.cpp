@@ -120,35 +120,26 @@ Result<void> check_state(const Request& request) {
 }
 
 Result<int> run(Request& request) {
-  if (auto valid = check(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_state(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  const auto decay = decay_of(request);
-  if (!decay) {
-    return std::unexpected(decay.error());
-  }
+  MANKAI_TRY(check(request));
+  MANKAI_TRY(check_state(request));
+  MANKAI_ASSIGN(const auto decay, decay_of(request));
   if (!request.match.empty()) {
     request.run.keys.match = request.match;
   }
   catch_stop_signals();
-  HotRequest wanted{.decay = *decay,
+  HotRequest wanted{.decay = decay,
                     .memory_bytes = request.run.memory_bytes,
                     .hash = request.filter.hash,
                     .seed = request.filter.seed,
                     .keys_tag = keys_tag(request.run.keys)};
   wanted.late_tolerance = request.late.value_or(wanted.late_tolerance);
   request.run.position = request.store.position;
-  auto hot = request.state.empty() ? Hot::create(wanted) : Hot::open(request.state, wanted, request.store.options());
-  if (!hot) {
-    return std::unexpected(hot.error());
+  MANKAI_ASSIGN(auto hot, request.state.empty() ? Hot::create(wanted)
+                                                : Hot::open(request.state, wanted, request.store.options()));
+  if (hot.store() != nullptr) {
+    warn_of_loss(request.state, hot.store()->recovery());
   }
-  if (hot->store() != nullptr) {
-    warn_of_loss(request.state, hot->store()->recovery());
-  }
-  return run_hot(request.run, std::move(*hot), request.state);
+  return run_hot(request.run, std::move(hot), request.state);
 }
 
 constexpr std::array<std::string_view, 6> kFormats = {"auto", "combined", "squid", "w3c", "json", "keys"};

@@ -94,10 +94,7 @@ HotKeys::HotKeys(const HotKeyRequest& request, LogParser parser, std::optional<L
       records_(kLinesMax) {}
 
 Result<HotKeys> HotKeys::create(const HotKeyRequest& request) {
-  auto parser = LogParser::create(request.parser);
-  if (!parser) {
-    return std::unexpected(parser.error());
-  }
+  MANKAI_ASSIGN(auto parser, LogParser::create(request.parser));
   std::optional<LineMatch> match;
   if (request.match) {
     auto compiled = LineMatch::create(*request.match);
@@ -106,7 +103,7 @@ Result<HotKeys> HotKeys::create(const HotKeyRequest& request) {
     }
     match = std::move(*compiled);
   }
-  return HotKeys(request, std::move(*parser), std::move(match));
+  return HotKeys(request, std::move(parser), std::move(match));
 }
 
 HotKeys::Batch HotKeys::read(std::span<const std::string_view> lines, const std::string& label,

@@ -70,20 +70,15 @@ class HotRun {
     InputRequest logs = request_.input;
     logs.follow_last = request_.follow;
     logs.follow_from_end = begins_at_end();
-    auto input = Input::open(logs, [this] { wait(); });
-    if (!input) {
-      return std::unexpected(input.error());
-    }
+    MANKAI_ASSIGN(auto input, Input::open(logs, [this] { wait(); }));
     hot_.begin(BatchMode::in_memory);
-    const auto read = read_all(*input);
+    const auto read = read_all(input);
     if (request_.at && stop_signal() == 0) {
       note(hot_.advance_to(*request_.at));
     }
     screen_.clear(output_);
     print();
-    if (auto finished = finish(read.has_value()); !finished) {
-      return std::unexpected(finished.error());
-    }
+    MANKAI_TRY(finish(read.has_value()));
     if (!read) {
       return std::unexpected(read.error());
     }
@@ -102,17 +97,14 @@ class HotRun {
 
   Result<void> read_all(Input& input) {
     while (!output_.has_failed() && counted_) {
-      const auto lines = input.next_batch();
-      if (!lines) {
-        return std::unexpected(lines.error());
-      }
-      if (lines->empty()) {
+      MANKAI_ASSIGN(const auto lines, input.next_batch());
+      if (lines.empty()) {
         break;
       }
       if (is_caught_up_) {
         hot_.begin(BatchMode::journaled);
       }
-      take(*lines, input.label(), input.first_line_number());
+      take(lines, input.label(), input.first_line_number());
       is_changed_ = true;
       if (is_live_) {
         refresh();
@@ -356,9 +348,7 @@ class HotRun {
       say(state_ + left_as_it_was() + (is_read ? "" : ", so that the repaired input can be read again"));
       return hot_.close();
     }
-    if (auto committed = hot_.commit(request_.position); !committed) {
-      return committed;
-    }
+    MANKAI_TRY(hot_.commit(request_.position));
     return hot_.close();
   }
 
@@ -446,25 +436,17 @@ void warn_of_unknown_keys(const Hot& hot, const HotKeyRequest& keys, const std::
 }  // namespace
 
 Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state) {
-  if (auto fits = check_keys(hot, request.keys, state); !fits) {
-    return std::unexpected(fits.error());
-  }
+  MANKAI_TRY(check_keys(hot, request.keys, state));
   if (request.at && hot.now() > *request.at) {
     return fail(
         ErrorCode::invalid_argument,
         fmt::format("--at {} lies before {}, to which {} has come: time does not go back", format_time(*request.at),
                     format_time(hot.now()), state.empty() ? std::string("an empty memory") : state));
   }
-  auto keys = HotKeys::create(request.keys);
-  if (!keys) {
-    return std::unexpected(keys.error());
-  }
-  auto wanted = read_wanted(request);
-  if (!wanted) {
-    return std::unexpected(wanted.error());
-  }
+  MANKAI_ASSIGN(auto keys, HotKeys::create(request.keys));
+  MANKAI_ASSIGN(auto wanted, read_wanted(request));
   warn_of_unknown_keys(hot, request.keys, state);
-  return HotRun(request, std::move(hot), std::move(*keys), std::move(*wanted), state).run();
+  return HotRun(request, std::move(hot), std::move(keys), std::move(wanted), state).run();
 }
 
 }  // namespace mankai::command

@@ -70,12 +70,9 @@ Result<void> IdReader::read_line(std::string_view line) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("no tab: give KEY<TAB>{}, or leave --with-{}s out", upper(request_.noun), request_.noun));
   }
-  const auto id = parse_id(request_, line.substr(tab + 1));
-  if (!id) {
-    return std::unexpected(id.error());
-  }
+  MANKAI_ASSIGN(const auto id, parse_id(request_, line.substr(tab + 1)));
   keys_.push_back(line.substr(0, tab));
-  ids_.push_back(*id);
+  ids_.push_back(id);
   return {};
 }
 

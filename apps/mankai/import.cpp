@@ -139,9 +139,7 @@ void say_all(const Request& request, std::string_view what, const std::vector<Da
 }
 
 Result<void> save(const Request& request, DabloomsImport& imported) {
-  if (auto allowed = check_replaces_no_gate(request.output); !allowed) {
-    return allowed;
-  }
+  MANKAI_TRY(check_replaces_no_gate(request.output));
   auto saved = save_import(request.output, imported, request.force ? Existing::replace : Existing::refuse,
                            system_calls(), request.mode);
   if (!saved && saved.error().code == ErrorCode::invalid_argument && !request.force) {
@@ -152,28 +150,17 @@ Result<void> save(const Request& request, DabloomsImport& imported) {
 
 Result<int> run(Request& request) {
   catch_stop_signals();
-  if (auto valid = complete(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_not_the_source(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  auto imported = read(request);
-  if (!imported) {
-    return std::unexpected(imported.error());
-  }
-  if (auto saved = save(request, *imported); !saved) {
-    return std::unexpected(saved.error());
-  }
+  MANKAI_TRY(complete(request));
+  MANKAI_TRY(check_not_the_source(request));
+  MANKAI_ASSIGN(auto imported, read(request));
+  MANKAI_TRY(save(request, imported));
   // Not before: an error is one line.
-  say_all(request, "warning", imported->warnings);
-  say_all(request, "damage", imported->damage);
-  const Report report = report_on(request, *imported);
+  say_all(request, "warning", imported.warnings);
+  say_all(request, "damage", imported.damage);
+  const Report report = report_on(request, imported);
   Output output;
   output.append(request.json ? report.json() : report.text());
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(output.finish());
   return exit_code_after_stop(0);
 }
 

@@ -23,20 +23,13 @@ Result<void> check_is_filter(const std::string& file) {
 }
 
 Result<int> run(const Request& request) {
-  if (auto valid = check_is_filter(request.file); !valid) {
-    return std::unexpected(valid.error());
-  }
-  const auto found = inspect_store(request.file);
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  Report report = report_on(found->filter, request.file);
-  add_store(found->info, report);
+  MANKAI_TRY(check_is_filter(request.file));
+  MANKAI_ASSIGN(const auto found, inspect_store(request.file));
+  Report report = report_on(found.filter, request.file);
+  add_store(found.info, report);
   Output output;
   output.append(request.json ? report.json() : report.text());
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(output.finish());
   return 0;
 }
 

@@ -20,11 +20,8 @@ Result<Input> Input::open(const InputRequest& request, std::function<void()> bef
 Result<std::span<const std::string_view>> Input::next_batch() {
   while (stop_signal() == 0) {
     if (!reader_) {
-      const auto opened = open_next();
+      MANKAI_ASSIGN(const auto opened, open_next());
       if (!opened) {
-        return std::unexpected(opened.error());
-      }
-      if (!*opened) {
         break;
       }
     }
@@ -49,20 +46,14 @@ std::uint64_t Input::bytes_read() const noexcept {
 }
 
 Result<bool> Input::open_next() {
-  auto source = sources_.next();
+  MANKAI_ASSIGN(auto source, sources_.next());
   if (!source) {
-    return std::unexpected(source.error());
-  }
-  if (!*source) {
     return false;
   }
   LineReaderOptions options;
   options.max_line_bytes = max_line_bytes_.value_or(options.max_line_bytes);
-  auto reader = LineReader::create(std::move(**source), options);
-  if (!reader) {
-    return std::unexpected(reader.error());
-  }
-  reader_ = std::move(*reader);
+  MANKAI_ASSIGN(auto reader, LineReader::create(std::move(*source), options));
+  reader_ = std::move(reader);
   return true;
 }
 
@@ -119,16 +110,10 @@ Result<void> for_each_batch(const std::vector<std::string>& arguments, const Inp
     }
     return {};
   }
-  auto input = Input::open(request, std::move(before_waiting));
-  if (!input) {
-    return std::unexpected(input.error());
-  }
+  MANKAI_ASSIGN(auto input, Input::open(request, std::move(before_waiting)));
   for (;;) {
-    const auto batch = input->next_batch();
-    if (!batch) {
-      return std::unexpected(batch.error());
-    }
-    if (batch->empty() || !use(*batch)) {
+    MANKAI_ASSIGN(const auto batch, input.next_batch());
+    if (batch.empty() || !use(batch)) {
       return {};
     }
   }

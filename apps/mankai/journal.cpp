@@ -28,11 +28,8 @@ struct Totals {
 
 // The journal itself, or that of a filter's file.
 Result<std::string> journal_of(const std::string& file) {
-  const auto kind = kind_of_file(file);
-  if (!kind) {
-    return std::unexpected(kind.error());
-  }
-  return *kind == FileKind::journal ? Result<std::string>(file) : journal_path_of(file);
+  MANKAI_ASSIGN(const auto kind, kind_of_file(file));
+  return kind == FileKind::journal ? Result<std::string>(file) : journal_path_of(file);
 }
 
 std::string operation_of(const JournalRecord& record) {
@@ -102,20 +99,14 @@ Result<void> dump(const JournalFile& file, bool json, Output& output) {
       return {};
     }
   }
-  const auto end = reader.end();
-  if (!end) {
-    return std::unexpected(end.error());
-  }
-  print_end(*end, totals, json, output);
+  MANKAI_ASSIGN(const auto end, reader.end());
+  print_end(end, totals, json, output);
   return {};
 }
 
 Result<int> run(const Request& request) {
-  const auto path = journal_of(request.file);
-  if (!path) {
-    return std::unexpected(path.error());
-  }
-  const auto file = read_journal_file(*path);
+  MANKAI_ASSIGN(const auto path, journal_of(request.file));
+  const auto file = read_journal_file(path);
   if (!file) {
     return std::unexpected(file.error());
   }
@@ -125,10 +116,8 @@ Result<int> run(const Request& request) {
   }
   Output output;
   auto dumped = dump(**file, request.json, output);
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
-  return dumped ? Result<int>(0) : std::unexpected(dumped.error().within(*path));
+  MANKAI_TRY(output.finish());
+  return dumped ? Result<int>(0) : std::unexpected(dumped.error().within(path));
 }
 
 }  // namespace

@@ -47,9 +47,7 @@ Result<std::vector<lab::Source>> chosen_sources(const std::vector<std::string>& 
 Result<int> print(const std::string& text, int code) {
   Output output;
   output.append(text);
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(output.finish());
   return code;
 }
 
@@ -76,28 +74,18 @@ Result<std::vector<lab::Outcome>> measure(const std::vector<lab::Source>& source
 }
 
 Result<int> run(const Request& request) {
-  const auto sources = chosen_sources(request.names);
-  if (!sources) {
-    return std::unexpected(sources.error());
-  }
+  MANKAI_ASSIGN(const auto sources, chosen_sources(request.names));
   if (request.list) {
-    return print(list(*sources), static_cast<int>(ExitCode::fine));
+    return print(list(sources), static_cast<int>(ExitCode::fine));
   }
-  if (auto ready = lab::prepare_folder(request.out); !ready) {
-    return std::unexpected(ready.error());
-  }
+  MANKAI_TRY(lab::prepare_folder(request.out));
   lab::Context context;
   context.quick = request.quick;
   context.data_dir = request.data_dir;
-  const auto outcomes = measure(*sources, context);
-  if (!outcomes) {
-    return std::unexpected(outcomes.error());
-  }
-  if (auto written = lab::write_report(request.out, *outcomes, context); !written) {
-    return std::unexpected(written.error());
-  }
-  const bool is_as_recorded = lab::unexpected_count(*outcomes) == 0;
-  return print(lab::summary(*outcomes) + "report: " + request.out + "/index.html\n",
+  MANKAI_ASSIGN(const auto outcomes, measure(sources, context));
+  MANKAI_TRY(lab::write_report(request.out, outcomes, context));
+  const bool is_as_recorded = lab::unexpected_count(outcomes) == 0;
+  return print(lab::summary(outcomes) + "report: " + request.out + "/index.html\n",
                static_cast<int>(is_as_recorded ? ExitCode::fine : ExitCode::negative));
 }
 

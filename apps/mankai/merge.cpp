@@ -29,35 +29,23 @@ Result<void> check_sources(const Request& request) {
 }
 
 Result<void> merge_file(Store& target, const std::string& path) {
-  const auto source = open_filter(path, Access::query);
-  if (!source) {
-    return std::unexpected(source.error());
-  }
-  auto merged = target.merge(*source);
+  MANKAI_ASSIGN(const auto source, open_filter(path, Access::query));
+  auto merged = target.merge(source);
   return merged ? merged : std::unexpected(merged.error().within(path));
 }
 
 Result<int> run(const Request& request) {
   catch_stop_signals();
-  if (auto valid = check_sources(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  auto store_run = StoreRun::open(request.target, {}, StoreRun::Mode::whole);
-  if (!store_run) {
-    return std::unexpected(store_run.error());
-  }
+  MANKAI_TRY(check_sources(request));
+  MANKAI_ASSIGN(auto store_run, StoreRun::open(request.target, {}, StoreRun::Mode::whole));
   for (const std::string& path : request.sources) {
-    if (auto merged = merge_file(store_run->store(), path); !merged) {
-      return std::unexpected(merged.error());
-    }
+    MANKAI_TRY(merge_file(store_run.store(), path));
     if (stop_signal() != 0) {
       break;
     }
   }
-  if (auto finished = store_run->finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
-  const AnyFilter& target = store_run->store().filter();
+  MANKAI_TRY(store_run.finish());
+  const AnyFilter& target = store_run.store().filter();
   const std::string warning = capacity_warning(target.keys_inserted(), target.capacity_keys());
   if (!warning.empty() && stop_signal() == 0) {
     say("warning: " + request.target + ": " + warning);

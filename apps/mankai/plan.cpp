@@ -127,15 +127,10 @@ std::string json(const std::vector<PlanRow>& rows) {
 }
 
 Result<int> run(const Request& request) {
-  const auto rows = rows_for(request);
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
+  MANKAI_ASSIGN(const auto rows, rows_for(request));
   Output output;
-  output.append(request.json ? json(*rows) : table(*rows));
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  output.append(request.json ? json(rows) : table(rows));
+  MANKAI_TRY(output.finish());
   return 0;
 }
 

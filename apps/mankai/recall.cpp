@@ -22,11 +22,8 @@ struct Request {
 
 Result<void> print_values(const Request& request, const AnyFilter& filter, std::string_view key, Output& output) {
   const auto matches = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.min_matches, UINT32_MAX));
-  const auto values = filter.recall(key, matches);
-  if (!values) {
-    return std::unexpected(values.error());
-  }
-  for (const ValueMatches& ranked : *values) {
+  MANKAI_ASSIGN(const auto values, filter.recall(key, matches));
+  for (const ValueMatches& ranked : values) {
     output.append(fmt::format("{}\t{}\t", ranked.matches, ranked.value));
     output.append_line(key);
   }
@@ -34,15 +31,12 @@ Result<void> print_values(const Request& request, const AnyFilter& filter, std::
 }
 
 Result<int> run(const Request& request) {
-  const auto filter = open_filter(request.file, Access::query);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
+  MANKAI_ASSIGN(const auto filter, open_filter(request.file, Access::query));
   Output output;
   Result<void> recalled;
   const auto answer = [&](std::span<const std::string_view> keys) {
     for (std::size_t i = 0; recalled && i < keys.size(); ++i) {
-      recalled = print_values(request, *filter, keys[i], output);
+      recalled = print_values(request, filter, keys[i], output);
     }
     return recalled.has_value() && !output.has_failed();
   };
@@ -50,9 +44,7 @@ Result<int> run(const Request& request) {
   if (!recalled) {
     return std::unexpected(recalled.error().within(request.file));
   }
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(output.finish());
   return asked ? Result<int>(static_cast<int>(ExitCode::fine)) : std::unexpected(asked.error());
 }
 
@@ -79,9 +71,7 @@ Subcommand recall_subcommand() {
                                           parse_count, request->min_matches));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
-    if (auto valid = check_keys(request->keys, request->input); !valid) {
-      return std::unexpected(valid.error());
-    }
+    MANKAI_TRY(check_keys(request->keys, request->input));
     return run(*request);
   };
   return command;

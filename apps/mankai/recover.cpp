@@ -42,19 +42,12 @@ Report report_of(const Request& request, const RecoveryReport& recovery) {
 // Opening recovers; closing makes it one file again.
 Result<int> run(const Request& request) {
   catch_stop_signals();
-  auto store = Store::open(request.file);
-  if (!store) {
-    return std::unexpected(store.error());
-  }
-  if (auto closed = store->close(); !closed) {
-    return std::unexpected(closed.error());
-  }
-  const Report report = report_of(request, store->recovery());
+  MANKAI_ASSIGN(auto store, Store::open(request.file));
+  MANKAI_TRY(store.close());
+  const Report report = report_of(request, store.recovery());
   Output output;
   output.append(request.json ? report.json() : report.text());
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(output.finish());
   return exit_code_after_stop(0);
 }
 

@@ -53,9 +53,7 @@ class Remover {
     if (auto removed = remove_all(); !removed) {
       return run_.give_up(removed.error());
     }
-    if (auto finished = run_.finish(); !finished) {
-      return std::unexpected(finished.error());
-    }
+    MANKAI_TRY(run_.finish());
     if (auto finished = output_.finish(); !finished) {
       return fail(finished.error().code,
                   finished.error().message() + "; what was read until then was removed from " + request_.file);
@@ -77,9 +75,7 @@ class Remover {
   }
 
   Result<void> take(std::span<const std::string_view> lines) {
-    if (auto read = ids_.read(lines); !read) {
-      return read;
-    }
+    MANKAI_TRY(ids_.read(lines));
     std::array<EraseResult, kBatchLinesMax> all{};
     const auto results = std::span(all).first(lines.size());
     Store& store = run_.store();
@@ -128,26 +124,16 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
 Result<int> run(const Request& request) {
   catch_stop_signals();
   const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
-  auto store_run = StoreRun::open(request.file, request.store, mode);
-  if (!store_run) {
-    return std::unexpected(store_run.error());
-  }
-  const auto outcome = Remover(request, *store_run).remove();
-  if (!outcome) {
-    return std::unexpected(outcome.error());
-  }
-  summarise(request, store_run->store().filter(), *outcome);
-  const bool is_negative = request.quiet && outcome->refused() > 0;
+  MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
+  MANKAI_ASSIGN(const auto outcome, Remover(request, store_run).remove());
+  summarise(request, store_run.store().filter(), outcome);
+  const bool is_negative = request.quiet && outcome.refused() > 0;
   return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }
 
 Result<void> check(const Request& request) {
-  if (auto valid = check_keys(request.keys, request.input); !valid) {
-    return valid;
-  }
-  if (auto valid = check_ids(request.ids, !request.keys.empty()); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_keys(request.keys, request.input));
+  MANKAI_TRY(check_ids(request.ids, !request.keys.empty()));
   return check_store_request(request.store);
 }
 

@@ -131,11 +131,8 @@ Result<std::optional<std::uint64_t>> total_bytes_of(const InputRequest& request)
         continue;
       }
     }
-    const auto input = open_input(path);
-    if (!input) {
-      return std::unexpected(input.error());
-    }
-    total = total && input->bytes ? std::optional(*total + *input->bytes) : std::nullopt;
+    MANKAI_ASSIGN(const auto input, open_input(path));
+    total = total && input.bytes ? std::optional(*total + input.bytes) : std::nullopt;
   }
   return total;
 }
@@ -150,11 +147,8 @@ Result<Sources> Sources::open(const InputRequest& request, std::function<void()>
   if (named.paths.empty()) {
     named.paths = {"-"};
   }
-  const auto total = total_bytes_of(named);
-  if (!total) {
-    return std::unexpected(total.error());
-  }
-  return Sources(std::move(named), std::move(before_waiting), *total);
+  MANKAI_ASSIGN(const auto total, total_bytes_of(named));
+  return Sources(std::move(named), std::move(before_waiting), total);
 }
 
 Result<std::optional<Source>> Sources::next() {
@@ -170,11 +164,8 @@ Result<Source> Sources::open_source(const std::string& path) {
     return follow(path,
                   {.from_end = request_.follow_from_end, .stop_fd = stop_descriptor(), .on_idle = before_waiting_});
   }
-  auto input = open_input(path);
-  if (!input) {
-    return std::unexpected(input.error());
-  }
-  return Source::from_function(reader_of(std::move(*input), before_waiting_, request_.look_interval), label_of(path));
+  MANKAI_ASSIGN(auto input, open_input(path));
+  return Source::from_function(reader_of(std::move(input), before_waiting_, request_.look_interval), label_of(path));
 }
 
 void warn_of_ignored_bytes(const Source& source, Progress& progress) {

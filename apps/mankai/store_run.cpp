@@ -19,18 +19,11 @@ StoreRun::StoreRun(Store store, std::string file, std::string position, Mode mod
 }
 
 Result<StoreRun> StoreRun::open(const std::string& file, const StoreRequest& request, Mode mode) {
-  if (auto allowed = check_is_no_gate(file); !allowed) {
-    return std::unexpected(allowed.error());
-  }
-  auto store = Store::open(file, request.options());
-  if (!store) {
-    return std::unexpected(store.error());
-  }
-  if (auto allowed = check_is_no_gate(file, *store); !allowed) {
-    return std::unexpected(allowed.error());
-  }
-  warn_of_loss(file, store->recovery());
-  return StoreRun(std::move(*store), file, request.position, request.position.empty() ? mode : Mode::whole);
+  MANKAI_TRY(check_is_no_gate(file));
+  MANKAI_ASSIGN(auto store, Store::open(file, request.options()));
+  MANKAI_TRY(check_is_no_gate(file, store));
+  warn_of_loss(file, store.recovery());
+  return StoreRun(std::move(store), file, request.position, request.position.empty() ? mode : Mode::whole);
 }
 
 Result<void> StoreRun::finish() {

@@ -62,16 +62,13 @@ std::vector<std::string> remarks_on(const StoreInfo& info) {
 }
 
 Result<Verified> verify_filter(const std::string& path, Report& report) {
-  const auto found = verify_store(path);
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  report.add("kind", std::string(found->filter.kind().name));
-  report.add("image_bytes", found->filter.image_bytes());
-  add_store(found->info, report);
-  report.add("damaged_footers", found->info.damaged_footers);
-  report.add("damaged_superblocks", found->info.damaged_superblocks);
-  return Verified{.words = words_on(*found), .remarks = remarks_on(found->info)};
+  MANKAI_ASSIGN(const auto found, verify_store(path));
+  report.add("kind", std::string(found.filter.kind().name));
+  report.add("image_bytes", found.filter.image_bytes());
+  add_store(found.info, report);
+  report.add("damaged_footers", found.info.damaged_footers);
+  report.add("damaged_superblocks", found.info.damaged_superblocks);
+  return Verified{.words = words_on(found), .remarks = remarks_on(found.info)};
 }
 
 Result<Verified> verify_journal(const std::string& path, Report& report) {
@@ -102,11 +99,8 @@ Result<Verified> verify_journal(const std::string& path, Report& report) {
 }
 
 Result<Verified> verify_guard(const std::string& path, Report& report) {
-  const auto file = GuardFile::open(path);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  const GuardFacts facts = file->guard().facts();
+  MANKAI_ASSIGN(const auto file, GuardFile::open(path));
+  const GuardFacts facts = file.guard().facts();
   const std::uint64_t rules = facts.base_rules - facts.removed_rules + facts.added_rules + facts.exact_rules;
   report.add("rules", rules);
   return Verified{.words = fmt::format("a guard of {} rules", human_count(rules))};
@@ -143,11 +137,8 @@ Result<std::string> read_text(const std::string& path) {
 // These have no checksum: what is checked is that they can be read.
 template <class Parse>
 Result<Verified> verify_text(const std::string& path, FileKind kind, const Parse& parse) {
-  const auto text = read_text(path);
-  if (!text) {
-    return std::unexpected(text.error());
-  }
-  const auto parsed = parse(*text);
+  MANKAI_ASSIGN(const auto text, read_text(path));
+  const auto parsed = parse(text);
   return parsed ? Result<Verified>(Verified{.words = std::string(description_of(kind))})
                 : std::unexpected(parsed.error().within(path));
 }
@@ -205,9 +196,7 @@ Result<int> run(const Request& request) {
   if (request.json) {
     output.append(json_array(reports));
   }
-  if (auto finished = output.finish(); !finished) {
-    return std::unexpected(finished.error());
-  }
+  MANKAI_TRY(output.finish());
   return static_cast<int>(code);
 }
 

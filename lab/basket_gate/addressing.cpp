@@ -17,15 +17,12 @@ Result<void> measure_certainty(const Context& context, Findings& findings) {
   for (const BloomAddressing addressing : kAddressings) {
     std::uint64_t lost = 0;
     for (const std::uint32_t phase : kPhases) {
-      auto gate = make_gate({.phase = phase, .addressing = addressing}, context);
-      if (!gate) {
-        return std::unexpected(gate.error());
-      }
+      MANKAI_ASSIGN(auto gate, make_gate({.phase = phase, .addressing = addressing}, context));
       Random cookies(context.seed + phase);
-      insert_strangers(*gate, baskets, cookies);
+      insert_strangers(gate, baskets, cookies);
       cookies = Random(context.seed + phase);
       for (std::uint64_t i = 0; i < baskets; ++i) {
-        lost += static_cast<std::uint64_t>(!gate->may_contain({cookies.next()}));
+        lost += static_cast<std::uint64_t>(!gate.may_contain({cookies.next()}));
       }
     }
     findings.judged({.id = fmt::format("zero-bit-is-certain-{}", name(addressing)),
@@ -44,14 +41,11 @@ Result<void> measure_certainty(const Context& context, Findings& findings) {
 
 Result<void> measure_collisions(const Context& context, Findings& findings) {
   constexpr std::uint32_t kPhase = 10;
-  auto gate = make_gate({.phase = kPhase}, context);
-  if (!gate) {
-    return std::unexpected(gate.error());
-  }
+  MANKAI_ASSIGN(auto gate, make_gate({.phase = kPhase}, context));
   Random random(context.seed);
   const auto cells = static_cast<double>(kCells);
-  const double probes = kPhase * static_cast<double>(fill_to(*gate, 0.5, random));
-  const double set = gate->filter().saturation() * cells;
+  const double probes = kPhase * static_cast<double>(fill_to(gate, 0.5, random));
+  const double set = gate.filter().saturation() * cells;
   findings.judged({.id = "bits-set-again",
                    .place = kPlace,
                    .claim = "As the array fills up, a bit to be set is sometimes set already.",
@@ -82,9 +76,7 @@ void state_hash_bits(Findings& findings) {
 }  // namespace
 
 Result<void> measure_addressing(const Context& context, Findings& findings) {
-  if (auto done = measure_certainty(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_certainty(context, findings));
   state_hash_bits(findings);
   return measure_collisions(context, findings);
 }

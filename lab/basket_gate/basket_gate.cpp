@@ -23,9 +23,7 @@ constexpr std::array<Part, 7> kParts = {{{"hyphenation", basket::measure_hyphena
 Result<void> run_parts(const Context& context, Findings& findings) {
   for (const Part& part : kParts) {
     context.progress(part.title);
-    if (auto done = part.measure(context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(part.measure(context, findings));
   }
   return {};
 }

@@ -165,13 +165,10 @@ Result<void> time_gate(const Context& context, Findings& findings) {
   constexpr std::uint64_t kAsked = 20'000;
   std::vector<Gate> gates;
   for (const BloomAddressing addressing : kAddressings) {
-    auto gate = make_gate({.phase = 10, .addressing = addressing}, context);
-    if (!gate) {
-      return std::unexpected(gate.error());
-    }
+    MANKAI_ASSIGN(auto gate, make_gate({.phase = 10, .addressing = addressing}, context));
     Random random(context.seed);
-    fill_to(*gate, 0.5, random);
-    gates.push_back(std::move(*gate));
+    fill_to(gate, 0.5, random);
+    gates.push_back(std::move(gate));
   }
   std::uint64_t yes = 0;
   const auto ask = [&yes, seed = context.seed](const Gate& gate) {
@@ -202,12 +199,10 @@ Result<void> time_gate(const Context& context, Findings& findings) {
 Result<void> measure_database(const Context& context, Findings& findings) {
   constexpr double kRate = 0.01;
   constexpr std::uint64_t kMembers = 10'000;
-  auto filter =
-      Bloom::create({.keys = kMembers, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  Gate gate(std::move(*filter), context.fault);
+  MANKAI_ASSIGN(
+      auto filter,
+      Bloom::create({.keys = kMembers, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  Gate gate(std::move(filter), context.fault);
   for (std::uint64_t member = 0; member < kMembers; ++member) {
     gate.insert({Random(context.seed + member).next()});
   }

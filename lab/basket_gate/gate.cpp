@@ -18,16 +18,13 @@ double capacity_at_half(const GateShape& shape) noexcept {
 
 Result<Gate> make_gate(const GateShape& shape, const Context& context) {
   // A filter is asked for by keys and rate: those that need just this array. One key less keeps rounding out of it.
-  auto filter = Bloom::create({.keys = static_cast<std::uint64_t>(capacity_at_half(shape)) - 1,
-                               .fpr = std::exp2(-static_cast<double>(shape.phase)),
-                               .k = shape.phase,
-                               .addressing = shape.addressing,
-                               .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  MANKAI_ASSERT(filter->cell_count() == shape.cells && filter->phase() == shape.phase);
-  return Gate(std::move(*filter), context.fault);
+  MANKAI_ASSIGN(auto filter, Bloom::create({.keys = static_cast<std::uint64_t>(capacity_at_half(shape)) - 1,
+                                            .fpr = std::exp2(-static_cast<double>(shape.phase)),
+                                            .k = shape.phase,
+                                            .addressing = shape.addressing,
+                                            .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  MANKAI_ASSERT(filter.cell_count() == shape.cells && filter.phase() == shape.phase);
+  return Gate(std::move(filter), context.fault);
 }
 
 void insert_strangers(Gate& gate, std::uint64_t count, Random& random) {

@@ -89,19 +89,16 @@ Estimate rate_per_probe(const Gate& gate, std::uint64_t trials, Random& random) 
 }
 
 Result<Measured> measure_point(const Point& point, const Context& context, Random& random) {
-  auto gate = make_gate(point.shape, context);
-  if (!gate) {
-    return std::unexpected(gate.error());
-  }
-  fill_to(*gate, point.saturation, random);
-  const double formula = gate->filter().fpr_estimate();
+  MANKAI_ASSIGN(auto gate, make_gate(point.shape, context));
+  fill_to(gate, point.saturation, random);
+  const double formula = gate.filter().fpr_estimate();
   const auto most = static_cast<double>(context.trials(std::uint64_t{1} << 22, std::uint64_t{1} << 27));
   const std::uint64_t probed = context.trials(200'000, 4'000'000);
   if (formula * most < kHitsAtLeast) {
-    return Measured{rate_per_probe(*gate, probed, random), formula, fmt::format("per probe, {} strangers", probed)};
+    return Measured{rate_per_probe(gate, probed, random), formula, fmt::format("per probe, {} strangers", probed)};
   }
   const auto trials = static_cast<std::uint64_t>(std::clamp(kHitsEnough / formula, most / 4, most));
-  return Measured{strangers_let_through(*gate, trials, random), formula, fmt::format("counted, {} strangers", trials)};
+  return Measured{strangers_let_through(gate, trials, random), formula, fmt::format("counted, {} strangers", trials)};
 }
 
 Claim claim_of(const Point& point, const Measured& measured) {
@@ -162,14 +159,11 @@ Result<void> measure_grid(const Context& context, Findings& findings) {
   Random random(context.seed);
   Figure figure = empty_figure();
   for (const Point& point : grid()) {
-    const auto measured = measure_point(point, context, random);
-    if (!measured) {
-      return std::unexpected(measured.error());
-    }
-    findings.judged(claim_of(point, *measured));
+    MANKAI_ASSIGN(const auto measured, measure_point(point, context, random));
+    findings.judged(claim_of(point, measured));
     figure.rows.push_back({std::string(shown(point.shape.addressing)), percent(point.saturation),
-                           static_cast<double>(point.shape.phase), measured->formula, measured->rate.value,
-                           measured->rate.error, measured->how});
+                           static_cast<double>(point.shape.phase), measured.formula, measured.rate.value,
+                           measured.rate.error, measured.how});
   }
   findings.add(std::move(figure));
   return {};

@@ -100,14 +100,11 @@ Text hyphenate(const Language& language, const Gate& gate) {
 }
 
 Result<Gate> gate_of(const Language& language, std::uint32_t phase, const Context& context) {
-  auto filter = Bloom::create({.keys = language.dictionary.size(),
-                               .fpr = std::exp2(-static_cast<double>(phase)),
-                               .k = phase,
-                               .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  Gate gate(std::move(*filter), context.fault);
+  MANKAI_ASSIGN(auto filter, Bloom::create({.keys = language.dictionary.size(),
+                                            .fpr = std::exp2(-static_cast<double>(phase)),
+                                            .k = phase,
+                                            .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  Gate gate(std::move(filter), context.fault);
   for (const auto& [word, breaks] : language.dictionary) {
     gate.insert(gate.filter().hasher()(std::string_view(word)));
   }
@@ -173,27 +170,24 @@ Result<void> measure_words(const Context& context, Findings& findings) {
                 .y = {.label = "accesses a word"},
                 .columns = {"phase", "bits per exception", "formula", "measured", "error", "wrong hyphenations"}};
   for (std::uint32_t phase = 1; phase <= 10; ++phase) {
-    const auto gate = gate_of(language, phase, context);
-    if (!gate) {
-      return std::unexpected(gate.error());
-    }
-    const Text text = hyphenate(language, *gate);
+    MANKAI_ASSIGN(const auto gate, gate_of(language, phase, context));
+    const Text text = hyphenate(language, gate);
     const double bits =
-        static_cast<double>(gate->filter().cell_count()) / static_cast<double>(language.dictionary.size());
+        static_cast<double>(gate.filter().cell_count()) / static_cast<double>(language.dictionary.size());
     figure.rows.push_back({static_cast<double>(phase), bits,
-                           kExceptionShare + (1 - kExceptionShare) * gate->filter().fpr_estimate(),
+                           kExceptionShare + (1 - kExceptionShare) * gate.filter().fpr_estimate(),
                            static_cast<double>(text.accesses) / static_cast<double>(text.words),
                            (1 - kExceptionShare) * share(text.wasted, text.words - language.dictionary.size()).error,
                            static_cast<double>(text.wrong)});
     if (phase == kPhase) {
-      judge_text(text, *gate, language, findings);
+      judge_text(text, gate, language, findings);
       findings.judged(
           {.id = "less-space",
            .place = kBloomsWay,
            .claim = "It takes less space than a one-to-one table.",
            .formula = "bits of the filter / bits of the list of exceptions; phase / ln 2 = 8.66 bits each",
            .expected = {.value = 1, .relation = Relation::at_most},
-           .measured = {.value = static_cast<double>(gate->filter().cell_count()) / (8 * list_bytes(language))},
+           .measured = {.value = static_cast<double>(gate.filter().cell_count()) / (8 * list_bytes(language))},
            .reason = "In fast memory; the list itself stays on slow storage."});
     }
   }

@@ -72,12 +72,10 @@ Result<Gate> gate_of(const std::vector<Session>& sessions, const Context& contex
   for (const Session& session : sessions) {
     baskets += static_cast<std::uint64_t>(session.has_basket);
   }
-  auto filter =
-      Bloom::create({.keys = baskets, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  Gate gate(std::move(*filter), context.fault);
+  MANKAI_ASSIGN(
+      auto filter,
+      Bloom::create({.keys = baskets, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  Gate gate(std::move(filter), context.fault);
   for (const Session& session : sessions) {
     if (session.has_basket) {
       gate.insert(gate.filter().hasher()(std::string_view(session.cookie)));
@@ -169,12 +167,9 @@ Figure figure_of(const Served& served) {
 // The paper's own range goes to 5 probes, and sets no limit to the saturation.
 Result<void> measure_unlikely(const Context& context, Findings& findings, Random& random) {
   constexpr double kFull = 0.75;
-  auto gate = make_gate({.phase = 5}, context);
-  if (!gate) {
-    return std::unexpected(gate.error());
-  }
-  fill_to(*gate, kFull, random);
-  const Estimate rate = strangers_let_through(*gate, context.trials(200'000, 4'000'000), random);
+  MANKAI_ASSIGN(auto gate, make_gate({.phase = 5}, context));
+  fill_to(gate, kFull, random);
+  const Estimate rate = strangers_let_through(gate, context.trials(200'000, 4'000'000), random);
   const double let_through = kFilled + (1 - kFilled) * rate.value;
   findings.judged({.id = "yes-is-unlikely-right",
                    .place = "How it works",
@@ -194,16 +189,11 @@ Result<void> measure_unlikely(const Context& context, Findings& findings, Random
 Result<void> measure_sessions(const Context& context, Findings& findings) {
   Random random(context.seed);
   const std::vector<Session> sessions = make_sessions(context.trials(200'000, 2'000'000), random);
-  const auto gate = gate_of(sessions, context);
-  if (!gate) {
-    return std::unexpected(gate.error());
-  }
-  const Served served = serve(sessions, *gate);
-  const double rate = gate->filter().fpr_estimate();
+  MANKAI_ASSIGN(const auto gate, gate_of(sessions, context));
+  const Served served = serve(sessions, gate);
+  const double rate = gate.filter().fpr_estimate();
   judge_queries(served, rate, findings);
-  if (auto done = measure_unlikely(context, findings, random); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_unlikely(context, findings, random));
   judge_repeats(served, rate, findings);
   findings.add(figure_of(served));
   return {};

@@ -25,27 +25,21 @@ struct Load {
 };
 
 Result<Load> measure_load(const GateShape& shape, std::uint64_t keys, const Context& context, Random& random) {
-  auto gate = make_gate(shape, context);
-  if (!gate) {
-    return std::unexpected(gate.error());
-  }
-  insert_strangers(*gate, keys, random);
+  MANKAI_ASSIGN(auto gate, make_gate(shape, context));
+  insert_strangers(gate, keys, random);
   const std::uint64_t trials = context.trials(std::uint64_t{1} << 22, std::uint64_t{1} << 26);
   return Load{.shape = shape,
               .keys = static_cast<double>(keys),
-              .saturation = gate->filter().saturation(),
-              .rate = strangers_let_through(*gate, trials, random)};
+              .saturation = gate.filter().saturation(),
+              .rate = strangers_let_through(gate, trials, random)};
 }
 
 Result<std::vector<Load>> measure_loads(const std::vector<GateShape>& shapes, std::uint64_t keys,
                                         const Context& context, Random& random) {
   std::vector<Load> loads;
   for (const GateShape& shape : shapes) {
-    auto load = measure_load(shape, keys, context, random);
-    if (!load) {
-      return std::unexpected(load.error());
-    }
-    loads.push_back(*load);
+    MANKAI_ASSIGN(auto load, measure_load(shape, keys, context, random));
+    loads.push_back(load);
   }
   return loads;
 }
@@ -66,18 +60,15 @@ Estimate ratio(const Load& a, const Load& b) { return quotient(a.rate_of_any_arr
 Result<void> measure_array(const Context& context, Findings& findings, Random& random) {
   constexpr std::uint32_t kPhase = 5;
   const auto keys = static_cast<std::uint64_t>(std::llround(capacity_at_half({.phase = kPhase})));
-  const auto loads = measure_loads({{.cells = kCells / 4, .phase = kPhase},
-                                    {.cells = kCells / 2, .phase = kPhase},
-                                    {.cells = kCells, .phase = kPhase},
-                                    {.cells = kCells * 2, .phase = kPhase},
-                                    {.cells = kCells * 4, .phase = kPhase}},
-                                   keys, context, random);
-  if (!loads) {
-    return std::unexpected(loads.error());
-  }
+  MANKAI_ASSIGN(const auto loads, measure_loads({{.cells = kCells / 4, .phase = kPhase},
+                                                 {.cells = kCells / 2, .phase = kPhase},
+                                                 {.cells = kCells, .phase = kPhase},
+                                                 {.cells = kCells * 2, .phase = kPhase},
+                                                 {.cells = kCells * 4, .phase = kPhase}},
+                                                keys, context, random));
   Estimate largest{.value = 0};
-  for (std::size_t i = 1; i < loads->size(); ++i) {
-    const Estimate step = ratio((*loads)[i], (*loads)[i - 1]);
+  for (std::size_t i = 1; i < loads.size(); ++i) {
+    const Estimate step = ratio(loads[i], loads[i - 1]);
     largest = step.value > largest.value ? step : largest;
   }
   findings.judged({.id = "larger-array",
@@ -86,7 +77,7 @@ Result<void> measure_array(const Context& context, Findings& findings, Random& r
                    .formula = "largest rate(2N) / rate(N) over four doublings, same keys, phase 5; formula: 0.33",
                    .expected = {.value = 1, .relation = Relation::at_most},
                    .measured = largest});
-  for (const Load& load : *loads) {
+  for (const Load& load : loads) {
     findings.judged({.id = fmt::format("array-{}", load.shape.cells),
                      .place = kPlace,
                      .claim = fmt::format("An array of {} bits for {} keys at phase {} has the formula's rate.",
@@ -95,7 +86,7 @@ Result<void> measure_array(const Context& context, Findings& findings, Random& r
                      .expected = {.value = load.formula().value},
                      .measured = load.rate_of_any_array()});
   }
-  findings.add(figure_of(*loads,
+  findings.add(figure_of(loads,
                          {.name = "array-size",
                           .title = "False positives over the size of the array",
                           .caption = fmt::format("{} keys at phase {}.", keys, kPhase),
@@ -154,12 +145,9 @@ Result<void> measure_optimum(const Context& context, Findings& findings, Random&
     shapes.push_back({.phase = phase});
   }
   const auto keys = static_cast<std::uint64_t>(std::llround(capacity_at_half({.phase = 10})));
-  const auto loads = measure_loads(shapes, keys, context, random);
-  if (!loads) {
-    return std::unexpected(loads.error());
-  }
-  judge_phases(*loads, findings);
-  findings.add(figure_of(*loads,
+  MANKAI_ASSIGN(const auto loads, measure_loads(shapes, keys, context, random));
+  judge_phases(loads, findings);
+  findings.add(figure_of(loads,
                          {.name = "optimum",
                           .title = "The optimum: half of the bits set",
                           .caption = fmt::format("{} keys in 2^20 bits. At phase 10 half of the bits are set.", keys),
@@ -178,12 +166,9 @@ Result<void> measure_capacity(const Context& context, Findings& findings, Random
                 .columns = {"phase", "formula", "measured", "error", "bits a cookie", "false positives"}};
   for (const std::uint32_t phase : kPhases) {
     const GateShape shape{.phase = phase};
-    auto gate = make_gate(shape, context);
-    if (!gate) {
-      return std::unexpected(gate.error());
-    }
+    MANKAI_ASSIGN(auto gate, make_gate(shape, context));
     const auto cells = static_cast<double>(kCells);
-    const auto keys = static_cast<double>(fill_to(*gate, 0.5, random));
+    const auto keys = static_cast<double>(fill_to(gate, 0.5, random));
     // A key sets phase / 2 new bits there, so that is what the saturation's deviation is worth.
     const double deviation = saturation_deviation(phase * keys, cells) * cells * 2 / phase;
     findings.judged({.id = fmt::format("capacity-{}", phase),
@@ -209,9 +194,7 @@ Result<void> measure_capacity(const Context& context, Findings& findings, Random
 Result<void> measure_tuning(const Context& context, Findings& findings) {
   Random random(context.seed);
   for (const auto measure : {measure_array, measure_optimum, measure_capacity}) {
-    if (auto done = measure(context, findings, random); !done) {
-      return done;
-    }
+    MANKAI_TRY(measure(context, findings, random));
   }
   return {};
 }

@@ -17,12 +17,10 @@ constexpr const char* kCounting = "Counting Bloom Filters";
 constexpr double kRate = 0.01;
 
 Result<UnderTest<Bloom>> make_bloom(std::uint64_t keys, const Context& context) {
-  auto filter =
-      Bloom::create({.keys = keys, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return UnderTest<Bloom>(std::move(*filter), context.fault);
+  MANKAI_ASSIGN(
+      auto filter,
+      Bloom::create({.keys = keys, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  return UnderTest<Bloom>(std::move(filter), context.fault);
 }
 
 // Bits that are unset when a key is removed, which is what the article warns of. Nowhere but in this lab.
@@ -56,12 +54,9 @@ class UnsetBits {
 Result<void> measure_bits(const Context& context, Findings& findings) {
   const std::uint64_t keys = context.trials(50'000, 500'000);
   const Keys numbers(context.seed);
-  auto bloom = make_bloom(keys, context);
-  if (!bloom) {
-    return std::unexpected(bloom.error());
-  }
-  insert_members(*bloom, numbers, 0, keys);
-  const Bloom& filter = bloom->filter();
+  MANKAI_ASSIGN(auto bloom, make_bloom(keys, context));
+  insert_members(bloom, numbers, 0, keys);
+  const Bloom& filter = bloom.filter();
   // One array takes all k probes, so that it strays k times as far as its fill does.
   const auto k = static_cast<double>(filter.phase());
   const Estimate fill = formula_rate(
@@ -72,25 +67,22 @@ Result<void> measure_bits(const Context& context, Findings& findings) {
                    .formula = "members that are denied = 0",
                    .unit = "members",
                    .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(count_missed(*bloom, numbers, {.end = keys}))}});
+                   .measured = {.value = static_cast<double>(count_missed(bloom, numbers, {.end = keys}))}});
   findings.judged({.id = "false-positives",
                    .place = kBasics,
                    .claim = "All bits may have been set by other keys, which gives false positives.",
                    .formula = "(1 - (1 - 1/m)^(kn))^k, at the capacity",
                    .expected = {.value = filter.fpr_expected(keys)},
-                   .measured = widened(strangers_let_through(*bloom, numbers, context.trials(400'000, 4'000'000)),
+                   .measured = widened(strangers_let_through(bloom, numbers, context.trials(400'000, 4'000'000)),
                                        filter.fpr_expected(keys) * k * fill.error / fill.value)});
-  auto larger = make_bloom(10 * keys, context);
-  if (!larger) {
-    return std::unexpected(larger.error());
-  }
+  MANKAI_ASSIGN(auto larger, make_bloom(10 * keys, context));
   findings.judged({.id = "linear-size",
                    .place = "Solving Scale, paragraph 1",
                    .claim = "Size and capacity are related linearly: ten times the keys.",
                    .formula = "bits for 10 n over bits for n = 10",
                    .unit = "times",
                    .expected = {.value = 10, .tolerance = 0.01},
-                   .measured = {.value = static_cast<double>(larger->filter().cell_count()) /
+                   .measured = {.value = static_cast<double>(larger.filter().cell_count()) /
                                          static_cast<double>(filter.cell_count())},
                    .reason = "Which is also what over-dimensioning by ten costs (paragraph 2)."});
   return {};
@@ -209,9 +201,7 @@ Result<void> measure_own_rate(const Context& context, Findings& findings) {
 
 Result<void> measure_basics(const Context& context, Findings& findings) {
   for (const auto measure : {measure_bits, measure_removals, measure_ballooning, measure_own_rate}) {
-    if (auto done = measure(context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(measure(context, findings));
   }
   return {};
 }

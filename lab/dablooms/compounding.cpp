@@ -65,23 +65,21 @@ struct Measured {
 };
 
 Result<std::vector<Measured>> measure_mode(const Mode& mode, std::uint64_t keys, const Context& context) {
-  auto filter = make_ours(
-      {.keys = keys, .fpr = kRate, .growth = {.factor = 1, .tightening = mode.tightening, .bound = mode.bound}},
-      context);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
+  MANKAI_ASSIGN(auto filter, make_ours({.keys = keys,
+                                        .fpr = kRate,
+                                        .growth = {.factor = 1, .tightening = mode.tightening, .bound = mode.bound}},
+                                       context));
   const Keys numbers(context.seed);
   std::vector<Measured> measured;
   std::uint64_t inserted = 0;
   for (const std::size_t slices : kSlices) {
-    insert_members(*filter, numbers, inserted, keys * slices);
+    insert_members(filter, numbers, inserted, keys * slices);
     inserted = keys * slices;
-    const Estimate rate = strangers_let_through(*filter, numbers, context.trials(100'000, 2'000'000));
+    const Estimate rate = strangers_let_through(filter, numbers, context.trials(100'000, 2'000'000));
     measured.push_back({.mode = mode,
                         .slices = slices,
-                        .rate = widened(rate, formula_rate(parts_of(filter->filter())).error),
-                        .missed = count_missed(*filter, numbers, {.end = inserted})});
+                        .rate = widened(rate, formula_rate(parts_of(filter.filter())).error),
+                        .missed = count_missed(filter, numbers, {.end = inserted})});
   }
   return measured;
 }
@@ -275,11 +273,8 @@ Result<void> measure_compounding(const Context& context, Findings& findings) {
   const std::uint64_t keys = context.trials(4000, 50'000);
   All all;
   for (const Mode& mode : kModes) {
-    auto measured = measure_mode(mode, keys, context);
-    if (!measured) {
-      return std::unexpected(measured.error());
-    }
-    all.push_back(std::move(*measured));
+    MANKAI_ASSIGN(auto measured, measure_mode(mode, keys, context));
+    all.push_back(std::move(measured));
   }
   judge_naive(all, keys, findings);
   judge_tightened(all, keys, findings);

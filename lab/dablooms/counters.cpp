@@ -116,22 +116,19 @@ struct Load {
 
 Result<Load> measure_load(double load, const Context& context) {
   constexpr std::uint64_t kSizedFor = 10'000;
-  auto filter = make_counting(context.trials(kSizedFor, 50 * kSizedFor), kRate, context);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  const auto size = static_cast<double>(filter->filter().params().size);
+  MANKAI_ASSIGN(auto filter, make_counting(context.trials(kSizedFor, 50 * kSizedFor), kRate, context));
+  const auto size = static_cast<double>(filter.filter().params().size);
   const auto keys = static_cast<std::uint64_t>(load * size);
   const Keys numbers(context.seed);
-  insert_members(*filter, numbers, 0, keys);
+  insert_members(filter, numbers, 0, keys);
   const Estimate formula = formula_rate(
-      Part{.keys = static_cast<double>(keys), .size = size, .k = static_cast<double>(filter->filter().params().k)});
+      Part{.keys = static_cast<double>(keys), .size = size, .k = static_cast<double>(filter.filter().params().k)});
   return Load{
       .load = load,
       .stuck_formula = poisson_tail(load, kStuck),
-      .stuck = share(filter->filter().saturated_cells(), filter->filter().cell_count()),
+      .stuck = share(filter.filter().saturated_cells(), filter.filter().cell_count()),
       .rate_formula = formula.value,
-      .rate = widened(strangers_let_through(*filter, numbers, context.trials(20'000, 1'000'000)), formula.error)};
+      .rate = widened(strangers_let_through(filter, numbers, context.trials(20'000, 1'000'000)), formula.error)};
 }
 
 Figure figure_of(const std::vector<Load>& loads) {
@@ -163,17 +160,14 @@ Result<void> measure_loads(const Context& context, Findings& findings) {
   const double overflow = load_of_overflow(kOneInAMillion);
   std::vector<Load> loads;
   for (const double load : {std::numbers::ln2, 1.0, 2.0, 3.0, overflow, 5.0, 6.0, 8.0, 10.0, 12.0}) {
-    auto measured = measure_load(load, context);
-    if (!measured) {
-      return std::unexpected(measured.error());
-    }
+    MANKAI_ASSIGN(auto measured, measure_load(load, context));
     if (load >= 6) {
       findings.judged({.id = fmt::format("overflow-at-load-{:.0f}", load),
                        .place = kPlace,
                        .claim = fmt::format("How many counters are full when {:.0f} keys share each on average.", load),
                        .formula = fmt::format("P[Poisson({:.0f}) >= 15]", load),
-                       .expected = {.value = measured->stuck_formula},
-                       .measured = measured->stuck});
+                       .expected = {.value = measured.stuck_formula},
+                       .measured = measured.stuck});
     }
     if (load == overflow) {
       findings.judged({.id = "overflow-means-overloaded",
@@ -182,12 +176,12 @@ Result<void> measure_loads(const Context& context, Findings& findings) {
                            "If counters overflow, the filter is overloaded: where one in a million does, the error "
                            "is excessive (read: above a half).",
                        .formula = fmt::format("P[Poisson({:.2f}) >= 16] = 1e-6; there (1 - e^-{:.2f})^7 = {:.2f}", load,
-                                              load, measured->rate_formula),
+                                              load, measured.rate_formula),
                        .expected = {.value = 0.5, .relation = Relation::at_least},
-                       .measured = measured->rate,
+                       .measured = measured.rate,
                        .reason = "For keys that differ."});
     }
-    loads.push_back(*measured);
+    loads.push_back(measured);
   }
   findings.add(figure_of(loads));
   return {};
@@ -232,9 +226,7 @@ Result<void> measure_repeats(const Context& context, Findings& findings) {
 
 Result<void> measure_counters(const Context& context, Findings& findings) {
   for (const auto measure : {measure_one_url, measure_sane_load, measure_loads, measure_repeats}) {
-    if (auto done = measure(context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(measure(context, findings));
   }
   return {};
 }

@@ -26,9 +26,7 @@ constexpr std::array<Part, 10> kParts = {{{"domains and paths", spam::measure_ro
 Result<void> run_parts(const Context& context, Findings& findings) {
   for (const Part& part : kParts) {
     context.progress(part.title);
-    if (auto done = part.measure(context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(part.measure(context, findings));
   }
   return {};
 }

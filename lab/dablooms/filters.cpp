@@ -5,15 +5,13 @@
 namespace mankai::lab::spam {
 
 Result<Ours> make_ours(const Shape& shape, const Context& context) {
-  auto filter = ScalableCountingBloom::create({.keys = shape.keys,
+  MANKAI_ASSIGN(auto filter,
+                ScalableCountingBloom::create({.keys = shape.keys,
                                                .fpr = shape.fpr,
                                                .growth = shape.growth,
                                                .layout = shape.layout,
-                                               .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return Ours(std::move(*filter), context.fault);
+                                               .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  return Ours(std::move(filter), context.fault);
 }
 
 Theirs make_theirs(const Shape& shape, const Context& context) {
@@ -21,14 +19,11 @@ Theirs make_theirs(const Shape& shape, const Context& context) {
 }
 
 Result<UnderTest<CountingBloom>> make_counting(std::uint64_t keys, double fpr, const Context& context) {
-  auto filter = CountingBloom::create({.keys = keys,
-                                       .fpr = fpr,
-                                       .layout = CountingLayout::partitioned,
-                                       .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return UnderTest<CountingBloom>(std::move(*filter), context.fault);
+  MANKAI_ASSIGN(auto filter, CountingBloom::create({.keys = keys,
+                                                    .fpr = fpr,
+                                                    .layout = CountingLayout::partitioned,
+                                                    .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  return UnderTest<CountingBloom>(std::move(filter), context.fault);
 }
 
 Estimate formula_rate(const Part& part) noexcept {

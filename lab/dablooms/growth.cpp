@@ -104,25 +104,22 @@ std::string name_of(std::uint32_t factor) { return fmt::format("growth {}", fact
 
 Result<std::vector<Row>> measure_ours(const std::string& name, const Shape& shape, const Plan& plan,
                                       const Context& context) {
-  auto filter = make_ours(shape, context);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
+  MANKAI_ASSIGN(auto filter, make_ours(shape, context));
   std::vector<Row> rows;
   std::uint64_t inserted = 0;
   for (const std::uint64_t multiple : kMultiples) {
     const std::uint64_t keys = multiple * plan.capacity;
-    insert_members(*filter, plan.keys, inserted, keys);
+    insert_members(filter, plan.keys, inserted, keys);
     inserted = keys;
     const auto capacity = static_cast<double>(plan.capacity);
     Needed formula = needed(static_cast<double>(keys), capacity, capacity, shape.growth);
     if (shape.layout == CountingLayout::blocked) {
       formula = {.slices = formula.slices, .bits = NAN, .probes = formula.slices * 8};
     }
-    Row row = row_of(name, *filter, keys, formula, plan);
-    row.rate_formula = filter->filter().fpr_expected(keys);
+    Row row = row_of(name, filter, keys, formula, plan);
+    row.rate_formula = filter.filter().fpr_expected(keys);
     if (shape.layout == CountingLayout::partitioned) {
-      row.rate = widened(row.rate, formula_rate(parts_of(filter->filter())).error);
+      row.rate = widened(row.rate, formula_rate(parts_of(filter.filter())).error);
     }
     rows.push_back(row);
   }
@@ -333,18 +330,12 @@ Result<void> measure_growth(const Context& context, Findings& findings) {
     context.progress(fmt::format("growth {}", factor));
     const Shape shape{
         .keys = plan.capacity, .fpr = kRate, .growth = {.factor = factor, .tightening = 0.5, .bound = FprBound::total}};
-    auto measured = measure_ours(name_of(factor), shape, plan, context);
-    if (!measured) {
-      return std::unexpected(measured.error());
-    }
-    rows.insert(rows.end(), measured->begin(), measured->end());
+    MANKAI_ASSIGN(auto measured, measure_ours(name_of(factor), shape, plan, context));
+    rows.insert(rows.end(), measured.begin(), measured.end());
   }
   const Shape usual{.keys = plan.capacity, .fpr = kRate, .growth = {}, .layout = CountingLayout::blocked};
-  auto blocked = measure_ours(kBlocked, usual, plan, context);
-  if (!blocked) {
-    return std::unexpected(blocked.error());
-  }
-  rows.insert(rows.end(), blocked->begin(), blocked->end());
+  MANKAI_ASSIGN(auto blocked, measure_ours(kBlocked, usual, plan, context));
+  rows.insert(rows.end(), blocked.begin(), blocked.end());
   const Model model = measure_model(plan, context);
   judge_any_growth(rows, findings);
   judge_model(model, findings);

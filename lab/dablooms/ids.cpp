@@ -60,22 +60,19 @@ void judge_opening(F& filter, bool is_ours, const Context& context, Findings& fi
 }
 
 Result<void> measure_opening(const Context& context, Findings& findings) {
-  auto ours = make_ours(kShape, context);
-  if (!ours) {
-    return std::unexpected(ours.error());
-  }
+  MANKAI_ASSIGN(auto ours, make_ours(kShape, context));
   auto theirs = make_theirs(kShape, context);
   judge_opening(theirs, false, context, findings);
-  judge_opening(*ours, true, context, findings);
+  judge_opening(ours, true, context, findings);
   // Goes on from there.
   const Keys numbers(context.seed);
   constexpr std::uint64_t kMore = 5000;
   std::uint64_t elsewhere = 0;
   for (std::uint64_t i = 0; i < kMore; ++i) {
-    const ScalableCountingBloom& filter = ours->filter();
+    const ScalableCountingBloom& filter = ours.filter();
     const std::size_t slices = filter.slice_count();
     const std::uint64_t before = filter.slice(slices - 1).keys_inserted();
-    ours->insert(numbers.member(2 * kCapacity + i), filter.next_id());
+    ours.insert(numbers.member(2 * kCapacity + i), filter.next_id());
     const std::uint64_t after = filter.slice(filter.slice_count() - 1).keys_inserted();
     elsewhere += static_cast<std::uint64_t>(after != (filter.slice_count() == slices ? before + 1 : 1));
   }
@@ -86,7 +83,7 @@ Result<void> measure_opening(const Context& context, Findings& findings) {
                    .unit = "keys",
                    .expected = {.value = 0},
                    .measured = {.value = static_cast<double>(elsewhere)},
-                   .reason = fmt::format("{} keys into {} filters.", kMore, ours->filter().slice_count())});
+                   .reason = fmt::format("{} keys into {} filters.", kMore, ours.filter().slice_count())});
   return {};
 }
 
@@ -147,14 +144,11 @@ void judge_one_id(const OneId& found, bool is_ours, Findings& findings) {
 }
 
 Result<void> measure_one_id(const Context& context, Findings& findings) {
-  auto ours = make_ours(kShape, context);
-  if (!ours) {
-    return std::unexpected(ours.error());
-  }
+  MANKAI_ASSIGN(auto ours, make_ours(kShape, context));
   auto theirs = make_theirs(kShape, context);
   const OneId original = use_one_id(theirs, context);
   judge_one_id(original, false, findings);
-  judge_one_id(use_one_id(*ours, context), true, findings);
+  judge_one_id(use_one_id(ours, context), true, findings);
   // A counter has min(15, all on it), and then loses those that were removed: it ends at 0 when there were 15 of them.
   const Original::Slice& slice = theirs.filter().slice(0);
   const auto size = static_cast<double>(slice.size);
@@ -215,13 +209,10 @@ void judge_shared_ids(F& filter, bool is_ours, const Context& context, Findings&
 Result<void> measure_shared_ids(const Context& context, Findings& findings) {
   // Large enough that the model's two hash words do not matter: see small-filters-original.
   constexpr Shape kLarger{.keys = 5 * kCapacity, .fpr = kRate};
-  auto ours = make_ours(kLarger, context);
-  if (!ours) {
-    return std::unexpected(ours.error());
-  }
+  MANKAI_ASSIGN(auto ours, make_ours(kLarger, context));
   auto theirs = make_theirs(kLarger, context);
   judge_shared_ids(theirs, false, context, findings);
-  judge_shared_ids(*ours, true, context, findings);
+  judge_shared_ids(ours, true, context, findings);
   return {};
 }
 
@@ -229,9 +220,7 @@ Result<void> measure_shared_ids(const Context& context, Findings& findings) {
 
 Result<void> measure_ids(const Context& context, Findings& findings) {
   for (const auto measure : {measure_opening, measure_shared_ids, measure_one_id}) {
-    if (auto done = measure(context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(measure(context, findings));
   }
   return {};
 }

@@ -254,15 +254,10 @@ Result<void> measure_memory(const Context& context, Findings& findings) {
   judge_table(usage, findings);
   judge_filter(usage, static_cast<double>(filter->filter().cells_bytes()) / usage.urls,
                strangers_let_through(*filter, Keys(context.seed), context.trials(200'000, 4'000'000)), findings);
-  if (auto done = judge_rate(usage, context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(judge_rate(usage, context, findings));
   claim_time(table, *filter, *generator, context, findings);
-  auto figure = figure_of(usage, context);
-  if (!figure) {
-    return std::unexpected(figure.error());
-  }
-  findings.add(std::move(*figure));
+  MANKAI_ASSIGN(auto figure, figure_of(usage, context));
+  findings.add(std::move(figure));
   return {};
 }
 

@@ -171,9 +171,7 @@ Result<void> measure_added(std::uint64_t keys, const Context& context, Findings&
 
 Result<void> measure_old_filters(const Context& context, Findings& findings) {
   const std::uint64_t keys = context.trials(10'000, 100'000);
-  if (auto done = measure_removed(keys, context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_removed(keys, context, findings));
   return measure_added(keys, context, findings);
 }
 

@@ -23,11 +23,8 @@ class Guessing {
   static Result<Guessing> create(std::uint64_t keys, double fpr, const Context& context) {
     Guessing made;
     for (std::uint64_t i = 0; i < kSlices; ++i) {
-      auto filter = make_counting(keys, fpr, context);
-      if (!filter) {
-        return std::unexpected(filter.error());
-      }
-      made.filters_.push_back(std::move(*filter));
+      MANKAI_ASSIGN(auto filter, make_counting(keys, fpr, context));
+      made.filters_.push_back(std::move(filter));
     }
     return made;
   }
@@ -238,14 +235,11 @@ Result<void> measure_strangers(const Context& context, Findings& findings) {
   double lost = 0;
   for (std::uint64_t trial = 0; trial < context.trials(100, 2000); ++trial) {
     const Keys numbers(context.seed + trial);
-    auto ours = make_ours(shape, context);
-    if (!ours) {
-      return std::unexpected(ours.error());
-    }
-    remove_strangers(*ours, numbers, harm);
+    MANKAI_ASSIGN(auto ours, make_ours(shape, context));
+    remove_strangers(ours, numbers, harm);
     auto theirs = make_theirs(shape, context);
     remove_strangers(theirs, numbers, harm_of_theirs);
-    auto parts = parts_of(ours->filter());
+    auto parts = parts_of(ours.filter());
     parts.front().keys = kMembers;
     rate = formula_rate(parts).value;
     lost = lost_to_strangers(theirs.filter().slice(0));
@@ -257,9 +251,7 @@ Result<void> measure_strangers(const Context& context, Findings& findings) {
 }  // namespace
 
 Result<void> measure_removal(const Context& context, Findings& findings) {
-  if (auto done = measure_guessing(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_guessing(context, findings));
   const std::uint64_t words = context.trials(50'000, 500'000);
   const Shape shape{.keys = words / 5, .fpr = 0.05};
   auto ours = make_ours(shape, context);

@@ -66,9 +66,7 @@ class Database {
     if (code != SQLITE_OK) {
       return fail(ErrorCode::io, "SQLite cannot open a file in the temporary folder");
     }
-    if (auto done = made.run("CREATE TABLE spam (url TEXT PRIMARY KEY, added INTEGER) WITHOUT ROWID"); !done) {
-      return std::unexpected(done.error());
-    }
+    MANKAI_TRY(made.run("CREATE TABLE spam (url TEXT PRIMARY KEY, added INTEGER) WITHOUT ROWID"));
     return made;
   }
 
@@ -80,14 +78,9 @@ class Database {
   }
   [[nodiscard]] Result<void> insert(const std::vector<std::string>& urls,
                                     const std::function<std::uint64_t(std::uint64_t)>& added) {
-    auto statement = prepare("INSERT INTO spam VALUES (?, ?)");
-    if (!statement) {
-      return std::unexpected(statement.error());
-    }
-    sqlite3_stmt* insert = statement->get();
-    if (auto begun = run("BEGIN"); !begun) {
-      return begun;
-    }
+    MANKAI_ASSIGN(auto statement, prepare("INSERT INTO spam VALUES (?, ?)"));
+    sqlite3_stmt* insert = statement.get();
+    MANKAI_TRY(run("BEGIN"));
     for (std::size_t i = 0; i < urls.size(); ++i) {
       bind(insert, urls[i]);
       sqlite3_bind_int64(insert, 2, static_cast<sqlite3_int64>(added(i)));
@@ -100,27 +93,21 @@ class Database {
   }
   // Calls `row` with each URL and its time, in the order of time.
   [[nodiscard]] Result<void> for_each(const std::function<void(std::string_view, std::uint64_t)>& row) {
-    auto statement = prepare("SELECT url, added FROM spam ORDER BY added");
-    if (!statement) {
-      return std::unexpected(statement.error());
-    }
-    int code = sqlite3_step(statement->get());
-    for (; code == SQLITE_ROW; code = sqlite3_step(statement->get())) {
-      row(text(statement->get()), static_cast<std::uint64_t>(sqlite3_column_int64(statement->get(), 1)));
+    MANKAI_ASSIGN(auto statement, prepare("SELECT url, added FROM spam ORDER BY added"));
+    int code = sqlite3_step(statement.get());
+    for (; code == SQLITE_ROW; code = sqlite3_step(statement.get())) {
+      row(text(statement.get()), static_cast<std::uint64_t>(sqlite3_column_int64(statement.get(), 1)));
     }
     return code == SQLITE_DONE ? Result<void>{} : failed();
   }
   // Returns when the URL was added. Errors: not_found; io.
   [[nodiscard]] Result<std::uint64_t> time_of(const std::string& url) {
-    auto statement = prepare("SELECT added FROM spam WHERE url = ?");
-    if (!statement) {
-      return std::unexpected(statement.error());
-    }
-    bind(statement->get(), url);
-    if (sqlite3_step(statement->get()) != SQLITE_ROW) {
+    MANKAI_ASSIGN(auto statement, prepare("SELECT added FROM spam WHERE url = ?"));
+    bind(statement.get(), url);
+    if (sqlite3_step(statement.get()) != SQLITE_ROW) {
       return fail(ErrorCode::not_found, "the database does not have a URL that was inserted");
     }
-    return static_cast<std::uint64_t>(sqlite3_column_int64(statement->get(), 0));
+    return static_cast<std::uint64_t>(sqlite3_column_int64(statement.get(), 0));
   }
 
  private:
@@ -155,13 +142,10 @@ class Database {
 };
 
 Result<std::vector<std::string>> make_urls(std::uint64_t count, const Context& context) {
-  const auto generator = UrlGenerator::create({.count = count, .seed = context.seed});
-  if (!generator) {
-    return std::unexpected(generator.error());
-  }
+  MANKAI_ASSIGN(const auto generator, UrlGenerator::create({.count = count, .seed = context.seed}));
   std::vector<std::string> urls(count);
   for (std::uint64_t number = 0; number < count; ++number) {
-    generator->append_url(number, urls[number]);
+    generator.append_url(number, urls[number]);
   }
   return urls;
 }
@@ -228,11 +212,8 @@ Result<void> remove_by_time(Database& database, const std::vector<std::string>& 
   const Hasher hasher = filter.filter().hasher();
   std::uint64_t refused = 0;
   for (std::size_t i = 0; i < urls.size(); i += kStep) {
-    const auto added = database.time_of(urls[i]);
-    if (!added) {
-      return std::unexpected(added.error());
-    }
-    refused += static_cast<std::uint64_t>(filter.erase(hasher(urls[i]), *added) != EraseResult::erased);
+    MANKAI_ASSIGN(const auto added, database.time_of(urls[i]));
+    refused += static_cast<std::uint64_t>(filter.erase(hasher(urls[i]), added) != EraseResult::erased);
   }
   std::uint64_t lost = 0;
   for (std::size_t first = 1; first < kStep; ++first) {
@@ -271,9 +252,7 @@ Result<void> measure_database(const Context& context, Findings& findings) {
   if (!database) {
     return std::unexpected(database.error());
   }
-  if (auto inserted = database->insert(*urls, time_added); !inserted) {
-    return inserted;
-  }
+  MANKAI_TRY(database->insert(*urls, time_added));
   Times times{.urls = static_cast<double>(urls->size())};
   Result<void> read;
   baseline::HashSet table;
@@ -286,9 +265,7 @@ Result<void> measure_database(const Context& context, Findings& findings) {
     return read ? std::unexpected(rebuilt.error()) : read;
   }
   const std::string path = folder->file("spam.mankai");
-  if (auto written = write_file(path, rebuilt->filter().to_bytes(), Existing::refuse); !written) {
-    return written;
-  }
+  MANKAI_TRY(write_file(path, rebuilt->filter().to_bytes(), Existing::refuse));
   Result<ScalableCountingBloom> opened = fail(ErrorCode::io, "not opened");
   times.opened = milliseconds([&] {
     auto bytes = read_file(path);
@@ -315,12 +292,9 @@ constexpr std::uint64_t kMembers = 900;
 constexpr Shape kSmall{.keys = 1000, .fpr = 0.05};
 
 Result<std::vector<std::byte>> image_of_ours(const Context& context) {
-  auto filter = make_ours(kSmall, context);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  insert_members(*filter, Keys(context.seed), 0, kMembers);
-  return filter->filter().to_bytes();
+  MANKAI_ASSIGN(auto filter, make_ours(kSmall, context));
+  insert_members(filter, Keys(context.seed), 0, kMembers);
+  return filter.filter().to_bytes();
 }
 
 bool is_refused(const std::vector<std::byte>& bytes) { return !ScalableCountingBloom::from_bytes(bytes).has_value(); }
@@ -358,10 +332,7 @@ void judge_refusal(const std::string& id, const std::string& what, bool refused,
 Result<void> measure_damage(const Context& context, Findings& findings) {
   constexpr std::size_t kZeros = 256;
   const Keys numbers(context.seed);
-  auto image = image_of_ours(context);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
+  MANKAI_ASSIGN(auto image, image_of_ours(context));
   auto theirs = make_theirs(kSmall, context);
   insert_members(theirs, numbers, 0, kMembers);
   Original written = theirs.filter();
@@ -385,11 +356,11 @@ Result<void> measure_damage(const Context& context, Findings& findings) {
   judge_damage("zeroed-bytes", "256 bytes of zeros", lost_in(zeroed),
                2.0 * kZeros / static_cast<double>(written.slice(0).size), "512 of the first partition's counters",
                "The original library: 327 of 900 lost, where the bytes straddled two partitions.", findings);
-  std::vector<std::byte> short_image(image->begin(), image->begin() + static_cast<std::ptrdiff_t>(image->size() / 2));
-  short_image.resize(image->size());
+  std::vector<std::byte> short_image(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(image.size() / 2));
+  short_image.resize(image.size());
   judge_refusal("truncation", "cut in half, and filled up with zeros", is_refused(short_image), findings);
-  std::vector<std::byte> zeroed_image = *image;
-  std::fill_n(zeroed_image.begin() + static_cast<std::ptrdiff_t>(image->size() / 2), kZeros, std::byte{0});
+  std::vector<std::byte> zeroed_image = image;
+  std::fill_n(zeroed_image.begin() + static_cast<std::ptrdiff_t>(image.size() / 2), kZeros, std::byte{0});
   judge_refusal("zeroed-bytes", "256 bytes of zeros", is_refused(zeroed_image), findings);
   return {};
 }
@@ -419,12 +390,8 @@ void skip_what_needs_a_store(Findings& findings) {
 }  // namespace
 
 Result<void> measure_restart(const Context& context, Findings& findings) {
-  if (auto done = measure_database(context, findings); !done) {
-    return done;
-  }
-  if (auto done = measure_damage(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_database(context, findings));
+  MANKAI_TRY(measure_damage(context, findings));
   skip_what_needs_a_store(findings);
   return {};
 }

@@ -25,9 +25,7 @@ class Ladder {
   explicit Ladder(const Hasher& hasher) noexcept : hasher_(hasher) {}
   // Errors: invalid_argument for what is no URL.
   [[nodiscard]] Result<void> climb(const std::string& raw) {
-    if (auto canonical = url::canonicalize(raw, url_); !canonical) {
-      return canonical;
-    }
+    MANKAI_TRY(url::canonicalize(raw, url_));
     expressions_.clear();
     url::append_expressions(url_, url::HostLadder::safe_browsing_v4, url::PathLadder::uncapped, expressions_);
     return {};
@@ -67,9 +65,7 @@ Result<Counts> ask(const UrlGenerator& generator, const Filter& filter, std::uin
     }
     url.clear();
     generator.append_url(number, url);
-    if (auto climbed = ladder.climb(url); !climbed) {
-      return std::unexpected(climbed.error());
-    }
+    MANKAI_TRY(ladder.climb(url));
     const bool is_blocked = ladder.is_blocked(filter);
     if (rank % 2 == 0) {
       ++counts.children;
@@ -102,28 +98,25 @@ Result<void> measure_roll_up(const Context& context, Findings& findings) {
   const Estimate rate = formula_rate(Part{.keys = static_cast<double>(kHosts) / 2,
                                           .size = static_cast<double>(filter->filter().params().size),
                                           .k = static_cast<double>(filter->filter().params().k)});
-  const auto counts = ask(*generator, *filter, context.trials(10'000, 80'000), rate.value);
-  if (!counts) {
-    return std::unexpected(counts.error());
-  }
-  const auto others = static_cast<double>(counts->others);
-  const double keys = counts->keys / others;
+  MANKAI_ASSIGN(const auto counts, ask(*generator, *filter, context.trials(10'000, 80'000), rate.value));
+  const auto others = static_cast<double>(counts.others);
+  const double keys = counts.keys / others;
   findings.judged({.id = "roll-up-marks-children",
                    .place = kPlace,
                    .claim = "A listed domain, subdomain or top-level path marks all its children as spam.",
                    .formula = "URLs of listed hosts that are not blocked, parent hosts and directories being asked = 0",
                    .unit = "URLs",
                    .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(counts->denied)},
-                   .reason = fmt::format("{} URLs of {} listed hosts.", counts->children, kHosts / 2)});
+                   .measured = {.value = static_cast<double>(counts.denied)},
+                   .reason = fmt::format("{} URLs of {} listed hosts.", counts.children, kHosts / 2)});
   findings.judged({.id = "roll-up-multiplies-the-error",
                    .place = kPlace,
                    .claim =
                        "Which the article does not say: a look-up asks about every parent, and the error grows with "
                        "their number.",
                    .formula = fmt::format("mean of 1 - (1 - p)^e over URLs, with {:.1f} keys a URL", keys),
-                   .expected = {.value = counts->formula / others},
-                   .measured = widened(share(counts->blocked, counts->others), keys * rate.error)});
+                   .expected = {.value = counts.formula / others},
+                   .measured = widened(share(counts.blocked, counts.others), keys * rate.error)});
   return {};
 }
 

@@ -137,11 +137,8 @@ Result<void> measure_table(std::uint64_t places, const Context& context, Finding
   const std::uint64_t windows = context.trials(100, 2000);
   const std::uint64_t trials = context.trials(60'000, 4'000'000);
   const std::uint64_t age = places * 3 / 5;
-  auto array = make_array(shape, context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
-  Hashed ours(std::move(*array));
+  MANKAI_ASSIGN(auto array, make_array(shape, context));
+  Hashed ours(std::move(array));
   AsItIs code(shape);
   fill(ours, Ids(), filled);
   fill(code, Ids(), filled);
@@ -182,11 +179,8 @@ Result<void> measure_power_of_two(const Context& context, Findings& findings) {
       "first place is this one's has its second there too, and overwrites both. With a = t/s that leaves e^-a (1 - "
       "(1 - e^-a)^2) = 0.437, and chance matches.";
   findings.judged(std::move(claim));
-  auto array = make_array(shape, context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
-  Hashed ours(std::move(*array));
+  MANKAI_ASSIGN(auto array, make_array(shape, context));
+  Hashed ours(std::move(array));
   fill(ours, keys, filled);
   findings.judged(survival_claim<RandomKeys>("random-survival-ours-65536", "ours", shape, age,
                                              survival_at(ours, keys, filled, age, trials)));
@@ -197,11 +191,8 @@ Result<void> measure_power_of_two(const Context& context, Findings& findings) {
 Result<void> measure_sign(const Context& context, Findings& findings) {
   const Shape shape{.s = 8191, .n = 2, .b = 8};
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;
-  auto array = make_array(shape, context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
-  Hashed ours(std::move(*array));
+  MANKAI_ASSIGN(auto array, make_array(shape, context));
+  Hashed ours(std::move(array));
   AsItIs code(shape);
   const RandomKeys keys(context.seed);
   std::uint64_t by_ours = 0;
@@ -235,13 +226,9 @@ Result<void> measure_sign(const Context& context, Findings& findings) {
 Result<void> measure_addressing(const Context& context, Findings& findings) {
   for (const std::uint64_t places : {1000U, 8191U}) {
     context.progress(fmt::format("ids in order, {} places", places));
-    if (auto done = measure_table(places, context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(measure_table(places, context, findings));
   }
-  if (auto done = measure_power_of_two(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_power_of_two(context, findings));
   return measure_sign(context, findings);
 }
 

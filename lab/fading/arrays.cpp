@@ -25,15 +25,12 @@ double errors_of_worst(std::size_t estimates) noexcept {
 }
 
 Result<Array> make_array(const Shape& shape, const Context& context) {
-  auto filter = FadingFingerprints::create({.slots = shape.s,
-                                            .k = shape.n,
-                                            .bits = shape.b,
-                                            .min_matches = shape.r,
-                                            .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return Array(std::move(*filter), context.fault);
+  MANKAI_ASSIGN(auto filter, FadingFingerprints::create({.slots = shape.s,
+                                                         .k = shape.n,
+                                                         .bits = shape.b,
+                                                         .min_matches = shape.r,
+                                                         .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  return Array(std::move(filter), context.fault);
 }
 
 std::uint64_t events_to_fill(const Shape& shape) noexcept {
@@ -42,23 +39,20 @@ std::uint64_t events_to_fill(const Shape& shape) noexcept {
 }
 
 Result<Survey> survey(const Shape& shape, std::size_t ages, std::uint64_t looks, const Context& context) {
-  auto array = make_array(shape, context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
+  MANKAI_ASSIGN(auto array, make_array(shape, context));
   const Events events(context.seed + shape.n);
   std::uint64_t next = events_to_fill(shape);
-  insert_events(*array, events, 0, next);
+  insert_events(array, events, 0, next);
   Survey result{.looks = looks, .known = std::vector<std::uint64_t>(ages), .known_in_total = {}};
   std::vector<Digest> asked(ages);
   const auto outcomes = std::make_unique<bool[]>(ages);
   for (std::uint64_t look = 0; look < looks; ++look) {
-    insert_events(*array, events, next, ages);
+    insert_events(array, events, next, ages);
     next += ages;
     for (std::size_t age = 0; age < ages; ++age) {
       asked[age] = events[next - 1 - age];
     }
-    array->may_contain(asked, std::span(outcomes.get(), ages));
+    array.may_contain(asked, std::span(outcomes.get(), ages));
     double total = 0;
     for (std::size_t age = 0; age < ages; ++age) {
       result.known[age] += static_cast<std::uint64_t>(outcomes[age]);

@@ -25,9 +25,7 @@ constexpr std::array<Part, 9> kParts = {{{"survival", forgetting::measure_surviv
 Result<void> run_parts(const Context& context, Findings& findings) {
   for (const Part& part : kParts) {
     context.progress(part.title);
-    if (auto done = part.measure(context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(part.measure(context, findings));
   }
   return {};
 }

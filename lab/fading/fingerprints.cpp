@@ -27,15 +27,12 @@ Result<Curve> measure_curve(const Shape& shape, const Context& context) {
   constexpr std::size_t kPoints = 24;
   constexpr double kHardly = 0.005;
   const auto oldest = static_cast<std::size_t>(text_age({.s = shape.s, .n = shape.n}, kHardly));
-  const auto done = survey(shape, oldest + 1, context.trials(3000, 20'000), context);
-  if (!done) {
-    return std::unexpected(done.error());
-  }
+  MANKAI_ASSIGN(const auto done, survey(shape, oldest + 1, context.trials(3000, 20'000), context));
   Curve curve{.shape = shape, .points = {}, .in_full = {}};
   const std::size_t apart = oldest / kPoints;
   for (std::size_t i = 0; i < kPoints; ++i) {
-    curve.points.push_back(point_of(*done, shape, i * apart, apart / 4, text_survival));
-    curve.in_full.push_back(point_of(*done, shape, i * apart, apart / 4, full_survival));
+    curve.points.push_back(point_of(done, shape, i * apart, apart / 4, text_survival));
+    curve.in_full.push_back(point_of(done, shape, i * apart, apart / 4, full_survival));
   }
   return curve;
 }
@@ -140,12 +137,9 @@ Result<void> measure_fingerprints(const Context& context, Findings& findings) {
   std::vector<Curve> curves;
   for (const std::uint32_t b : kBits) {
     for (const std::uint32_t n : kPlacesAnEvent) {
-      auto curve = measure_curve({.n = n, .b = b}, context);
-      if (!curve) {
-        return std::unexpected(curve.error());
-      }
-      claim_curve(*curve, findings);
-      curves.push_back(std::move(*curve));
+      MANKAI_ASSIGN(auto curve, measure_curve({.n = n, .b = b}, context));
+      claim_curve(curve, findings);
+      curves.push_back(std::move(curve));
     }
   }
   for (const std::uint32_t b : kBits) {

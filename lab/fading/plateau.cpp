@@ -25,11 +25,8 @@ Result<Array> full_array(const Shape& shape, const Context& context) {
 }
 
 Result<Estimate> plateau(const Shape& shape, std::uint64_t trials, const Context& context) {
-  const auto array = full_array(shape, context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
-  return beside(strangers_known(*array, context.seed + kStrangers, trials), text_plateau(shape), trials);
+  MANKAI_ASSIGN(const auto array, full_array(shape, context));
+  return beside(strangers_known(array, context.seed + kStrangers, trials), text_plateau(shape), trials);
 }
 
 // What the formula leaves out: f is a little higher where a fingerprint is left for empty places, and some pairs of an
@@ -215,9 +212,7 @@ Result<void> measure_empty(const Context& context, Findings& findings) {
 
 Result<void> measure_plateau(const Context& context, Findings& findings) {
   for (const auto measure : {measure_single_place, measure_plateaus, measure_empty}) {
-    if (auto done = measure(context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(measure(context, findings));
   }
   return {};
 }
@@ -244,11 +239,9 @@ Result<void> measure_min_matches(const Context& context, Findings& findings) {
                      .measured = *rate});
     const Shape small{.s = 2000, .n = kN, .b = kB, .r = r};
     const double half_life = text_age(small, kHalf);
-    const auto known = survey(small, static_cast<std::size_t>(half_life) * 2, context.trials(4000, 100'000), context);
-    if (!known) {
-      return std::unexpected(known.error());
-    }
-    const Estimate measured = crossing(*known, small, kHalf);
+    MANKAI_ASSIGN(const auto known,
+                  survey(small, static_cast<std::size_t>(half_life) * 2, context.trials(4000, 100'000), context));
+    const Estimate measured = crossing(known, small, kHalf);
     const auto s = static_cast<double>(small.s);
     findings.judged({.id = fmt::format("min-matches-{}-half-life", r),
                      .place = "Code, minHits",

@@ -100,16 +100,13 @@ void judge_test(const Tally& ours, const Tally& in_order, Findings& findings) {
 Result<void> measure_own_test(const Context& context, Findings& findings) {
   Tally ours;
   Tally in_order;
-  auto array = make_array(kTested, context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
+  MANKAI_ASSIGN(auto array, make_array(kTested, context));
   const std::uint64_t runs = context.trials(1500, 50'000);
   Random random(context.seed);
   for (std::uint64_t run = 0; run < runs; ++run) {
-    array->filter().clear();
+    array.filter().clear();
     const Events events(random.next());
-    ours.add(run_test(*array, [&events](std::uint64_t i) { return events[i]; }));
+    ours.add(run_test(array, [&events](std::uint64_t i) { return events[i]; }));
     CodeArray code(kTested);
     constexpr std::uint64_t kIds = std::uint64_t{1} << 40U;
     const std::uint64_t first = random.below(kIds);
@@ -135,11 +132,8 @@ struct Bytes {
 };
 
 Result<Bytes> bytes_of(const Deployed& deployed, const Context& context) {
-  const auto array = make_array(shape_of(deployed), context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
-  return Bytes{.image = static_cast<double>(array->filter().image_bytes()),
+  MANKAI_ASSIGN(const auto array, make_array(shape_of(deployed), context));
+  return Bytes{.image = static_cast<double>(array.filter().image_bytes()),
                .lru = text_half_life(shape_of(deployed)) * kTightEntryBytes};
 }
 
@@ -271,9 +265,7 @@ Result<void> time_images(const Deployed& deployed, const Context& context, Findi
 }  // namespace
 
 Result<void> measure_production(const Context& context, Findings& findings) {
-  if (auto done = measure_own_test(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_own_test(context, findings));
   Figure figure{
       .name = "deployed",
       .title = "The shapes in use",
@@ -291,11 +283,8 @@ Result<void> measure_production(const Context& context, Findings& findings) {
                  {.title = "bytes of the image", .x = "places", .y = "image bytes"},
                  {.title = "bytes of an LRU", .x = "places", .y = "bytes of an LRU", .is_hollow = true}}};
   for (const Deployed& deployed : kDeployed) {
-    auto row = measure_deployed(deployed, context, findings);
-    if (!row) {
-      return std::unexpected(row.error());
-    }
-    figure.rows.push_back(std::move(*row));
+    MANKAI_ASSIGN(auto row, measure_deployed(deployed, context, findings));
+    figure.rows.push_back(std::move(row));
   }
   findings.add(std::move(figure));
   return time_images(kDeployed.front(), context, findings);

@@ -47,11 +47,8 @@ std::vector<Point> points_of(const Shape& shape, const Survey& survey, Formula f
 
 Result<Curve> measure_curve(const Shape& shape, const Context& context) {
   context.progress(fmt::format("survival, n = {}, s = {}", shape.n, shape.s));
-  auto done = survey(shape, oldest(shape), context.trials(1000, 20'000), context);
-  if (!done) {
-    return std::unexpected(done.error());
-  }
-  Curve curve{.shape = shape, .survey = std::move(*done), .points = {}, .half_life = {}, .capacity = {}};
+  MANKAI_ASSIGN(auto done, survey(shape, oldest(shape), context.trials(1000, 20'000), context));
+  Curve curve{.shape = shape, .survey = std::move(done), .points = {}, .half_life = {}, .capacity = {}};
   curve.points = points_of(shape, curve.survey, text_survival);
   curve.half_life = crossing(curve.survey, shape, kHalf);
   curve.capacity = mean(curve.survey.known_in_total);
@@ -61,11 +58,8 @@ Result<Curve> measure_curve(const Shape& shape, const Context& context) {
 Result<std::vector<Curve>> measure_curves(std::span<const Shape> shapes, const Context& context) {
   std::vector<Curve> curves;
   for (const Shape& shape : shapes) {
-    auto curve = measure_curve(shape, context);
-    if (!curve) {
-      return std::unexpected(curve.error());
-    }
-    curves.push_back(std::move(*curve));
+    MANKAI_ASSIGN(auto curve, measure_curve(shape, context));
+    curves.push_back(std::move(curve));
   }
   return curves;
 }
@@ -330,16 +324,13 @@ Result<void> measure_frequent(const Context& context, Findings& findings) {
   const std::uint64_t trials = context.trials(400'000, 8'000'000);
   for (const std::uint32_t n : {1U, 2U, 4U}) {
     const Shape shape{.s = kFew, .n = n};
-    auto array = make_array(shape, context);
-    if (!array) {
-      return std::unexpected(array.error());
-    }
+    MANKAI_ASSIGN(auto array, make_array(shape, context));
     const Events events(context.seed);
     std::uint64_t lost = 0;
     for (std::uint64_t i = 0; i < trials; ++i) {
-      array->insert(events[2 * i]);
-      array->insert(events[2 * i + 1]);
-      lost += static_cast<std::uint64_t>(!array->may_contain(events[2 * i]));
+      array.insert(events[2 * i]);
+      array.insert(events[2 * i + 1]);
+      lost += static_cast<std::uint64_t>(!array.may_contain(events[2 * i]));
     }
     findings.judged({.id = fmt::format("frequent-{}", n),
                      .place = "Paragraphs 5 and 6",
@@ -414,9 +405,7 @@ Result<void> measure_survival(const Context& context, Findings& findings) {
   if (!fixed || !growing) {
     return std::unexpected(fixed ? growing.error() : fixed.error());
   }
-  if (auto done = measure_frequent(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_frequent(context, findings));
   for (const Curve& curve : *fixed) {
     claim_curve(curve, kFirstGraph, fmt::format("{}", curve.shape.n), findings);
     claim_full(curve, findings);

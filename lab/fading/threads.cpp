@@ -37,10 +37,7 @@ void in_threads(std::size_t threads, const Work& work) {
 Result<void> measure_lost(const Context& context, Findings& findings) {
   const Shape shape{.s = std::uint64_t{1} << 22U, .n = 8, .b = 16};
   constexpr std::uint64_t kEvents = 32'768;
-  auto array = make_array(shape, context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
+  MANKAI_ASSIGN(auto array, make_array(shape, context));
   std::vector<std::vector<Digest>> digests(kThreads);
   for (std::size_t thread = 0; thread < kThreads; ++thread) {
     const Events events(context.seed + thread);
@@ -51,14 +48,14 @@ Result<void> measure_lost(const Context& context, Findings& findings) {
   std::atomic<std::uint64_t> unseen = 0;
   in_threads(kThreads, [&](std::size_t thread) {
     for (const Digest& digest : digests[thread]) {
-      insert_concurrent(*array, context, std::span(&digest, 1));
-      unseen += static_cast<std::uint64_t>(!array->may_contain(digest));
+      insert_concurrent(array, context, std::span(&digest, 1));
+      unseen += static_cast<std::uint64_t>(!array.may_contain(digest));
     }
   });
   std::uint64_t lost = 0;
   for (const std::vector<Digest>& written : digests) {
     for (const Digest digest : written) {
-      lost += static_cast<std::uint64_t>(!array->may_contain(digest));
+      lost += static_cast<std::uint64_t>(!array.may_contain(digest));
     }
   }
   findings.judged({.id = "concurrent-writes",
@@ -76,10 +73,7 @@ Result<void> measure_lost(const Context& context, Findings& findings) {
 Result<void> measure_speed(const Context& context, Findings& findings) {
   const Shape shape{.s = std::uint64_t{1} << 20U, .n = 2, .b = 8};
   const std::uint64_t events = context.trials(200'000, 4'000'000);
-  auto array = make_array(shape, context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
+  MANKAI_ASSIGN(auto array, make_array(shape, context));
   std::vector<Digest> digests;
   const Events stream(context.seed);
   for (std::uint64_t i = 0; i < events; ++i) {
@@ -90,7 +84,7 @@ Result<void> measure_speed(const Context& context, Findings& findings) {
     return [&, threads] {
       const std::size_t each = all.size() / threads;
       in_threads(threads,
-                 [&](std::size_t thread) { array->filter().insert_concurrent(all.subspan(thread * each, each)); });
+                 [&](std::size_t thread) { array.filter().insert_concurrent(all.subspan(thread * each, each)); });
     };
   };
   const std::vector<std::function<void()>> works = {with_threads(1), with_threads(kThreads)};
@@ -113,9 +107,7 @@ Result<void> measure_speed(const Context& context, Findings& findings) {
 }  // namespace
 
 Result<void> measure_threads(const Context& context, Findings& findings) {
-  if (auto done = measure_lost(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_lost(context, findings));
   return measure_speed(context, findings);
 }
 

@@ -103,15 +103,12 @@ double none(double /*age*/) { return 0; }
 
 Result<Row> run_array(const Trace& trace, const Shape& shape, std::uint64_t bytes, std::uint64_t window,
                       const Context& context) {
-  auto array = make_array(shape, context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
-  const Hasher hasher = array->filter().hasher();
+  MANKAI_ASSIGN(auto array, make_array(shape, context));
+  const Hasher hasher = array.filter().hasher();
   const Observe observe = [&](std::uint64_t i) {
     const Digest digest = hasher(trace.keys[trace.events[i]]);
-    const bool is_known = array->may_contain(digest);
-    array->insert(digest);
+    const bool is_known = array.may_contain(digest);
+    array.insert(digest);
     return is_known;
   };
   return Row{.name = fmt::format("fading, n = {}, b = {}", shape.n, shape.b),
@@ -169,15 +166,12 @@ Result<Row> run_rotating(const Trace& trace, std::uint64_t bytes, std::uint64_t 
   const double share_of_epoch = static_cast<double>(keys) / (kGenerations - 1);
   const std::uint64_t epoch = greatest(
       trace.events.size(), [&](std::uint64_t events) { return different_in(trace, events) <= share_of_epoch; });
-  auto filter = make_rotating(keys, epoch, context);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  const Hasher hasher = filter->hasher();
+  MANKAI_ASSIGN(auto filter, make_rotating(keys, epoch, context));
+  const Hasher hasher = filter.hasher();
   return Row{
       .name = "rotating-bloom, g = 4", .bytes = bytes, .score = run(trace, window, none, [&](std::uint64_t i) {
-                                                         filter->advance({i / epoch});
-                                                         return filter->observe(hasher(trace.keys[trace.events[i]]));
+                                                         filter.advance({i / epoch});
+                                                         return filter.observe(hasher(trace.keys[trace.events[i]]));
                                                        })};
 }
 
@@ -303,12 +297,9 @@ Result<void> measure_data_set(const DataSet& data, const Trace& trace, const Con
   for (const std::uint64_t bytes : kSizes) {
     context.progress(fmt::format("{}, {} bytes", data.id, bytes));
     const auto window = static_cast<std::uint64_t>(text_half_life({.s = bytes, .n = 2}));
-    const auto rows = run_all(trace, bytes, window, context);
-    if (!rows) {
-      return std::unexpected(rows.error());
-    }
-    judge_rows(data, *rows, window, findings);
-    for (const Row* row : {&rows->bytes, &rows->words, &rows->tight, &rows->usual, &rows->rotating}) {
+    MANKAI_ASSIGN(const auto rows, run_all(trace, bytes, window, context));
+    judge_rows(data, rows, window, findings);
+    for (const Row* row : {&rows.bytes, &rows.words, &rows.tight, &rows.usual, &rows.rotating}) {
       const Score& score = row->score;
       const Estimate known = score.known_of_all();
       sizes.rows.push_back({row->name, static_cast<double>(bytes), known.value, known.error, score.known_within().value,
@@ -322,7 +313,7 @@ Result<void> measure_data_set(const DataSet& data, const Trace& trace, const Con
       }
     }
     if (bytes == kShownSize) {
-      ages = ages_figure(data, *rows);
+      ages = ages_figure(data, rows);
     }
   }
   findings.add(std::move(sizes));
@@ -354,21 +345,15 @@ Result<Trace> parse_trace(std::string_view bytes, std::uint64_t most_events) {
 }
 
 Result<Trace> read_trace(const std::string& path, std::uint64_t most_events) {
-  auto source = ::mankai::Source::open(path);
-  if (!source) {
-    return std::unexpected(source.error());
-  }
+  MANKAI_ASSIGN(auto source, ::mankai::Source::open(path));
   std::string bytes;
   std::array<char, 1 << 16> buffer{};
   while (true) {
-    const auto count = source->read(buffer);
-    if (!count) {
-      return std::unexpected(count.error());
-    }
-    if (*count == 0) {
+    MANKAI_ASSIGN(const auto count, source.read(buffer));
+    if (count == 0) {
       break;
     }
-    bytes.append(buffer.data(), *count);
+    bytes.append(buffer.data(), count);
   }
   auto trace = parse_trace(bytes, most_events);
   return trace ? std::move(trace) : std::unexpected(trace.error().within(path));
@@ -386,13 +371,9 @@ Result<void> measure_trace(const Context& context, Findings& findings) {
                        "needs --data");
       continue;
     }
-    const auto trace = read_trace(*context.data_dir + "/traces/" + data.file, context.trials(500'000, 5'000'000));
-    if (!trace) {
-      return std::unexpected(trace.error());
-    }
-    if (auto done = measure_data_set(data, *trace, context, findings); !done) {
-      return done;
-    }
+    MANKAI_ASSIGN(const auto trace,
+                  read_trace(*context.data_dir + "/traces/" + data.file, context.trials(500'000, 5'000'000)));
+    MANKAI_TRY(measure_data_set(data, trace, context, findings));
   }
   return {};
 }

@@ -78,19 +78,16 @@ struct Ranked {
 };
 
 Result<Ranked> measured_ranks(std::uint64_t keys, const Context& context) {
-  auto values = make_values(1 << 12U, context);
-  if (!values) {
-    return std::unexpected(values.error());
-  }
+  MANKAI_ASSIGN(auto values, make_values(1 << 12U, context));
   const Events events(context.seed);
   Ranked ranked;
   for (std::uint64_t key = 0; key < keys; ++key) {
     std::array<std::uint32_t, kValues> counts{};
     for (std::uint32_t value = 1; value <= kValues; ++value) {
-      put(*values, context, events[key], value);
+      put(values, context, events[key], value);
     }
     for (std::uint32_t value = 1; value <= kValues; ++value) {
-      counts.at(value - 1) = values->count(events[key], value);
+      counts.at(value - 1) = values.count(events[key], value);
     }
     ranked.add(counts);
   }
@@ -141,10 +138,7 @@ Figure matches_figure(const Ranked& ranked) {
 }
 
 Result<void> measure_ranks(const Context& context, Findings& findings) {
-  const auto ranked = measured_ranks(context.trials(40'000, 1'000'000), context);
-  if (!ranked) {
-    return std::unexpected(ranked.error());
-  }
+  MANKAI_ASSIGN(const auto ranked, measured_ranks(context.trials(40'000, 1'000'000), context));
   const Ranked model = modelled_ranks(context.trials(100'000, 2'000'000), context.seed);
   const double top = share(model.top, model.keys).value;
   findings.judged({.id = "values-top",
@@ -154,16 +148,16 @@ Result<void> measure_ranks(const Context& context, Findings& findings) {
                        "an urn of 12 cells, of which each put takes half of those that hold something else: five "
                        "values, by simulation; about 1 - 1/924",
                    .expected = {.value = top},
-                   .measured = with_model(ranked->top, *ranked, top, model)});
+                   .measured = with_model(ranked.top, ranked, top, model)});
   const double ordered = share(model.ordered, model.keys).value;
   findings.judged({.id = "values-order",
                    .place = kPlace,
                    .claim = "The matches rank the last three values by how lately they came.",
                    .formula = "the same urn",
                    .expected = {.value = ordered},
-                   .measured = with_model(ranked->ordered, *ranked, ordered, model),
+                   .measured = with_model(ranked.ordered, ranked, ordered, model),
                    .reason = "So seldom in order that it is a hint rather than a rank: 6, 3 and 1.5 matches are few."});
-  const auto keys = static_cast<double>(ranked->keys);
+  const auto keys = static_cast<double>(ranked.keys);
   for (std::uint32_t since = 0; since < 4; ++since) {
     const double mean = kPutAtOnce * std::exp2(-static_cast<double>(since));
     findings.judged(
@@ -174,9 +168,9 @@ Result<void> measure_ranks(const Context& context, Findings& findings) {
          .unit = "matches",
          .expected = {.value = mean},
          // Of 12 cells each, so that no variance is above 3.
-         .measured = {.value = ranked->matches.at(kValues - 1 - since) / keys, .error = std::sqrt(3 / keys)}});
+         .measured = {.value = ranked.matches.at(kValues - 1 - since) / keys, .error = std::sqrt(3 / keys)}});
   }
-  findings.add(matches_figure(*ranked));
+  findings.add(matches_figure(ranked));
   return {};
 }
 
@@ -277,9 +271,7 @@ Result<void> measure_others(const Context& context, Findings& findings) {
 
 Result<void> measure_values(const Context& context, Findings& findings) {
   for (const auto measure : {measure_ranks, measure_again, measure_others}) {
-    if (auto done = measure(context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(measure(context, findings));
   }
   return {};
 }

@@ -35,11 +35,8 @@ struct Point {
 };
 
 Result<Point> measure(std::uint64_t keys, std::uint64_t cells, std::uint32_t k, const Context& context) {
-  auto filter = make_bloom(keys, cells, k, context);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  Flat under_test(FlatUrls(std::move(*filter)), context.fault);
+  MANKAI_ASSIGN(auto filter, make_bloom(keys, cells, k, context));
+  Flat under_test(FlatUrls(std::move(filter)), context.fault);
   const Site site(keys, context.seed);
   under_test.insert(site.members(0, keys));
   const Urls strangers = site.strangers(QueryClass::all_new, keys, keys);
@@ -95,15 +92,12 @@ Result<void> judge_optimum(const Context& context, Findings& findings) {
                 .columns = {"k", "fill", "formula", "fill to the k", "measured", "error"}};
   Point best{.rate = {.value = 1}};
   for (std::uint32_t k = 1; k <= kMost; ++k) {
-    const auto point = measure(keys, cells, k, context);
-    if (!point) {
-      return std::unexpected(point.error());
-    }
-    const double predicted = std::pow(point->fill, k);
+    MANKAI_ASSIGN(const auto point, measure(keys, cells, k, context));
+    const double predicted = std::pow(point.fill, k);
     figure.rows.push_back(
-        {static_cast<double>(k), point->fill, point->formula(), predicted, point->rate.value, point->rate.error});
+        {static_cast<double>(k), point.fill, point.formula(), predicted, point.rate.value, point.rate.error});
     if (best.k == 0 || predicted < std::pow(best.fill, best.k)) {
-      best = *point;
+      best = point;
     }
   }
   figure.series = {{.title = "formula", .x = "k", .y = "formula", .is_line = true},
@@ -153,17 +147,10 @@ Result<void> judge_cost(const Context& context, Findings& findings) {
 
 Result<void> measure_bloom(const Context& context, Findings& findings) {
   const std::uint64_t cells = std::uint64_t{1} << context.trials(20, 23);
-  const auto point = measure(keys_for(cells, kRepository), cells, kRepository.k, context);
-  if (!point) {
-    return std::unexpected(point.error());
-  }
-  judge_formula(*point, findings);
-  if (auto done = judge_larger(*point, context, findings); !done) {
-    return done;
-  }
-  if (auto done = judge_optimum(context, findings); !done) {
-    return done;
-  }
+  MANKAI_ASSIGN(const auto point, measure(keys_for(cells, kRepository), cells, kRepository.k, context));
+  judge_formula(point, findings);
+  MANKAI_TRY(judge_larger(point, context, findings));
+  MANKAI_TRY(judge_optimum(context, findings));
   return judge_cost(context, findings);
 }
 

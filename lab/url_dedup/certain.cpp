@@ -83,18 +83,15 @@ Result<void> measure_repeats(const Context& context, Findings& findings) {
 Result<void> measure_layers_alone(const Context& context, Findings& findings) {
   const std::uint64_t cells = std::uint64_t{1} << context.trials(20, 23);
   const std::uint64_t keys = keys_for(cells, kRepository);
-  auto faithful = make_layered(keys, kRepository.fpr, UrlLayering::faithful, context);
-  if (!faithful) {
-    return std::unexpected(faithful.error());
-  }
+  MANKAI_ASSIGN(auto faithful, make_layered(keys, kRepository.fpr, UrlLayering::faithful, context));
   const Site site(keys, context.seed);
-  faithful->insert(site.members(0, keys));
+  faithful.insert(site.members(0, keys));
   const Urls recombined = site.strangers(QueryClass::recombined, keys, keys);
   std::uint64_t yes = 0;
   for (std::size_t i = 0; i < recombined.size(); ++i) {
     bool is_known = true;
     for (std::size_t level = 0; level < Site::kLevels; ++level) {
-      is_known &= faithful->filter().slice(level + 1).may_contain(recombined[i][level]);
+      is_known &= faithful.filter().slice(level + 1).may_contain(recombined[i][level]);
     }
     yes += static_cast<std::uint64_t>(is_known);
   }
@@ -137,9 +134,7 @@ void measure_range(const Context& context, Findings& findings) {
 }  // namespace
 
 Result<void> measure_certain(const Context& context, Findings& findings) {
-  if (auto done = measure_layers_alone(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_layers_alone(context, findings));
   measure_range(context, findings);
   return measure_repeats(context, findings);
 }

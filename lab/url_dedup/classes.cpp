@@ -263,14 +263,11 @@ Figure empty_figure() {
 }  // namespace
 
 Result<void> measure_classes(const Context& context, Findings& findings) {
-  auto field = make_field(context);
-  if (!field) {
-    return std::unexpected(field.error());
-  }
-  const Site site(field->keys, context.seed);
-  const Urls members = site.members(0, field->keys);
+  MANKAI_ASSIGN(auto field, make_field(context));
+  const Site site(field.keys, context.seed);
+  const Urls members = site.members(0, field.keys);
   Figure figure = empty_figure();
-  for_each_filter(*field, [&](const std::string& name, auto& filter) {
+  for_each_filter(field, [&](const std::string& name, auto& filter) {
     filter.insert(members);
     figure.series.push_back(
         {.title = name, .x = "number", .y = "measured", .error = "error", .only = {{"filter", name}}});
@@ -280,24 +277,24 @@ Result<void> measure_classes(const Context& context, Findings& findings) {
                            .y = "printed formula",
                            .is_line = true,
                            .only = {{"filter", "multi-layer, faithful"}}});
-  judge_members(*field, members, findings);
+  judge_members(field, members, findings);
   const double printed =
-      printed_rate(static_cast<double>(field->keys), static_cast<double>(field->cells), kRepository.k, Site::kLevels);
+      printed_rate(static_cast<double>(field.keys), static_cast<double>(field.cells), kRepository.k, Site::kLevels);
   Rates new_last;
   Rates recombined;
   double number = 0;
   for (const QueryClass query : kQueryClasses) {
-    const Urls strangers = site.strangers(query, field->keys, field->keys);
+    const Urls strangers = site.strangers(query, field.keys, field.keys);
     ++number;
     std::vector<Estimate> in_order;
-    for_each_filter(*field, [&](const std::string& name, const auto& filter) {
+    for_each_filter(field, [&](const std::string& name, const auto& filter) {
       const Estimate rate = in_order.emplace_back(filter.rate(strangers));
       double corrected = std::numeric_limits<double>::quiet_NaN();
       if constexpr (requires { corrected_rate(filter.filter(), query); }) {
         corrected = corrected_rate(filter.filter(), query);
       }
       figure.rows.push_back({std::string(shown(query)), number, name,
-                             static_cast<double>(filter.filter().cell_count()) / static_cast<double>(field->keys),
+                             static_cast<double>(filter.filter().cell_count()) / static_cast<double>(field.keys),
                              rate.value, rate.error, corrected, printed, static_cast<double>(strangers.size())});
     });
     const Rates rates{.bloom = in_order[kBloom],
@@ -305,12 +302,12 @@ Result<void> measure_classes(const Context& context, Findings& findings) {
                       .repaired = in_order[kRepaired],
                       .equal = in_order[kEqual],
                       .segments = in_order[kSegments]};
-    judge_class(*field, query, rates, findings);
-    judge_algorithms(*field, query, rates, findings);
+    judge_class(field, query, rates, findings);
+    judge_algorithms(field, query, rates, findings);
     new_last = query == QueryClass::new_last ? rates : new_last;
     recombined = query == QueryClass::recombined ? rates : recombined;
   }
-  judge_conclusions(*field, new_last, recombined, findings);
+  judge_conclusions(field, new_last, recombined, findings);
   findings.add(std::move(figure));
   return {};
 }

@@ -162,21 +162,16 @@ void judge_false_positives(const std::vector<std::string>& urls, const std::vect
 
 Result<void> measure_exact(const Context& context, Findings& findings) {
   const std::uint64_t count = context.trials(100'000, 1'000'000);
-  const auto generator = UrlGenerator::create({.seed = context.seed});
-  if (!generator) {
-    return std::unexpected(generator.error());
-  }
-  auto filter = Bloom::create(
-      {.keys = count, .fpr = kRepository.fpr, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  std::vector<std::string> urls = urls_of(*generator, 0, count);
-  const std::vector<std::string> absent = urls_of(*generator, count, count + count / 10);
+  MANKAI_ASSIGN(const auto generator, UrlGenerator::create({.seed = context.seed}));
+  MANKAI_ASSIGN(auto filter, Bloom::create({.keys = count,
+                                            .fpr = kRepository.fpr,
+                                            .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  std::vector<std::string> urls = urls_of(generator, 0, count);
+  const std::vector<std::string> absent = urls_of(generator, count, count + count / 10);
   judge_linear(urls, absent, findings);
   judge_hash(urls, findings);
-  judge_space(urls, *filter, findings);
-  Flat under_test(FlatUrls(std::move(*filter)), context.fault);
+  judge_space(urls, filter, findings);
+  Flat under_test(FlatUrls(std::move(filter)), context.fault);
   judge_false_positives(urls, absent, under_test, findings);
   std::ranges::sort(urls);
   judge_binary(urls, {absent.begin(), absent.begin() + kAsked}, findings);

@@ -50,15 +50,12 @@ Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t 
 
 Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering, const Context& context) {
   // An array for every level, as the source has it: real URLs are deeper than the default.
-  auto filter = LayeredUrlBloom::create({.keys = keys,
-                                         .fpr = fpr,
-                                         .layering = layering,
-                                         .max_levels = LayeredUrlBloom::kMaxLevels,
-                                         .hash = hash_of(context)});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return Layered(LayeredUrls(std::move(*filter)), context.fault);
+  MANKAI_ASSIGN(auto filter, LayeredUrlBloom::create({.keys = keys,
+                                                      .fpr = fpr,
+                                                      .layering = layering,
+                                                      .max_levels = LayeredUrlBloom::kMaxLevels,
+                                                      .hash = hash_of(context)}));
+  return Layered(LayeredUrls(std::move(filter)), context.fault);
 }
 
 double level_rate(const LayeredUrlBloom& filter, std::size_t level) noexcept {

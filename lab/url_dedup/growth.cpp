@@ -160,20 +160,17 @@ Result<void> measure_growth(const Context& context, Findings& findings) {
   judge_sizing(findings);
   const std::uint64_t cells = std::uint64_t{1} << context.trials(20, 24);
   const std::uint64_t keys = keys_for(cells, kConference);
-  auto race = make_race(keys, cells, context);
-  if (!race) {
-    return std::unexpected(race.error());
-  }
+  MANKAI_ASSIGN(auto race, make_race(keys, cells, context));
   const Site site(keys, context.seed);
   Figure figure = empty_figure();
   std::uint64_t inserted = 0;
   for (const double step : kSteps) {
     const auto target = static_cast<std::uint64_t>(std::llround(step * static_cast<double>(keys)));
     const Urls more = site.members(inserted, target);
-    race->bloom.insert(more);
-    race->faithful.insert(more);
-    race->repaired.insert(more);
-    race->equal.insert(more);
+    race.bloom.insert(more);
+    race.faithful.insert(more);
+    race.repaired.insert(more);
+    race.equal.insert(more);
     inserted = target;
     // Errors are rare at first: 2 in 100 000 at the first step.
     constexpr double kMany = 0.5;
@@ -182,9 +179,9 @@ Result<void> measure_growth(const Context& context, Findings& findings) {
     const Urls new_last = site.strangers(QueryClass::new_last, inserted, asked);
     const Urls recombined = site.strangers(QueryClass::recombined, inserted, kAskedRecombined);
     const auto n = static_cast<double>(inserted);
-    add_rows(n, *race, QueryClass::new_last, new_last, static_cast<double>(cells), figure);
-    add_rows(n, *race, QueryClass::recombined, recombined, static_cast<double>(cells), figure);
-    judge_step(step, n, static_cast<double>(cells), *race, new_last, recombined, findings);
+    add_rows(n, race, QueryClass::new_last, new_last, static_cast<double>(cells), figure);
+    add_rows(n, race, QueryClass::recombined, recombined, static_cast<double>(cells), figure);
+    judge_step(step, n, static_cast<double>(cells), race, new_last, recombined, findings);
   }
   findings.add(std::move(figure));
   return {};

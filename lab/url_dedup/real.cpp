@@ -51,28 +51,19 @@ std::string_view column_of(std::string_view line, std::size_t column) noexcept {
 }
 
 Result<Split> read_split(const std::string& path, std::size_t column, const Hasher& hasher) {
-  auto source = ::mankai::Source::open(path);
-  if (!source) {
-    return std::unexpected(source.error());
-  }
-  auto reader = LineReader::create(std::move(*source));
-  if (!reader) {
-    return std::unexpected(reader.error());
-  }
+  MANKAI_ASSIGN(auto source, ::mankai::Source::open(path));
+  MANKAI_ASSIGN(auto reader, LineReader::create(std::move(source)));
   Split split;
   std::unordered_set<std::uint64_t> known;
   url::CanonicalUrl url;
   std::vector<std::string_view> segments;
   std::vector<Digest> digests;
   while (true) {
-    const auto lines = reader->next_batch();
-    if (!lines) {
-      return std::unexpected(lines.error());
-    }
-    if (lines->empty()) {
+    MANKAI_ASSIGN(const auto lines, reader.next_batch());
+    if (lines.empty()) {
       return split;
     }
-    for (const std::string_view line : *lines) {
+    for (const std::string_view line : lines) {
       if (line.starts_with('#') || !url::canonicalize(column_of(line, column), url, url::UrlRules::keys)) {
         continue;
       }
@@ -279,16 +270,10 @@ Result<void> measure_real(const Context& context, Findings& findings) {
   Figure figure = empty_figure();
   const Hasher hasher({.kind = HashKind::xxh3, .seed = {context.seed, 0}});
   for (const DataSet& data : kDataSets) {
-    const auto split = read_split(*context.data_dir + "/urls/" + data.file, data.column, hasher);
-    if (!split) {
-      return std::unexpected(split.error());
-    }
+    MANKAI_ASSIGN(const auto split, read_split(*context.data_dir + "/urls/" + data.file, data.column, hasher));
     for (const Setting& setting : {kRepository, kConference}) {
-      const auto field = make_field(*split, setting, context);
-      if (!field) {
-        return std::unexpected(field.error());
-      }
-      judge_field(data, *split, *field, setting, findings, figure);
+      MANKAI_ASSIGN(const auto field, make_field(split, setting, context));
+      judge_field(data, split, field, setting, findings, figure);
     }
   }
   findings.add(std::move(figure));

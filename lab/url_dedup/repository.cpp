@@ -53,15 +53,9 @@ struct Pair {
 
 // The filters of the first half, both with arrays for so many URLs at 5 %.
 Result<Pair> make_pair_of(const Urls& urls, const Context& context) {
-  auto layered = make_layered(urls.size(), kRepository.fpr, UrlLayering::faithful, context);
-  if (!layered) {
-    return std::unexpected(layered.error());
-  }
-  auto bloom = make_bloom(urls.size(), layered->filter().params().cell_count, kRepository.k, context);
-  if (!bloom) {
-    return std::unexpected(bloom.error());
-  }
-  Pair pair{.bloom = {FlatUrls(std::move(*bloom)), context.fault}, .layered = std::move(*layered)};
+  MANKAI_ASSIGN(auto layered, make_layered(urls.size(), kRepository.fpr, UrlLayering::faithful, context));
+  MANKAI_ASSIGN(auto bloom, make_bloom(urls.size(), layered.filter().params().cell_count, kRepository.k, context));
+  Pair pair{.bloom = {FlatUrls(std::move(bloom)), context.fault}, .layered = std::move(layered)};
   pair.bloom.insert(urls);
   pair.layered.insert(urls);
   return pair;
@@ -96,18 +90,15 @@ Result<void> measure_wikipedia(const Context& context, Findings& findings) {
                    .measured = over(their_counter(bloom, second, kWikipediaUrls), bloom.rate(second)),
                    .recorded = Verdict::refuted,
                    .basis = "It divides by the members of both halves, of which one half is asked for: 1/2."});
-  const auto pair = make_pair_of(first, context);
-  if (!pair) {
-    return std::unexpected(pair.error());
-  }
-  const LayeredUrlBloom& layered = pair->layered.filter();
+  MANKAI_ASSIGN(const auto pair, make_pair_of(first, context));
+  const LayeredUrlBloom& layered = pair.layered.filter();
   findings.depends(
       {.id = "results4-multi-layer",
        .place = kPlace,
        .claim = "The same URLs: false positives of the multi-layer filter 0.037 to 0.049 %.",
        .formula = "f_L f_x / 2",
        .expected = {.value = 0.00043, .tolerance = 0.00006},
-       .measured = their_counter(pair->layered, second, kWikipediaUrls),
+       .measured = their_counter(pair.layered, second, kWikipediaUrls),
        .reason = fmt::format("On the titles, which are not available, and on the array's size. Titles that "
                              "are all different give f_L f_x / 2 = {:.5f} in our power of two and 0.00126 "
                              "in an array of exactly their size.",
@@ -117,12 +108,9 @@ Result<void> measure_wikipedia(const Context& context, Findings& findings) {
 
 Result<void> measure_headlines(const Context& context, Findings& findings) {
   const std::uint64_t count = context.trials(150'000, 1'000'000);
-  const auto pair = make_pair_of(headlines(0, count, context.seed), context);
-  if (!pair) {
-    return std::unexpected(pair.error());
-  }
+  MANKAI_ASSIGN(const auto pair, make_pair_of(headlines(0, count, context.seed), context));
   const Urls strangers = headlines(count, 4 * count, context.seed);
-  const Estimate gain = over(pair->layered.rate(strangers), pair->bloom.rate(strangers));
+  const Estimate gain = over(pair.layered.rate(strangers), pair.bloom.rate(strangers));
   findings.judged({.id = "headlines-gain",
                    .place = "Repository, RPCLOUD1",
                    .claim = "On headlines the multi-layer filter has fewer false positives: 2.61 % instead of 2.82 %.",
@@ -190,12 +178,8 @@ void skip_missing_data(Findings& findings) {
 }  // namespace
 
 Result<void> measure_repository(const Context& context, Findings& findings) {
-  if (auto done = measure_wikipedia(context, findings); !done) {
-    return done;
-  }
-  if (auto done = measure_headlines(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_wikipedia(context, findings));
+  MANKAI_TRY(measure_headlines(context, findings));
   skip_missing_data(findings);
   return measure_list(context, findings);
 }

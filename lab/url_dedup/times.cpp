@@ -360,20 +360,15 @@ Figure figure_of(const std::vector<Row>& rows, std::string name, const std::stri
 }  // namespace
 
 Result<void> measure_times(const Context& context, Findings& findings) {
-  const auto generator = UrlGenerator::create({.seed = context.seed});
-  if (!generator) {
-    return std::unexpected(generator.error());
-  }
+  MANKAI_ASSIGN(const auto generator, UrlGenerator::create({.seed = context.seed}));
   const std::uint64_t most = context.trials(10'000, 10'000'000);
   std::vector<Row> all;
   std::vector<Row> rows;
   for (std::uint64_t count = 1000; count <= most; count *= 10) {
     context.progress(fmt::format("times at {} URLs", count));
-    auto timed = time_all({.generator = *generator, .count = count, .rounds = context.trials(1, 5)}, context);
-    if (!timed) {
-      return std::unexpected(timed.error());
-    }
-    rows = std::move(*timed);
+    MANKAI_ASSIGN(auto timed,
+                  time_all({.generator = generator, .count = count, .rounds = context.trials(1, 5)}, context));
+    rows = std::move(timed);
     all.insert(all.end(), rows.begin(), rows.end());
   }
   claim_ratios(rows, findings);

@@ -24,9 +24,7 @@ constexpr std::array<Part, 8> kParts = {{{"exact searches", dedup::measure_exact
 Result<void> run_parts(const Context& context, Findings& findings) {
   for (const Part& part : kParts) {
     context.progress(part.title);
-    if (auto done = part.measure(context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(part.measure(context, findings));
   }
   return {};
 }

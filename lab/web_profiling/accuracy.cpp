@@ -73,12 +73,9 @@ Made make_fitting(OverflowRule rule, const Order& order, const Visits& visits, c
     return make_pooled(
         {.counters = counters, .k = order.k, .pool_share = share, .decay = order.decay, .overflow = rule}, context);
   };
-  auto first = make();
-  if (!first) {
-    return std::unexpected(first.error());
-  }
-  (*first)->insert(visits);
-  const TimeDecayingPooledCounts& filter = (*first)->filter();
+  MANKAI_ASSIGN(auto first, make());
+  first->insert(visits);
+  const TimeDecayingPooledCounts& filter = first->filter();
   share = kSpare * static_cast<double>(filter.use().digits_peak) / static_cast<double>(filter.cell_count());
   return as_profile(make());
 }
@@ -143,14 +140,11 @@ Result<Best> best_of(const Contender& contender, const Order& order, const Visit
                      const Context& context) {
   Best best{.accuracy = {.absolute = std::numeric_limits<double>::infinity()}};
   for (std::uint32_t k = context.quick ? 3 : 2; k <= (context.quick ? 3 : 4); ++k) {
-    auto profile = contender.make({.bytes = order.bytes, .k = k, .decay = order.decay}, visits, context);
-    if (!profile) {
-      return std::unexpected(profile.error());
-    }
-    (*profile)->insert(visits);
-    const Accuracy accuracy = accuracy_of(**profile, visits, truth);
+    MANKAI_ASSIGN(auto profile, contender.make({.bytes = order.bytes, .k = k, .decay = order.decay}, visits, context));
+    profile->insert(visits);
+    const Accuracy accuracy = accuracy_of(*profile, visits, truth);
     if (accuracy.absolute < best.accuracy.absolute) {
-      best = {.accuracy = accuracy, .k = k, .bytes = (*profile)->bytes()};
+      best = {.accuracy = accuracy, .k = k, .bytes = profile->bytes()};
     }
   }
   return best;
@@ -168,11 +162,8 @@ Result<void> add_rows(std::vector<Row>& rows, const std::string& data, std::uint
   const Truth truth = truth_of(visits, order.decay.lambda());
   for (const Contender& contender : contenders()) {
     context.progress(fmt::format("accuracy on {} in {} KB, {}", data, kilobytes, contender.name));
-    const auto result = best_of(contender, order, visits, truth, context);
-    if (!result) {
-      return std::unexpected(result.error());
-    }
-    rows.push_back({.data = data, .name = contender.name, .kilobytes = kilobytes, .result = *result});
+    MANKAI_ASSIGN(const auto result, best_of(contender, order, visits, truth, context));
+    rows.push_back({.data = data, .name = contender.name, .kilobytes = kilobytes, .result = result});
   }
   return {};
 }
@@ -287,9 +278,7 @@ Result<void> measure_drawn(const Context& context, Findings& findings) {
   std::vector<Row> rows;
   for (const std::uint64_t kilobytes : kSizes) {
     const Order order{.bytes = kilobytes * 1024 / scale, .decay = decay};
-    if (auto done = add_rows(rows, "Zipf, z = 1", kilobytes, order, visits, context); !done) {
-      return done;
-    }
+    MANKAI_TRY(add_rows(rows, "Zipf, z = 1", kilobytes, order, visits, context));
   }
   judge_floor(rows, lone_loss(visits, decay), findings);
   judge_strict(rows, findings);
@@ -306,22 +295,14 @@ Result<void> measure_drawn(const Context& context, Findings& findings) {
 
 Result<void> measure_log(const Log& log, std::vector<Row>& rows, const Context& context, Findings& findings) {
   const Decay decay = *Decay::of_half_life(kLogHalfLife);
-  const auto visits = read_log(path_of(log, context), decay.epoch, context);
-  if (!visits) {
-    return std::unexpected(visits.error());
-  }
+  MANKAI_ASSIGN(const auto visits, read_log(path_of(log, context), decay.epoch, context));
   for (const std::uint64_t kilobytes : {8U, 32U, 128U}) {
     const Order order{.bytes = kilobytes * 1024, .decay = decay};
-    if (auto done = add_rows(rows, log.id, kilobytes, order, *visits, context); !done) {
-      return done;
-    }
+    MANKAI_TRY(add_rows(rows, log.id, kilobytes, order, visits, context));
   }
   constexpr std::uint64_t kBytes = 32 << 10;
-  auto strict = make_basic({.bytes = kBytes, .k = 3, .decay = decay}, context);
-  if (!strict) {
-    return std::unexpected(strict.error());
-  }
-  const Tally tally = replay_and_check(**strict, *visits, decay.lambda());
+  MANKAI_ASSIGN(auto strict, make_basic({.bytes = kBytes, .k = 3, .decay = decay}, context));
+  const Tally tally = replay_and_check(*strict, visits, decay.lambda());
   findings.judged(
       {.id = fmt::format("never-undercounts-{}", log.id),
        .place = "Section 4.3, Claim 1",
@@ -337,9 +318,7 @@ Result<void> measure_log(const Log& log, std::vector<Row>& rows, const Context& 
 }  // namespace
 
 Result<void> measure_accuracy(const Context& context, Findings& findings) {
-  if (auto done = measure_drawn(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(measure_drawn(context, findings));
   std::vector<Row> rows;
   for (const Log& log : kLogs) {
     if (!context.data_dir) {
@@ -350,9 +329,7 @@ Result<void> measure_accuracy(const Context& context, Findings& findings) {
                        "needs --data");
       continue;
     }
-    if (auto done = measure_log(log, rows, context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(measure_log(log, rows, context, findings));
   }
   if (!rows.empty()) {
     findings.add(figure_of(rows, "accuracy-logs", "Accuracy on access logs",

@@ -65,21 +65,18 @@ Recursion by_recursion(std::span<const double> times) {
 // The filter, with one page in it: strict cells that keep 2^-12.
 Result<DecayedCount> by_filter(std::span<const double> times, const Context& context) {
   constexpr std::uint32_t kFractionBits = 12;
-  auto basic = make_basic({.keys = 1000,
-                           .decay = *Decay::of(kLambda, kDrawnEpoch),
-                           .policy = DecayPolicy::fixed_point,
-                           .fraction_bits = kFractionBits},
-                          context);
-  if (!basic) {
-    return std::unexpected(basic.error());
-  }
+  MANKAI_ASSIGN(auto basic, make_basic({.keys = 1000,
+                                        .decay = *Decay::of(kLambda, kDrawnEpoch),
+                                        .policy = DecayPolicy::fixed_point,
+                                        .fraction_bits = kFractionBits},
+                                       context));
   Visits page{.names = {"page"}, .digests = {Hasher(hash_of(context))("page")}};
   page.pages.resize(1);
   for (const double time : times) {
-    (*basic)->insert(page, page.pages, {static_cast<std::uint64_t>(time)});
+    basic->insert(page, page.pages, {static_cast<std::uint64_t>(time)});
   }
-  (*basic)->advance({static_cast<std::uint64_t>(kTicks) - 1});
-  return (*basic)->estimate(page.digests[0]);
+  basic->advance({static_cast<std::uint64_t>(kTicks) - 1});
+  return basic->estimate(page.digests[0]);
 }
 
 void judge_filter(const DecayedCount& count, double definition, Findings& findings) {
@@ -141,11 +138,8 @@ Result<void> measure_counts(const Context& context, Findings& findings) {
        .recorded = Verdict::refuted,
        .basis = "It is a rate per epoch, smoothed; never undercounting can only be meant of the decayed "
                 "count."});
-  const auto count = by_filter(past, context);
-  if (!count) {
-    return std::unexpected(count.error());
-  }
-  judge_filter(*count, definition, findings);
+  MANKAI_ASSIGN(const auto count, by_filter(past, context));
+  judge_filter(count, definition, findings);
   return {};
 }
 

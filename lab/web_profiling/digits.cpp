@@ -25,14 +25,12 @@ Setting make_setting(const Context& context) {
 
 Result<void> judge_example(const Context& context, Findings& findings) {
   constexpr std::uint64_t kExample = 256 * 1 + 16 * 2 + 0;
-  auto pooled =
-      make_pooled({.counters = 1024, .k = kProbes, .decay = *Decay::of(0.9, kDrawnEpoch), .gate = true}, context);
-  if (!pooled) {
-    return std::unexpected(pooled.error());
-  }
+  MANKAI_ASSIGN(
+      auto pooled,
+      make_pooled({.counters = 1024, .k = kProbes, .decay = *Decay::of(0.9, kDrawnEpoch), .gate = true}, context));
   const Digest page = Hasher(hash_of(context))("q");
   for (std::uint64_t visit = 0; visit < kExample; ++visit) {
-    (*pooled)->filter().insert(page);
+    pooled->filter().insert(page);
   }
   findings.judged({.id = "worked-example",
                    .place = "Section 4.1, figure 2",
@@ -40,14 +38,14 @@ Result<void> judge_example(const Context& context, Findings& findings) {
                    .formula = "256 · 1 + 2 · 16 + 0",
                    .unit = "visits",
                    .expected = {.value = 288},
-                   .measured = {.value = (*pooled)->estimate(page).raw}});
+                   .measured = {.value = pooled->estimate(page).raw}});
   findings.judged({.id = "worked-example-digits",
                    .place = "Section 4.1, figure 2",
                    .claim = "It has two extra counters.",
                    .formula = "2 for each of the k = 4 counters",
                    .unit = "digits",
                    .expected = {.value = 2 * kProbes},
-                   .measured = {.value = static_cast<double>((*pooled)->filter().use().digits_in_use)}});
+                   .measured = {.value = static_cast<double>(pooled->filter().use().digits_in_use)}});
   return {};
 }
 
@@ -112,16 +110,13 @@ void judge_rules(const Setting& setting, const Trio& trio, Findings& findings) {
 }
 
 Result<void> judge_strictness(const Setting& setting, const Context& context, Findings& findings) {
-  auto pooled = make_pooled({.counters = setting.counters,
-                             .k = kProbes,
-                             .decay = *Decay::of(0.9, kDrawnEpoch),
-                             .policy = DecayPolicy::ceil,
-                             .overflow = OverflowRule::all},
-                            context);
-  if (!pooled) {
-    return std::unexpected(pooled.error());
-  }
-  const Tally tally = replay_and_check(**pooled, setting.visits, (*pooled)->filter().decay().lambda());
+  MANKAI_ASSIGN(auto pooled, make_pooled({.counters = setting.counters,
+                                          .k = kProbes,
+                                          .decay = *Decay::of(0.9, kDrawnEpoch),
+                                          .policy = DecayPolicy::ceil,
+                                          .overflow = OverflowRule::all},
+                                         context));
+  const Tally tally = replay_and_check(*pooled, setting.visits, pooled->filter().decay().lambda());
   findings.judged({.id = "prose-never-undercounts",
                    .place = kProse,
                    .claim =
@@ -159,30 +154,25 @@ Figure empty_figure() {
 }  // namespace
 
 Result<void> measure_digits(const Context& context, Findings& findings) {
-  if (auto done = judge_example(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(judge_example(context, findings));
   const Setting setting = make_setting(context);
   Figure figure = empty_figure();
   double least_saved = 1;
   double most_saved = 0;
   for (const double lambda : {0.1, 0.5, 0.9, 0.99, 1.0}) {
-    const auto trio = make_trio(setting, lambda, context);
-    if (!trio) {
-      return std::unexpected(trio.error());
-    }
-    add_row(figure, lambda, setting, *trio);
+    MANKAI_ASSIGN(const auto trio, make_trio(setting, lambda, context));
+    add_row(figure, lambda, setting, trio);
     const double saved = std::get<double>(figure.rows.back().back());
     least_saved = std::min(least_saved, saved);
     most_saved = std::max(most_saved, saved);
     if (lambda == 0.9) {
-      judge_rules(setting, *trio, findings);
+      judge_rules(setting, trio, findings);
       findings.judged({.id = "pool-suffices",
                        .place = kProse,
                        .claim = "A pool of m / 2 free counters is enough.",
                        .formula = "digits in use at most, over m: at most 1/2; λ = 0.9",
                        .expected = {.value = 0.5, .relation = Relation::at_most},
-                       .measured = {.value = static_cast<double>(trio->each->filter().use().digits_peak) /
+                       .measured = {.value = static_cast<double>(trio.each->filter().use().digits_peak) /
                                              static_cast<double>(setting.counters)},
                        .reason = "The paper does not say what happens when it is empty."});
     }

@@ -32,14 +32,11 @@ double stray(const Load& load) {
 
 // Pages that all came in the running epoch, and strangers asked for.
 Result<Estimate> rate_of(const Load& load, const Context& context) {
-  auto basic = make_basic({.bytes = static_cast<std::uint64_t>(kCellsPerPage) * load.pages * 2,
-                           .k = load.k,
-                           .decay = *Decay::of(0.9, kDrawnEpoch),
-                           .policy = DecayPolicy::floor},
-                          context);
-  if (!basic) {
-    return std::unexpected(basic.error());
-  }
+  MANKAI_ASSIGN(auto basic, make_basic({.bytes = static_cast<std::uint64_t>(kCellsPerPage) * load.pages * 2,
+                                        .k = load.k,
+                                        .decay = *Decay::of(0.9, kDrawnEpoch),
+                                        .policy = DecayPolicy::floor},
+                                       context));
   Visits visits;
   Random random(context.seed);
   for (std::uint64_t page = 0; page < load.pages; ++page) {
@@ -47,11 +44,11 @@ Result<Estimate> rate_of(const Load& load, const Context& context) {
     visits.digests.push_back({random.next()});
     visits.pages.push_back(static_cast<std::uint32_t>(page));
   }
-  (*basic)->insert(visits, visits.pages, {1});
+  basic->insert(visits, visits.pages, {1});
   const std::uint64_t trials = context.trials(200'000, 2'000'000);
   std::uint64_t yes = 0;
   for (std::uint64_t trial = 0; trial < trials; ++trial) {
-    yes += static_cast<std::uint64_t>((*basic)->may_contain({random.next()}));
+    yes += static_cast<std::uint64_t>(basic->may_contain({random.next()}));
   }
   const Estimate rate = share(yes, trials);
   return Estimate{.value = rate.value, .error = std::hypot(rate.error, stray(load))};
@@ -106,12 +103,9 @@ Result<void> measure_false_positives(const Context& context, Findings& findings)
                            {.title = "measured", .x = "k", .y = "measured", .error = "error", .colour = 0}}};
   std::vector<Estimate> rates(kMost + 1);
   for (unsigned k = 1; k <= kMost; ++k) {
-    const auto rate = rate_of({.pages = pages, .k = k}, context);
-    if (!rate) {
-      return std::unexpected(rate.error());
-    }
-    rates[k] = *rate;
-    figure.rows.push_back({static_cast<double>(k), formula({.k = k}), rate->value, rate->error});
+    MANKAI_ASSIGN(const auto rate, rate_of({.pages = pages, .k = k}, context));
+    rates[k] = rate;
+    figure.rows.push_back({static_cast<double>(k), formula({.k = k}), rate.value, rate.error});
   }
   judge_rates(rates, findings);
   findings.add(std::move(figure));

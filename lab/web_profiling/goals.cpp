@@ -22,12 +22,10 @@ Result<void> judge_bound(const Context& context, Findings& findings) {
   const Visits visits =
       draw({.visits = 2'000'000 / scale, .pages = 500'000 / scale, .per_epoch = 50'000 / scale}, context);
   for (const std::uint32_t k : {2U, 4U}) {
-    auto basic = make_basic({.bytes = kBytes / scale, .k = k, .decay = *Decay::of(kLambda, kDrawnEpoch)}, context);
-    if (!basic) {
-      return std::unexpected(basic.error());
-    }
-    (*basic)->insert(visits);
-    const TimeDecayingCounts& filter = (*basic)->filter();
+    MANKAI_ASSIGN(auto basic,
+                  make_basic({.bytes = kBytes / scale, .k = k, .decay = *Decay::of(kLambda, kDrawnEpoch)}, context));
+    basic->insert(visits);
+    const TimeDecayingCounts& filter = basic->filter();
     const Truth truth = truth_of(visits, filter.decay().lambda());
     // What rounding up keeps of every page is within the mass, too.
     const double mass = truth.mass(visits.last()) + filter.stuck_count() * static_cast<double>(visits.names.size());
@@ -75,13 +73,11 @@ Result<std::vector<Contender>> make_contenders(const Context& context) {
   const auto bytes = static_cast<double>((*basic)->bytes());
   contenders.push_back({.name = "basic, λ = 0.9", .profile = std::move(*basic), .bytes = [bytes] { return bytes; }});
   for (const double lambda : {kLambda, 1.0}) {
-    auto pooled = make_pooled({.counters = counters, .k = 4, .decay = *Decay::of(lambda, kDrawnEpoch)}, context);
-    if (!pooled) {
-      return std::unexpected(pooled.error());
-    }
-    const TimeDecayingPooledCounts& filter = (*pooled)->filter();
+    MANKAI_ASSIGN(auto pooled,
+                  make_pooled({.counters = counters, .k = 4, .decay = *Decay::of(lambda, kDrawnEpoch)}, context));
+    const TimeDecayingPooledCounts& filter = pooled->filter();
     contenders.push_back(
-        {.name = fmt::format("optimized, λ = {}", lambda), .profile = std::move(*pooled), .bytes = [&filter] {
+        {.name = fmt::format("optimized, λ = {}", lambda), .profile = std::move(pooled), .bytes = [&filter] {
            const auto use = filter.use();
            return static_cast<double>(use.counters_bytes + use.digits_bytes_used + use.lookup_bytes_used);
          }});
@@ -192,18 +188,13 @@ void add_figures(const std::vector<Contender>& contenders, Findings& findings) {
 }  // namespace
 
 Result<void> measure_goals(const Context& context, Findings& findings) {
-  if (auto done = judge_bound(context, findings); !done) {
-    return done;
-  }
+  MANKAI_TRY(judge_bound(context, findings));
   const std::uint64_t scale = context.trials(5, 1);
   const std::uint64_t per_epoch = 20'000 / scale;
   const std::uint64_t most = 10'000'000 / (scale * context.trials(2, 1));
   const Visits visits = draw({.visits = most, .pages = 40'000 / scale, .per_epoch = per_epoch}, context);
-  auto contenders = make_contenders(context);
-  if (!contenders) {
-    return std::unexpected(contenders.error());
-  }
-  for (Contender& contender : *contenders) {
+  MANKAI_ASSIGN(auto contenders, make_contenders(context));
+  for (Contender& contender : contenders) {
     std::size_t epochs = 0;
     for (std::uint64_t length = most / 100; length <= most; length *= 10) {
       const std::size_t end = std::max<std::size_t>(length / per_epoch, 1);
@@ -211,8 +202,8 @@ Result<void> measure_goals(const Context& context, Findings& findings) {
       epochs = end;
     }
   }
-  judge_growth(*contenders, findings);
-  add_figures(*contenders, findings);
+  judge_growth(contenders, findings);
+  add_figures(contenders, findings);
   return {};
 }
 

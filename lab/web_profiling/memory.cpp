@@ -51,17 +51,14 @@ double allocated(const TimeDecayingPooledCounts::Use& use) {
 
 Result<TimeDecayingPooledCounts::Use> use_of(const Setting& setting, double lambda, PoolLookup lookup, double pool,
                                              const Context& context) {
-  auto pooled = make_pooled({.counters = setting.counters,
-                             .k = kProbes,
-                             .pool_share = pool,
-                             .decay = *Decay::of(lambda, kDrawnEpoch),
-                             .lookup = lookup},
-                            context);
-  if (!pooled) {
-    return std::unexpected(pooled.error());
-  }
-  (*pooled)->insert(setting.visits);
-  return (*pooled)->filter().use();
+  MANKAI_ASSIGN(auto pooled, make_pooled({.counters = setting.counters,
+                                          .k = kProbes,
+                                          .pool_share = pool,
+                                          .decay = *Decay::of(lambda, kDrawnEpoch),
+                                          .lookup = lookup},
+                                         context));
+  pooled->insert(setting.visits);
+  return pooled->filter().use();
 }
 
 Result<Size> size_of(const Setting& setting, double lambda, PoolLookup lookup, const Context& context) {
@@ -80,22 +77,16 @@ Result<Size> size_of(const Setting& setting, double lambda, PoolLookup lookup, c
 }
 
 Result<Row> row_of(const Setting& setting, double lambda, const Context& context) {
-  auto basic = make_basic({.bytes = 2 * setting.counters,
-                           .k = kProbes,
-                           .decay = *Decay::of(lambda, kDrawnEpoch),
-                           .policy = DecayPolicy::floor},
-                          context);
-  if (!basic) {
-    return std::unexpected(basic.error());
-  }
-  (*basic)->insert(setting.visits);
-  Row row{.lambda = lambda, .basic = static_cast<double>((*basic)->bytes()) / kKilobyte};
+  MANKAI_ASSIGN(auto basic, make_basic({.bytes = 2 * setting.counters,
+                                        .k = kProbes,
+                                        .decay = *Decay::of(lambda, kDrawnEpoch),
+                                        .policy = DecayPolicy::floor},
+                                       context));
+  basic->insert(setting.visits);
+  Row row{.lambda = lambda, .basic = static_cast<double>(basic->bytes()) / kKilobyte};
   for (std::size_t i = 0; i < kEncodings.size(); ++i) {
-    const auto size = size_of(setting, lambda, kEncodings[i].lookup, context);
-    if (!size) {
-      return std::unexpected(size.error());
-    }
-    row.pooled[i] = *size;
+    MANKAI_ASSIGN(const auto size, size_of(setting, lambda, kEncodings[i].lookup, context));
+    row.pooled[i] = size;
   }
   return row;
 }
@@ -230,11 +221,8 @@ Result<std::vector<Row>> sweep(const Setting& setting, std::span<const double> l
   std::vector<Row> rows;
   for (const double lambda : lambdas) {
     context.progress(fmt::format("memory at λ = {}", lambda));
-    const auto row = row_of(setting, lambda, context);
-    if (!row) {
-      return std::unexpected(row.error());
-    }
-    rows.push_back(*row);
+    MANKAI_ASSIGN(const auto row, row_of(setting, lambda, context));
+    rows.push_back(row);
   }
   return rows;
 }

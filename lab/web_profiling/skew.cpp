@@ -159,11 +159,8 @@ Result<void> measure_skew(const Context& context, Findings& findings) {
                        "needs --data");
       continue;
     }
-    const auto visits = read_log(path_of(log, context), kLogHalfLife, context);
-    if (!visits) {
-      return std::unexpected(visits.error());
-    }
-    judge_log(log, *visits, findings, figure);
+    MANKAI_ASSIGN(const auto visits, read_log(path_of(log, context), kLogHalfLife, context));
+    judge_log(log, visits, findings, figure);
   }
   findings.add(std::move(figure));
   return {};

@@ -93,16 +93,13 @@ Result<Counted> count_visits(const Law& law, const Context& context) {
   for (const std::uint64_t count : counts) {
     add_count(counted.bits, count, 1);
   }
-  auto pooled = make_pooled({.counters = kSparse * visits.names.size(),
-                             .k = 1,
-                             .pool_share = 1.0 / kSparse,
-                             .decay = *Decay::of(1, kDrawnEpoch)},
-                            context);
-  if (!pooled) {
-    return std::unexpected(pooled.error());
-  }
-  (*pooled)->insert(visits);
-  counted.extra_digits = static_cast<double>((*pooled)->filter().use().digits_in_use);
+  MANKAI_ASSIGN(auto pooled, make_pooled({.counters = kSparse * visits.names.size(),
+                                          .k = 1,
+                                          .pool_share = 1.0 / kSparse,
+                                          .decay = *Decay::of(1, kDrawnEpoch)},
+                                         context));
+  pooled->insert(visits);
+  counted.extra_digits = static_cast<double>(pooled->filter().use().digits_in_use);
   return counted;
 }
 
@@ -208,11 +205,8 @@ Result<void> measure_space(const Context& context, Findings& findings) {
   const auto pages = static_cast<double>(context.trials(8'000, 40'000));
   for (const double z : {0.8, 1.0, 1.2}) {
     const Law law{.visits = visits, .pages = pages, .z = z};
-    const auto counted = count_visits(law, context);
-    if (!counted) {
-      return std::unexpected(counted.error());
-    }
-    judge(law, by_formula(law), *counted, findings);
+    MANKAI_ASSIGN(const auto counted, count_visits(law, context));
+    judge(law, by_formula(law), counted, findings);
   }
   judge_harmonic(findings);
   findings.add(figure_of(visits, pages));

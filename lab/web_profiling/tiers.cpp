@@ -27,17 +27,16 @@ Result<void> judge_memory(Findings& findings, const Context& context) {
                 .series = {{.title = "w Σ 2^(-a j)", .x = "a", .y = "formula", .is_line = true, .colour = 0},
                            {.title = "measured", .x = "a", .y = "measured", .colour = 0}}};
   for (const std::uint32_t shrink : {1U, 2U, 3U, 4U}) {
-    auto tiered = make_tiered(
-        {.counters = kCounters, .k = kProbes, .shrink_bits = shrink, .decay = *Decay::of(kLambda, kDrawnEpoch)},
-        context);
-    if (!tiered) {
-      return std::unexpected(tiered.error());
-    }
+    MANKAI_ASSIGN(
+        auto tiered,
+        make_tiered(
+            {.counters = kCounters, .k = kProbes, .shrink_bits = shrink, .decay = *Decay::of(kLambda, kDrawnEpoch)},
+            context));
     double formula = 0;
     for (unsigned tier = 0; tier < 32 / kWidth; ++tier) {
       formula += kWidth * std::pow(2, -static_cast<double>(shrink * tier));
     }
-    const double measured = 8 * static_cast<double>((*tiered)->bytes()) / static_cast<double>(kCounters);
+    const double measured = 8 * static_cast<double>(tiered->bytes()) / static_cast<double>(kCounters);
     figure.rows.push_back({static_cast<double>(shrink), formula, measured});
     if (shrink == 2) {
       findings.judged({.id = "tiers-space",
@@ -73,16 +72,13 @@ constexpr std::array<Case, 4> kCases = {{
 
 Result<void> judge_strictness(const Case& item, const Visits& visits, std::uint64_t counters, const Context& context,
                               Findings& findings) {
-  auto tiered = make_tiered({.counters = counters,
-                             .k = kProbes,
-                             .decay = *Decay::of(kLambda, kDrawnEpoch),
-                             .policy = item.policy,
-                             .remainder = item.remainder},
-                            context);
-  if (!tiered) {
-    return std::unexpected(tiered.error());
-  }
-  const Tally tally = replay_and_check(**tiered, visits, (*tiered)->filter().decay().lambda());
+  MANKAI_ASSIGN(auto tiered, make_tiered({.counters = counters,
+                                          .k = kProbes,
+                                          .decay = *Decay::of(kLambda, kDrawnEpoch),
+                                          .policy = item.policy,
+                                          .remainder = item.remainder},
+                                         context));
+  const Tally tally = replay_and_check(*tiered, visits, tiered->filter().decay().lambda());
   Claim claim{.id = fmt::format("tiers-never-undercount-{}", item.id),
               .place = "Section 4.3, Claim 1",
               .claim = fmt::format("No estimate of the tiers is below the real decayed count: {}.", item.words),
@@ -104,27 +100,24 @@ Result<void> judge_strictness(const Case& item, const Visits& visits, std::uint6
 Result<void> judge_silence(const Case& item, const Context& context, Findings& findings) {
   constexpr int kVisits = 300;
   constexpr std::uint64_t kSilence = 1000;
-  auto tiered = make_tiered({.counters = 4096,
-                             .k = kProbes,
-                             .decay = *Decay::of(kLambda, kDrawnEpoch),
-                             .policy = item.policy,
-                             .remainder = item.remainder},
-                            context);
-  if (!tiered) {
-    return std::unexpected(tiered.error());
-  }
+  MANKAI_ASSIGN(auto tiered, make_tiered({.counters = 4096,
+                                          .k = kProbes,
+                                          .decay = *Decay::of(kLambda, kDrawnEpoch),
+                                          .policy = item.policy,
+                                          .remainder = item.remainder},
+                                         context));
   const Digest page = Hasher(hash_of(context))("page");
   for (int visit = 0; visit < kVisits; ++visit) {
-    (*tiered)->filter().insert(page);
+    tiered->filter().insert(page);
   }
-  (*tiered)->advance({kSilence});
+  tiered->advance({kSilence});
   Claim claim{.id = fmt::format("tiers-fade-{}", item.id),
               .place = kPlace,
               .claim = fmt::format("A counter in tiers decays to nothing: {}.", item.words),
               .formula = "300 visits, then 1000 epochs of λ = 0.9 without one: 0",
               .unit = "visits",
               .expected = {.value = 0},
-              .measured = {.value = (*tiered)->estimate(page).raw}};
+              .measured = {.value = tiered->estimate(page).raw}};
   if (!item.fades) {
     claim.recorded = Verdict::refuted;
     claim.basis = item.remainder == RemainderRule::downwards
@@ -141,16 +134,10 @@ Result<void> measure_tiers(const Context& context, Findings& findings) {
   const std::uint64_t scale = context.trials(10, 1);
   const Visits visits =
       draw({.visits = 1'000'000 / scale, .pages = 40'000 / scale, .per_epoch = 20'000 / scale}, context);
-  if (auto done = judge_memory(findings, context); !done) {
-    return done;
-  }
+  MANKAI_TRY(judge_memory(findings, context));
   for (const Case& item : kCases) {
-    if (auto done = judge_strictness(item, visits, 80'000 / scale, context, findings); !done) {
-      return done;
-    }
-    if (auto done = judge_silence(item, context, findings); !done) {
-      return done;
-    }
+    MANKAI_TRY(judge_strictness(item, visits, 80'000 / scale, context, findings));
+    MANKAI_TRY(judge_silence(item, context, findings));
   }
   return {};
 }

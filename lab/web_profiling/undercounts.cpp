@@ -30,15 +30,14 @@ constexpr std::array<Case, 4> kCases = {{
 Result<double> left_after_silence(DecayPolicy policy, const Context& context) {
   constexpr std::uint64_t kSilence = 1000;
   constexpr std::uint32_t kVisits = 5000;
-  auto basic = TimeDecayingCounts::create(
-      {.bytes = 4096, .decay = *Decay::of(kLambda, kDrawnEpoch), .policy = policy, .hash = hash_of(context)});
-  if (!basic) {
-    return std::unexpected(basic.error());
-  }
+  MANKAI_ASSIGN(
+      auto basic,
+      TimeDecayingCounts::create(
+          {.bytes = 4096, .decay = *Decay::of(kLambda, kDrawnEpoch), .policy = policy, .hash = hash_of(context)}));
   const Digest page = Hasher(hash_of(context))("page");
-  basic->insert(page, kVisits);
-  basic->advance({kSilence});
-  return basic->estimate(page).raw;
+  basic.insert(page, kVisits);
+  basic.advance({kSilence});
+  return basic.estimate(page).raw;
 }
 
 Result<void> judge_silence(const Context& context, Findings& findings) {
@@ -136,14 +135,13 @@ Result<void> measure_undercounts(const Context& context, Findings& findings) {
   Figure figure = empty_figure();
   for (const Case& item : kCases) {
     context.progress(fmt::format("undercounts, {}", item.id));
-    auto basic = make_basic(
-        {.bytes = kBytes / scale, .k = 3, .decay = *Decay::of(kLambda, kDrawnEpoch), .policy = item.policy}, context);
-    if (!basic) {
-      return std::unexpected(basic.error());
-    }
-    const Tally tally = replay_and_check(**basic, visits, (*basic)->filter().decay().lambda());
+    MANKAI_ASSIGN(
+        auto basic,
+        make_basic({.bytes = kBytes / scale, .k = 3, .decay = *Decay::of(kLambda, kDrawnEpoch), .policy = item.policy},
+                   context));
+    const Tally tally = replay_and_check(*basic, visits, basic->filter().decay().lambda());
     judge_tally(item, tally, findings);
-    add_row(figure, item.id, static_cast<double>((*basic)->bytes()), tally);
+    add_row(figure, item.id, static_cast<double>(basic->bytes()), tally);
   }
   findings.add(std::move(figure));
   return judge_silence(context, findings);

@@ -96,11 +96,8 @@ Visits draw(const Workload& workload, const Context& context) {
 }
 
 Result<Visits> read_log(const std::string& path, Duration epoch, const Context& context) {
-  auto source = ::mankai::Source::open(path);
-  if (!source) {
-    return std::unexpected(source.error());
-  }
-  auto reader = LineReader::create(std::move(*source));
+  MANKAI_ASSIGN(auto source, ::mankai::Source::open(path));
+  auto reader = LineReader::create(std::move(source));
   auto parser = LogParser::create();
   if (!reader || !parser) {
     return std::unexpected(!reader ? reader.error() : parser.error());
@@ -110,14 +107,11 @@ Result<Visits> read_log(const std::string& path, Duration epoch, const Context& 
   Pages pages(visits, hasher);
   LogRecord record;
   while (true) {
-    const auto lines = reader->next_batch();
-    if (!lines) {
-      return std::unexpected(lines.error());
-    }
-    if (lines->empty()) {
+    MANKAI_ASSIGN(const auto lines, reader->next_batch());
+    if (lines.empty()) {
       break;
     }
-    for (const std::string_view line : *lines) {
+    for (const std::string_view line : lines) {
       if (parser->parse(line, record) == LogLine::record && record.time && !record.target.empty()) {
         add_visit(visits, pages.number_of(record.target.substr(0, record.target.find('?'))),
                   tick_of(*record.time, epoch));

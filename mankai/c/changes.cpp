@@ -12,9 +12,7 @@ namespace {
 template <class Use>
 int change_keys(mankai_filter* filter, const mankai_key* keys, std::size_t count, const Use& use) noexcept {
   return change(filter, [&](auto& target) -> Result<void> {
-    if (auto valid = check_keys(keys, count); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(check_keys(keys, count));
     const KeyViews views(keys, count);
     return use(target, views.views());
   });
@@ -77,9 +75,7 @@ int mankai_insert_one_with_id(mankai_filter* filter, const void* key, size_t byt
 
 int mankai_insert_at(mankai_filter* filter, const mankai_key* keys, const int64_t* times_us, size_t count) {
   return change_keys(filter, keys, count, [&](auto& target, auto views) -> Result<void> {
-    if (auto valid = check_array(times_us, count, "times_us"); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(check_array(times_us, count, "times_us"));
     std::vector<Time> times(count);
     std::transform(times_us, times_us + count, times.begin(), [](int64_t time) { return Time(Duration(time)); });
     return target.insert(views, std::span<const Time>(times));

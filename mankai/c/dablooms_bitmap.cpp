@@ -88,11 +88,8 @@ using namespace mankai::c;
 bitmap_t* new_bitmap(int fd, size_t bytes) {
   const auto made = caught([&]() -> Result<BitmapHandle*> {
     auto handle = std::make_unique<BitmapHandle>(BitmapHandle{{.bytes = bytes, .fd = fd, .array = nullptr}, nullptr});
-    const auto array = map(fd, bytes);
-    if (!array) {
-      return std::unexpected(array.error());
-    }
-    handle->array = *array;
+    MANKAI_ASSIGN(const auto array, map(fd, bytes));
+    handle->array = array;
     return handle.release();
   });
   if (!made) {

@@ -48,11 +48,8 @@ namespace {
 
 counting_bloom_t* hand_out(const BloomRequest& request, Result<Store> (*make)(const BloomRequest& request)) noexcept {
   const auto made = caught([&]() -> Result<CountingHandle*> {
-    auto store = make(request);
-    if (!store) {
-      return std::unexpected(store.error());
-    }
-    return std::make_unique<CountingHandle>(std::move(*store)).release();
+    MANKAI_ASSIGN(auto store, make(request));
+    return std::make_unique<CountingHandle>(std::move(store)).release();
   });
   if (!made) {
     complain(made.error());

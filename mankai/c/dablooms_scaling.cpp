@@ -48,11 +48,8 @@ namespace {
 
 scaling_bloom_t* hand_out(const BloomRequest& request, Result<Store> (*make)(const BloomRequest& request)) noexcept {
   const auto made = caught([&]() -> Result<ScalingHandle*> {
-    auto store = make(request);
-    if (!store) {
-      return std::unexpected(store.error());
-    }
-    return std::make_unique<ScalingHandle>(std::move(*store), request).release();
+    MANKAI_ASSIGN(auto store, make(request));
+    return std::make_unique<ScalingHandle>(std::move(store), request).release();
   });
   if (!made) {
     complain(made.error());
@@ -104,9 +101,7 @@ int free_scaling_bloom(scaling_bloom_t* bloom) {
 int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_t id) {
   ScalingHandle& self = handle_of(bloom);
   const auto added = caught([&]() -> Result<void> {
-    if (auto valid = self.filter->check_id(id); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(self.filter->check_id(id));
     const NumberedKey key = self.numbered({s, len}, id);
     auto inserted = self.store.change(change_of(Operation::insert_with_ids, key));
     if (inserted) {

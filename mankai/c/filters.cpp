@@ -55,36 +55,24 @@ struct FileRequest {
 };
 
 Result<FileRequest> request_of(const mankai_file_options* given) {
-  const auto known = read_sized(given);
-  if (!known) {
-    return std::unexpected(known.error());
-  }
+  MANKAI_ASSIGN(const auto known, read_sized(given));
   constexpr std::uint32_t kPermissionBits = 0777;
-  if (known->mode > kPermissionBits) {
+  if (known.mode > kPermissionBits) {
     return fail(ErrorCode::invalid_argument, "the options' mode has more than permissions: give one up to 0777");
   }
-  const auto durability = durability_of(known->durability);
-  if (!durability) {
-    return std::unexpected(durability.error());
-  }
-  const auto interval = duration_of(known->interval_us, "interval_us");
-  if (!interval) {
-    return std::unexpected(interval.error());
-  }
-  const auto checkpoint_interval = duration_of(known->checkpoint_interval_us, "checkpoint_interval_us");
-  if (!checkpoint_interval) {
-    return std::unexpected(checkpoint_interval.error());
-  }
+  MANKAI_ASSIGN(const auto durability, durability_of(known.durability));
+  MANKAI_ASSIGN(const auto interval, duration_of(known.interval_us, "interval_us"));
+  MANKAI_ASSIGN(const auto checkpoint_interval, duration_of(known.checkpoint_interval_us, "checkpoint_interval_us"));
   FileRequest request;
-  request.existing = known->replace != 0 ? Existing::replace : Existing::refuse;
-  request.options.durability = *durability;
-  if (*interval != Duration::zero()) {
-    request.options.interval = *interval;
+  request.existing = known.replace != 0 ? Existing::replace : Existing::refuse;
+  request.options.durability = durability;
+  if (interval != Duration::zero()) {
+    request.options.interval = interval;
   }
-  request.options.checkpoint_bytes = known->checkpoint_bytes;
-  request.options.checkpoint_interval = *checkpoint_interval;
-  request.options.mode = known->mode != 0 ? FileMode(known->mode) : std::nullopt;
-  request.options.trust = known->trust_cells != 0 ? Trust::fast : Trust::checked;
+  request.options.checkpoint_bytes = known.checkpoint_bytes;
+  request.options.checkpoint_interval = checkpoint_interval;
+  request.options.mode = known.mode != 0 ? FileMode(known.mode) : std::nullopt;
+  request.options.trust = known.trust_cells != 0 ? Trust::fast : Trust::checked;
   return request;
 }
 

@@ -18,12 +18,8 @@ template <class Use>
 int ask_keys(const mankai_filter* filter, const mankai_key* keys, std::size_t count, const void* outcomes,
              const Use& use) noexcept {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    if (auto valid = check_keys(keys, count); !valid) {
-      return valid;
-    }
-    if (auto valid = check_array(outcomes, count, "the array of outcomes"); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(check_keys(keys, count));
+    MANKAI_TRY(check_array(outcomes, count, "the array of outcomes"));
     return for_each_key_window(keys, count, [&](std::size_t start, std::span<const std::string_view> views) {
       return use(any, start, views);
     });
@@ -138,18 +134,13 @@ int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, ui
                   mankai_value* values, size_t room, size_t* count) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
     const mankai_key one{key, bytes};
-    if (auto valid = check_keys(&one, 1); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(check_keys(&one, 1));
     if ((values == nullptr && room != 0) || count == nullptr) {
       return missing(count == nullptr ? "count" : "values");
     }
-    const auto recalled = any.recall(view_of(one), min_matches);
-    if (!recalled) {
-      return std::unexpected(recalled.error());
-    }
-    *count = std::min(room, recalled->size());
-    std::transform(recalled->begin(), recalled->begin() + static_cast<std::ptrdiff_t>(*count), values,
+    MANKAI_ASSIGN(const auto recalled, any.recall(view_of(one), min_matches));
+    *count = std::min(room, recalled.size());
+    std::transform(recalled.begin(), recalled.begin() + static_cast<std::ptrdiff_t>(*count), values,
                    [](const ValueMatches& value) { return as_c(value); });
     return {};
   });

@@ -59,27 +59,19 @@ std::string with_whole_path(const std::string& source) {
 Result<void> stopped() { return fail(ErrorCode::invalid_argument, "was stopped before the gate was built"); }
 
 Result<Gate> gate_of_snapshot(RowSource& source, const RowSourceSettings& settings, const GateBuild& build) {
-  const auto count = source.count_keys();
-  if (!count) {
-    return std::unexpected(count.error());
-  }
+  MANKAI_ASSIGN(const auto count, source.count_keys());
   auto gate = Gate::create(
-      {.keys = build.keys.value_or(std::max(2 * *count, kMinKeys)), .fpr = build.fpr, .source_id = settings.installed});
+      {.keys = build.keys.value_or(std::max(2 * count, kMinKeys)), .fpr = build.fpr, .source_id = settings.installed});
   if (!gate) {
     return std::unexpected(gate.error());
   }
-  const auto position = source.snapshot([&](std::span<const std::string_view> keys) -> Result<void> {
+  MANKAI_ASSIGN(const auto position, source.snapshot([&](std::span<const std::string_view> keys) -> Result<void> {
     if (build.should_stop && build.should_stop()) {
       return stopped();
     }
     return gate->apply({.inserted = keys}, 0);
-  });
-  if (!position) {
-    return std::unexpected(position.error());
-  }
-  if (auto positioned = gate->apply({.mark = position->mark}, position->number); !positioned) {
-    return std::unexpected(positioned.error());
-  }
+  }));
+  MANKAI_TRY(gate->apply({.mark = position.mark}, position.number));
   return gate;
 }
 
@@ -89,9 +81,7 @@ Result<void> put_in_place(const std::string& path, const RowSourceSettings& sett
                           const GateBuild& build) {
   const auto old = read_source_settings(path);
   // Settings without their filter are of no use to anybody.
-  if (auto written = write_source_settings(path, settings, Existing::replace, build.mode); !written) {
-    return written;
-  }
+  MANKAI_TRY(write_source_settings(path, settings, Existing::replace, build.mode));
   auto saved = gate.save(path, build.existing, build.mode);
   if (!saved) {
     static_cast<void>(old ? write_source_settings(path, *old, Existing::replace)
@@ -127,17 +117,12 @@ class Builder {
     const auto old = read_source_settings(path_);
     std::string left = words_of(leftovers_.take_out(old ? old->installed : std::string()));
     const std::string unknown = old ? std::string() : words_of_unknown(old.error());
-    auto source = open_row_source(settings_);
-    if (!source) {
-      return std::unexpected(source.error());
-    }
-    (*source)->stop_when(build_.should_stop);
-    if (auto noted = note(old); !noted) {
-      return std::unexpected(noted.error());
-    }
-    auto gate = build(**source);
+    MANKAI_ASSIGN(auto source, open_row_source(settings_));
+    source->stop_when(build_.should_stop);
+    MANKAI_TRY(note(old));
+    auto gate = build(*source);
     if (!gate) {
-      return give_up(gate.error(), **source, old);
+      return give_up(gate.error(), *source, old);
     }
     // The new gate is in use by now.
     if (auto taken_out = words_of(leftovers_.take_out(settings_.installed)); !taken_out.empty()) {
@@ -147,7 +132,7 @@ class Builder {
     const std::uint64_t position = gate->position().value_or(0);
     return GateBuilt{.keys = gate->facts().keys,
                      .position = position,
-                     .position_text = (*source)->position_text(position),
+                     .position_text = source->position_text(position),
                      .replaced_left = std::move(left)};
   }
 
@@ -169,9 +154,7 @@ class Builder {
   }
 
   Result<Gate> build(RowSource& source) {
-    if (auto installed = source.install(); !installed) {
-      return std::unexpected(installed.error());
-    }
+    MANKAI_TRY(source.install());
     auto gate = gate_of_snapshot(source, settings_, build_);
     auto placed = gate ? put_in_place(path_, settings_, *gate, build_) : std::unexpected(gate.error());
     return placed ? std::move(gate) : std::unexpected(placed.error());
@@ -224,15 +207,11 @@ std::string installed_name_of(const AnyFilter& filter, const SourcePosition& pos
 Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings, const GateBuild& build) {
   settings.installed = new_name();
   settings.source = with_whole_path(settings.source);
-  if (auto fits = to_text(settings); !fits) {
-    return std::unexpected(fits.error());
-  }
+  MANKAI_TRY(to_text(settings));
   if (build.existing == Existing::refuse && is_there(path)) {
     return fail(ErrorCode::invalid_argument, path + ": exists already");
   }
-  if (auto source = open_row_source(settings); !source) {
-    return std::unexpected(source.error());
-  }
+  MANKAI_TRY(open_row_source(settings));
   const auto leftovers = detail::GateLeftovers::open(path);
   return leftovers ? Builder(path, std::move(settings), build, **leftovers).run() : std::unexpected(leftovers.error());
 }
@@ -248,22 +227,17 @@ Result<std::size_t> drop_gate(const std::string& path, bool is_forced) {
   if (!settings && !has_settings_lost && !is_there(detail::GateLeftovers::path_of(path))) {
     return std::unexpected(settings.error());
   }
-  const auto leftovers = detail::GateLeftovers::open(path);
-  if (!leftovers) {
-    return std::unexpected(leftovers.error());
-  }
-  if (has_settings_lost && !is_forced && (name.empty() || !(*leftovers)->lists(name))) {
+  MANKAI_ASSIGN(const auto leftovers, detail::GateLeftovers::open(path));
+  if (has_settings_lost && !is_forced && (name.empty() || !leftovers->lists(name))) {
     return fail(settings.error().code,
                 words_without_source(settings.error(), name) + "; --force ends the gate, and leaves them there");
   }
-  if (auto noted = settings ? list_anew(**leftovers, *settings) : Result<void>{}; !noted) {
-    return std::unexpected(noted.error());
-  }
-  auto taken_out = (*leftovers)->take_out({});
+  MANKAI_TRY(settings ? list_anew(*leftovers, *settings) : Result<void>{});
+  auto taken_out = leftovers->take_out({});
   if (!taken_out && !is_forced) {
     return taken_out;
   }
-  (*leftovers)->forget_all();
+  leftovers->forget_all();
   const bool is_named = gate && !gate->source_id().empty();
   auto gone = is_named ? gate->forget_source() : Result<void>{};
   gone = gone ? remove_file(source_settings_path(path)) : gone;
@@ -307,9 +281,7 @@ void GateSync::wait(Duration duration) {
 }
 
 Result<void> GateSync::run() {
-  if (auto fits = check_gate(); !fits) {
-    return fits;
-  }
+  MANKAI_TRY(check_gate());
   Duration pause = options_.first_wait;
   while (true) {
     auto followed = follow();
@@ -334,29 +306,17 @@ Result<void> GateSync::run() {
 
 // One connection's life.
 Result<void> GateSync::follow() {
-  auto source = open_row_source(settings_);
-  if (!source) {
-    return std::unexpected(source.error());
-  }
-  source_ = std::move(*source);
+  MANKAI_ASSIGN(auto source, open_row_source(settings_));
+  source_ = std::move(source);
   source_->stop_when([this] { return is_stopped(); });
-  if (auto started = source_->start({gate_.position().value_or(0), gate_.position_mark()}); !started) {
-    return started;
-  }
+  MANKAI_TRY(source_->start({gate_.position().value_or(0), gate_.position_mark()}));
   RowChanges changes;
   auto acknowledged_at = Clock::now();
   while (!is_stopped()) {
-    const auto came = take(changes, kSlice);
-    if (!came) {
-      return std::unexpected(came.error());
-    }
-    if (auto looked = look_after_mirror(); !looked) {
-      return looked;
-    }
+    MANKAI_ASSIGN(const auto came, take(changes, kSlice));
+    MANKAI_TRY(look_after_mirror());
     if (Clock::now() - acknowledged_at >= options_.acknowledge_every) {
-      if (auto acknowledged = acknowledge(); !acknowledged) {
-        return acknowledged;
-      }
+      MANKAI_TRY(acknowledge());
       acknowledged_at = Clock::now();
     }
     if (options_.until_caught_up) {
@@ -389,9 +349,7 @@ Result<bool> GateSync::take(RowChanges& changes, Duration patience) {
   if (options_.on_applied) {
     options_.on_applied(changes);
   }
-  if (auto told = tell_mirror(wanted, from); !told) {
-    return std::unexpected(told.error());
-  }
+  MANKAI_TRY(tell_mirror(wanted, from));
   return true;
 }
 
@@ -412,11 +370,8 @@ Result<void> GateSync::sync_gate() {
 
 Result<bool> GateSync::is_caught_up() {
   if (!target_) {
-    const auto mark = source_->mark();
-    if (!mark) {
-      return std::unexpected(mark.error());
-    }
-    target_ = *mark;
+    MANKAI_ASSIGN(const auto mark, source_->mark());
+    target_ = mark;
   }
   return gate_.position().value_or(0) >= *target_;
 }
@@ -431,9 +386,7 @@ Result<void> GateSync::acknowledge() {
   if (position == acknowledged_) {
     return {};
   }
-  if (auto synced = sync_gate(); !synced) {
-    return synced;
-  }
+  MANKAI_TRY(sync_gate());
   auto told = source_->acknowledge(position);
   if (told) {
     acknowledged_ = position;

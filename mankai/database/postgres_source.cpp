@@ -111,37 +111,23 @@ Result<void> PostgresSource::connect() {
   if (queries_) {
     return {};
   }
-  auto opened = PgConnection::open(dsn_, PgUse::queries, stop_signs());
-  if (!opened) {
-    return std::unexpected(opened.error());
-  }
-  queries_.emplace(std::move(*opened));
+  MANKAI_ASSIGN(auto opened, PgConnection::open(dsn_, PgUse::queries, stop_signs()));
+  queries_.emplace(std::move(opened));
   return {};
 }
 
 /// Connects, and checks everything that does not change the database.
 Result<void> PostgresSource::prepare() {
-  if (const auto connected = connect(); !connected) {
-    return connected;
-  }
-  if (const auto checked = detail::check_server(*queries_); !checked) {
-    return checked;
-  }
-  auto table = detail::find_table(*queries_, settings_);
-  if (!table) {
-    return std::unexpected(table.error());
-  }
-  table_ = std::move(*table);
+  MANKAI_TRY(connect());
+  MANKAI_TRY(detail::check_server(*queries_));
+  MANKAI_ASSIGN(auto table, detail::find_table(*queries_, settings_));
+  table_ = std::move(table);
   return detail::check_identity(*queries_, *table_);
 }
 
 Result<void> PostgresSource::install() {
-  if (const auto prepared = prepare(); !prepared) {
-    return prepared;
-  }
-  if (const auto is_free = detail::check_name_is_free(*queries_, settings_.installed); !is_free) {
-    return is_free;
-  }
+  MANKAI_TRY(prepare());
+  MANKAI_TRY(detail::check_name_is_free(*queries_, settings_.installed));
   auto replication = PgConnection::open(dsn_, PgUse::replication, stop_signs());
   if (!replication) {
     return std::unexpected(replication.error().within("replication (the role needs REPLICATION)"));
@@ -168,24 +154,16 @@ Result<void> PostgresSource::create_slot(PgConnection& replication) {
   if (slot->rows() != 1) {
     return fail(ErrorCode::corrupt, "PostgreSQL did not say where its replication slot begins");
   }
-  const auto position = parse_lsn(slot->text(0, consistent_point));
-  if (!position) {
-    return std::unexpected(position.error());
-  }
-  snapshot_ = *position;
+  MANKAI_ASSIGN(const auto position, parse_lsn(slot->text(0, consistent_point)));
+  snapshot_ = position;
   return enter_snapshot(slot->text(0, snapshot_name));
 }
 
 Result<void> PostgresSource::enter_snapshot(std::string_view name) {
-  const auto text = queries_->quoted_text(name);
-  if (!text) {
-    return std::unexpected(text.error());
-  }
+  MANKAI_ASSIGN(const auto text, queries_->quoted_text(name));
   for (const std::string& command :
-       {std::string("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"), "SET TRANSACTION SNAPSHOT " + *text}) {
-    if (const auto done = queries_->query(command); !done) {
-      return std::unexpected(done.error());
-    }
+       {std::string("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"), "SET TRANSACTION SNAPSHOT " + text}) {
+    MANKAI_TRY(queries_->query(command));
   }
   return {};
 }
@@ -207,11 +185,8 @@ Result<std::size_t> PostgresSource::uninstall() {
   snapshot_.reset();
   queries_.reset();
   // Also done by who was asked to stop, to clean up behind himself.
-  auto connection = PgConnection::open(dsn_, PgUse::queries, PgStop{});
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  auto dropped = detail::drop_publication_and_slot(*connection, settings_.installed);
+  MANKAI_ASSIGN(auto connection, PgConnection::open(dsn_, PgUse::queries, PgStop{}));
+  auto dropped = detail::drop_publication_and_slot(connection, settings_.installed);
   is_installed_ = is_installed_ && !dropped;
   return dropped;
 }
@@ -224,54 +199,30 @@ Result<std::string> PostgresSource::selection() {
 }
 
 Result<std::uint64_t> PostgresSource::count_keys() {
-  const auto from = selection();
-  if (!from) {
-    return std::unexpected(from.error());
-  }
-  const auto answer = queries_->query("SELECT count(*)" + *from);
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  return std::stoull("0" + std::string(answer->text(0, 0)));
+  MANKAI_ASSIGN(const auto from, selection());
+  MANKAI_ASSIGN(const auto answer, queries_->query("SELECT count(*)" + from));
+  return std::stoull("0" + std::string(answer.text(0, 0)));
 }
 
 Result<RowPosition> PostgresSource::snapshot(const TakeKeys& take) {
-  if (const auto copied = copy_keys(take); !copied) {
-    return std::unexpected(copied.error());
-  }
-  if (const auto ended = queries_->query("COMMIT"); !ended) {
-    return std::unexpected(ended.error());
-  }
+  MANKAI_TRY(copy_keys(take));
+  MANKAI_TRY(queries_->query("COMMIT"));
   return RowPosition{.number = std::exchange(snapshot_, std::nullopt)->value};
 }
 
 Result<void> PostgresSource::copy_keys(const TakeKeys& take) {
   constexpr std::size_t kPiece = 4096;
-  const auto from = selection();
-  if (!from) {
-    return std::unexpected(from.error());
-  }
-  const auto key = queries_->quoted_name(table_->key);
-  if (!key) {
-    return std::unexpected(key.error());
-  }
-  if (const auto begun = queries_->begin_copy("COPY (SELECT " + *key + *from + ") TO STDOUT", PgUse::queries); !begun) {
-    return begun;
-  }
+  MANKAI_ASSIGN(const auto from, selection());
+  MANKAI_ASSIGN(const auto key, queries_->quoted_name(table_->key));
+  MANKAI_TRY(queries_->begin_copy("COPY (SELECT " + key + from + ") TO STDOUT", PgUse::queries));
   KeyList keys;
   std::string value;
   std::string_view line;
   for (;;) {
-    const auto piece = queries_->next_copy(line, PgClock::time_point::max());
-    if (!piece) {
-      return std::unexpected(piece.error());
-    }
-    const bool is_over = *piece == PgConnection::Copy::end;
-    const auto is_key = is_over ? Result<bool>(false) : parse_copy_line(line, value);
-    if (!is_key) {
-      return std::unexpected(is_key.error());
-    }
-    if (*is_key) {
+    MANKAI_ASSIGN(const auto piece, queries_->next_copy(line, PgClock::time_point::max()));
+    const bool is_over = piece == PgConnection::Copy::end;
+    MANKAI_ASSIGN(const auto is_key, is_over ? Result<bool>(false) : parse_copy_line(line, value));
+    if (is_key) {
       keys.add(value);
     }
     if (keys.size() == kPiece || is_over) {
@@ -286,35 +237,24 @@ Result<void> PostgresSource::copy_keys(const TakeKeys& take) {
 Result<void> PostgresSource::start(const RowPosition& position) {
   const Lsn from{position.number};
   stream_.reset();
-  if (const auto prepared = prepare(); !prepared) {
-    return prepared;
-  }
-  if (const auto checked = detail::check_publication(*queries_, settings_, *table_); !checked) {
-    return checked;
-  }
-  const auto slot = detail::find_slot(*queries_, settings_.installed);
-  if (!slot) {
-    return std::unexpected(slot.error());
-  }
-  if (const auto checked = detail::check_is_kept(*slot, from); !checked) {
-    return checked;
-  }
-  if (const auto checked = detail::check_is_reached(*slot, from); !checked) {
-    return checked;
-  }
+  MANKAI_TRY(prepare());
+  MANKAI_TRY(detail::check_publication(*queries_, settings_, *table_));
+  MANKAI_ASSIGN(const auto slot, detail::find_slot(*queries_, settings_.installed));
+  MANKAI_TRY(detail::check_is_kept(slot, from));
+  MANKAI_TRY(detail::check_is_reached(slot, from));
   handed_out_ = from;
   checked_ = PgClock::now();
   return open_stream(from);
 }
 
 Result<void> PostgresSource::open_stream(Lsn position) {
-  auto stream = PgStream::open(
-      dsn_, stop_signs(), settings_.installed,
-      {.relation = table_->relation, .table = table_->name, .name = table_->key, .type = table_->key_type}, position);
-  if (!stream) {
-    return std::unexpected(stream.error());
-  }
-  stream_.emplace(std::move(*stream));
+  MANKAI_ASSIGN(
+      auto stream,
+      PgStream::open(
+          dsn_, stop_signs(), settings_.installed,
+          {.relation = table_->relation, .table = table_->name, .name = table_->key, .type = table_->key_type},
+          position));
+  stream_.emplace(std::move(stream));
   return {};
 }
 
@@ -346,9 +286,7 @@ Result<bool> PostgresSource::wait_and_hand_out(RowChanges& changes, Duration pat
   const auto deadline = PgClock::now() + std::min(patience, kMostPatience);
   PgClock::time_point until{};  // what is there comes first
   for (;;) {
-    if (const auto pumped = stream_->pump(until); !pumped) {
-      return std::unexpected(pumped.error());
-    }
+    MANKAI_TRY(stream_->pump(until));
     const auto is_handed_out = hand_out(changes);
     const auto now = PgClock::now();
     if (!is_handed_out || *is_handed_out || now >= deadline) {
@@ -366,9 +304,7 @@ Result<bool> PostgresSource::wait_and_hand_out(RowChanges& changes, Duration pat
 Result<bool> PostgresSource::hand_out(RowChanges& changes) {
   constexpr std::chrono::seconds kCheckInterval{5};
   if (PgClock::now() - checked_ >= kCheckInterval) {
-    if (const auto checked = check_again(); !checked) {
-      return std::unexpected(checked.error());
-    }
+    MANKAI_TRY(check_again());
   }
   detail::PgTransactions& waiting = stream_->transactions();
   if (waiting.has_transactions()) {
@@ -376,9 +312,7 @@ Result<bool> PostgresSource::hand_out(RowChanges& changes) {
       return visible;
     }
     if (waiting.take_description()) {  // rows that came after ALTER TABLE
-      if (const auto checked = check_again(); !checked) {
-        return std::unexpected(checked.error());
-      }
+      MANKAI_TRY(check_again());
     }
   } else if (waiting.position() <= handed_out_ ||
              (PgClock::now() - moved_ < kMoveInterval && !stream_->take_request())) {
@@ -393,24 +327,16 @@ Result<bool> PostgresSource::hand_out(RowChanges& changes) {
 /// A transaction is sent when its commit is in the log, which is a moment before others see what it has done; longer
 /// where the commit waits for a standby.
 Result<bool> PostgresSource::are_visible() {
-  const auto answer = queries_->query("SELECT pg_catalog.pg_current_snapshot()");
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  const auto snapshot = PgSnapshot::parse(answer->rows() == 1 ? answer->text(0, 0) : std::string_view());
-  if (!snapshot) {
-    return std::unexpected(snapshot.error());
-  }
-  return stream_->transactions().are_seen_by(*snapshot);
+  MANKAI_ASSIGN(const auto answer, queries_->query("SELECT pg_catalog.pg_current_snapshot()"));
+  MANKAI_ASSIGN(const auto snapshot, PgSnapshot::parse(answer.rows() == 1 ? answer.text(0, 0) : std::string_view()));
+  return stream_->transactions().are_seen_by(snapshot);
 }
 
 /// What was changed about the table or the publication is not in the stream: it has to be looked for, now and then and
 /// when the server describes the table anew.
 Result<void> PostgresSource::check_again() {
   checked_ = PgClock::now();
-  if (const auto prepared = prepare(); !prepared) {
-    return prepared;
-  }
+  MANKAI_TRY(prepare());
   return detail::check_publication(*queries_, settings_, *table_);
 }
 
@@ -431,34 +357,20 @@ Result<std::uint64_t> PostgresSource::mark() {
 /// The log's end may be in the midst of what is not written out yet, and no stream would reach it before more is: so
 /// something is written here, and written out.
 Result<std::uint64_t> PostgresSource::write_mark() {
-  if (const auto set = queries_->query("SET synchronous_commit = local"); !set) {
-    return std::unexpected(set.error());
-  }
-  const auto answer = queries_->query("SELECT pg_catalog.pg_logical_emit_message(true, 'mankai', '')");
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  const auto position = parse_lsn(answer->rows() == 1 ? answer->text(0, 0) : std::string_view());
+  MANKAI_TRY(queries_->query("SET synchronous_commit = local"));
+  MANKAI_ASSIGN(const auto answer, queries_->query("SELECT pg_catalog.pg_logical_emit_message(true, 'mankai', '')"));
+  const auto position = parse_lsn(answer.rows() == 1 ? answer.text(0, 0) : std::string_view());
   return position ? Result<std::uint64_t>(position->value) : std::unexpected(position.error());
 }
 
 /// A gate that cannot go on is not so and so far behind. How far the slot has let go is not asked: a sync that runs
 /// beside this moves it behind the position that was read.
 Result<SourceLag> PostgresSource::lag(const RowPosition& position) {
-  if (const auto prepared = prepare(); !prepared) {
-    return std::unexpected(prepared.error());
-  }
-  if (const auto checked = detail::check_publication(*queries_, settings_, *table_); !checked) {
-    return std::unexpected(checked.error());
-  }
-  const auto slot = detail::find_slot(*queries_, settings_.installed);
-  if (!slot) {
-    return std::unexpected(slot.error());
-  }
-  if (const auto checked = detail::check_is_reached(*slot, Lsn{position.number}); !checked) {
-    return std::unexpected(checked.error());
-  }
-  const std::uint64_t newest = std::max(slot->flushed.value, position.number);
+  MANKAI_TRY(prepare());
+  MANKAI_TRY(detail::check_publication(*queries_, settings_, *table_));
+  MANKAI_ASSIGN(const auto slot, detail::find_slot(*queries_, settings_.installed));
+  MANKAI_TRY(detail::check_is_reached(slot, Lsn{position.number}));
+  const std::uint64_t newest = std::max(slot.flushed.value, position.number);
   return SourceLag{.newest = newest, .behind = newest - position.number, .unit = "bytes"};
 }
 
@@ -482,11 +394,8 @@ Result<std::unique_ptr<RowSource>> open_postgres_source(const RowSourceSettings&
     return fail(ErrorCode::invalid_argument, "this is no \"postgres:...\" source");
   }
   std::string dsn = is_uri ? settings.source : settings.source.substr(kScheme.size());
-  const auto has_password = detail::has_password(dsn);
-  if (!has_password) {
-    return std::unexpected(has_password.error());
-  }
-  if (*has_password) {
+  MANKAI_ASSIGN(const auto has_password, detail::has_password(dsn));
+  if (has_password) {
     return fail(ErrorCode::invalid_argument,
                 "a password does not belong into the name of the source, which is written down: put it into ~/.pgpass, "
                 "the file that PGPASSFILE names, or PGPASSWORD");

@@ -161,11 +161,8 @@ Result<MirrorState> RedisMirror::apply(const Gate& gate, const GateChanges& chan
 }
 
 Result<std::optional<GatePosition>> RedisMirror::position() {
-  const auto found = without_broken_connection(place());
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  return *found ? std::optional((*found)->position) : std::nullopt;
+  MANKAI_ASSIGN(const auto found, without_broken_connection(place()));
+  return found ? std::optional(found->position) : std::nullopt;
 }
 
 template <class T>
@@ -179,35 +176,26 @@ Result<T> RedisMirror::without_broken_connection(Result<T> result) {
 
 Result<RedisConnection*> RedisMirror::connected() {
   if (connection_ == nullptr) {
-    auto opened = RedisConnection::open(settings_.address, settings_.patience);
-    if (!opened) {
-      return std::unexpected(opened.error());
-    }
-    connection_ = std::make_unique<RedisConnection>(std::move(*opened));
+    MANKAI_ASSIGN(auto opened, RedisConnection::open(settings_.address, settings_.patience));
+    connection_ = std::make_unique<RedisConnection>(std::move(opened));
   }
   return connection_.get();
 }
 
 Result<std::optional<RedisMirror::Place>> RedisMirror::place() {
-  const auto connection = connected();
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
-  const auto reply = (*connection)->call(std::array<std::string_view, 2>{"GATE.INFO", settings_.key});
-  if (!reply) {
-    return std::unexpected(reply.error());
-  }
-  if (is_no_gate_yet(reply->error())) {
+  MANKAI_ASSIGN(const auto connection, connected());
+  MANKAI_ASSIGN(const auto reply, connection->call(std::array<std::string_view, 2>{"GATE.INFO", settings_.key}));
+  if (is_no_gate_yet(reply.error())) {
     return std::nullopt;
   }
-  if (!reply->error().empty()) {
-    return detail::refused_by_redis(reply->error());
+  if (!reply.error().empty()) {
+    return detail::refused_by_redis(reply.error());
   }
-  const auto source = reply->text_of("Source");
-  const auto position = reply->number_of("Position");
-  const auto mark = reply->text_of("Mark");
-  const auto keys = reply->number_of("Number of items");
-  const auto stuck = reply->number_of("Stuck counters");
+  const auto source = reply.text_of("Source");
+  const auto position = reply.number_of("Position");
+  const auto mark = reply.text_of("Mark");
+  const auto keys = reply.number_of("Number of items");
+  const auto stuck = reply.number_of("Stuck counters");
   if (!source || !position || !mark || !keys || !stuck) {
     return fail(ErrorCode::invalid_argument, "GATE.INFO answers what this program does not understand");
   }
@@ -217,14 +205,9 @@ Result<std::optional<RedisMirror::Place>> RedisMirror::place() {
 }
 
 Result<MirrorState> RedisMirror::bring_or_fail(const Gate& gate) {
-  if (auto possible = check_can_be_kept(settings_.key, position_of(gate)); !possible) {
-    return std::unexpected(possible.error());
-  }
-  const auto found = place();
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  if (const auto& there = *found) {
+  MANKAI_TRY(check_can_be_kept(settings_.key, position_of(gate)));
+  MANKAI_ASSIGN(const auto found, place());
+  if (const auto& there = found) {
     if (there->position.source_id != gate.source_id()) {
       return fail(ErrorCode::invalid_argument, "the key " + settings_.key + " is the gate " +
                                                    there->position.source_id + ", and this one is " + gate.source_id() +
@@ -243,10 +226,7 @@ Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChang
   if (changes.clears || items > kMostItems) {
     return bring_or_fail(gate);
   }
-  const auto connection = connected();
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
+  MANKAI_ASSIGN(const auto connection, connected());
   const GatePosition to = position_of(gate);
   if (to == from && items != 0) {
     return load(gate);  // once in effect is by the position: there is none to tell it by
@@ -258,24 +238,19 @@ Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChang
                                       from.mark,    to_number,     to.mark,      inserted};
   words.insert(words.end(), kept.inserted.begin(), kept.inserted.end());
   words.insert(words.end(), kept.erased.begin(), kept.erased.end());
-  const auto reply = (*connection)->call(words);
-  if (!reply) {
-    return std::unexpected(reply.error());
-  }
-  if (reply->error().empty()) {
+  MANKAI_ASSIGN(const auto reply, connection->call(words));
+  if (reply.error().empty()) {
     return MirrorState::in_step;
   }
-  const bool is_elsewhere = is_no_gate_yet(reply->error()) || reply->error().starts_with("GATEPOSITION");
-  return is_elsewhere ? bring_or_fail(gate) : detail::refused_by_redis(reply->error());
+  const bool is_elsewhere = is_no_gate_yet(reply.error()) || reply.error().starts_with("GATEPOSITION");
+  return is_elsewhere ? bring_or_fail(gate) : detail::refused_by_redis(reply.error());
 }
 
 // The header of a load that was given up may come any time after that, and then waits for cells.
 Result<MirrorState> RedisMirror::take_away_litter(const Gate& gate) {
   if (has_given_up_) {
     const std::string name = name_beside(settings_.key, gate.source_id());
-    if (const auto gone = (*connected())->must(std::array<std::string_view, 2>{"DEL", name}); !gone) {
-      return std::unexpected(gone.error());
-    }
+    MANKAI_TRY((*connected())->must(std::array<std::string_view, 2>{"DEL", name}));
   }
   return MirrorState::in_step;
 }
@@ -283,15 +258,12 @@ Result<MirrorState> RedisMirror::take_away_litter(const Gate& gate) {
 // Nobody sees it before it is whole. What an attempt leaves behind, the next one takes away; what of it comes late fits
 // no other load, and its RENAME moves nothing that is older than what is there.
 Result<MirrorState> RedisMirror::load(const Gate& gate) {
-  const auto connection = connected();
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
+  MANKAI_ASSIGN(const auto connection, connected());
   const std::string name = name_beside(settings_.key, gate.source_id());
   const detail::GatePieces pieces(gate.filter(), position_of(gate));
   std::optional<Error> error;
   const auto send = [&](const auto&... words) {
-    if (const auto done = (*connection)->must(std::array<std::string_view, sizeof...(words)>{words...}); !done) {
+    if (const auto done = connection->must(std::array<std::string_view, sizeof...(words)>{words...}); !done) {
       error = done.error();
     }
     return !error;

@@ -94,11 +94,8 @@ Result<std::vector<RowSourceSettings>> parse_source_list(std::string_view text) 
     // What is cut off is none.
     const std::string_view part =
         begin.substr(0, text.size() < begin.size() ? begin.size() - text.size() : begin.size());
-    auto settings = parse_source_settings(part);
-    if (!settings) {
-      return std::unexpected(settings.error());
-    }
-    list.push_back(std::move(*settings));
+    MANKAI_ASSIGN(auto settings, parse_source_settings(part));
+    list.push_back(std::move(settings));
   }
   return list;
 }
@@ -120,11 +117,8 @@ Result<RowSourceSettings> read_source_settings(const std::string& gate_path) {
   if (*size > kMaxFileBytes) {
     return fail(ErrorCode::corrupt, path + ": is not what a gate's source is written down in");
   }
-  const auto bytes = read_file(path);
-  if (!bytes) {
-    return std::unexpected(bytes.error());
-  }
-  auto settings = parse_source_settings({reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()});
+  MANKAI_ASSIGN(const auto bytes, read_file(path));
+  auto settings = parse_source_settings({reinterpret_cast<const char*>(bytes.bytes().data()), bytes.bytes().size()});
   return settings ? std::move(settings) : std::unexpected(settings.error().within(path));
 }
 

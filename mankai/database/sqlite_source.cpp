@@ -106,11 +106,8 @@ Result<void> SqliteSource::connect() {
   if (database_) {
     return {};
   }
-  auto opened = detail::SqliteDatabase::open(path_);
-  if (!opened) {
-    return std::unexpected(opened.error());
-  }
-  database_.emplace(std::move(*opened));
+  MANKAI_ASSIGN(auto opened, detail::SqliteDatabase::open(path_));
+  database_.emplace(std::move(opened));
   return {};
 }
 
@@ -138,19 +135,13 @@ std::string SqliteSource::look(std::string_view which) const {
 }
 
 Result<void> SqliteSource::check_table() {
-  auto found = database_->prepare("SELECT type, sql FROM main.sqlite_schema WHERE lower(name) = lower(" +
-                                  sql_text(settings_.table) + ") AND type IN ('table', 'view')");
-  if (!found) {
-    return std::unexpected(found.error());
-  }
-  const auto has_row = found->step();
+  MANKAI_ASSIGN(auto found, database_->prepare("SELECT type, sql FROM main.sqlite_schema WHERE lower(name) = lower(" +
+                                               sql_text(settings_.table) + ") AND type IN ('table', 'view')"));
+  MANKAI_ASSIGN(const auto has_row, found.step());
   if (!has_row) {
-    return std::unexpected(has_row.error());
-  }
-  if (!*has_row) {
     return fail(ErrorCode::not_found, "there is no table " + settings_.table);
   }
-  if (found->text(0) != "table" || found->text(1).substr(0, 14) == "CREATE VIRTUAL") {
+  if (found.text(0) != "table" || found.text(1).substr(0, 14) == "CREATE VIRTUAL") {
     return fail(ErrorCode::invalid_argument,
                 settings_.table + " is a view or a virtual table, whose changes no trigger sees: name the table");
   }
@@ -206,10 +197,7 @@ Result<void> SqliteSource::check_condition() {
 // index is on a copy of a few rows, which is gone with the transaction.
 Result<void> SqliteSource::check_condition_on_copy() {
   const std::string table = sql_name(settings_.table);
-  auto transaction = SqliteTransaction::begin(*database_, "DEFERRED");
-  if (!transaction) {
-    return std::unexpected(transaction.error());
-  }
+  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
   auto checked = database_->run("CREATE TEMP TABLE " + table + " AS SELECT * FROM main." + table + " LIMIT " +
                                 std::to_string(kSampledRows));
   if (checked) {
@@ -228,14 +216,11 @@ Result<void> SqliteSource::check_condition_on_copy() {
 }
 
 Result<void> SqliteSource::check_index() {
-  auto plan = database_->prepare("EXPLAIN QUERY PLAN SELECT 1 FROM " + sql_name(settings_.table) + " WHERE " +
-                                 sql_name(settings_.key) + " = 'x'");
-  if (!plan) {
-    return std::unexpected(plan.error());
-  }
+  MANKAI_ASSIGN(auto plan, database_->prepare("EXPLAIN QUERY PLAN SELECT 1 FROM " + sql_name(settings_.table) +
+                                              " WHERE " + sql_name(settings_.key) + " = 'x'"));
   constexpr int kDetail = 3;
-  const auto has_row = plan->step();
-  if (!has_row || !*has_row || plan->text(kDetail).starts_with("SEARCH")) {
+  const auto has_row = plan.step();
+  if (!has_row || !*has_row || plan.text(kDetail).starts_with("SEARCH")) {
     return has_row ? Result<void>{} : std::unexpected(has_row.error());
   }
   return fail(ErrorCode::invalid_argument, "the key has no index, by which each write would look it up: CREATE INDEX " +
@@ -244,12 +229,9 @@ Result<void> SqliteSource::check_index() {
 }
 
 Result<void> SqliteSource::check_not_installed() {
-  auto count = database_->integer("SELECT count(*) FROM main.sqlite_schema WHERE name = " +
-                                  sql_text(settings_.installed + "_changes"));
-  if (!count) {
-    return std::unexpected(count.error());
-  }
-  if (*count != 0) {
+  MANKAI_ASSIGN(auto count, database_->integer("SELECT count(*) FROM main.sqlite_schema WHERE name = " +
+                                               sql_text(settings_.installed + "_changes")));
+  if (count != 0) {
     return fail(ErrorCode::invalid_argument, settings_.installed + " is installed in " + path_ + " already");
   }
   return {};
@@ -300,52 +282,34 @@ Result<void> SqliteSource::install() {
   using Step = Result<void> (SqliteSource::*)();
   for (const Step check : {&SqliteSource::connect, &SqliteSource::check_table, &SqliteSource::check_condition,
                            &SqliteSource::check_index, &SqliteSource::check_not_installed}) {
-    if (auto checked = (this->*check)(); !checked) {
-      return checked;
-    }
+    MANKAI_TRY((this->*check)());
   }
-  auto transaction = SqliteTransaction::begin(*database_, "IMMEDIATE");
-  if (!transaction) {
-    return std::unexpected(transaction.error());
-  }
+  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "IMMEDIATE"));
   for (const Step step :
        {&SqliteSource::create_tables, &SqliteSource::create_triggers, &SqliteSource::compile_writes}) {
-    if (auto done = (this->*step)(); !done) {
-      return done;
-    }
+    MANKAI_TRY((this->*step)());
   }
-  auto committed = transaction->commit();
+  auto committed = transaction.commit();
   is_installed_ = committed.has_value();
   return committed;
 }
 
 Result<std::size_t> SqliteSource::uninstall() {
-  if (auto connected = connect(); !connected) {
-    return std::unexpected(connected.error());
-  }
-  auto transaction = SqliteTransaction::begin(*database_, "IMMEDIATE");
-  if (!transaction) {
-    return std::unexpected(transaction.error());
-  }
+  MANKAI_TRY(connect());
+  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "IMMEDIATE"));
   const std::string objects = "SELECT count(*) FROM main.sqlite_schema WHERE type IN ('table', 'trigger')";
   const auto before = database_->integer(objects);
   for (const std::string_view trigger : kTriggers) {
-    if (auto dropped = database_->run("DROP TRIGGER IF EXISTS main." + name(trigger)); !dropped) {
-      return std::unexpected(dropped.error());
-    }
+    MANKAI_TRY(database_->run("DROP TRIGGER IF EXISTS main." + name(trigger)));
   }
   for (const std::string_view table : kTables) {
-    if (auto dropped = database_->run("DROP TABLE IF EXISTS main." + name(table)); !dropped) {
-      return std::unexpected(dropped.error());
-    }
+    MANKAI_TRY(database_->run("DROP TABLE IF EXISTS main." + name(table)));
   }
   const auto after = database_->integer(objects);
   if (!before || !after) {
     return std::unexpected((before ? after : before).error());
   }
-  if (auto committed = transaction->commit(); !committed) {
-    return std::unexpected(committed.error());
-  }
+  MANKAI_TRY(transaction.commit());
   is_installed_ = false;
   return static_cast<std::size_t>(*before - *after);
 }
@@ -367,12 +331,9 @@ Result<void> SqliteSource::check_installed() {
                                           " (any more): what changed meanwhile is not known, so "
                                           "build the gate again");
   }
-  const auto has_keys =
-      database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key = " + sql_text(kNoKey));
-  if (!has_keys) {
-    return std::unexpected(has_keys.error());
-  }
-  if (*has_keys == 0) {
+  MANKAI_ASSIGN(const auto has_keys,
+                database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key = " + sql_text(kNoKey)));
+  if (has_keys == 0) {
     return keys_are_gone();
   }
   schema_version_ = *version;
@@ -387,16 +348,10 @@ std::unexpected<Error> SqliteSource::keys_are_gone() const {
 // The row at a position is never taken out, and its mark was drawn when it was written: in another copy of the
 // database, such as an older one that was put back and written to, the same number has another one.
 Result<void> SqliteSource::check_stands(const RowPosition& position) {
-  auto rows = database_->prepare("SELECT mark FROM main." + name("changes") + " WHERE seq = ?1");
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  rows->bind(1, static_cast<std::int64_t>(position.number));
-  const auto has_row = rows->step();
-  if (!has_row) {
-    return std::unexpected(has_row.error());
-  }
-  if (*has_row && mark_text(rows->integer(0)) == position.mark) {
+  MANKAI_ASSIGN(auto rows, database_->prepare("SELECT mark FROM main." + name("changes") + " WHERE seq = ?1"));
+  rows.bind(1, static_cast<std::int64_t>(position.number));
+  MANKAI_ASSIGN(const auto has_row, rows.step());
+  if (has_row && mark_text(rows.integer(0)) == position.mark) {
     return {};
   }
   return fail(ErrorCode::not_found, "the change at " + std::to_string(position.number) +
@@ -417,48 +372,30 @@ Result<std::string> SqliteSource::mark_at(std::uint64_t position) {
 }
 
 Result<std::uint64_t> SqliteSource::count_keys() {
-  if (auto connected = connect(); !connected) {
-    return std::unexpected(connected.error());
-  }
+  MANKAI_TRY(connect());
   auto found = database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key <> " + sql_text(kNoKey));
   return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : std::unexpected(found.error());
 }
 
 Result<RowPosition> SqliteSource::snapshot(const TakeKeys& take) {
-  if (auto connected = connect(); !connected) {
-    return std::unexpected(connected.error());
-  }
-  auto transaction = SqliteTransaction::begin(*database_, "DEFERRED");
-  if (!transaction) {
-    return std::unexpected(transaction.error());
-  }
+  MANKAI_TRY(connect());
+  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
   const auto position = newest();
-  auto mark = position ? mark_at(*position) : std::unexpected(position.error());
-  if (!mark) {
-    return std::unexpected(mark.error());
-  }
-  if (auto handed_out = hand_out_keys(take); !handed_out) {
-    return std::unexpected(handed_out.error());
-  }
-  return RowPosition{.number = *position, .mark = std::move(*mark)};
+  MANKAI_ASSIGN(auto mark, position ? mark_at(*position) : std::unexpected(position.error()));
+  MANKAI_TRY(hand_out_keys(take));
+  return RowPosition{.number = *position, .mark = std::move(mark)};
 }
 
 Result<void> SqliteSource::hand_out_keys(const TakeKeys& take) {
-  auto rows = database_->prepare("SELECT key FROM main." + name("keys"));
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
+  MANKAI_ASSIGN(auto rows, database_->prepare("SELECT key FROM main." + name("keys")));
   KeyList keys;
   while (true) {
-    const auto has_row = rows->step();
-    if (!has_row) {
-      return std::unexpected(has_row.error());
+    MANKAI_ASSIGN(const auto has_row, rows.step());
+    if (has_row) {
+      add_decoded(rows.text(0), keys);
     }
-    if (*has_row) {
-      add_decoded(rows->text(0), keys);
-    }
-    if (!*has_row || keys.bytes() >= kSnapshotBytes) {
-      if (auto taken = take(keys.views()); !taken || !*has_row) {
+    if (!has_row || keys.bytes() >= kSnapshotBytes) {
+      if (auto taken = take(keys.views()); !taken || !has_row) {
         return taken;
       }
       keys.clear();
@@ -467,9 +404,7 @@ Result<void> SqliteSource::hand_out_keys(const TakeKeys& take) {
 }
 
 Result<void> SqliteSource::start(const RowPosition& position) {
-  if (auto found = find(position); !found) {
-    return found;
-  }
+  MANKAI_TRY(find(position));
   position_ = position;
   seen_version_ = -1;
   is_started_ = true;
@@ -489,32 +424,22 @@ Result<void> SqliteSource::find(const RowPosition& position) {
 
 // All in one transaction, so that one of the shop's is seen whole.
 Result<bool> SqliteSource::read_changes(RowChanges& changes) {
-  auto transaction = SqliteTransaction::begin(*database_, "DEFERRED");
-  if (!transaction) {
-    return std::unexpected(transaction.error());
-  }
+  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
   const auto schema = database_->integer("PRAGMA schema_version");
   const auto last = newest();
   if (!schema || !last) {
     return std::unexpected(schema ? last.error() : schema.error());
   }
   if (*schema != schema_version_) {
-    if (auto installed = check_installed(); !installed) {
-      return std::unexpected(installed.error());
-    }
+    MANKAI_TRY(check_installed());
   }
-  if (auto stands = check_stands(position_); !stands) {
-    return std::unexpected(stands.error());
-  }
+  MANKAI_TRY(check_stands(position_));
   if (*last <= position_.number) {
     return false;
   }
   changes.position = std::min(*last, position_.number + kMaxChanges);
-  auto mark = mark_at(changes.position);
-  if (!mark) {
-    return std::unexpected(mark.error());
-  }
-  changes.mark = std::move(*mark);
+  MANKAI_ASSIGN(auto mark, mark_at(changes.position));
+  changes.mark = std::move(mark);
   const auto collected = collect_changes(changes);
   return collected ? Result<bool>(true) : std::unexpected(collected.error());
 }
@@ -522,31 +447,25 @@ Result<bool> SqliteSource::read_changes(RowChanges& changes) {
 // What came to nothing in between is left out, but a key that is there at the end and was not in between is in both
 // lists: somebody may have found then that it was gone, and reported it.
 Result<void> SqliteSource::collect_changes(RowChanges& changes) {
-  auto rows = database_->prepare("SELECT key, sum(change), max(change) FROM main." + name("changes") +
-                                 " WHERE seq > ?1 AND seq <= ?2 AND change <> 0 GROUP BY key");
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  rows->bind(1, static_cast<std::int64_t>(position_.number));
-  rows->bind(2, static_cast<std::int64_t>(changes.position));
+  MANKAI_ASSIGN(auto rows, database_->prepare("SELECT key, sum(change), max(change) FROM main." + name("changes") +
+                                              " WHERE seq > ?1 AND seq <= ?2 AND change <> 0 GROUP BY key"));
+  rows.bind(1, static_cast<std::int64_t>(position_.number));
+  rows.bind(2, static_cast<std::int64_t>(changes.position));
   while (true) {
-    const auto has_row = rows->step();
+    MANKAI_ASSIGN(const auto has_row, rows.step());
     if (!has_row) {
-      return std::unexpected(has_row.error());
-    }
-    if (!*has_row) {
       return {};
     }
-    if (rows->text(0) == kNoKey) {
+    if (rows.text(0) == kNoKey) {
       return keys_are_gone();
     }
-    const std::int64_t sum = rows->integer(1);
-    const bool came = rows->integer(2) > 0;
+    const std::int64_t sum = rows.integer(1);
+    const bool came = rows.integer(2) > 0;
     if (came && sum >= 0) {
-      add_decoded(rows->text(0), changes.inserted);
+      add_decoded(rows.text(0), changes.inserted);
     }
     if (sum < 0 || (came && sum == 0)) {
-      add_decoded(rows->text(0), changes.erased);
+      add_decoded(rows.text(0), changes.erased);
     }
   }
 }
@@ -591,21 +510,14 @@ Result<bool> SqliteSource::next(RowChanges& changes, Duration patience) {
 
 // The row at the position stays: `start` finds it, and numbers never come again.
 Result<void> SqliteSource::acknowledge(std::uint64_t position) {
-  if (auto connected = connect(); !connected) {
-    return connected;
-  }
+  MANKAI_TRY(connect());
   return database_->run("DELETE FROM main." + name("changes") + " WHERE seq < " + std::to_string(position));
 }
 
 Result<SourceLag> SqliteSource::lag(const RowPosition& position) {
-  if (auto found = find(position); !found) {
-    return std::unexpected(found.error());
-  }
-  const auto last = newest();
-  if (!last) {
-    return std::unexpected(last.error());
-  }
-  return SourceLag{.newest = *last, .behind = *last > position.number ? *last - position.number : 0, .unit = "changes"};
+  MANKAI_TRY(find(position));
+  MANKAI_ASSIGN(const auto last, newest());
+  return SourceLag{.newest = last, .behind = last > position.number ? last - position.number : 0, .unit = "changes"};
 }
 
 }  // namespace mankai

@@ -68,12 +68,9 @@ Result<AnyFilter> make_scaling(std::span<const std::byte> file, const DabloomsAu
   slices.reserve(audit.filters.size());
   for (std::size_t i = 0; i < audit.filters.size(); ++i) {
     const Ids ids = ids_of(audit, i);
-    auto slice = take_over(file, audit.filters[i], request, ids.first);
-    if (!slice) {
-      return std::unexpected(slice.error());
-    }
-    slice->set_slice_state(ids.end);
-    slices.push_back(std::move(*slice));
+    MANKAI_ASSIGN(auto slice, take_over(file, audit.filters[i], request, ids.first));
+    slice.set_slice_state(ids.end);
+    slices.push_back(std::move(slice));
   }
   auto filter = ScalableCountingBloom::from_slices({.keys = request.capacity_keys,
                                                     .fpr = request.fpr,
@@ -98,12 +95,9 @@ using Start = std::array<std::byte, sizeof(DabloomsHeader) + sizeof(DabloomsFilt
 
 Result<void> check_unchanged(const std::string& path, std::span<const std::byte> file, FileCalls& calls) {
   Start start{};
-  const auto size = read_start(path, start, calls);
-  if (!size) {
-    return std::unexpected(size.error());
-  }
+  MANKAI_ASSIGN(const auto size, read_start(path, start, calls));
   const std::size_t count = std::min(start.size(), file.size());
-  if (*size != file.size() || !std::ranges::equal(std::span(start).first(count), file.first(count))) {
+  if (size != file.size() || !std::ranges::equal(std::span(start).first(count), file.first(count))) {
     return fail(ErrorCode::locked, path + ": changed while it was read; end the program that writes it");
   }
   return {};
@@ -114,39 +108,28 @@ Result<void> check_unchanged(const std::string& path, std::span<const std::byte>
 std::string_view name(DabloomsForm form) noexcept { return form == DabloomsForm::scaling ? "scaling" : "counting"; }
 
 Result<DabloomsImport> import_dablooms(std::span<const std::byte> bytes, const DabloomsRequest& request) {
-  auto audit = detail::audit_dablooms(bytes, request);
-  if (!audit) {
-    return std::unexpected(audit.error());
+  MANKAI_ASSIGN(auto audit, detail::audit_dablooms(bytes, request));
+  if (!audit.damage.empty() && !request.take_damaged) {
+    return refused(audit.damage);
   }
-  if (!audit->damage.empty() && !request.take_damaged) {
-    return refused(audit->damage);
-  }
-  auto filter = audit->form == DabloomsForm::scaling ? make_scaling(bytes, *audit, request)
-                                                     : make_counting(bytes, *audit, request);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return DabloomsImport{.filter = std::move(*filter),
-                        .form = audit->form,
-                        .filters = std::move(audit->filters),
-                        .max_id = audit->max_id,
-                        .memory_sequence = audit->memory_sequence,
-                        .disk_sequence = audit->disk_sequence,
-                        .removals = audit->removals,
-                        .warnings = std::move(audit->warnings),
-                        .damage = std::move(audit->damage)};
+  MANKAI_ASSIGN(auto filter, audit.form == DabloomsForm::scaling ? make_scaling(bytes, audit, request)
+                                                                 : make_counting(bytes, audit, request));
+  return DabloomsImport{.filter = std::move(filter),
+                        .form = audit.form,
+                        .filters = std::move(audit.filters),
+                        .max_id = audit.max_id,
+                        .memory_sequence = audit.memory_sequence,
+                        .disk_sequence = audit.disk_sequence,
+                        .removals = audit.removals,
+                        .warnings = std::move(audit.warnings),
+                        .damage = std::move(audit.damage)};
 }
 
 Result<DabloomsImport> import_dablooms_file(const std::string& path, const DabloomsRequest& request, FileCalls& calls) {
   // Read, not mapped: whoever still writes it may cut it off.
-  const auto file = read_file(path, request.memory, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  if (auto unchanged = check_unchanged(path, file->bytes(), calls); !unchanged) {
-    return std::unexpected(unchanged.error());
-  }
-  auto imported = import_dablooms(file->bytes(), request);
+  MANKAI_ASSIGN(const auto file, read_file(path, request.memory, calls));
+  MANKAI_TRY(check_unchanged(path, file.bytes(), calls));
+  auto imported = import_dablooms(file.bytes(), request);
   return imported ? std::move(imported) : std::unexpected(imported.error().within(path));
 }
 

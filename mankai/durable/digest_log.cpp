@@ -152,9 +152,7 @@ Result<DigestLogHeader> read_header(const OpenFile& file, const std::string& pat
     return fail(ErrorCode::corrupt,
                 path + ": is no log of digests: it has only " + std::to_string(file.size()) + " bytes");
   }
-  if (auto done = file.read(0, std::as_writable_bytes(std::span(&header, 1))); !done) {
-    return std::unexpected(done.error());
-  }
+  MANKAI_TRY(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
   if (auto valid = check_header(header); !valid) {
     return std::unexpected(valid.error().within(path));
   }
@@ -168,39 +166,20 @@ class DigestLog::Impl {
   [[nodiscard]] static Result<std::unique_ptr<Impl>> open(const std::string& path, const DigestLogKeys& if_new,
                                                           const DigestLogOptions& options) {
     FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
-    if (auto made = make_if_missing(path, if_new, calls, options.mode); !made) {
-      return std::unexpected(made.error());
-    }
-    auto lock = FileLock::acquire(path, calls);
-    if (!lock) {
-      return std::unexpected(lock.error());
-    }
-    auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
-    if (!file) {
-      return std::unexpected(file.error());
-    }
-    auto header = read_header(*file, path);
-    if (!header) {
-      return std::unexpected(header.error());
-    }
-    std::unique_ptr<Impl> impl(
-        new Impl(path, std::move(*lock), std::move(*file), *header, options.recent_digests, calls));
-    if (auto loaded = impl->load(); !loaded) {
-      return std::unexpected(loaded.error());
-    }
+    MANKAI_TRY(make_if_missing(path, if_new, calls, options.mode));
+    MANKAI_ASSIGN(auto lock, FileLock::acquire(path, calls));
+    MANKAI_ASSIGN(auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
+    MANKAI_ASSIGN(auto header, read_header(file, path));
+    std::unique_ptr<Impl> impl(new Impl(path, std::move(lock), std::move(file), header, options.recent_digests, calls));
+    MANKAI_TRY(impl->load());
     return impl;
   }
 
   // What is read here without a lock may be of two moments.
   [[nodiscard]] static Result<DigestLogFacts> verify(const std::string& path, OpenFile file, FileCalls& calls) {
-    auto header = read_header(file, path);
-    if (!header) {
-      return std::unexpected(header.error());
-    }
-    Impl log(path, std::nullopt, std::move(file), *header, 0, calls);
-    if (auto loaded = log.load_contents(); !loaded) {
-      return std::unexpected(loaded.error());
-    }
+    MANKAI_ASSIGN(auto header, read_header(file, path));
+    Impl log(path, std::nullopt, std::move(file), header, 0, calls);
+    MANKAI_TRY(log.load_contents());
     return DigestLogFacts{.digests = log.digests(),
                           .runs = log.runs(),
                           .file_bytes = log.file_bytes(),
@@ -230,9 +209,7 @@ class DigestLog::Impl {
 
   [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
     for (const DigestRun& run : runs_) {
-      if (auto done = run.for_each(use); !done) {
-        return done;
-      }
+      MANKAI_TRY(run.for_each(use));
     }
     use(recent_.digests().first(committed_));
     return {};
@@ -268,9 +245,7 @@ class DigestLog::Impl {
     }
     // A log that was moved away without its runs needs them.
     for (std::uint64_t number = 1; number <= kMaxDigestRuns; ++number) {
-      if (auto free = detail::check_run_is_free(owner_of(path, keys), number, calls); !free) {
-        return free;
-      }
+      MANKAI_TRY(detail::check_run_is_free(owner_of(path, keys), number, calls));
     }
     DigestLogHeader header = header_of(keys);
     header.checksum = checksum_of(header);
@@ -280,28 +255,17 @@ class DigestLog::Impl {
 
   [[nodiscard]] Result<void> load_contents() {
     for (const DigestRunEntry& entry : std::span(header_.runs).first(header_.run_count)) {
-      auto run = DigestRun::open(path_, entry, *calls_);
-      if (!run) {
-        return std::unexpected(run.error());
-      }
-      runs_.push_back(std::move(*run));
+      MANKAI_ASSIGN(auto run, DigestRun::open(path_, entry, *calls_));
+      runs_.push_back(std::move(run));
     }
     return load_batches();
   }
 
   [[nodiscard]] Result<void> load() {
-    if (auto loaded = load_contents(); !loaded) {
-      return loaded;
-    }
-    if (auto free = detail::check_run_is_free(owner_of(path_, keys_), header_.next_run, *calls_); !free) {
-      return free;
-    }
-    if (auto removed = remove_retired(); !removed) {
-      return removed;
-    }
-    if (auto removed = remove_if_there(detail::new_digest_run_path(path_)); !removed) {
-      return removed;
-    }
+    MANKAI_TRY(load_contents());
+    MANKAI_TRY(detail::check_run_is_free(owner_of(path_, keys_), header_.next_run, *calls_));
+    MANKAI_TRY(remove_retired());
+    MANKAI_TRY(remove_if_there(detail::new_digest_run_path(path_)));
     dropped_bytes_ = file_.size() - end_;
     return dropped_bytes_ == 0 ? Result<void>{} : write_anew(header_);
   }
@@ -311,11 +275,8 @@ class DigestLog::Impl {
     end_ = sizeof(DigestLogHeader);
     durable_ = header_.durable;
     while (file_.size() - end_ >= sizeof(DigestBatchHeader)) {
-      const auto is_whole = load_batch();
+      MANKAI_ASSIGN(const auto is_whole, load_batch());
       if (!is_whole) {
-        return std::unexpected(is_whole.error());
-      }
-      if (!*is_whole) {
         break;
       }
     }
@@ -325,17 +286,13 @@ class DigestLog::Impl {
   // Returns false where there is no whole batch.
   [[nodiscard]] Result<bool> load_batch() {
     DigestBatchHeader batch{};
-    if (auto done = file_.read(end_, std::as_writable_bytes(std::span(&batch, 1))); !done) {
-      return std::unexpected(done.error());
-    }
+    MANKAI_TRY(file_.read(end_, std::as_writable_bytes(std::span(&batch, 1))));
     const std::uint64_t most = (file_.size() - end_ - sizeof(batch)) / sizeof(WideDigest);
     if (!is_batch(batch, header_.salt) || batch.before != digests_committed() || batch.digests > most) {
       return false;
     }
     std::vector<WideDigest> digests(static_cast<std::size_t>(batch.digests));
-    if (auto done = file_.read(end_ + sizeof(batch), std::as_writable_bytes(std::span(digests))); !done) {
-      return std::unexpected(done.error());
-    }
+    MANKAI_TRY(file_.read(end_ + sizeof(batch), std::as_writable_bytes(std::span(digests))));
     if (checksum_of(digests, header_.salt) != batch.digests_checksum) {
       return false;
     }
@@ -353,11 +310,8 @@ class DigestLog::Impl {
   // A crash leaves a batch that was being written, and any of those that were not synchronised, the first ones too.
   // What somebody knew to be on the disk it does not take.
   [[nodiscard]] Result<void> check_end() const {
-    const auto durable = durable_behind();
-    if (!durable) {
-      return std::unexpected(durable.error());
-    }
-    if (const std::uint64_t known = std::max(*durable, durable_); known > digests_committed()) {
+    MANKAI_ASSIGN(const auto durable, durable_behind());
+    if (const std::uint64_t known = std::max(durable, durable_); known > digests_committed()) {
       return fail(
           ErrorCode::corrupt,
           path_ + ": is damaged at offset " + std::to_string(end_) + ": before it there are " +
@@ -379,9 +333,7 @@ class DigestLog::Impl {
     for (std::uint64_t at = end_; file_.size() - at >= sizeof(DigestBatchHeader);
          at += piece.size() - sizeof(DigestBatchHeader) + kAlign) {
       piece.resize(static_cast<std::size_t>(std::min(kPieceBytes, file_.size() - at) / kAlign * kAlign));
-      if (auto done = file_.read(at, piece); !done) {
-        return std::unexpected(done.error());
-      }
+      MANKAI_TRY(file_.read(at, piece));
       for (std::size_t i = 0; i + sizeof(DigestBatchHeader) <= piece.size(); i += kAlign) {
         DigestBatchHeader batch{};
         std::memcpy(&batch, piece.data() + i, sizeof(batch));
@@ -397,9 +349,7 @@ class DigestLog::Impl {
     bytes.reserve(sizeof(batch) + digests.size_bytes());
     std::ranges::copy(std::as_bytes(std::span(&batch, 1)), std::back_inserter(bytes));
     std::ranges::copy(std::as_bytes(digests), std::back_inserter(bytes));
-    if (auto done = file_.write(end_, bytes); !done) {
-      return done;
-    }
+    MANKAI_TRY(file_.write(end_, bytes));
     end_ += bytes.size();
     committed_ += digests.size();
     return {};
@@ -407,17 +357,13 @@ class DigestLog::Impl {
 
   [[nodiscard]] Result<void> commit_added() {
     const auto added = recent_.digests().subspan(committed_);
-    if (auto done = added.empty() ? Result<void>{} : append(added); !done) {
-      return done;
-    }
+    MANKAI_TRY(added.empty() ? Result<void>{} : append(added));
     return recent_.digests().size() < recent_most_ ? Result<void>{} : make_run();
   }
 
   [[nodiscard]] Result<void> sync_batches() {
     const std::uint64_t written = digests_committed();
-    if (auto done = file_.sync(); !done) {
-      return done;
-    }
+    MANKAI_TRY(file_.sync());
     durable_ = written;
     return {};
   }
@@ -456,10 +402,7 @@ class DigestLog::Impl {
     if (!entry) {
       return std::unexpected(entry.error());
     }
-    auto run = DigestRun::open(path_, *entry, *calls_);
-    if (!run) {
-      return std::unexpected(run.error());
-    }
+    MANKAI_ASSIGN(auto run, DigestRun::open(path_, *entry, *calls_));
     DigestLogHeader header = header_;
     header.retired = {};
     std::ranges::transform(merged, header.retired.begin(), [](const DigestRun& old) { return old.entry().number; });
@@ -471,11 +414,9 @@ class DigestLog::Impl {
     header.next_run = header_.next_run + 1;
     recent_.clear();
     committed_ = 0;
-    if (auto written = write_anew(header); !written) {
-      return written;
-    }
+    MANKAI_TRY(write_anew(header));
     runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(first), runs_.end());
-    runs_.push_back(std::move(*run));
+    runs_.push_back(std::move(run));
     return remove_retired();
   }
 
@@ -493,14 +434,9 @@ class DigestLog::Impl {
       parts.push_back(std::as_bytes(std::span(&batch, 1)));
       parts.push_back(std::as_bytes(digests));
     }
-    if (auto written = write_file_parts(path_, parts, Existing::replace, &*lock_, *calls_); !written) {
-      return written;
-    }
-    auto file = OpenFile::open(path_, OpenFile::Mode::write, *calls_);
-    if (!file) {
-      return std::unexpected(file.error());
-    }
-    file_ = std::move(*file);
+    MANKAI_TRY(write_file_parts(path_, parts, Existing::replace, &*lock_, *calls_));
+    MANKAI_ASSIGN(auto file, OpenFile::open(path_, OpenFile::Mode::write, *calls_));
+    file_ = std::move(file);
     header_ = header;
     end_ = file_.size();
     durable_ = header.durable;
@@ -509,9 +445,7 @@ class DigestLog::Impl {
 
   [[nodiscard]] Result<void> remove_retired() {
     for (const std::uint64_t number : std::span(header_.retired).first(header_.retired_count)) {
-      if (auto removed = remove_if_there(detail::digest_run_path(path_, number)); !removed) {
-        return removed;
-      }
+      MANKAI_TRY(remove_if_there(detail::digest_run_path(path_, number)));
     }
     return {};
   }
@@ -566,12 +500,9 @@ Result<DigestLogFacts> verify_digest_log(const std::string& path, FileCalls& cal
   // A writer replaces the file now and then, and removes runs that it merged: then what was looked at is gone.
   constexpr int kMaxLooks = 100;
   for (int looks = 1;; ++looks) {
-    auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-    if (!file) {
-      return std::unexpected(file.error());
-    }
-    const FileIdentity identity = file->identity();
-    auto facts = DigestLog::Impl::verify(path, std::move(*file), calls);
+    MANKAI_ASSIGN(auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+    const FileIdentity identity = file.identity();
+    auto facts = DigestLog::Impl::verify(path, std::move(file), calls);
     const auto now = identify(path, calls);
     if (facts || looks == kMaxLooks || (now && *now == identity)) {
       return facts;
@@ -580,28 +511,20 @@ Result<DigestLogFacts> verify_digest_log(const std::string& path, FileCalls& cal
 }
 
 Result<DigestLogFacts> verify_digest_run(const std::string& path, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
   DigestRunFooter footer{};
-  if (file->size() < sizeof(footer)) {
+  if (file.size() < sizeof(footer)) {
     return fail(ErrorCode::corrupt,
-                path + ": is no run of a log of digests: it has only " + std::to_string(file->size()) + " bytes");
+                path + ": is no run of a log of digests: it has only " + std::to_string(file.size()) + " bytes");
   }
-  if (auto done = file->read(file->size() - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))); !done) {
-    return std::unexpected(done.error());
-  }
+  MANKAI_TRY(file.read(file.size() - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))));
   const std::string name = detail::digest_run_path("", footer.entry.number);
   if (!path.ends_with(name)) {
     return fail(ErrorCode::corrupt, path + ": is run " + std::to_string(footer.entry.number) +
                                         " of a log of digests, and is named otherwise");
   }
-  const auto run = DigestRun::open(path.substr(0, path.size() - name.size()), footer.entry, calls);
-  if (!run) {
-    return std::unexpected(run.error());
-  }
-  return DigestLogFacts{.digests = footer.entry.digests, .runs = 1, .file_bytes = file->size()};
+  MANKAI_ASSIGN(const auto run, DigestRun::open(path.substr(0, path.size() - name.size()), footer.entry, calls));
+  return DigestLogFacts{.digests = footer.entry.digests, .runs = 1, .file_bytes = file.size()};
 }
 
 }  // namespace mankai

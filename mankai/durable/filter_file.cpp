@@ -7,14 +7,11 @@ namespace mankai {
 
 Result<AnyFilter> open_filter(const std::string& path, Access access, Trust trust, const Memory& memory,
                               RecoveryReport* report) {
-  auto loaded = detail::load_store(path, {.access = access, .trust = trust, .memory = memory});
-  if (!loaded) {
-    return std::unexpected(loaded.error());
-  }
+  MANKAI_ASSIGN(auto loaded, detail::load_store(path, {.access = access, .trust = trust, .memory = memory}));
   if (report != nullptr) {
-    *report = std::move(loaded->report);
+    *report = std::move(loaded.report);
   }
-  return std::move(loaded->filter);
+  return std::move(loaded.filter);
 }
 
 Result<void> save_filter(const std::string& path, AnyFilter& filter, Existing existing, FileMode mode) {

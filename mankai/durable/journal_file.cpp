@@ -24,14 +24,9 @@ struct Front {
 Result<Front> read_front(const OpenFile& file) {
   Front front;
   const auto part = std::span(front.bytes).first(std::min<std::uint64_t>(front.bytes.size(), file.size()));
-  if (auto read = file.read(0, part); !read) {
-    return std::unexpected(read.error());
-  }
-  const auto superblock = read_superblock(part, file.size());
-  if (!superblock) {
-    return std::unexpected(superblock.error());
-  }
-  front.superblock = *superblock;
+  MANKAI_TRY(file.read(0, part));
+  MANKAI_ASSIGN(const auto superblock, read_superblock(part, file.size()));
+  front.superblock = superblock;
   return front;
 }
 
@@ -51,35 +46,25 @@ Result<void> check_not_hollow(const OpenFile& file, std::uint64_t start) {
 }
 
 Result<JournalFile> read_once(const OpenFile& file, const Front& front) {
-  if (auto dense = check_not_hollow(file, front.superblock.start); !dense) {
-    return std::unexpected(dense.error());
-  }
-  auto records = Region::allocate(system_memory(), file.size() - front.superblock.start);
-  if (!records) {
-    return std::unexpected(records.error());
-  }
-  if (auto read = file.read(front.superblock.start, records->bytes()); !read) {
-    return std::unexpected(read.error());
-  }
+  MANKAI_TRY(check_not_hollow(file, front.superblock.start));
+  MANKAI_ASSIGN(auto records, Region::allocate(system_memory(), file.size() - front.superblock.start));
+  MANKAI_TRY(file.read(front.superblock.start, records.bytes()));
   return JournalFile{.superblock = front.superblock,
-                     .records = std::move(*records),
+                     .records = std::move(records),
                      .damaged_superblocks = count_damaged_superblocks(front.bytes)};
 }
 
 // What a writer gives back to the disk, and what it writes over, it has forgotten in a superblock before.
 Result<JournalFile> read_at_one_moment(const OpenFile& file) {
   for (int looks = 0; looks < kMaxLooks; ++looks) {
-    const auto front = read_front(file);
-    if (!front) {
-      return std::unexpected(front.error());
-    }
-    auto journal = read_once(file, *front);
+    MANKAI_ASSIGN(const auto front, read_front(file));
+    auto journal = read_once(file, front);
     if (!journal) {
       return journal;
     }
     const auto again = read_front(file);
     // Not with ==, which compares one byte after the other.
-    if (again && std::memcmp(again->bytes.data(), front->bytes.data(), front->bytes.size()) == 0) {
+    if (again && std::memcmp(again->bytes.data(), front.bytes.data(), front.bytes.size()) == 0) {
       return journal;
     }
   }
@@ -107,11 +92,8 @@ Result<std::optional<JournalFile>> read_journal_file(const std::string& path, Fi
 }
 
 Result<Superblock> read_journal_superblock(const std::string& path, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  const auto front = read_front(*file);
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  const auto front = read_front(file);
   return front ? Result<Superblock>(front->superblock) : std::unexpected(front.error().within(path));
 }
 

@@ -25,12 +25,9 @@ void seal(Superblock& block) noexcept {
 
 // What was found may be in memory only, where a sync failed before. Holes between the superblocks and the records stay.
 Result<void> rewrite(const std::string& path, const Superblock& superblock, std::uint64_t end, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  auto written = file->rewrite(0, kFirstRecord);
-  return written ? file->rewrite(superblock.start, end) : written;
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
+  auto written = file.rewrite(0, kFirstRecord);
+  return written ? file.rewrite(superblock.start, end) : written;
 }
 
 }  // namespace
@@ -45,10 +42,7 @@ JournalWriter::JournalWriter(MappedFile file, const Superblock& superblock, std:
 
 Result<JournalWriter> JournalWriter::create(const std::string& path, std::uint64_t store_id,
                                             std::uint64_t first_sequence, FileCalls& calls) {
-  auto file = MappedFile::create(path, kFirstFileBytes, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(auto file, MappedFile::create(path, kFirstFileBytes, calls));
   const Superblock superblock{.magic = kJournalMagic,
                               .version = kJournalVersion,
                               .zero = 0,
@@ -58,27 +52,20 @@ Result<JournalWriter> JournalWriter::create(const std::string& path, std::uint64
                               .first_sequence = first_sequence,
                               .start = kFirstRecord,
                               .checksum = 0};
-  JournalWriter journal(std::move(*file), superblock, kFirstRecord, first_sequence);
+  JournalWriter journal(std::move(file), superblock, kFirstRecord, first_sequence);
   journal.write_superblock();
   return journal;
 }
 
 Result<JournalWriter> JournalWriter::resume(const std::string& path, const Superblock& superblock, std::uint64_t end,
                                             std::uint64_t next_sequence, FileCalls& calls) {
-  if (auto written = rewrite(path, superblock, end, calls); !written) {
-    return std::unexpected(written.error());
-  }
-  auto file = MappedFile::open(path, MappedFile::Mode::write, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  JournalWriter journal(std::move(*file), superblock, end, next_sequence);
+  MANKAI_TRY(rewrite(path, superblock, end, calls));
+  MANKAI_ASSIGN(auto file, MappedFile::open(path, MappedFile::Mode::write, calls));
+  JournalWriter journal(std::move(file), superblock, end, next_sequence);
   // A reader that is under way must see that what it reads is about to change.
   ++journal.superblock_.number;
   journal.write_superblock();
-  if (auto cut = journal.cut(); !cut) {
-    return std::unexpected(cut.error());
-  }
+  MANKAI_TRY(journal.cut());
   return journal;
 }
 
@@ -87,9 +74,7 @@ Result<void> JournalWriter::cut() {
   const auto behind = file_.bytes().subspan(static_cast<std::size_t>(end_));
   const auto room = behind.first(std::min<std::size_t>(behind.size(), kCommitRoom));
   std::ranges::fill(room, std::byte{0});
-  if (auto shortened = file_.truncate(static_cast<std::size_t>(end_) + room.size()); !shortened) {
-    return shortened;
-  }
+  MANKAI_TRY(file_.truncate(static_cast<std::size_t>(end_) + room.size()));
   room_until_ = end_;
   has_holes_ = true;
   return reserve(0);
@@ -99,9 +84,7 @@ Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
   MANKAI_ASSERT(change.payload.size() <= kMaxPayloadBytes && change.payload.size() % sizeof(std::uint64_t) == 0);
   const std::uint64_t bytes = record_bytes(mark.position.size(), change.payload.size());
   if (!has_room(bytes)) [[unlikely]] {
-    if (auto room = reserve(bytes); !room) {
-      return room;
-    }
+    MANKAI_TRY(reserve(bytes));
   }
   write_record(change, mark, static_cast<std::uint16_t>(change.operation));
   return {};
@@ -124,9 +107,7 @@ Result<void> JournalWriter::append_commit(std::uint32_t changes, const Mark& mar
 
 Result<void> JournalWriter::restart(std::uint64_t salt, std::uint64_t next_sequence) {
   if (has_holes_) {
-    if (auto room = file_.take_room(kFirstRecord, kFirstFileBytes); !room) {
-      return room;
-    }
+    MANKAI_TRY(file_.take_room(kFirstRecord, kFirstFileBytes));
     room_until_ = kFirstFileBytes;
   }
   // No superblock but the new one may find old records in front, nor the new one before it has any.
@@ -161,14 +142,10 @@ Result<void> JournalWriter::reserve(std::uint64_t bytes) {
   const std::uint64_t step = std::clamp(room_until_, kFirstFileBytes, kMaxStepBytes);
   const std::uint64_t until = align_up(std::max(needed, room_until_ + step), kFirstFileBytes);
   if (const std::uint64_t size = file_.bytes().size(); room_until_ < size) {
-    if (auto room = file_.take_room(room_until_, std::min(size, until)); !room) {
-      return room;
-    }
+    MANKAI_TRY(file_.take_room(room_until_, std::min(size, until)));
   }
   if (until > file_.bytes().size()) {
-    if (auto grown = file_.grow(static_cast<std::size_t>(until)); !grown) {
-      return grown;
-    }
+    MANKAI_TRY(file_.grow(static_cast<std::size_t>(until)));
   }
   room_until_ = until;
   return {};

@@ -25,22 +25,13 @@ Result<void> write_again(const OpenFile& file, FoundFooter& found) {
 // The last writer may have ended before the disk had its file's name or open mark, or since a sync failed: the journal
 // must neither go nor grow before it has.
 Result<void> settle(const std::string& path, std::optional<FoundFooter>& found, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
   if (found) {
-    if (auto written = write_again(*file, *found); !written) {
-      return written;
-    }
+    MANKAI_TRY(write_again(file, *found));
   }
-  if (auto synced = file->sync(); !synced) {
-    return synced;
-  }
+  MANKAI_TRY(file.sync());
   if (found && found->is_other_copy_stale) {
-    if (auto refreshed = refresh_footer(*file, found->footer); !refreshed) {
-      return refreshed;
-    }
+    MANKAI_TRY(refresh_footer(file, found->footer));
   }
   return sync_folder_of(path, calls);
 }
@@ -56,9 +47,7 @@ Result<Store> Store::create(const std::string& path, AnyFilter filter, const Sto
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
   {
     AnyFilter written = std::move(filter);  // gone before it is read again
-    if (auto made = detail::make_store(path, written, existing, {}, calls, options.mode); !made) {
-      return std::unexpected(made.error());
-    }
+    MANKAI_TRY(detail::make_store(path, written, existing, {}, calls, options.mode));
   }
   return open(path, options, Origin::memory);
 }
@@ -73,37 +62,24 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options, 
     return fail(ErrorCode::invalid_argument, "an interval between syncs is above 0 and at most a day");
   }
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
-  const auto resolved = resolve_links(path, calls);
-  if (!resolved) {
-    return std::unexpected(resolved.error());
-  }
-  const std::string& real = *resolved;
-  auto lock = FileLock::acquire(real, calls);
-  if (!lock) {
-    return std::unexpected(lock.error());
-  }
+  MANKAI_ASSIGN(const auto resolved, resolve_links(path, calls));
+  const std::string& real = resolved;
+  MANKAI_ASSIGN(auto lock, FileLock::acquire(real, calls));
   remove_left_over(real, calls);
-  auto loaded = detail::load_store(real, {.access = options.access,
-                                          .trust = options.trust,
-                                          .memory = options.memory,
-                                          .calls = &calls,
-                                          .is_writer = true,
-                                          .was_in_memory = origin == Origin::memory});
-  if (!loaded) {
-    return std::unexpected(loaded.error());
-  }
-  const auto journal = loaded->journal;
-  const bool is_stale = loaded->report.had_journal && loaded->report.was_closed && loaded->report.records_replayed == 0;
-  if (auto settled = settle(real, loaded->footer, calls); !settled) {
-    return std::unexpected(settled.error());
-  }
-  auto impl = std::make_unique<Impl>(real, options, std::move(*lock), std::move(*loaded));
+  MANKAI_ASSIGN(auto loaded, detail::load_store(real, {.access = options.access,
+                                                       .trust = options.trust,
+                                                       .memory = options.memory,
+                                                       .calls = &calls,
+                                                       .is_writer = true,
+                                                       .was_in_memory = origin == Origin::memory}));
+  const auto journal = loaded.journal;
+  const bool is_stale = loaded.report.had_journal && loaded.report.was_closed && loaded.report.records_replayed == 0;
+  MANKAI_TRY(settle(real, loaded.footer, calls));
+  auto impl = std::make_unique<Impl>(real, options, std::move(lock), std::move(loaded));
   if (is_stale) {
     static_cast<void>(calls.unlink(detail::journal_path(real).c_str()));
   } else if (journal) {
-    if (auto taken = impl->take_journal(*journal); !taken) {
-      return std::unexpected(taken.error());
-    }
+    MANKAI_TRY(impl->take_journal(*journal));
   }
   return Store(std::move(impl));
 }

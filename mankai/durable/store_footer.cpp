@@ -73,17 +73,12 @@ Result<std::optional<FoundFooter>> read_version_1(const OpenFile& file) {
     return std::nullopt;
   }
   const std::uint64_t offset = file.size() - sizeof(StoreFooter1);
-  const auto footer = read_at<StoreFooter1>(file, offset);
-  if (!footer) {
-    return std::unexpected(footer.error());
-  }
-  if (footer->magic != kFooterMagic) {
+  MANKAI_ASSIGN(const auto footer, read_at<StoreFooter1>(file, offset));
+  if (footer.magic != kFooterMagic) {
     return std::nullopt;
   }
-  if (auto valid = check_footer(*footer, offset); !valid) {
-    return std::unexpected(valid.error());
-  }
-  return FoundFooter{.footer = converted(*footer)};
+  MANKAI_TRY(check_footer(footer, offset));
+  return FoundFooter{.footer = converted(footer)};
 }
 
 // Version 2.
@@ -181,11 +176,8 @@ Result<std::optional<FoundFooter>> read_footer(const OpenFile& file) {
   const std::uint64_t first = file.size() - store_bytes(0);
   Copies copies{};
   for (std::uint64_t number = 0; number < kFooterCopies; ++number) {
-    const auto copy = read_at<StoreFooter>(file, first + number * kFooterPage);
-    if (!copy) {
-      return std::unexpected(copy.error());
-    }
-    copies[number] = *copy;
+    MANKAI_ASSIGN(const auto copy, read_at<StoreFooter>(file, first + number * kFooterPage));
+    copies[number] = copy;
   }
   return chosen(copies, first);
 }
@@ -201,15 +193,9 @@ FooterBytes bytes_of(const StoreFooter& footer) noexcept {
 
 Result<void> replace_footer(const OpenFile& file, StoreFooter& footer) {
   // The copy that counts may have been written as the second one a while ago.
-  if (auto synced = file.sync(); !synced) {
-    return synced;
-  }
-  if (auto written = refresh_footer(file, footer); !written) {
-    return written;
-  }
-  if (auto synced = file.sync(); !synced) {
-    return synced;
-  }
+  MANKAI_TRY(file.sync());
+  MANKAI_TRY(refresh_footer(file, footer));
+  MANKAI_TRY(file.sync());
   return refresh_footer(file, footer);
 }
 

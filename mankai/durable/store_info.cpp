@@ -33,9 +33,7 @@ StoreInfo describe(const std::string& path, const detail::LoadedStore& loaded) {
 Result<void> check_zeros(const OpenFile& file, const std::string& path, std::uint64_t begin, std::uint64_t end) {
   std::array<std::byte, kFooterPage> bytes{};
   const auto zeros = std::span(bytes).first(end - begin);
-  if (auto read = file.read(begin, zeros); !read) {
-    return read;
-  }
+  MANKAI_TRY(file.read(begin, zeros));
   const auto wrong = std::ranges::find_if(zeros, [](std::byte byte) { return byte != std::byte{0}; });
   if (wrong == zeros.end()) {
     return {};
@@ -47,42 +45,32 @@ Result<void> check_zeros(const OpenFile& file, const std::string& path, std::uin
 }
 
 Result<void> check_padding(const std::string& path) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  const auto found = read_footer(*file);
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read));
+  const auto found = read_footer(file);
   if (!found || !*found) {
     return found ? Result<void>{} : std::unexpected(found.error().within(path));
   }
   const StoreFooter& footer = (*found)->footer;
   if (footer.version == kFooterVersion1) {
-    return check_zeros(*file, path, footer.image_bytes, bytes_of(footer).begin);
+    return check_zeros(file, path, footer.image_bytes, bytes_of(footer).begin);
   }
   const std::uint64_t first = footer_offset(footer.image_bytes, 0);
-  if (auto zeros = check_zeros(*file, path, footer.image_bytes, first); !zeros) {
-    return zeros;
-  }
-  return check_zeros(*file, path, first + sizeof(StoreFooter), first + kFooterPage);
+  MANKAI_TRY(check_zeros(file, path, footer.image_bytes, first));
+  return check_zeros(file, path, first + sizeof(StoreFooter), first + kFooterPage);
 }
 
 }  // namespace
 
 Result<InspectedStore> inspect_store(const std::string& path, Trust trust) {
-  auto loaded = detail::load_store(path, {.access = Access::query, .trust = trust});
-  if (!loaded) {
-    return std::unexpected(loaded.error());
-  }
-  StoreInfo info = describe(path, *loaded);
-  return InspectedStore{.filter = std::move(loaded->filter), .info = std::move(info)};
+  MANKAI_ASSIGN(auto loaded, detail::load_store(path, {.access = Access::query, .trust = trust}));
+  StoreInfo info = describe(path, loaded);
+  return InspectedStore{.filter = std::move(loaded.filter), .info = std::move(info)};
 }
 
 Result<InspectedStore> verify_store(const std::string& path) {
   auto inspected = inspect_store(path, Trust::checked);
   if (inspected) {
-    if (auto valid = check_padding(path); !valid) {
-      return std::unexpected(valid.error());
-    }
+    MANKAI_TRY(check_padding(path));
   }
   return inspected;
 }

@@ -170,9 +170,7 @@ FuseMap::FuseMap(const Params& params, const std::uint64_t* words) noexcept
 
 Result<FuseMap::Cells> FuseMap::build(std::span<const Digest> keys, std::span<const std::uint32_t> values,
                                       unsigned value_bits, std::uint64_t seed) {
-  if (const auto sound = check(keys, values, value_bits); !sound) {
-    return std::unexpected(sound.error());
-  }
+  MANKAI_TRY(check(keys, values, value_bits));
   FuseMapBuild attempts(keys, values);
   Params params = shape_for(keys.size(), value_bits);
   for (unsigned attempt = 0; attempt < kSizes * kSeedsPerSize; ++attempt) {

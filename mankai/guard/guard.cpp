@@ -36,9 +36,7 @@ Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
   }
   const HashKind kind = settings.hash.value_or(kDefaultHash);
   const HashSpec hash = settings.seed ? HashSpec{.kind = kind, .seed = *settings.seed} : HashSpec::random(kind);
-  if (auto valid = check_seed(hash); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_seed(hash));
   return detail::GuardConfig{
       .hash = hash, .fpr = settings.fpr, .keeps_rules = settings.keeps_rules, .is_exact = settings.is_exact};
 }
@@ -74,9 +72,7 @@ Result<RuleTable> rules_in_force(const GuardParts& parts) {
       if (parts.tombstones.has(key.rule, id)) {
         continue;
       }
-      if (auto inserted = all.insert(key, id); !inserted) {
-        return std::unexpected(inserted.error());
-      }
+      MANKAI_TRY(all.insert(key, id));
     }
   }
   Result<void> outcome;
@@ -98,38 +94,27 @@ Result<GuardParts> with_base(const detail::GuardConfig& config, const RuleTable&
   const bool is_split = rules.exact_count() != 0;
   if (is_split) {
     for_base.reserve(rules.node_count());
-    if (auto done = split(rules, for_base, parts.overlay); !done) {
-      return std::unexpected(done.error());
-    }
+    MANKAI_TRY(split(rules, for_base, parts.overlay));
   }
   const RuleTable& in_base = is_split ? for_base : rules;
   if (in_base.is_empty()) {
     return parts;
   }
-  auto base = detail::RuleBase::build(in_base, parts.config.fpr, kMapSeed);
-  if (!base) {
-    return std::unexpected(base.error());
-  }
+  MANKAI_ASSIGN(auto base, detail::RuleBase::build(in_base, parts.config.fpr, kMapSeed));
   const auto rule_bytes = parts.config.keeps_rules ? detail::NodeSection::to_bytes(in_base) : std::vector<std::byte>();
-  const std::vector<std::byte> bytes = guard_bytes(
-      parts, {.cells = std::as_bytes(std::span(base->cells)), .classes = base->classes, .rules = rule_bytes});
-  auto region = Region::allocate(system_memory(), bytes.size());
-  if (!region) {
-    return std::unexpected(region.error());
-  }
-  std::ranges::copy(bytes, region->bytes().begin());
-  return detail::read_guard(std::move(*region));
+  const std::vector<std::byte> bytes =
+      guard_bytes(parts, {.cells = std::as_bytes(std::span(base.cells)), .classes = base.classes, .rules = rule_bytes});
+  MANKAI_ASSIGN(auto region, Region::allocate(system_memory(), bytes.size()));
+  std::ranges::copy(bytes, region.bytes().begin());
+  return detail::read_guard(std::move(region));
 }
 
 }  // namespace
 
 Result<Guard> Guard::create(const GuardSettings& settings) {
-  const auto config = config_of(settings);
-  if (!config) {
-    return std::unexpected(config.error());
-  }
+  MANKAI_ASSIGN(const auto config, config_of(settings));
   GuardParts parts;
-  parts.config = *config;
+  parts.config = config;
   return Guard(std::move(parts));
 }
 
@@ -139,12 +124,9 @@ Result<Guard> Guard::from_region(Region region) {
 }
 
 Result<Guard> Guard::from_bytes(std::span<const std::byte> bytes) {
-  auto region = Region::allocate(system_memory(), bytes.size());
-  if (!region) {
-    return std::unexpected(region.error());
-  }
-  std::ranges::copy(bytes, region->bytes().begin());
-  return from_region(std::move(*region));
+  MANKAI_ASSIGN(auto region, Region::allocate(system_memory(), bytes.size()));
+  std::ranges::copy(bytes, region.bytes().begin());
+  return from_region(std::move(region));
 }
 
 std::vector<std::byte> Guard::to_bytes() const { return guard_bytes(parts_, base_bytes_of(parts_)); }
@@ -209,11 +191,8 @@ bool Guard::are_excepted(GuardScratch& scratch) const {
 }
 
 Result<bool> Guard::add(std::string_view rule, std::uint64_t id) {
-  const auto parsed = GuardRule::parse(rule);
-  if (!parsed) {
-    return std::unexpected(parsed.error());
-  }
-  const RuleKey key = key_of(*parsed, hasher_);
+  MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule));
+  const RuleKey key = key_of(parsed, hasher_);
   if (parts_.tombstones.give_back(key.rule, id)) {
     return true;
   }
@@ -225,11 +204,8 @@ Result<bool> Guard::add(std::string_view rule, std::uint64_t id) {
 }
 
 Result<RemoveOutcome> Guard::remove(std::string_view rule, std::optional<std::uint64_t> id) {
-  const auto parsed = GuardRule::parse(rule);
-  if (!parsed) {
-    return std::unexpected(parsed.error());
-  }
-  const RuleKey key = key_of(*parsed, hasher_);
+  MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule));
+  const RuleKey key = key_of(parsed, hasher_);
   // First what takes memory: where it ends nothing has changed.
   const bool took_from_base = take_from_base(key, id);
   const bool took_from_overlay = parts_.overlay.erase(key.rule, id);
@@ -273,11 +249,8 @@ bool Guard::take_from_base(const RuleKey& key, std::optional<std::uint64_t> id) 
 }
 
 Result<bool> Guard::is_removal_kept(std::string_view rule) const {
-  const auto parsed = GuardRule::parse(rule);
-  if (!parsed) {
-    return std::unexpected(parsed.error());
-  }
-  const RuleKey key = key_of(*parsed, hasher_);
+  MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule));
+  const RuleKey key = key_of(parsed, hasher_);
   return !ids_in_base(key).empty() && !parts_.tombstones.is_dead(key.rule);
 }
 
@@ -291,14 +264,11 @@ bool Guard::holds(const RuleKey& key) const {
 
 Result<bool> Guard::allow(std::string_view rule) {
   url::CanonicalUrl url;
-  const auto parsed = GuardRule::parse(rule, url);
-  if (!parsed) {
-    return std::unexpected(parsed.error());
-  }
+  MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule, url));
   if (detail::has_port(url)) {
     return fail(ErrorCode::invalid_argument, std::string(describe(RuleSkip::too_wide)) + ": every port");
   }
-  return parts_.exceptions.insert(*parsed, key_of(*parsed, hasher_));
+  return parts_.exceptions.insert(parsed, key_of(parsed, hasher_));
 }
 
 Result<bool> Guard::disallow(std::string_view rule) {
@@ -320,12 +290,9 @@ Result<void> Guard::compact() {
   if (!merged) {
     return std::unexpected(merged.error());
   }
-  auto made = with_base(parts_.config, parts_.base ? *merged : parts_.overlay);
-  if (!made) {
-    return std::unexpected(made.error());
-  }
-  made->exceptions = std::move(parts_.exceptions);
-  parts_ = std::move(*made);
+  MANKAI_ASSIGN(auto made, with_base(parts_.config, parts_.base ? *merged : parts_.overlay));
+  made.exceptions = std::move(parts_.exceptions);
+  parts_ = std::move(made);
   return {};
 }
 
@@ -368,9 +335,7 @@ Result<GuardBuilder> GuardBuilder::create(const GuardSettings& settings) {
 }
 
 Result<Guard> GuardBuilder::build() {
-  if (auto made = guard_.compact(); !made) {
-    return std::unexpected(made.error());
-  }
+  MANKAI_TRY(guard_.compact());
   return std::move(guard_);
 }
 

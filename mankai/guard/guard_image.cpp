@@ -124,12 +124,9 @@ Result<void> read_base(Sections& sections, GuardParts& parts) {
   if (rules.empty()) {
     return {};
   }
-  const auto nodes = NodeSection::from_bytes(rules);
-  if (!nodes) {
-    return std::unexpected(nodes.error());
-  }
-  parts.rules = *nodes;
-  if (nodes->size() != parts.base->header().map.keys || nodes->rule_count() != parts.base->header().rules) {
+  MANKAI_ASSIGN(const auto nodes, NodeSection::from_bytes(rules));
+  parts.rules = nodes;
+  if (nodes.size() != parts.base->header().map.keys || nodes.rule_count() != parts.base->header().rules) {
     return wrong("the base has other rules than those that are kept");
   }
   return {};
@@ -141,16 +138,13 @@ Result<RuleTable> read_overlay(Bytes bytes) {
   if (bytes.empty()) {
     return table;
   }
-  const auto nodes = NodeSection::from_bytes(bytes);
-  if (!nodes) {
-    return std::unexpected(nodes.error());
-  }
-  for (std::size_t node = 0; node < nodes->size(); ++node) {
-    if (!nodes->is_rule(node)) {
+  MANKAI_ASSIGN(const auto nodes, NodeSection::from_bytes(bytes));
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    if (!nodes.is_rule(node)) {
       continue;
     }
-    for (const std::uint64_t id : nodes->ids(node)) {
-      if (auto inserted = table.insert(nodes->key_of(node), id); !inserted) {
+    for (const std::uint64_t id : nodes.ids(node)) {
+      if (auto inserted = table.insert(nodes.key_of(node), id); !inserted) {
         return wrong(inserted.error().detail);
       }
     }
@@ -160,14 +154,11 @@ Result<RuleTable> read_overlay(Bytes bytes) {
 
 // Errors: corrupt.
 Result<void> read_tombstones(Bytes bytes, GuardParts& parts) {
-  const auto taken = Tombstones::read(bytes);
-  if (!taken) {
-    return std::unexpected(taken.error());
-  }
-  if (!taken->empty() && !parts.base) {
+  MANKAI_ASSIGN(const auto taken, Tombstones::read(bytes));
+  if (!taken.empty() && !parts.base) {
     return wrong("tombstones without a base");
   }
-  for (const Tombstones::Taken& each : *taken) {
+  for (const Tombstones::Taken& each : taken) {
     std::span<const std::uint64_t> ids;
     if (parts.config.keeps_rules) {
       const auto node = parts.rules.find({each.rule});
@@ -236,35 +227,25 @@ void relocate(GuardParts& parts, const Mover& mover) noexcept {
 Result<GuardParts> read_guard(Region region) {
   const Bytes bytes = std::as_const(region).bytes();
   MANKAI_ASSERT(reinterpret_cast<std::uintptr_t>(bytes.data()) % kGuardAlignment == 0);
-  const auto header = read_header(bytes);
-  if (!header) {
-    return std::unexpected(header.error());
-  }
-  auto sections = read_sections(*header, bytes);
-  if (!sections) {
-    return std::unexpected(sections.error());
-  }
+  MANKAI_ASSIGN(const auto header, read_header(bytes));
+  MANKAI_ASSIGN(auto sections, read_sections(header, bytes));
   GuardParts parts;
-  parts.config = {.hash = {.kind = static_cast<HashKind>(header->hash), .seed = header->seed},
-                  .fpr = header->fpr,
-                  .keeps_rules = (header->flags & kGuardKeepsRules) != 0,
-                  .is_exact = (header->flags & kGuardIsExact) != 0};
+  parts.config = {.hash = {.kind = static_cast<HashKind>(header.hash), .seed = header.seed},
+                  .fpr = header.fpr,
+                  .keeps_rules = (header.flags & kGuardKeepsRules) != 0,
+                  .is_exact = (header.flags & kGuardIsExact) != 0};
   if (!check_seed(parts.config.hash)) {
     return wrong("a seed that its hash cannot have");
   }
-  if (auto read = read_base(*sections, parts); !read) {
-    return std::unexpected(read.error());
-  }
-  auto overlay = read_overlay(section(*sections, GuardSectionKind::overlay));
-  auto exceptions = Exceptions::from_bytes(section(*sections, GuardSectionKind::exceptions), Hasher(parts.config.hash));
+  MANKAI_TRY(read_base(sections, parts));
+  auto overlay = read_overlay(section(sections, GuardSectionKind::overlay));
+  auto exceptions = Exceptions::from_bytes(section(sections, GuardSectionKind::exceptions), Hasher(parts.config.hash));
   if (!overlay || !exceptions) {
     return std::unexpected(overlay ? exceptions.error() : overlay.error());
   }
   parts.overlay = std::move(*overlay);
   parts.exceptions = std::move(*exceptions);
-  if (auto read = read_tombstones(section(*sections, GuardSectionKind::tombstones), parts); !read) {
-    return std::unexpected(read.error());
-  }
+  MANKAI_TRY(read_tombstones(section(sections, GuardSectionKind::tombstones), parts));
   // The views stay where they are: the region's bytes do not move with it. Only a base has views.
   if (parts.base) {
     parts.region = std::move(region);

@@ -47,9 +47,7 @@ Result<GuardRule> GuardRule::parse(std::string_view text, url::CanonicalUrl& url
   if (entry.skipped) {
     return refused(*entry.skipped);
   }
-  if (const auto canonical = detail::canonicalize_rule(entry.text, url); !canonical) {
-    return std::unexpected(canonical.error());
-  }
+  MANKAI_TRY(detail::canonicalize_rule(entry.text, url));
   if (const auto reason = check_canonical(url)) {
     return refused(*reason);
   }

@@ -149,12 +149,9 @@ Result<RuleListReader> RuleListReader::create(const RuleListOptions& options, st
   reader.format_ =
       options.format == RuleListFormat::automatic ? detail::detect_format(head, options.column) : options.format;
   if (reader.format_ == RuleListFormat::csv) {
-    const auto column = detail::find_column(options.column, head);
-    if (!column) {
-      return std::unexpected(column.error());
-    }
-    reader.column_ = column->place;
-    reader.heading_ = column->heading;
+    MANKAI_ASSIGN(const auto column, detail::find_column(options.column, head));
+    reader.column_ = column.place;
+    reader.heading_ = column.heading;
     reader.divider_ = head.divider;
     reader.records_ = std::make_unique<detail::CsvRecords>(head.divider);
   }

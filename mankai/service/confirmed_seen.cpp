@@ -15,9 +15,7 @@ constexpr std::size_t kWindow = 1024;
 Result<DigestLogKeys> keys_for(const ConfirmedSeenRequest& request) {
   HashSpec first = HashSpec::random(request.hash.value_or(kDefaultHash));
   first.seed = request.seed.value_or(first.seed);
-  if (auto valid = check_seed(first); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_seed(first));
   // One that is told makes the run the same each time, so the other must follow from it. Other bits decide.
   HashSpec second = HashSpec::random(first.kind);
   if (request.seed) {
@@ -68,26 +66,14 @@ ConfirmedSeen::ConfirmedSeen(DigestLog log, BlockedBloom filter, double fpr)
 
 Result<ConfirmedSeen> ConfirmedSeen::open(const std::string& path, const ConfirmedSeenRequest& request,
                                           const DigestLogOptions& options) {
-  const auto keys = keys_for(request);
-  if (!keys) {
-    return std::unexpected(keys.error());
-  }
+  MANKAI_ASSIGN(const auto keys, keys_for(request));
   // Before a log is made for it.
-  if (auto valid = BlockedBloom::create({.keys = request.keys, .fpr = request.fpr}); !valid) {
-    return std::unexpected(valid.error());
-  }
-  auto log = DigestLog::open(path, *keys, options);
-  if (!log) {
-    return std::unexpected(log.error());
-  }
-  if (auto fits = check_request_fits(path, log->keys(), request); !fits) {
-    return std::unexpected(fits.error());
-  }
-  auto filter = filled_filter(*log, std::max(request.keys, log->digests() + log->digests() / 2), request.fpr);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return ConfirmedSeen(std::move(*log), std::move(*filter), request.fpr);
+  MANKAI_TRY(BlockedBloom::create({.keys = request.keys, .fpr = request.fpr}));
+  MANKAI_ASSIGN(auto log, DigestLog::open(path, keys, options));
+  MANKAI_TRY(check_request_fits(path, log.keys(), request));
+  MANKAI_ASSIGN(auto filter,
+                filled_filter(log, std::max(request.keys, log.digests() + log.digests() / 2), request.fpr));
+  return ConfirmedSeen(std::move(log), std::move(filter), request.fpr);
 }
 
 Result<BlockedBloom> ConfirmedSeen::filled_filter(const DigestLog& log, std::uint64_t keys, double fpr) {
@@ -145,11 +131,8 @@ Result<void> ConfirmedSeen::commit() {
   if (auto committed = log_.commit(); !committed || log_.digests() <= filter_.capacity_keys()) {
     return committed;
   }
-  auto larger = filled_filter(log_, std::max(filter_.capacity_keys(), log_.digests()) * 2, fpr_);
-  if (!larger) {
-    return std::unexpected(larger.error());
-  }
-  filter_ = std::move(*larger);
+  MANKAI_ASSIGN(auto larger, filled_filter(log_, std::max(filter_.capacity_keys(), log_.digests()) * 2, fpr_));
+  filter_ = std::move(larger);
   return {};
 }
 

@@ -44,14 +44,11 @@ class Gate::Impl {
 
   // What the file says of its source.
   Result<void> take_position() {
-    auto position = detail::gate_position_of(store_->position());
-    if (!position) {
-      return std::unexpected(position.error());
-    }
-    if (*position) {
-      source_id_ = std::move((*position)->source_id);
-      mark_ = std::move((*position)->mark);
-      core_.set_position((*position)->position);
+    MANKAI_ASSIGN(auto position, detail::gate_position_of(store_->position()));
+    if (position) {
+      source_id_ = std::move(position->source_id);
+      mark_ = std::move(position->mark);
+      core_.set_position(position->position);
     }
     return {};
   }
@@ -66,9 +63,7 @@ class Gate::Impl {
                                                    " of its source, and was given changes up to " +
                                                    std::to_string(position));
     }
-    if (auto valid = check_position_mark(changes.mark); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(check_position_mark(changes.mark));
     // Until it is done nobody can say what is in: that stands where memory ends in the midst of it, too.
     failure_ = Error{.code = ErrorCode::out_of_space, .detail = "no memory to apply a change"};
     if (auto done = change(changes, position); !done) {
@@ -101,25 +96,15 @@ class Gate::Impl {
 
   Result<void> save(const std::string& path, Existing existing, FileMode mode) {
     const std::lock_guard lock(changing_);
-    auto copy = filter().create_like();
-    if (!copy) {
-      return std::unexpected(copy.error());
-    }
-    if (auto merged = copy->merge(filter()); !merged) {
-      return merged;
-    }
+    MANKAI_ASSIGN(auto copy, filter().create_like());
+    MANKAI_TRY(copy.merge(filter()));
     StoreOptions options = options_.store;
     options.mode = mode;
-    auto store = Store::create(path, std::move(*copy), options, existing);
-    if (!store) {
-      return std::unexpected(store.error());
-    }
+    MANKAI_ASSIGN(auto store, Store::create(path, std::move(copy), options, existing));
     if (const auto at = core_.position()) {
-      if (auto committed = store->commit(to_text(GatePosition{*at, source_id_, mark_})); !committed) {
-        return committed;
-      }
+      MANKAI_TRY(store.commit(to_text(GatePosition{*at, source_id_, mark_})));
     }
-    return store->close();
+    return store.close();
   }
 
   Result<void> sync() { return store_ ? store_->sync() : Result<void>{}; }
@@ -156,13 +141,9 @@ class Gate::Impl {
     if (store_) {
       store_->begin();
     }
-    if (auto inserted = insert(kept.inserted); !inserted) {
-      return inserted;
-    }
+    MANKAI_TRY(insert(kept.inserted));
     forget_reports_of(changes.inserted);
-    if (auto erased = erase(kept.erased); !erased) {
-      return erased;
-    }
+    MANKAI_TRY(erase(kept.erased));
     return commit(position, changes.mark);
   }
 
@@ -232,30 +213,22 @@ Gate& Gate::operator=(Gate&&) noexcept = default;
 Gate::~Gate() = default;
 
 Result<Gate> Gate::create(const GateRequest& request, const GateOptions& options) {
-  if (auto valid = check_source_id(request.source_id); !valid) {
-    return std::unexpected(valid.error());
-  }
-  auto filter = create_filter({.kind = Kind{CountingBloom::kKind},
-                               .keys = request.keys,
-                               .fpr = request.fpr,
-                               .hash = request.hash,
-                               .seed = request.seed},
-                              options.store.memory);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return Gate(std::make_unique<Impl>(std::move(*filter), options, request.source_id));
+  MANKAI_TRY(check_source_id(request.source_id));
+  MANKAI_ASSIGN(auto filter, create_filter({.kind = Kind{CountingBloom::kKind},
+                                            .keys = request.keys,
+                                            .fpr = request.fpr,
+                                            .hash = request.hash,
+                                            .seed = request.seed},
+                                           options.store.memory));
+  return Gate(std::make_unique<Impl>(std::move(filter), options, request.source_id));
 }
 
 Result<Gate> Gate::open(const std::string& path, const GateOptions& options) {
-  auto store = Store::open(path, options.store);
-  if (!store) {
-    return std::unexpected(store.error());
-  }
-  if (const auto fits = detail::check_is_gate(store->filter()); !fits) {
+  MANKAI_ASSIGN(auto store, Store::open(path, options.store));
+  if (const auto fits = detail::check_is_gate(store.filter()); !fits) {
     return std::unexpected(fits.error().within(path));
   }
-  auto impl = std::make_unique<Impl>(std::move(*store), options);
+  auto impl = std::make_unique<Impl>(std::move(store), options);
   if (auto taken = impl->take_position(); !taken) {
     return std::unexpected(taken.error().within(path));
   }

@@ -120,22 +120,17 @@ Result<void> add_gate_counts(const std::string& gate_path, const GateCounts& cou
   const std::string path = gate_counts_path(gate_path);
   auto lock = lock_counts(path);
   if (!lock && lock.error().code == ErrorCode::not_found) {
-    if (auto made = make_file(path, mode_of(gate_path)); !made) {
-      return made;
-    }
+    MANKAI_TRY(make_file(path, mode_of(gate_path)));
     lock = lock_counts(path);
   }
   if (!lock) {
     return std::unexpected(lock.error());
   }
-  auto sum = read_gate_counts(gate_path);
-  if (!sum) {
-    return std::unexpected(sum.error());
-  }
+  MANKAI_ASSIGN(auto sum, read_gate_counts(gate_path));
   for (const Field& field : kFields) {
-    *sum.*field.value += counts.*field.value;
+    sum.*field.value += counts.*field.value;
   }
-  const std::string text = to_text(*sum);
+  const std::string text = to_text(sum);
   return write_file(path, std::as_bytes(std::span(text)), Existing::replace, &*lock);
 }
 

@@ -19,11 +19,8 @@ struct Copy {
 
 Result<Copy> read_copy(const std::string& path, const GateOptions& options) {
   RecoveryReport report;
-  auto filter = open_filter(path, Access::query, options.store.trust, options.store.memory, &report);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  auto fits = detail::check_is_gate(*filter);
+  MANKAI_ASSIGN(auto filter, open_filter(path, Access::query, options.store.trust, options.store.memory, &report));
+  auto fits = detail::check_is_gate(filter);
   auto position = detail::gate_position_of(report.position);
   if (!fits || !position) {
     return std::unexpected((fits ? position.error() : fits.error()).within(path));
@@ -32,7 +29,7 @@ Result<Copy> read_copy(const std::string& path, const GateOptions& options) {
   if (*position) {
     number = (*position)->position;
   }
-  return Copy{.filter = std::move(*filter), .report = std::move(report), .position = number};
+  return Copy{.filter = std::move(filter), .report = std::move(report), .position = number};
 }
 
 // Two builds may stand at the same numbers, but not with the same seed.
@@ -55,14 +52,11 @@ class GateFollower::Impl {
 
   Result<bool> refresh() {
     const std::lock_guard lock(refreshing_);
-    auto read = read_copy(path_, options_);
-    if (!read) {
-      return std::unexpected(read.error());
-    }
-    if (is_same(*read, *copy_)) {
+    MANKAI_ASSIGN(auto read, read_copy(path_, options_));
+    if (is_same(read, *copy_)) {
       return false;
     }
-    auto fresh = std::make_unique<Copy>(std::move(*read));
+    auto fresh = std::make_unique<Copy>(std::move(read));
     core_.exclusive([&](const CountingBloom*& filter) {
       filter = fresh->filter.as<CountingBloom>();
       core_.memo().drop_all();
@@ -89,11 +83,8 @@ GateFollower& GateFollower::operator=(GateFollower&&) noexcept = default;
 GateFollower::~GateFollower() = default;
 
 Result<GateFollower> GateFollower::open(const std::string& path, const GateOptions& options) {
-  auto copy = read_copy(path, options);
-  if (!copy) {
-    return std::unexpected(copy.error());
-  }
-  return GateFollower(std::make_unique<Impl>(path, options, std::move(*copy)));
+  MANKAI_ASSIGN(auto copy, read_copy(path, options));
+  return GateFollower(std::make_unique<Impl>(path, options, std::move(copy)));
 }
 
 Result<bool> GateFollower::refresh() { return impl_->refresh(); }

@@ -36,58 +36,38 @@ struct Mapped {
 };
 
 Result<Mapped> map_guard(const std::string& path, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  if (file->size() == 0) {
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  if (file.size() == 0) {
     return fail(ErrorCode::corrupt, path + ": is empty");
   }
-  auto region = file->map_region(file->size());
-  if (!region) {
-    return std::unexpected(region.error());
-  }
-  auto guard = Guard::from_region(std::move(*region));
+  MANKAI_ASSIGN(auto region, file.map_region(file.size()));
+  auto guard = Guard::from_region(std::move(region));
   if (!guard) {
     return std::unexpected(guard.error().within(path));
   }
-  return Mapped{.identity = file->identity(), .guard = std::move(*guard)};
+  return Mapped{.identity = file.identity(), .guard = std::move(*guard)};
 }
 
 }  // namespace
 
 Result<void> GuardFile::write(const std::string& path, const Guard& guard, Existing existing, FileCalls& calls,
                               FileMode mode) {
-  const auto exists = is_there(path, calls);
-  if (!exists) {
-    return std::unexpected(exists.error());
-  }
+  MANKAI_ASSIGN(const auto exists, is_there(path, calls));
   std::optional<FileLock> lock;
-  if (*exists && existing == Existing::replace) {
-    auto acquired = FileLock::acquire(path, calls);
-    if (!acquired) {
-      return std::unexpected(acquired.error());
-    }
-    lock = std::move(*acquired);
-    if (auto replaceable = check_replaceable(path, calls); !replaceable) {
-      return replaceable;
-    }
+  if (exists && existing == Existing::replace) {
+    MANKAI_ASSIGN(auto acquired, FileLock::acquire(path, calls));
+    lock = std::move(acquired);
+    MANKAI_TRY(check_replaceable(path, calls));
   }
   // What others make meanwhile is not ours to replace.
-  return write_file(path, guard.to_bytes(), *exists ? existing : Existing::refuse, lock ? &*lock : nullptr, calls,
-                    mode);
+  return write_file(path, guard.to_bytes(), exists ? existing : Existing::refuse, lock ? &*lock : nullptr, calls, mode);
 }
 
 Result<void> GuardFile::check_replaceable(const std::string& path, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
   std::array<std::byte, kGuardMagic.size()> start{};
-  const std::size_t length = std::min<std::size_t>(file->size(), start.size());
-  if (auto read = file->read(0, std::span(start).first(length)); !read) {
-    return std::unexpected(read.error());
-  }
+  const std::size_t length = std::min<std::size_t>(file.size(), start.size());
+  MANKAI_TRY(file.read(0, std::span(start).first(length)));
   const auto magic = std::as_bytes(std::span(kGuardMagic)).first(length);
   return std::ranges::equal(std::span(start).first(length), magic)
              ? Result<void>()
@@ -97,11 +77,8 @@ Result<void> GuardFile::check_replaceable(const std::string& path, FileCalls& ca
 Result<GuardFile> GuardFile::open(const std::string& path, Mode mode, FileCalls& calls) {
   std::optional<FileLock> lock;
   if (mode == Mode::write) {
-    auto acquired = FileLock::acquire(path, calls);
-    if (!acquired) {
-      return std::unexpected(acquired.error());
-    }
-    lock = std::move(*acquired);
+    MANKAI_ASSIGN(auto acquired, FileLock::acquire(path, calls));
+    lock = std::move(acquired);
   }
   auto mapped = map_guard(path, calls);
   return mapped ? Result<GuardFile>(GuardFile(path, calls, std::move(lock), mapped->identity, std::move(mapped->guard)))
@@ -122,9 +99,7 @@ Result<GuardFile::Outcomes> GuardFile::change(std::span<const std::string_view> 
     ++(*changed ? outcomes.changed : outcomes.unchanged);
   }
   if (outcomes.changed != 0) {
-    if (auto saved = save(); !saved) {
-      return std::unexpected(saved.error());
-    }
+    MANKAI_TRY(save());
   }
   return outcomes;
 }
@@ -140,14 +115,9 @@ Error GuardFile::undo(Error why) {
 }
 
 Result<void> GuardFile::save() {
-  if (auto written = write_file(path_, guard_.to_bytes(), Existing::replace, &*lock_, *calls_); !written) {
-    return written;
-  }
-  const auto now = identify(path_, *calls_);
-  if (!now) {
-    return std::unexpected(now.error());
-  }
-  identity_ = *now;
+  MANKAI_TRY(write_file(path_, guard_.to_bytes(), Existing::replace, &*lock_, *calls_));
+  MANKAI_ASSIGN(const auto now, identify(path_, *calls_));
+  identity_ = now;
   return {};
 }
 
@@ -158,14 +128,11 @@ Result<GuardFile::Outcomes> GuardFile::add(std::span<const std::string_view> rul
 Result<GuardFile::Outcomes> GuardFile::remove(std::span<const std::string_view> rules, std::optional<std::uint64_t> id,
                                               const std::function<void(std::string_view, RemoveOutcome)>& tell) {
   return change(rules, [&](Guard& guard, std::string_view rule) -> Result<bool> {
-    const auto outcome = guard.remove(rule, id);
-    if (!outcome) {
-      return std::unexpected(outcome.error());
-    }
+    MANKAI_ASSIGN(const auto outcome, guard.remove(rule, id));
     if (tell) {
-      tell(rule, *outcome);
+      tell(rule, outcome);
     }
-    return *outcome != RemoveOutcome::not_found;
+    return outcome != RemoveOutcome::not_found;
   });
 }
 

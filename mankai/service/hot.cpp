@@ -14,9 +14,7 @@ constexpr std::size_t kBatchKeys = 256;
 Result<DecayedTop::Options> options_of(const HotRequest& request) {
   HashSpec hash = HashSpec::random(request.hash.value_or(kDefaultHash));
   hash.seed = request.seed.value_or(hash.seed);
-  if (auto valid = check_seed(hash); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_seed(hash));
   return DecayedTop::Options{
       .bytes = request.memory_bytes.value_or(Hot::kDefaultMemoryBytes),
       .decay = request.decay ? *request.decay : Decay::of_half_life(Hot::kDefaultHalfLife).value(),
@@ -25,11 +23,8 @@ Result<DecayedTop::Options> options_of(const HotRequest& request) {
 }
 
 Result<AnyFilter> make_filter(const HotRequest& request) {
-  const auto options = options_of(request);
-  if (!options) {
-    return std::unexpected(options.error());
-  }
-  auto filter = DecayedTop::create(*options);
+  MANKAI_ASSIGN(const auto options, options_of(request));
+  auto filter = DecayedTop::create(options);
   return filter ? Result<AnyFilter>(std::move(*filter)) : std::unexpected(filter.error());
 }
 
@@ -66,11 +61,8 @@ Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
 
 // A state that was made for another request would answer, but not as asked.
 Result<void> check_request_fits(const std::string& path, const DecayedTop& filter, const HotRequest& request) {
-  const auto is_sized_so = is_of_size(filter, request);
-  if (!is_sized_so) {
-    return std::unexpected(is_sized_so.error());
-  }
-  if (*is_sized_so && request.decay.value_or(filter.decay()) == filter.decay() &&
+  MANKAI_ASSIGN(const auto is_sized_so, is_of_size(filter, request));
+  if (is_sized_so && request.decay.value_or(filter.decay()) == filter.decay() &&
       request.hash.value_or(filter.hash().kind) == filter.hash().kind &&
       request.seed.value_or(filter.hash().seed) == filter.hash().seed) {
     return {};
@@ -101,25 +93,15 @@ Hot::Hot(detail::KeptFilter kept, const HotRequest& request) noexcept
       latest_(request.latest) {}
 
 Result<Hot> Hot::create(const HotRequest& request) {
-  auto filter = make_filter(request);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return Hot(detail::KeptFilter(std::move(*filter)), request);
+  MANKAI_ASSIGN(auto filter, make_filter(request));
+  return Hot(detail::KeptFilter(std::move(filter)), request);
 }
 
 Result<Hot> Hot::open(const std::string& path, const HotRequest& request, const StoreOptions& options) {
-  auto kept = detail::KeptFilter::open(path, [&request] { return make_filter(request); }, options);
-  if (!kept) {
-    return std::unexpected(kept.error());
-  }
-  if (auto valid = check_kind(path, kept->filter()); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto fits = check_request_fits(path, *kept->filter().as<DecayedTop>(), request); !fits) {
-    return std::unexpected(fits.error());
-  }
-  return Hot(std::move(*kept), request);
+  MANKAI_ASSIGN(auto kept, detail::KeptFilter::open(path, [&request] { return make_filter(request); }, options));
+  MANKAI_TRY(check_kind(path, kept.filter()));
+  MANKAI_TRY(check_request_fits(path, kept.filter().as<DecayedTop>(), request));
+  return Hot(std::move(kept), request);
 }
 
 Result<void> Hot::observe(std::span<const std::string_view> keys, std::span<const Time> times) {
@@ -142,9 +124,7 @@ Result<void> Hot::observe(std::span<const std::string_view> keys, std::span<cons
 
 Result<void> Hot::count(std::span<const std::string_view> keys, std::span<const Time> times) {
   if (Store* const store = kept_.store()) {
-    if (auto inserted = store->insert(keys, times); !inserted) {
-      return inserted;
-    }
+    MANKAI_TRY(store->insert(keys, times));
   } else {
     insert(*kept_.memory()->as<DecayedTop>(), keys, times);
   }
@@ -169,9 +149,7 @@ Result<void> Hot::advance_to(Time now) {
     return {};
   }
   if (Store* const store = kept_.store()) {
-    if (auto advanced = store->advance(now); !advanced) {
-      return advanced;
-    }
+    MANKAI_TRY(store->advance(now));
   } else {
     kept_.memory()->as<DecayedTop>()->advance(tick_of(now, filter().epoch()));
   }

@@ -91,31 +91,20 @@ Result<void> check_request(const SeenRequest& request) {
 }  // namespace
 
 Result<Seen> Seen::create(const SeenRequest& request) {
-  if (auto valid = check_request(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  auto filter = create_filter(spec_for(request));
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return Seen(detail::KeptFilter(std::move(*filter)));
+  MANKAI_TRY(check_request(request));
+  MANKAI_ASSIGN(auto filter, create_filter(spec_for(request)));
+  return Seen(detail::KeptFilter(std::move(filter)));
 }
 
 Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, const StoreOptions& options) {
-  if (auto valid = check_request(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  auto kept = detail::KeptFilter::open(path, [&request] { return create_filter(spec_for(request)); }, options);
-  if (!kept) {
-    return std::unexpected(kept.error());
-  }
-  if (auto valid = check_kind_fits(kept->filter().kind().kind, true); !valid) {
+  MANKAI_TRY(check_request(request));
+  MANKAI_ASSIGN(auto kept,
+                detail::KeptFilter::open(path, [&request] { return create_filter(spec_for(request)); }, options));
+  if (auto valid = check_kind_fits(kept.filter().kind().kind, true); !valid) {
     return std::unexpected(valid.error().within(path));
   }
-  if (auto fits = check_request_fits(path, kept->filter(), request); !fits) {
-    return std::unexpected(fits.error());
-  }
-  return Seen(std::move(*kept));
+  MANKAI_TRY(check_request_fits(path, kept.filter(), request));
+  return Seen(std::move(kept));
 }
 
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) {
@@ -141,9 +130,7 @@ Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<con
   std::vector<std::string_view> fresh;
   std::vector<std::size_t> places;
   for (std::size_t begin = 0, end = 0; begin < keys.size(); begin = end) {
-    if (auto advanced = advance_to(times[begin]); !advanced) {
-      return advanced;
-    }
+    MANKAI_TRY(advance_to(times[begin]));
     const Time until = start_of(Tick{rotating()->tick().value + 1}, rotating()->epoch());
     end = begin + 1;
     while (end < keys.size() && times[end] < until) {
@@ -159,9 +146,7 @@ Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<con
       }
     }
     const auto outcomes = std::make_unique<bool[]>(fresh.size());
-    if (auto observed = observe_new(fresh, {outcomes.get(), fresh.size()}); !observed) {
-      return observed;
-    }
+    MANKAI_TRY(observe_new(fresh, {outcomes.get(), fresh.size()}));
     for (std::size_t i = 0; i < places.size(); ++i) {
       seen[places[i]] = outcomes[i];
     }

@@ -15,14 +15,9 @@ Result<Region> map_file(const std::string& path, FileCalls& calls) {
 }
 
 Result<std::uint64_t> read_start(const std::string& path, std::span<std::byte> into, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  if (auto read = file->read(0, into.first(std::min<std::uint64_t>(into.size(), file->size()))); !read) {
-    return std::unexpected(read.error());
-  }
-  return file->size();
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  MANKAI_TRY(file.read(0, into.first(std::min<std::uint64_t>(into.size(), file.size()))));
+  return file.size();
 }
 
 Result<void> write_file(const std::string& path, std::span<const std::byte> bytes, Existing existing, FileLock* held,
@@ -32,19 +27,12 @@ Result<void> write_file(const std::string& path, std::span<const std::byte> byte
 
 Result<void> write_file_parts(const std::string& path, std::span<const std::span<const std::byte>> parts,
                               Existing existing, FileLock* held, FileCalls& calls, FileMode mode) {
-  auto file = NewFile::create(path, existing, held, calls, mode);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(auto file, NewFile::create(path, existing, held, calls, mode));
   for (const std::span<const std::byte> part : parts) {
-    if (auto written = file->write(part); !written) {
-      return written;
-    }
+    MANKAI_TRY(file.write(part));
   }
-  if (auto synced = file->sync(); !synced) {
-    return synced;
-  }
-  return file->put_in_place();
+  MANKAI_TRY(file.sync());
+  return file.put_in_place();
 }
 
 }  // namespace mankai

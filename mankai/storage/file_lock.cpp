@@ -133,11 +133,8 @@ Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls) {
       return system_error(path + ": cannot lock");
     }
     // A writer replaces the file; a lock on the one it replaced would keep nobody away.
-    const auto stayed = is_at(path, file);
-    if (!stayed) {
-      return std::unexpected(stayed.error());
-    }
-    if (*stayed) {
+    MANKAI_ASSIGN(const auto stayed, is_at(path, file));
+    if (stayed) {
       return FileLock(std::move(file));
     }
   }

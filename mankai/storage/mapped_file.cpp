@@ -50,17 +50,12 @@ Result<MappedFile> MappedFile::open(const std::string& path, Mode mode, FileCall
   if (file.file_.get() < 0) {
     return system_error(path + ": cannot open");
   }
-  const auto status = detail::regular_status(file.file_, path);
-  if (!status) {
-    return std::unexpected(status.error());
-  }
-  if (status->st_size == 0) {
+  MANKAI_ASSIGN(const auto status, detail::regular_status(file.file_, path));
+  if (status.st_size == 0) {
     return fail(ErrorCode::corrupt, path + ": is empty: 0 bytes");
   }
   const int sharing = mode == Mode::write ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
-  if (auto mapped = file.map(static_cast<std::size_t>(status->st_size), sharing); !mapped) {
-    return std::unexpected(mapped.error());
-  }
+  MANKAI_TRY(file.map(static_cast<std::size_t>(status.st_size), sharing));
   return file;
 }
 
@@ -117,18 +112,14 @@ Result<void> MappedFile::grow(std::size_t bytes) {
   if (bytes == bytes_.size()) {
     return {};
   }
-  if (auto grown = grow_file(bytes); !grown) {
-    return grown;
-  }
+  MANKAI_TRY(grow_file(bytes));
   return remap(bytes);
 }
 
 Result<void> MappedFile::truncate(std::size_t bytes) {
   MANKAI_ASSERT(bytes > 0 && bytes <= bytes_.size());
   // The mapping first: there must be no bytes in it that the file does not have.
-  if (auto mapped = remap(bytes); !mapped) {
-    return mapped;
-  }
+  MANKAI_TRY(remap(bytes));
   if (uninterrupted([&] { return file_.calls().ftruncate(file_.get(), static_cast<off_t>(bytes)); }) != 0) {
     return system_error(path_ + ": cannot make it shorter");
   }

@@ -73,17 +73,10 @@ NewFile::~NewFile() {
 
 Result<NewFile> NewFile::create(const std::string& path, Existing existing, FileLock* held, FileCalls& calls,
                                 FileMode mode) {
-  auto target = existing == Existing::replace ? resolve_links(path, calls) : Result<std::string>(path);
-  if (!target) {
-    return std::unexpected(target.error());
-  }
-  NewFile file(calls, path, std::move(*target), existing, held, mode);
-  if (auto seen = file.look_at_old(); !seen) {
-    return std::unexpected(seen.error());
-  }
-  if (auto created = file.create_temporary(); !created) {
-    return std::unexpected(created.error());
-  }
+  MANKAI_ASSIGN(auto target, existing == Existing::replace ? resolve_links(path, calls) : Result<std::string>(path));
+  NewFile file(calls, path, std::move(target), existing, held, mode);
+  MANKAI_TRY(file.look_at_old());
+  MANKAI_TRY(file.create_temporary());
   return file;
 }
 
@@ -135,18 +128,14 @@ Result<void> NewFile::create_temporary() {
 
 Result<void> NewFile::write(std::span<const std::byte> bytes) {
   is_synced_ = false;
-  if (auto written = detail::write_at(file_, written_, bytes, path_); !written) {
-    return written;
-  }
+  MANKAI_TRY(detail::write_at(file_, written_, bytes, path_));
   written_ += bytes.size();
   return {};
 }
 
 Result<void> NewFile::set_permissions() {
   if (old_) {
-    if (auto copied = detail::set_permissions(file_, *old_, path_); !copied) {
-      return copied;
-    }
+    MANKAI_TRY(detail::set_permissions(file_, *old_, path_));
   }
   if (mode_ && file_.calls().fchmod(file_.get(), *mode_) != 0) {
     return system_error(path_ + ": cannot set its permissions");
@@ -155,9 +144,7 @@ Result<void> NewFile::set_permissions() {
 }
 
 Result<void> NewFile::sync() {
-  if (auto set = set_permissions(); !set) {
-    return set;
-  }
+  MANKAI_TRY(set_permissions());
   if (detail::uninterrupted([&] { return file_.calls().fsync(file_.get()); }) != 0) {
     return system_error(path_ + ": cannot write to the disk");
   }
@@ -174,9 +161,7 @@ Result<void> NewFile::put_in_place() {
       (locked.get() < 0 || detail::uninterrupted([&] { return calls.flock(locked.get(), LOCK_EX | LOCK_NB); }) != 0)) {
     return system_error(path_ + ": cannot lock the new file");
   }
-  if (auto placed = rename_temporary(); !placed) {
-    return placed;
-  }
+  MANKAI_TRY(rename_temporary());
   temporary_.clear();
   if (held_ != nullptr) {
     held_->file_ = std::move(locked);

@@ -52,11 +52,8 @@ Result<OpenFile> OpenFile::open(const std::string& path, Mode mode, FileCalls& c
   if (file.get() < 0) {
     return system_error(path + ": cannot open");
   }
-  const auto status = detail::regular_status(file, path);
-  if (!status) {
-    return std::unexpected(status.error());
-  }
-  return OpenFile(path, std::move(file), *status);
+  MANKAI_ASSIGN(const auto status, detail::regular_status(file, path));
+  return OpenFile(path, std::move(file), status);
 }
 
 Result<void> OpenFile::read(std::uint64_t offset, std::span<std::byte> into) const {
@@ -71,12 +68,8 @@ Result<void> OpenFile::rewrite(std::uint64_t offset, std::uint64_t end) const {
   std::vector<std::byte> bytes(std::min(kRewriteBytes, end - std::min(offset, end)));
   while (offset < end) {
     const auto part = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), end - offset));
-    if (auto done = read(offset, part); !done) {
-      return done;
-    }
-    if (auto done = write(offset, part); !done) {
-      return done;
-    }
+    MANKAI_TRY(read(offset, part));
+    MANKAI_TRY(write(offset, part));
     offset += part.size();
   }
   return {};
@@ -94,9 +87,7 @@ Result<Region> OpenFile::read_region(std::uint64_t bytes, const Memory& memory) 
   if (!region) {
     return std::unexpected(region.error().within(path_));
   }
-  if (auto done = read(0, region->bytes()); !done) {
-    return std::unexpected(done.error());
-  }
+  MANKAI_TRY(read(0, region->bytes()));
   return region;
 }
 

@@ -112,9 +112,7 @@ class Follower {
 
   Result<std::size_t> read(std::span<char> into) {
     for (;;) {
-      if (auto stopped = stop_or_wait(std::chrono::milliseconds::zero()); !stopped) {
-        return std::unexpected(stopped.error());
-      }
+      MANKAI_TRY(stop_or_wait(std::chrono::milliseconds::zero()));
       look_for_a_new_file();
       const auto got = read_files(into);
       if (!got || *got > 0) {
@@ -123,9 +121,7 @@ class Follower {
       if (options_.on_idle) {
         options_.on_idle();
       }
-      if (auto stopped = stop_or_wait(options_.interval); !stopped) {
-        return std::unexpected(stopped.error());
-      }
+      MANKAI_TRY(stop_or_wait(options_.interval));
     }
   }
 
@@ -133,13 +129,10 @@ class Follower {
   // The oldest file first. Returns 0 if there is nothing new.
   Result<std::size_t> read_files(std::span<char> into) {
     while (!files_.empty()) {
-      const auto got = files_.front().read(into);
-      if (!got) {
-        return std::unexpected(got.error());
-      }
-      if (*got > 0) {
+      MANKAI_ASSIGN(const auto got, files_.front().read(into));
+      if (got > 0) {
         silent_ = {};
-        if (const std::size_t kept = take(into.first(*got)); kept > 0) {
+        if (const std::size_t kept = take(into.first(got)); kept > 0) {
           return kept;
         }
         continue;
@@ -240,9 +233,7 @@ Result<Source> follow(const std::string& path, FollowOptions options) {
     return Source::open(path, {.stop_fd = options.stop_fd});
   }
   auto follower = std::make_unique<Follower>(path, std::move(options));
-  if (auto begun = follower->begin(); !begun) {
-    return std::unexpected(begun.error());
-  }
+  MANKAI_TRY(follower->begin());
   return Source::from_function([follower = std::move(follower)](std::span<char> into) { return follower->read(into); },
                                path);
 }

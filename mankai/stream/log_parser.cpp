@@ -101,12 +101,9 @@ LogParser& LogParser::operator=(LogParser&& other) noexcept = default;
 LogParser::~LogParser() = default;
 
 Result<LogParser> LogParser::create(const LogParserOptions& options) {
-  auto json = detail::JsonLog::create(options.names);
-  if (!json) {
-    return std::unexpected(json.error());
-  }
+  MANKAI_ASSIGN(auto json, detail::JsonLog::create(options.names));
   return LogParser(options.format, std::make_unique<detail::LogFormats>(detail::LogFormats{
-                                       .combined = {}, .w3c = {}, .json = std::move(*json), .arena = {}}));
+                                       .combined = {}, .w3c = {}, .json = std::move(json), .arena = {}}));
 }
 
 LogLine LogParser::parse(std::string_view line, LogRecord& out) {

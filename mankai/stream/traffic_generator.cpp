@@ -140,14 +140,11 @@ Result<TrafficGenerator> TrafficGenerator::create(const TrafficOptions& options)
   if (const char* const problem = problem_of(options); problem != nullptr) {
     return fail(ErrorCode::invalid_argument, problem);
   }
-  auto frontier = UrlGenerator::create({.count = kFrontierMax,
-                                        .hosts = options.hosts,
-                                        .repeat_share = kRepeatShare,
-                                        .seed = detail::mix(options.seed + 1)});
-  if (!frontier) {
-    return std::unexpected(frontier.error());
-  }
-  return TrafficGenerator(std::make_unique<detail::TrafficDay>(options, std::move(*frontier)));
+  MANKAI_ASSIGN(auto frontier, UrlGenerator::create({.count = kFrontierMax,
+                                                     .hosts = options.hosts,
+                                                     .repeat_share = kRepeatShare,
+                                                     .seed = detail::mix(options.seed + 1)}));
+  return TrafficGenerator(std::make_unique<detail::TrafficDay>(options, std::move(frontier)));
 }
 
 bool TrafficGenerator::next(TrafficEvent& out) { return day_->next(out); }

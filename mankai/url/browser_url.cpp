@@ -276,9 +276,7 @@ struct BrowserUrlParser {
     out.scheme_end_ = out.text_.size();
     const std::size_t size = std::min(start->rest.find_first_of(start->is_special ? "/\\?" : "/?"), start->rest.size());
     out.text_ += "://";
-    if (auto appended = append_authority(start->rest.substr(0, size)); !appended) {
-      return appended;
-    }
+    MANKAI_TRY(append_authority(start->rest.substr(0, size)));
     append_rest(start->rest.substr(size), start->is_special);
     return {};
   }

@@ -244,9 +244,7 @@ Result<void> Canonicalizer::rewrite(std::string_view raw, CanonicalUrl& out, Url
 Result<void> Canonicalizer::assemble(CanonicalUrl& out, UrlRules rules) {
   std::string& text = out.text_;
   std::string_view rest = out.decoded_;
-  if (auto taken = take_scheme(rest, text); !taken) {
-    return taken;
-  }
+  MANKAI_TRY(take_scheme(rest, text));
   const Scheme* const scheme = find_web_scheme(text);
   out.scheme_end_ = text.size();
   text += "://";
@@ -281,9 +279,7 @@ Result<void> canonicalize(std::string_view raw, CanonicalUrl& out, UrlRules rule
 
 Result<CanonicalUrl> canonicalize(std::string_view raw, UrlRules rules) {
   CanonicalUrl url;
-  if (auto done = canonicalize(raw, url, rules); !done) {
-    return std::unexpected(std::move(done).error());
-  }
+  MANKAI_TRY(canonicalize(raw, url, rules));
   return url;
 }
 

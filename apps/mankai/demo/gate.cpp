@@ -74,9 +74,7 @@ Result<void> run_part(Gate& gate, std::span<const DayEvent> part, std::size_t fi
     const bool has_basket = truth.has_basket[first + i];
     if (event.kind == TrafficKind::basket) {
       maybes.push_back(false);
-      if (auto changed = change(gate, event, has_basket, first + i); !changed) {
-        return changed;
-      }
+      MANKAI_TRY(change(gate, event, has_basket, first + i));
       continue;
     }
     const GateAnswer answer = gate.maybe(event.who);
@@ -184,12 +182,9 @@ Result<Exhibit> ask_gate(const Day& day, std::uint64_t seed) {
   if (!gate || !forgetless) {
     return std::unexpected(gate ? forgetless.error() : gate.error());
   }
-  const auto watched = watch(*gate, *forgetless, day, truth);
-  if (!watched) {
-    return std::unexpected(watched.error());
-  }
+  MANKAI_ASSIGN(const auto watched, watch(*gate, *forgetless, day, truth));
   WrongByHour by_hour(day);
-  Answers row = row_of(day, truth, *watched, by_hour);
+  Answers row = row_of(day, truth, watched, by_hour);
   row.bytes = gate->facts().image_bytes + GateOptions{}.memo_bytes;
   const GateCounts counts = gate->counts();
   Exhibit exhibit{
@@ -200,7 +195,7 @@ Result<Exhibit> ask_gate(const Day& day, std::uint64_t seed) {
           "nothing. A gate in front of the database knows who may have one; all the others need no query at all.",
       .found = {},
       .rows = {},
-      .plots = {gate_plot(*watched, truth)},
+      .plots = {gate_plot(watched, truth)},
       .wrong_by_hour = by_hour.curve("Worth fetching? The gate", 2)};
   exhibit.found.push_back(fmt::format(
       "For {} pages {} queries were left to make: {} were saved. Pages of shoppers with a basket that were told there "
@@ -213,7 +208,7 @@ Result<Exhibit> ask_gate(const Day& day, std::uint64_t seed) {
       "A shopper who was asked for in vain is remembered in {}, and {} more queries were saved by that. At most {} "
       "baskets were open at once, and {} of the gate's cells in use: such a filter is best used at a half.",
       human_bytes(GateOptions{}.memo_bytes), human_count(counts.memo_hits), human_count(truth.most_open),
-      human_share(std::ranges::max(watched->saturation, {}, &Point::y).y)));
+      human_share(std::ranges::max(watched.saturation, {}, &Point::y).y)));
   exhibit.rows.push_back(std::move(row));
   return exhibit;
 }

@@ -62,16 +62,11 @@ class ExactRules {
 };
 
 Result<Guard> make_guard(const Day& day, std::uint64_t seed) {
-  auto builder = GuardBuilder::create({.fpr = kPromisedRate, .seed = {{seed, 0}}, .keeps_rules = false});
-  if (!builder) {
-    return std::unexpected(builder.error());
-  }
+  MANKAI_ASSIGN(auto builder, GuardBuilder::create({.fpr = kPromisedRate, .seed = {{seed, 0}}, .keeps_rules = false}));
   for (const std::string_view rule : day.rules) {
-    if (auto added = builder->add_block(rule); !added) {
-      return std::unexpected(added.error());
-    }
+    MANKAI_TRY(builder.add_block(rule));
   }
-  return builder->build();
+  return builder.build();
 }
 
 /// What the guard answered to each link that was followed.

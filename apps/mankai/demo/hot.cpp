@@ -159,32 +159,23 @@ Plot hot_plot(const Day& day, const std::vector<std::string>& drawn, const Heat&
 }
 
 Result<Hot> new_hot(std::uint64_t seed) {
-  const auto decay = Decay::of_half_life(kHalfLife);
-  if (!decay) {
-    return std::unexpected(decay.error());
-  }
-  return Hot::create({.decay = *decay, .memory_bytes = kMemoryBytes, .seed = {{seed, 0}}});
+  MANKAI_ASSIGN(const auto decay, Decay::of_half_life(kHalfLife));
+  return Hot::create({.decay = decay, .memory_bytes = kMemoryBytes, .seed = {{seed, 0}}});
 }
 
 /// The heat of chosen pages, by a second run through the day: which pages these are is known after the first.
 Result<Heat> heat_of(const Day& day, const Pages& pages, const std::vector<std::string>& drawn, std::uint64_t seed) {
-  auto hot = new_hot(seed);
-  if (!hot) {
-    return std::unexpected(hot.error());
-  }
-  Truth exact(hot->decay().lambda());
+  MANKAI_ASSIGN(auto hot, new_hot(seed));
+  Truth exact(hot.decay().lambda());
   Answers unused;
   Heat heat;
-  auto done = run(day, pages, *hot, exact, unused, [&](Time now) {
-    for (const std::string& key : drawn) {
-      const double x = seconds_into(day, now);
-      heat[key].push_back({{.x = x, .y = hot->estimate(key).raw},
-                           {.x = x, .y = exact.estimate(key, tick_of(now, hot->decay().epoch))}});
-    }
-  });
-  if (!done) {
-    return std::unexpected(done.error());
-  }
+  MANKAI_ASSIGN(auto done, run(day, pages, hot, exact, unused, [&](Time now) {
+                  for (const std::string& key : drawn) {
+                    const double x = seconds_into(day, now);
+                    heat[key].push_back({{.x = x, .y = hot.estimate(key).raw},
+                                         {.x = x, .y = exact.estimate(key, tick_of(now, hot.decay().epoch))}});
+                  }
+                }));
   return heat;
 }
 
@@ -199,17 +190,11 @@ Result<Exhibit> ask_hot(const Day& day, std::uint64_t seed) {
   CountedMemory memory;
   Truth exact(hot->decay().lambda(), &memory);
   Notes notes;
-  auto done = run(day, pages, *hot, exact, notes.row, [&](Time now) {
-    compare(hot->top(kTop), exact.top(kTop, tick_of(now, hot->decay().epoch)), *hot, notes);
-  });
-  if (!done) {
-    return std::unexpected(done.error());
-  }
+  MANKAI_ASSIGN(auto done, run(day, pages, *hot, exact, notes.row, [&](Time now) {
+                  compare(hot->top(kTop), exact.top(kTop, tick_of(now, hot->decay().epoch)), *hot, notes);
+                }));
   const std::vector<std::string> drawn = pages_to_draw(day, notes);
-  const auto heat = heat_of(day, pages, drawn, seed);
-  if (!heat) {
-    return std::unexpected(heat.error());
-  }
+  MANKAI_ASSIGN(const auto heat, heat_of(day, pages, drawn, seed));
   Answers& row = notes.row;
   row.name = "hot";
   row.question = "Hot?";
@@ -229,7 +214,7 @@ Result<Exhibit> ask_hot(const Day& day, std::uint64_t seed) {
           "name at any moment.",
       .found = {},
       .rows = {},
-      .plots = {hot_plot(day, drawn, *heat)},
+      .plots = {hot_plot(day, drawn, heat)},
       .wrong_by_hour = {}};
   exhibit.found.push_back(fmt::format(
       "{} views of {} products. In {} looks at the ten hottest, one every ten minutes, {} of {} names were right; the "

@@ -93,16 +93,13 @@ Result<void> show_seen(const Day& day, const Truth& truth, std::uint64_t seed, E
               .promised_share = kPromisedRate,
               .exact_bytes = truth.bytes,
               .exact_seconds = truth.seconds};
-  const auto answers = seen_answers(*seen, day, row.seconds);
-  if (!answers) {
-    return std::unexpected(answers.error());
-  }
+  MANKAI_ASSIGN(const auto answers, seen_answers(*seen, day, row.seconds));
   WrongByHour by_hour(day);
-  for (std::size_t i = 0; i < answers->size(); ++i) {
-    const bool is_wrong = (*answers)[i] && !truth.is_repeat[i];
-    row.yes += (*answers)[i] ? 1 : 0;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const bool is_wrong = answers[i] && !truth.is_repeat[i];
+    row.yes += answers[i] ? 1 : 0;
     row.truth += truth.is_repeat[i] ? 1 : 0;
-    row.missed += truth.is_repeat[i] && !(*answers)[i] ? 1 : 0;
+    row.missed += truth.is_repeat[i] && !answers[i] ? 1 : 0;
     row.wrong_yes += is_wrong ? 1 : 0;
     by_hour.add(day.frontier[i].time, !truth.is_repeat[i], is_wrong);
   }
@@ -246,12 +243,8 @@ Result<Exhibit> ask_seen(const Day& day, std::uint64_t seed) {
       .plots = {},
       .wrong_by_hour = {}};
   const Truth truth = exact_answers(day);
-  if (auto shown = show_seen(day, truth, seed, exhibit); !shown) {
-    return std::unexpected(shown.error());
-  }
-  if (auto shown = show_fading(day, truth, seed, exhibit); !shown) {
-    return std::unexpected(shown.error());
-  }
+  MANKAI_TRY(show_seen(day, truth, seed, exhibit));
+  MANKAI_TRY(show_fading(day, truth, seed, exhibit));
   return exhibit;
 }
 

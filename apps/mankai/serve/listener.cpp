@@ -83,11 +83,8 @@ std::string to_text(const Endpoint& endpoint) {
 
 Result<Listener> listen_at(const Endpoint& endpoint) {
   constexpr int kBacklog = 1024;
-  auto addresses = resolve(endpoint);
-  if (!addresses) {
-    return std::unexpected(addresses.error());
-  }
-  const addrinfo& address = **addresses;
+  MANKAI_ASSIGN(auto addresses, resolve(endpoint));
+  const addrinfo& address = *addresses;
   const int flags = static_cast<int>(SOCK_NONBLOCK) | static_cast<int>(SOCK_CLOEXEC);
   Descriptor socket(::socket(address.ai_family, address.ai_socktype | flags, address.ai_protocol));
   // So that a restart need not wait for the last connections' sake; two programs still cannot share the port.
@@ -97,11 +94,8 @@ Result<Listener> listen_at(const Endpoint& endpoint) {
       listen(socket.get(), kBacklog) != 0) {
     return failure_at(endpoint);
   }
-  auto at = name_of(socket.get());
-  if (!at) {
-    return std::unexpected(at.error());
-  }
-  return Listener{.socket = std::move(socket), .at = std::move(*at)};
+  MANKAI_ASSIGN(auto at, name_of(socket.get()));
+  return Listener{.socket = std::move(socket), .at = std::move(at)};
 }
 
 }  // namespace mankai::command::serve

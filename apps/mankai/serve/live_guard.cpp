@@ -43,14 +43,11 @@ bool LiveGuard::has_changed() {
 Result<void> LiveGuard::reload() {
   // Looked at first: a file that is replaced meanwhile is seen as changed afterwards, and read again.
   tried_ = stamp_of(path_);
-  auto bytes = read_file(path_);
-  if (!bytes) {
-    return std::unexpected(bytes.error());
-  }
-  if (bytes->size() == 0) {
+  MANKAI_ASSIGN(auto bytes, read_file(path_));
+  if (bytes.size() == 0) {
     return fail(ErrorCode::corrupt, path_ + ": is empty");
   }
-  auto guard = Guard::from_region(std::move(*bytes));
+  auto guard = Guard::from_region(std::move(bytes));
   if (!guard) {
     return std::unexpected(guard.error().within(path_));
   }

@@ -168,12 +168,9 @@ std::expected<std::optional<RequestHead>, Refusal> read_head(std::string_view by
     }
     return std::nullopt;
   }
-  auto head = HeadReader().read(bytes.substr(0, end));
-  if (!head) {
-    return std::unexpected(head.error());
-  }
-  head->bytes = end + kHeadEnd.size();
-  return std::optional<RequestHead>(std::move(*head));
+  MANKAI_ASSIGN(auto head, HeadReader().read(bytes.substr(0, end)));
+  head.bytes = end + kHeadEnd.size();
+  return std::optional<RequestHead>(std::move(head));
 }
 
 }  // namespace mankai::command::serve

@@ -5,9 +5,7 @@
 namespace mankai::c {
 
 Result<void> check_keys(const mankai_key* keys, std::size_t count) {
-  if (auto valid = check_array(keys, count, "keys"); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_array(keys, count, "keys"));
   constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
   if (count > kMost / sizeof(mankai_key)) {
     return fail(ErrorCode::invalid_argument, std::to_string(count) + " keys are more than any array has");

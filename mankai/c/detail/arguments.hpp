@@ -64,9 +64,7 @@ Result<void> for_each_key_window(const mankai_key* keys, std::size_t count, cons
   for (std::size_t start = 0; start < count; start += kQuestionWindow) {
     const std::size_t window = std::min(kQuestionWindow, count - start);
     std::transform(keys + start, keys + start + window, views.begin(), view_of);
-    if (auto used = use(start, std::span<const std::string_view>(views).first(window)); !used) {
-      return used;
-    }
+    MANKAI_TRY(use(start, std::span<const std::string_view>(views).first(window)));
   }
   return {};
 }
@@ -87,9 +85,7 @@ Result<Struct> read_sized(const Struct* given) {
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   const std::size_t size = given->size;
-  if (auto valid = check_size(size); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_size(size));
   if (std::any_of(bytes + std::min(size, sizeof(Struct)), bytes + size, [](unsigned char byte) { return byte != 0; })) {
     return fail(ErrorCode::invalid_argument,
                 "the options have fields that this library does not know: use a newer one");
@@ -102,9 +98,7 @@ Result<Struct> read_sized(const Struct* given) {
 template <class Struct>
 Result<void> write_sized(const Struct& from, Struct* to) {
   const std::size_t size = to->size;
-  if (auto valid = check_size(size); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_size(size));
   auto* bytes = reinterpret_cast<unsigned char*>(to);
   std::copy_n(reinterpret_cast<const unsigned char*>(&from), std::min(size, sizeof(Struct)), bytes);
   to->size = size;

@@ -66,32 +66,26 @@ int errno_of(ErrorCode code) noexcept {
 }  // namespace
 
 Result<Store> create_bloom(const BloomRequest& request) {
-  const auto path = name_of(request);
-  if (!path) {
-    return std::unexpected(path.error());
-  }
+  MANKAI_ASSIGN(const auto path, name_of(request));
   auto filter = create_filter({.kind = request.kind, .keys = request.capacity, .fpr = request.error_rate});
   if (!filter) {
-    return std::unexpected(filter.error().within(*path));
+    return std::unexpected(filter.error().within(path));
   }
-  return Store::create(*path, std::move(*filter), bloom_options(), Existing::replace);
+  return Store::create(path, std::move(*filter), bloom_options(), Existing::replace);
 }
 
 Result<Store> open_bloom(const BloomRequest& request) {
-  const auto path = name_of(request);
-  if (!path) {
-    return std::unexpected(path.error());
-  }
-  auto store = Store::open(*path, bloom_options());
+  MANKAI_ASSIGN(const auto path, name_of(request));
+  auto store = Store::open(path, bloom_options());
   if (!store) {
     Error error = store.error();
-    if (error.code == ErrorCode::corrupt && !is_image(*path)) {
+    if (error.code == ErrorCode::corrupt && !is_image(path)) {
       error.detail += "; if bitly's dablooms wrote it, `mankai import dablooms` makes a filter of it";
     }
     return std::unexpected(error);
   }
   if (auto valid = check_made_for(store->filter(), request); !valid) {
-    return std::unexpected(valid.error().within(*path));
+    return std::unexpected(valid.error().within(path));
   }
   return store;
 }

@@ -17,9 +17,7 @@ Result<void> MemoryFilter::check_use() const {
 template <class Encode, class OutcomesOf>
 Result<void> MemoryFilter::change_windows(std::size_t count, const Encode& encode, const OutcomesOf& outcomes_of) {
   const std::scoped_lock lock(changing_);
-  if (auto usable = check_use(); !usable) {
-    return usable;
-  }
+  MANKAI_TRY(check_use());
   for (std::size_t start = 0; start < count; start += ChangeEncoder::kMaxKeys) {
     const std::size_t window = std::min(ChangeEncoder::kMaxKeys, count - start);
     const Result<Change> encoded = encode(start, window);
@@ -27,9 +25,7 @@ Result<void> MemoryFilter::change_windows(std::size_t count, const Encode& encod
       return std::unexpected(encoded.error());
     }
     const std::scoped_lock alone(reading_);
-    if (auto done = filter_.apply(*encoded, outcomes_of(start, window)); !done) {
-      return done;
-    }
+    MANKAI_TRY(filter_.apply(*encoded, outcomes_of(start, window)));
   }
   return {};
 }

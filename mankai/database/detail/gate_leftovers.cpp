@@ -16,20 +16,14 @@ Result<void> make_file(const std::string& path) {
 }
 
 Result<std::size_t> uninstall(const RowSourceSettings& settings) {
-  auto source = open_row_source(settings);
-  if (!source) {
-    return std::unexpected(source.error());
-  }
-  auto removed = (*source)->uninstall();
+  MANKAI_ASSIGN(auto source, open_row_source(settings));
+  auto removed = source->uninstall();
   return removed ? removed : std::unexpected(removed.error().within(settings.source));
 }
 
 Result<std::vector<RowSourceSettings>> read_list(const std::string& path) {
-  const auto bytes = read_file(path);
-  if (!bytes) {
-    return std::unexpected(bytes.error());
-  }
-  const auto text = bytes->bytes();
+  MANKAI_ASSIGN(const auto bytes, read_file(path));
+  const auto text = bytes.bytes();
   auto list = parse_source_list({reinterpret_cast<const char*>(text.data()), text.size()});
   return list ? std::move(list) : std::unexpected(list.error().within(path));
 }
@@ -42,19 +36,14 @@ Result<std::unique_ptr<GateLeftovers>> GateLeftovers::open(const std::string& ga
   const std::string path = path_of(gate_path);
   auto lock = FileLock::acquire(path);
   if (!lock && lock.error().code == ErrorCode::not_found) {
-    if (auto made = make_file(path); !made) {
-      return std::unexpected(made.error());
-    }
+    MANKAI_TRY(make_file(path));
     lock = FileLock::acquire(path);
   }
   if (!lock) {
     return std::unexpected(lock.error());
   }
-  auto list = read_list(path);
-  if (!list) {
-    return std::unexpected(list.error());
-  }
-  return std::unique_ptr<GateLeftovers>(new GateLeftovers(path, std::move(*lock), std::move(*list)));
+  MANKAI_ASSIGN(auto list, read_list(path));
+  return std::unique_ptr<GateLeftovers>(new GateLeftovers(path, std::move(*lock), std::move(list)));
 }
 
 GateLeftovers::~GateLeftovers() {
@@ -66,11 +55,8 @@ GateLeftovers::~GateLeftovers() {
 Result<void> GateLeftovers::write() {
   std::string text;
   for (const RowSourceSettings& settings : list_) {
-    auto part = to_text(settings);
-    if (!part) {
-      return std::unexpected(part.error());
-    }
-    text += *part;
+    MANKAI_ASSIGN(auto part, to_text(settings));
+    text += part;
   }
   return write_file(path_, std::as_bytes(std::span(text)), Existing::replace, &lock_);
 }
@@ -105,9 +91,7 @@ Result<std::size_t> GateLeftovers::take_out(std::string_view in_use) {
     }
   }
   list_ = std::move(stay);
-  if (auto written = list_.empty() ? Result<void>{} : write(); !written) {
-    return std::unexpected(written.error());
-  }
+  MANKAI_TRY(list_.empty() ? Result<void>{} : write());
   return outcome ? Result<std::size_t>(count) : std::unexpected(outcome.error());
 }
 

@@ -107,13 +107,9 @@ Result<PgConnection> PgConnection::open(const std::string& dsn, PgUse use, PgSto
   if (opened.connection_ == nullptr) {
     return fail(ErrorCode::out_of_space, "no memory for a connection to PostgreSQL");
   }
-  if (const auto connected = opened.connect(PgClock::now() + kConnectPatience); !connected) {
-    return std::unexpected(connected.error());
-  }
+  MANKAI_TRY(opened.connect(PgClock::now() + kConnectPatience));
   PQsetNoticeProcessor(opened.connection_.get(), [](void*, const char*) {}, nullptr);
-  if (const auto prepared = opened.prepare_session(); !prepared) {
-    return std::unexpected(prepared.error());
-  }
+  MANKAI_TRY(opened.prepare_session());
   return opened;
 }
 
@@ -126,11 +122,8 @@ Result<void> PgConnection::connect(PgClock::time_point deadline) {
     if (state == PGRES_POLLING_FAILED) {
       return lost("cannot connect to PostgreSQL");
     }
-    const auto is_ready = wait(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
+    MANKAI_ASSIGN(const auto is_ready, wait(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline));
     if (!is_ready) {
-      return std::unexpected(is_ready.error());
-    }
-    if (!*is_ready) {
       return fail(ErrorCode::io, "PostgreSQL does not answer within 30 s");
     }
   }
@@ -188,9 +181,7 @@ Result<void> PgConnection::wait_for_answer() {
 
 /// The next of the answers to a query; nullptr in it behind the last.
 Result<PgAnswer> PgConnection::next_answer() {
-  if (const auto came = wait_for_answer(); !came) {
-    return std::unexpected(came.error());
-  }
+  MANKAI_TRY(wait_for_answer());
   return PgAnswer(PQgetResult(connection_.get()));
 }
 
@@ -236,11 +227,8 @@ Result<PgAnswer> PgConnection::command(const std::string& text) {
 }
 
 Result<void> PgConnection::begin_copy(const std::string& text, PgUse use) {
-  const auto answer = use == PgUse::replication ? command(text) : query(text);
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (!is_copy(answer->get())) {
+  MANKAI_ASSIGN(const auto answer, use == PgUse::replication ? command(text) : query(text));
+  if (!is_copy(answer.get())) {
     return fail(ErrorCode::corrupt, "PostgreSQL did not begin to send what it was asked for");
   }
   return {};
@@ -259,11 +247,8 @@ Result<PgConnection::Copy> PgConnection::next_copy(std::string_view& data, PgClo
     if (size < kNothingYet) {
       return end_copy();
     }
-    const auto is_ready = wait(POLLIN, deadline);
+    MANKAI_ASSIGN(const auto is_ready, wait(POLLIN, deadline));
     if (!is_ready) {
-      return std::unexpected(is_ready.error());
-    }
-    if (!*is_ready) {
       return Copy::nothing_yet;
     }
     if (PQconsumeInput(connection_.get()) == 0) {
@@ -276,19 +261,16 @@ Result<PgConnection::Copy> PgConnection::next_copy(std::string_view& data, PgClo
 Result<PgConnection::Copy> PgConnection::end_copy() {
   Result<Copy> outcome = Copy::end;
   for (;;) {
-    const auto answer = next_answer();
-    if (!answer) {
-      return std::unexpected(answer.error());
-    }
-    if (answer->get() == nullptr) {
+    MANKAI_ASSIGN(const auto answer, next_answer());
+    if (answer.get() == nullptr) {
       break;
     }
-    if (is_copy(answer->get())) {  // our side of both directions is still open
+    if (is_copy(answer.get())) {  // our side of both directions is still open
       return outcome;
     }
-    if (!is_good(answer->get()) && outcome) {
+    if (!is_good(answer.get()) && outcome) {
       outcome = PQstatus(connection_.get()) == CONNECTION_BAD ? lost("the connection to PostgreSQL broke")
-                                                              : Result<Copy>(refused(answer->get()));
+                                                              : Result<Copy>(refused(answer.get()));
     }
   }
   return outcome;

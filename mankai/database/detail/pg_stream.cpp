@@ -22,9 +22,7 @@ Result<void> begin(PgConnection& connection, const std::string& command) {
     if (begun || begun.error().code != ErrorCode::locked || PgClock::now() >= deadline) {
       return begun;
     }
-    if (const auto paused = connection.pause(kHandOverPause); !paused) {
-      return paused;
-    }
+    MANKAI_TRY(connection.pause(kHandOverPause));
   }
 }
 
@@ -34,51 +32,38 @@ Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_c
 
 Result<PgStream> PgStream::open(const std::string& dsn, PgStop stop, const std::string& name, PgKeyColumn key,
                                 Lsn position) {
-  auto connection = PgConnection::open(dsn, PgUse::replication, stop);
-  if (!connection) {
-    return std::unexpected(connection.error());
-  }
+  MANKAI_ASSIGN(auto connection, PgConnection::open(dsn, PgUse::replication, stop));
   const std::string quoted = "\"" + name + "\"";
-  const auto begun = begin(*connection, "START_REPLICATION SLOT " + quoted + " LOGICAL " + to_text(position) +
-                                            " (proto_version '1', publication_names '" + quoted + "')");
-  if (!begun) {
-    return std::unexpected(begun.error());
-  }
-  return PgStream(std::move(*connection), PgTransactions(std::move(key), position));
+  MANKAI_ASSIGN(const auto begun,
+                begin(connection, "START_REPLICATION SLOT " + quoted + " LOGICAL " + to_text(position) +
+                                      " (proto_version '1', publication_names '" + quoted + "')"));
+  return PgStream(std::move(connection), PgTransactions(std::move(key), position));
 }
 
 Result<void> PgStream::pump(PgClock::time_point deadline) {
   std::string_view data;
   while (!transactions_.is_full()) {
-    const auto piece = connection_.next_copy(data, deadline);
-    if (!piece) {
-      return std::unexpected(piece.error());
-    }
-    if (*piece == PgConnection::Copy::end) {
+    MANKAI_ASSIGN(const auto piece, connection_.next_copy(data, deadline));
+    if (piece == PgConnection::Copy::end) {
       return fail(ErrorCode::io, "PostgreSQL ended the stream");
     }
-    if (*piece == PgConnection::Copy::nothing_yet) {
+    if (piece == PgConnection::Copy::nothing_yet) {
       break;
     }
-    if (const auto taken = take(data); !taken) {
-      return taken;
-    }
+    MANKAI_TRY(take(data));
     deadline = {};  // what is there is taken, and nothing waited for
   }
   return keep_alive();
 }
 
 Result<void> PgStream::take(std::string_view data) {
-  const auto parsed = parse_copy_data(data);
-  if (!parsed) {
-    return std::unexpected(parsed.error());
-  }
+  MANKAI_ASSIGN(const auto parsed, parse_copy_data(data));
   heard_ = PgClock::now();
-  if (const auto* const chunk = std::get_if<PgChunk>(&*parsed)) {
+  if (const auto* const chunk = std::get_if<PgChunk>(&parsed)) {
     received_ = std::max(received_, chunk->start);
     return transactions_.take(chunk->message);
   }
-  const auto& keepalive = std::get<PgKeepalive>(*parsed);
+  const auto& keepalive = std::get<PgKeepalive>(parsed);
   received_ = std::max(received_, keepalive.end);
   transactions_.reach(keepalive.end);
   if (!keepalive.wants_reply) {

@@ -42,11 +42,8 @@ constexpr const char* kPurpose =
 
 Result<std::string> purpose(PgConnection& connection, const RowSourceSettings& settings, const PgTable& table) {
   const Texts values{settings.installed, table.key, std::to_string(table.relation)};
-  const auto answer = connection.query(kPurpose, values);
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  return answer->rows() == 1 ? std::string(answer->text(0, 0)) : std::string();
+  MANKAI_ASSIGN(const auto answer, connection.query(kPurpose, values));
+  return answer.rows() == 1 ? std::string(answer.text(0, 0)) : std::string();
 }
 
 struct Purpose {
@@ -70,15 +67,14 @@ bool may_be_rewritten(const Purpose& now, const Purpose& then, bool is_partition
 
 /// The names in an SQL identifier without dots, as SQL understands it: folded to lower case unless quoted.
 Result<std::string> column_name(PgConnection& connection, const std::string& key) {
-  const auto answer = connection.query(
-      "SELECT names[1], pg_catalog.cardinality(names) FROM pg_catalog.parse_ident($1) AS names", Texts{key});
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->rows() != 1 || answer->text(0, 1) != "1") {
+  MANKAI_ASSIGN(
+      const auto answer,
+      connection.query("SELECT names[1], pg_catalog.cardinality(names) FROM pg_catalog.parse_ident($1) AS names",
+                       Texts{key}));
+  if (answer.rows() != 1 || answer.text(0, 1) != "1") {
     return refuse("the key is a column's name alone, without its table: " + key);
   }
-  return std::string(answer->text(0, 0));
+  return std::string(answer.text(0, 0));
 }
 
 Result<void> check_kind(const PgAnswer& answer, const std::string& table) {
@@ -95,22 +91,19 @@ Result<void> check_kind(const PgAnswer& answer, const std::string& table) {
 }
 
 Result<void> find_key(PgConnection& connection, PgTable& table) {
-  const auto answer = connection.query(
-      "SELECT atttypid, attgenerated <> '' FROM pg_catalog.pg_attribute "
-      "WHERE attrelid = $1::oid AND attname = $2 AND attnum > 0 AND NOT attisdropped",
-      Texts{std::to_string(table.relation), table.key});
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->rows() != 1) {
+  MANKAI_ASSIGN(const auto answer,
+                connection.query("SELECT atttypid, attgenerated <> '' FROM pg_catalog.pg_attribute "
+                                 "WHERE attrelid = $1::oid AND attname = $2 AND attnum > 0 AND NOT attisdropped",
+                                 Texts{std::to_string(table.relation), table.key}));
+  if (answer.rows() != 1) {
     return missing("table " + table.name + " has no column " + table.key +
                    ": if the key was renamed, give it its name back, or build the gate again");
   }
-  if (answer->is_true(0, 1)) {
+  if (answer.is_true(0, 1)) {
     return refuse("column " + table.key + " of table " + table.name +
                   " is generated, and PostgreSQL does not send such columns: take one that is stored by itself");
   }
-  table.key_type = to_number(answer->text(0, 0));
+  table.key_type = to_number(answer.text(0, 0));
   return {};
 }
 
@@ -130,16 +123,13 @@ Result<void> check_server(PgConnection& connection) {
         "this PostgreSQL is too old: a condition is done by a publication's row filter, which needs "
         "PostgreSQL 15");
   }
-  const auto answer =
-      connection.query("SELECT pg_catalog.current_setting('wal_level'), pg_catalog.pg_is_in_recovery()");
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->is_true(0, 1)) {
+  MANKAI_ASSIGN(const auto answer,
+                connection.query("SELECT pg_catalog.current_setting('wal_level'), pg_catalog.pg_is_in_recovery()"));
+  if (answer.is_true(0, 1)) {
     return refuse("this server is a standby: follow the primary");
   }
-  if (answer->text(0, 0) != "logical") {
-    return refuse("wal_level is " + std::string(answer->text(0, 0)) +
+  if (answer.text(0, 0) != "logical") {
+    return refuse("wal_level is " + std::string(answer.text(0, 0)) +
                   ": run ALTER SYSTEM SET wal_level = logical, and restart the server");
   }
   return {};
@@ -147,59 +137,47 @@ Result<void> check_server(PgConnection& connection) {
 
 Result<PgTable> find_table(PgConnection& connection, const RowSourceSettings& settings) {
   enum Column : std::uint8_t { oid, name, kind, children };
-  const auto answer = connection.query(
-      "SELECT c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname), c.relkind, "
-      "EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid) "
-      "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-      "WHERE c.oid = pg_catalog.to_regclass($1)",
-      Texts{settings.table});
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->rows() != 1) {
+  MANKAI_ASSIGN(const auto answer,
+                connection.query("SELECT c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname), c.relkind, "
+                                 "EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid) "
+                                 "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+                                 "WHERE c.oid = pg_catalog.to_regclass($1)",
+                                 Texts{settings.table}));
+  if (answer.rows() != 1) {
     return missing("there is no table " + settings.table +
                    ": names are read as in SQL, so capitals need quotes: '\"Baskets\"'");
   }
-  if (const auto checked = check_kind(*answer, settings.table); !checked) {
-    return std::unexpected(checked.error());
-  }
-  auto key = column_name(connection, settings.key);
-  if (!key) {
-    return std::unexpected(key.error());
-  }
-  PgTable table{.relation = to_number(answer->text(0, oid)),
-                .name = std::string(answer->text(0, name)),
-                .key = std::move(*key),
+  MANKAI_TRY(check_kind(answer, settings.table));
+  MANKAI_ASSIGN(auto key, column_name(connection, settings.key));
+  PgTable table{.relation = to_number(answer.text(0, oid)),
+                .name = std::string(answer.text(0, name)),
+                .key = std::move(key),
                 .key_type = 0,
-                .is_partitioned = answer->text(0, kind) == "p"};
-  if (const auto found = find_key(connection, table); !found) {
-    return std::unexpected(found.error());
-  }
+                .is_partitioned = answer.text(0, kind) == "p"};
+  MANKAI_TRY(find_key(connection, table));
   return table;
 }
 
 Result<void> check_identity(PgConnection& connection, const PgTable& table) {
   constexpr int kMostNamed = 5;
-  const auto answer = connection.query(
-      "SELECT c.oid::pg_catalog.regclass, c.relkind NOT IN ('r', 'p') FROM pg_catalog.pg_class c "
-      "WHERE (c.oid = $1::oid OR c.oid IN (SELECT relid FROM pg_catalog.pg_partition_tree($1::oid))) "
-      "AND (c.relreplident <> 'f' OR c.relkind NOT IN ('r', 'p')) ORDER BY c.oid",
-      Texts{std::to_string(table.relation)});
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
+  MANKAI_ASSIGN(
+      const auto answer,
+      connection.query("SELECT c.oid::pg_catalog.regclass, c.relkind NOT IN ('r', 'p') FROM pg_catalog.pg_class c "
+                       "WHERE (c.oid = $1::oid OR c.oid IN (SELECT relid FROM pg_catalog.pg_partition_tree($1::oid))) "
+                       "AND (c.relreplident <> 'f' OR c.relkind NOT IN ('r', 'p')) ORDER BY c.oid",
+                       Texts{std::to_string(table.relation)}));
   std::string commands;
-  for (int row = 0; row < answer->rows(); ++row) {
-    const std::string name(answer->text(row, 0));
-    if (answer->is_true(row, 1)) {
+  for (int row = 0; row < answer.rows(); ++row) {
+    const std::string name(answer.text(row, 0));
+    if (answer.is_true(row, 1)) {
       return refuse("partition " + name + " of " + table.name + " is on another server: follow its table there");
     }
     if (row < kMostNamed) {
       commands += " ALTER TABLE " + name + " REPLICA IDENTITY FULL;";
     }
   }
-  if (answer->rows() > 0) {
-    const int more = answer->rows() - kMostNamed;
+  if (answer.rows() > 0) {
+    const int more = answer.rows() - kMostNamed;
     return refuse("table " + table.name + " must send old rows whole. Run:" + commands +
                   (more > 0 ? " and so for " + std::to_string(more) + " partitions more" : ""));
   }
@@ -207,14 +185,11 @@ Result<void> check_identity(PgConnection& connection, const PgTable& table) {
 }
 
 Result<void> check_name_is_free(PgConnection& connection, const std::string& name) {
-  const auto answer = connection.query(
-      "SELECT FROM pg_catalog.pg_publication WHERE pubname = $1 UNION ALL "
-      "SELECT FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-      Texts{name});
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->rows() > 0) {
+  MANKAI_ASSIGN(const auto answer,
+                connection.query("SELECT FROM pg_catalog.pg_publication WHERE pubname = $1 UNION ALL "
+                                 "SELECT FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
+                                 Texts{name}));
+  if (answer.rows() > 0) {
     return refuse("there is a publication or a replication slot " + name +
                   " already: drop that gate, or take another name");
   }
@@ -232,38 +207,28 @@ Result<void> create_publication(PgConnection& connection, const RowSourceSetting
     return std::unexpected(created.error().within("the condition, or the publication that has it"));
   }
   const auto words = purpose(connection, settings, table);
-  const auto text = words ? connection.quoted_text(*words) : words;
-  if (!text) {
-    return std::unexpected(text.error());
-  }
-  const auto said = connection.query("COMMENT ON PUBLICATION " + quoted(settings.installed) + " IS " + *text);
+  MANKAI_ASSIGN(const auto text, words ? connection.quoted_text(*words) : words);
+  const auto said = connection.query("COMMENT ON PUBLICATION " + quoted(settings.installed) + " IS " + text);
   return said ? Result<void>() : std::unexpected(said.error());
 }
 
 Result<void> check_publication(PgConnection& connection, const RowSourceSettings& settings, const PgTable& table) {
   enum Column : std::uint8_t { is_whole, members, comment };
-  const auto answer = connection.query(
-      "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate AND pubviaroot AND NOT puballtables, "
-      "(SELECT count(*) FROM pg_catalog.pg_publication_rel r WHERE r.prpubid = p.oid) + "
-      "(SELECT count(*) FROM pg_catalog.pg_publication_namespace n WHERE n.pnpubid = p.oid), "
-      "coalesce(pg_catalog.obj_description(p.oid, 'pg_publication'), '') "
-      "FROM pg_catalog.pg_publication p WHERE pubname = $1",
-      Texts{settings.installed});
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->rows() != 1) {
+  MANKAI_ASSIGN(const auto answer,
+                connection.query(
+                    "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate AND pubviaroot AND NOT puballtables, "
+                    "(SELECT count(*) FROM pg_catalog.pg_publication_rel r WHERE r.prpubid = p.oid) + "
+                    "(SELECT count(*) FROM pg_catalog.pg_publication_namespace n WHERE n.pnpubid = p.oid), "
+                    "coalesce(pg_catalog.obj_description(p.oid, 'pg_publication'), '') "
+                    "FROM pg_catalog.pg_publication p WHERE pubname = $1",
+                    Texts{settings.installed}));
+  if (answer.rows() != 1) {
     return missing("publication " + settings.installed + " is gone: build the gate again");
   }
-  if (const auto checked = check_filter(*answer, settings.installed); !checked) {
-    return checked;
-  }
-  const auto words = purpose(connection, settings, table);
-  if (!words) {
-    return std::unexpected(words.error());
-  }
-  const Purpose now = parts_of(*words);
-  const Purpose then = parts_of(answer->text(0, comment));
+  MANKAI_TRY(check_filter(answer, settings.installed));
+  MANKAI_ASSIGN(const auto words, purpose(connection, settings, table));
+  const Purpose now = parts_of(words);
+  const Purpose then = parts_of(answer.text(0, comment));
   if (now.what == then.what && may_be_rewritten(now, then, table.is_partitioned)) {
     return refuse("column " + table.key + " of table " + table.name +
                   " was altered, and the table's rows were written anew: that is not in the log, so build the gate "
@@ -277,53 +242,48 @@ Result<void> check_publication(PgConnection& connection, const RowSourceSettings
 }
 
 Result<std::string> selection(PgConnection& connection, const RowSourceSettings& settings, const PgTable& table) {
-  const auto answer = connection.query(
-      "SELECT pg_catalog.pg_get_expr(r.prqual, r.prrelid) FROM pg_catalog.pg_publication p "
-      "JOIN pg_catalog.pg_publication_rel r ON r.prpubid = p.oid WHERE p.pubname = $1 AND r.prrelid = $2::oid",
-      Texts{settings.installed, std::to_string(table.relation)});
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->rows() != 1) {
+  MANKAI_ASSIGN(
+      const auto answer,
+      connection.query(
+          "SELECT pg_catalog.pg_get_expr(r.prqual, r.prrelid) FROM pg_catalog.pg_publication p "
+          "JOIN pg_catalog.pg_publication_rel r ON r.prpubid = p.oid WHERE p.pubname = $1 AND r.prrelid = $2::oid",
+          Texts{settings.installed, std::to_string(table.relation)}));
+  if (answer.rows() != 1) {
     return missing("publication " + settings.installed + " is gone: build the gate again");
   }
   const auto key = connection.quoted_name(table.key);
   if (!key) {
     return key;
   }
-  const std::string condition = answer->is_null(0, 0) ? "" : " AND (" + std::string(answer->text(0, 0)) + ")";
+  const std::string condition = answer.is_null(0, 0) ? "" : " AND (" + std::string(answer.text(0, 0)) + ")";
   return " FROM " + std::string(table.is_partitioned ? "" : "ONLY ") + table.name + " WHERE " + *key + " IS NOT NULL" +
          condition;
 }
 
 Result<PgSlot> find_slot(PgConnection& connection, const std::string& name) {
   enum Column : std::uint8_t { is_ours, is_lost, confirmed, written, flushed };
-  const auto answer = connection.query(
-      "SELECT plugin = 'pgoutput' AND database = pg_catalog.current_database() AND NOT two_phase, "
-      "coalesce(wal_status = 'lost', false), coalesce(confirmed_flush_lsn, '0/0'), pg_catalog.pg_current_wal_lsn(), "
-      "pg_catalog.pg_current_wal_flush_lsn() FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
-      Texts{name});
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  if (answer->rows() != 1) {
+  MANKAI_ASSIGN(const auto answer,
+                connection.query(
+                    "SELECT plugin = 'pgoutput' AND database = pg_catalog.current_database() AND NOT two_phase, "
+                    "coalesce(wal_status = 'lost', false), coalesce(confirmed_flush_lsn, '0/0'), "
+                    "pg_catalog.pg_current_wal_lsn(), "
+                    "pg_catalog.pg_current_wal_flush_lsn() FROM pg_catalog.pg_replication_slots WHERE slot_name = $1",
+                    Texts{name}));
+  if (answer.rows() != 1) {
     return missing("replication slot " + name + " is gone, and with it what changed since: build the gate again");
   }
-  if (!answer->is_true(0, is_ours)) {
+  if (!answer.is_true(0, is_ours)) {
     return refuse("replication slot " + name + " is not one of this gate: build the gate again");
   }
-  if (answer->is_true(0, is_lost)) {
+  if (answer.is_true(0, is_lost)) {
     return missing("the server gave up what replication slot " + name +
                    " kept (max_slot_wal_keep_size): build the gate again");
   }
   PgSlot slot{.name = name, .confirmed = {}, .written = {}, .flushed = {}};
   for (const auto& [column, place] :
        {std::pair{confirmed, &slot.confirmed}, std::pair{written, &slot.written}, std::pair{flushed, &slot.flushed}}) {
-    const auto position = parse_lsn(answer->text(0, column));
-    if (!position) {
-      return std::unexpected(position.error());
-    }
-    *place = *position;
+    MANKAI_ASSIGN(const auto position, parse_lsn(answer.text(0, column)));
+    *place = position;
   }
   return slot;
 }
@@ -349,13 +309,11 @@ Result<std::size_t> drop_publication_and_slot(PgConnection& connection, const st
   constexpr int kTries = 50;
   constexpr std::chrono::milliseconds kPause{100};
   // One that is being made for somebody who is gone waits for all transactions that run, and does not notice.
-  const auto ended = connection.query(
-      "SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots "
-      "WHERE slot_name = $1 AND confirmed_flush_lsn IS NULL AND active_pid IS NOT NULL",
-      Texts{name});
-  if (!ended) {
-    return std::unexpected(ended.error());
-  }
+  MANKAI_ASSIGN(
+      const auto ended,
+      connection.query("SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots "
+                       "WHERE slot_name = $1 AND confirmed_flush_lsn IS NULL AND active_pid IS NOT NULL",
+                       Texts{name}));
   auto slot = Result<PgAnswer>(fail(ErrorCode::locked, {}));
   for (int i = 0; i < kTries && !slot && slot.error().code == ErrorCode::locked; ++i) {
     if (i > 0) {
@@ -369,14 +327,10 @@ Result<std::size_t> drop_publication_and_slot(PgConnection& connection, const st
   if (!slot) {
     return std::unexpected(slot.error());
   }
-  const auto publication = connection.query("SELECT FROM pg_catalog.pg_publication WHERE pubname = $1", Texts{name});
-  if (!publication) {
-    return std::unexpected(publication.error());
-  }
-  if (const auto dropped = connection.query("DROP PUBLICATION IF EXISTS " + quoted(name)); !dropped) {
-    return std::unexpected(dropped.error());
-  }
-  return static_cast<std::size_t>(slot->rows()) + static_cast<std::size_t>(publication->rows());
+  MANKAI_ASSIGN(const auto publication,
+                connection.query("SELECT FROM pg_catalog.pg_publication WHERE pubname = $1", Texts{name}));
+  MANKAI_TRY(connection.query("DROP PUBLICATION IF EXISTS " + quoted(name)));
+  return static_cast<std::size_t>(slot->rows()) + static_cast<std::size_t>(publication.rows());
 }
 
 }  // namespace mankai::detail

@@ -63,11 +63,8 @@ bool PgSnapshot::sees(std::uint32_t transaction) const noexcept {
 }
 
 Result<void> PgTransactions::take(std::string_view message) {
-  const auto parsed = parse_pgoutput(message);
-  if (!parsed) {
-    return std::unexpected(parsed.error());
-  }
-  return std::visit([this](const auto& each) { return take(each); }, *parsed);
+  MANKAI_ASSIGN(const auto parsed, parse_pgoutput(message));
+  return std::visit([this](const auto& each) { return take(each); }, parsed);
 }
 
 Result<void> PgTransactions::take(const PgBegin& begin) {
@@ -159,23 +156,16 @@ std::unexpected<Error> PgTransactions::without_old_row(std::string_view what) co
 }
 
 Result<void> PgTransactions::take(const PgInsert& insert) {
-  if (const auto checked = check_row(insert.relation); !checked) {
-    return checked;
-  }
-  const auto key = key_of(insert.row, nullptr);
-  if (!key) {
-    return std::unexpected(key.error());
-  }
-  if (*key) {
-    open_.inserted.add(**key);
+  MANKAI_TRY(check_row(insert.relation));
+  MANKAI_ASSIGN(const auto key, key_of(insert.row, nullptr));
+  if (key) {
+    open_.inserted.add(*key);
   }
   return {};
 }
 
 Result<void> PgTransactions::take(const PgUpdate& update) {
-  if (const auto checked = check_row(update.relation); !checked) {
-    return checked;
-  }
+  MANKAI_TRY(check_row(update.relation));
   if (update.old_is != PgOldRow::full) {
     return without_old_row("an update");
   }
@@ -197,18 +187,13 @@ Result<void> PgTransactions::take(const PgUpdate& update) {
 }
 
 Result<void> PgTransactions::take(const PgDelete& erased) {
-  if (const auto checked = check_row(erased.relation); !checked) {
-    return checked;
-  }
+  MANKAI_TRY(check_row(erased.relation));
   if (erased.old_is != PgOldRow::full) {
     return without_old_row("a delete");
   }
-  const auto key = key_of(erased.old_row, nullptr);
-  if (!key) {
-    return std::unexpected(key.error());
-  }
-  if (*key) {
-    open_.erased.add(**key);
+  MANKAI_ASSIGN(const auto key, key_of(erased.old_row, nullptr));
+  if (key) {
+    open_.erased.add(*key);
   }
   return {};
 }

@@ -107,9 +107,7 @@ Result<RedisConnection> RedisConnection::open(const RedisAddress& address, Durat
   if (redisSetTimeout(opened.context_.get(), limit) != REDIS_OK) {
     return opened.broken();
   }
-  if (auto known = opened.sign_on(address); !known) {
-    return std::unexpected(known.error());
-  }
+  MANKAI_TRY(opened.sign_on(address));
   return opened;
 }
 
@@ -120,15 +118,11 @@ Result<void> RedisConnection::sign_on(const RedisAddress& address) {
   }
   words.emplace_back(address.password);
   if (!address.user.empty() || !address.password.empty()) {
-    if (auto known = must(words); !known) {
-      return std::unexpected(known.error());
-    }
+    MANKAI_TRY(must(words));
   }
   if (address.database != 0) {
     const std::string database = std::to_string(address.database);
-    if (auto chosen = must(std::array<std::string_view, 2>{"SELECT", database}); !chosen) {
-      return std::unexpected(chosen.error());
-    }
+    MANKAI_TRY(must(std::array<std::string_view, 2>{"SELECT", database}));
   }
   return {};
 }

@@ -137,24 +137,16 @@ bool SqliteDatabase::was_moved() noexcept {
 }
 
 Result<std::int64_t> SqliteDatabase::integer(std::string_view sql) {
-  auto statement = prepare(sql);
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
-  const auto has_row = statement->step();
+  MANKAI_ASSIGN(auto statement, prepare(sql));
+  MANKAI_ASSIGN(const auto has_row, statement.step());
   if (!has_row) {
-    return std::unexpected(has_row.error());
-  }
-  if (!*has_row) {
     return fail(ErrorCode::corrupt, "SQLite has no answer to " + std::string(sql));
   }
-  return statement->integer(0);
+  return statement.integer(0);
 }
 
 Result<SqliteTransaction> SqliteTransaction::begin(SqliteDatabase& database, std::string_view how) {
-  if (auto begun = database.run("BEGIN " + std::string(how)); !begun) {
-    return std::unexpected(begun.error());
-  }
+  MANKAI_TRY(database.run("BEGIN " + std::string(how)));
   return SqliteTransaction(database);
 }
 

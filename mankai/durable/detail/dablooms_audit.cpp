@@ -46,16 +46,13 @@ std::uint64_t end_of(const DabloomsFilter& filter) noexcept {
 }
 
 Result<DabloomsFilter> filter_for(std::uint64_t capacity_keys, double fpr, std::uint64_t offset) {
-  const auto size = dablooms_size({.keys = capacity_keys, .fpr = fpr});
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  if (size->cells_per_probe * size->k > kMaxDabloomsCounters ||
+  MANKAI_ASSIGN(const auto size, dablooms_size({.keys = capacity_keys, .fpr = fpr}));
+  if (size.cells_per_probe * size.k > kMaxDabloomsCounters ||
       capacity_keys > std::numeric_limits<std::uint32_t>::max()) {
     return fail(ErrorCode::invalid_argument, "a capacity of " + text(capacity_keys) +
                                                  " keys: dablooms has at most 2^32 counters, and numbers beyond wrap");
   }
-  return DabloomsFilter{.offset = offset, .fpr = fpr, .cells_per_probe = size->cells_per_probe, .k = size->k};
+  return DabloomsFilter{.offset = offset, .fpr = fpr, .cells_per_probe = size.cells_per_probe, .k = size.k};
 }
 
 /// The filters that a scaling file of so many bytes can have.
@@ -113,13 +110,10 @@ std::unexpected<Error> misfit(Bytes file, const Fit& fit, const DabloomsFilter& 
 // A counting file is as long as a scaling one only where the rate is below 2^-48: the first filter of a scaling file
 // has 1.44 counters a key more.
 Result<DabloomsAudit> find_filters(Bytes file, const DabloomsRequest& request) {
-  auto fit = fit_scaling(file.size(), request);
-  if (!fit) {
-    return std::unexpected(fit.error());
-  }
+  MANKAI_ASSIGN(auto fit, fit_scaling(file.size(), request));
   DabloomsAudit audit;
-  if (!fit->filters.empty() && fit->end == file.size()) {
-    audit.filters = std::move(fit->filters);
+  if (!fit.filters.empty() && fit.end == file.size()) {
+    audit.filters = std::move(fit.filters);
     return audit;
   }
   auto counting = filter_for(request.capacity_keys, request.fpr, 0);
@@ -127,7 +121,7 @@ Result<DabloomsAudit> find_filters(Bytes file, const DabloomsRequest& request) {
     return std::unexpected(counting.error());
   }
   if (end_of(*counting) != file.size()) {
-    return misfit(file, *fit, *counting);
+    return misfit(file, fit, *counting);
   }
   audit.form = DabloomsForm::counting;
   audit.filters.push_back(*counting);
@@ -349,9 +343,7 @@ std::span<const std::byte> counters_of(std::span<const std::byte> file, const Da
 }
 
 Result<DabloomsAudit> audit_dablooms(std::span<const std::byte> file, const DabloomsRequest& request) {
-  if (auto valid = check_request({.keys = request.capacity_keys, .fpr = request.fpr}); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request({.keys = request.capacity_keys, .fpr = request.fpr}));
   auto audit = find_filters(file, request);
   if (!audit) {
     return audit;

@@ -106,9 +106,7 @@ class Cursor {
     }
     const auto count = std::min<std::uint64_t>(buffer_.size(), run_->entry().digests - read_);
     const auto into = std::span(buffer_).first(static_cast<std::size_t>(count));
-    if (auto done = run_->read(read_, into); !done) {
-      return std::unexpected(done.error());
-    }
+    MANKAI_TRY(run_->read(read_, into));
     read_ += count;
     piece_ = into;
     at_ = 0;
@@ -129,11 +127,8 @@ class Cursor {
 Result<Cursor*> least(std::vector<Cursor>& cursors) {
   Cursor* found = nullptr;
   for (Cursor& cursor : cursors) {
-    const auto has_next = cursor.has_next();
-    if (!has_next) {
-      return std::unexpected(has_next.error());
-    }
-    if (*has_next && (found == nullptr || cursor.next() < found->next())) {
+    MANKAI_ASSIGN(const auto has_next, cursor.has_next());
+    if (has_next && (found == nullptr || cursor.next() < found->next())) {
       found = &cursor;
     }
   }
@@ -154,9 +149,7 @@ class RunWriter {
   }
 
   [[nodiscard]] Result<DigestRunEntry> finish() {
-    if (auto done = flush(); !done) {
-      return std::unexpected(done.error());
-    }
+    MANKAI_TRY(flush());
     DigestRunFooter footer{.magic = kDigestRunMagic,
                            .version = kDigestLogVersion,
                            .zero = 0,
@@ -165,12 +158,8 @@ class RunWriter {
                            .reserved = 0,
                            .checksum = 0};
     footer.checksum = checksum_of(footer);
-    if (auto done = file_.write(entry_.digests * sizeof(WideDigest), std::as_bytes(std::span(&footer, 1))); !done) {
-      return std::unexpected(done.error());
-    }
-    if (auto done = file_.sync(); !done) {
-      return std::unexpected(done.error());
-    }
+    MANKAI_TRY(file_.write(entry_.digests * sizeof(WideDigest), std::as_bytes(std::span(&footer, 1))));
+    MANKAI_TRY(file_.sync());
     return entry_;
   }
 
@@ -180,9 +169,7 @@ class RunWriter {
       return {};
     }
     const auto bytes = std::as_bytes(std::span<const WideDigest>(piece_));
-    if (auto done = file_.write(entry_.digests * sizeof(WideDigest), bytes); !done) {
-      return done;
-    }
+    MANKAI_TRY(file_.write(entry_.digests * sizeof(WideDigest), bytes));
     entry_.checksum = checksum(bytes, entry_.checksum);
     entry_.digests += piece_.size();
     piece_.clear();
@@ -201,9 +188,7 @@ Result<bool> is_run_of(const DigestRunOwner& log, std::uint64_t number, const Op
   if (file.size() < sizeof(footer)) {
     return false;
   }
-  if (auto done = file.read(file.size() - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))); !done) {
-    return std::unexpected(done.error());
-  }
+  MANKAI_TRY(file.read(file.size() - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))));
   return footer.magic == kDigestRunMagic && footer.checksum == checksum_of(footer) && footer.log == log.id &&
          footer.entry.number == number;
 }
@@ -218,17 +203,12 @@ Result<DigestRunEntry> merge_into(RunWriter& writer, std::span<const WideDigest>
     cursors.emplace_back(run);
   }
   for (;;) {
-    const auto cursor = least(cursors);
-    if (!cursor) {
-      return std::unexpected(cursor.error());
-    }
-    if (*cursor == nullptr) {
+    MANKAI_ASSIGN(const auto cursor, least(cursors));
+    if (cursor == nullptr) {
       return writer.finish();
     }
-    if (auto done = writer.append((*cursor)->next()); !done) {
-      return std::unexpected(done.error());
-    }
-    (*cursor)->skip();
+    MANKAI_TRY(writer.append(cursor->next()));
+    cursor->skip();
   }
 }
 
@@ -237,14 +217,9 @@ Result<DigestRunEntry> write_new_run(const DigestRunOwner& log, std::uint64_t nu
                                      std::span<const WideDigest> sorted, std::span<const DigestRun> runs,
                                      FileCalls& calls) {
   const std::string path = new_digest_run_path(log.path);
-  if (auto made = write_file(path, {}, Existing::replace, nullptr, calls, mode_of(log.path, calls)); !made) {
-    return std::unexpected(made.error());
-  }
-  auto file = OpenFile::open(path, OpenFile::Mode::write, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  RunWriter writer(std::move(*file), log.id, number);
+  MANKAI_TRY(write_file(path, {}, Existing::replace, nullptr, calls, mode_of(log.path, calls)));
+  MANKAI_ASSIGN(auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
+  RunWriter writer(std::move(file), log.id, number);
   return merge_into(writer, sorted, runs);
 }
 
@@ -261,47 +236,29 @@ Result<void> check_run_is_free(const DigestRunOwner& log, std::uint64_t number, 
   if (calls.access(path.c_str(), F_OK) != 0) {
     return {};
   }
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  const auto is_own = is_run_of(log, number, *file);
-  if (!is_own) {
-    return std::unexpected(is_own.error());
-  }
-  return *is_own ? Result<void>{}
-                 : fail(ErrorCode::invalid_argument,
-                        path + ": is no run of the log " + log.path +
-                            " that is there now: another log of that name was moved or removed without it; move it to "
-                            "that log, remove it where that is gone, or give this log another name");
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  MANKAI_ASSIGN(const auto is_own, is_run_of(log, number, file));
+  return is_own ? Result<void>{}
+                : fail(ErrorCode::invalid_argument,
+                       path + ": is no run of the log " + log.path +
+                           " that is there now: another log of that name was moved or removed without it; move it to "
+                           "that log, remove it where that is gone, or give this log another name");
 }
 
 Result<DigestRun> DigestRun::open(const std::string& log, const DigestRunEntry& entry, FileCalls& calls) {
   const std::string path = digest_run_path(log, entry.number);
-  auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
   const std::uint64_t bytes = entry.digests * sizeof(WideDigest);
-  if (file->size() != bytes + sizeof(DigestRunFooter)) {
-    return fail(ErrorCode::corrupt, path + ": has " + std::to_string(file->size()) + " bytes instead of " +
+  if (file.size() != bytes + sizeof(DigestRunFooter)) {
+    return fail(ErrorCode::corrupt, path + ": has " + std::to_string(file.size()) + " bytes instead of " +
                                         std::to_string(bytes + sizeof(DigestRunFooter)));
   }
   DigestRunFooter footer{};
-  if (auto done = file->read(bytes, std::as_writable_bytes(std::span(&footer, 1))); !done) {
-    return std::unexpected(done.error());
-  }
-  if (auto valid = check_footer(footer, entry, path); !valid) {
-    return std::unexpected(valid.error());
-  }
-  auto region = file->map_region(bytes);
-  if (!region) {
-    return std::unexpected(region.error());
-  }
-  DigestRun run(entry, std::move(*file), std::move(*region));
-  if (auto valid = run.check(path); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(file.read(bytes, std::as_writable_bytes(std::span(&footer, 1))));
+  MANKAI_TRY(check_footer(footer, entry, path));
+  MANKAI_ASSIGN(auto region, file.map_region(bytes));
+  DigestRun run(entry, std::move(file), std::move(region));
+  MANKAI_TRY(run.check(path));
   return run;
 }
 
@@ -345,9 +302,7 @@ Result<void> DigestRun::for_each(const std::function<void(std::span<const WideDi
   for (std::uint64_t from = 0; from < entry_.digests; from += buffer.size()) {
     const auto count = std::min<std::uint64_t>(buffer.size(), entry_.digests - from);
     const auto piece = std::span(buffer).first(static_cast<std::size_t>(count));
-    if (auto done = read(from, piece); !done) {
-      return done;
-    }
+    MANKAI_TRY(read(from, piece));
     use(piece);
   }
   return {};
@@ -356,9 +311,7 @@ Result<void> DigestRun::for_each(const std::function<void(std::span<const WideDi
 Result<DigestRunEntry> write_digest_run(const DigestRunOwner& log, std::uint64_t number,
                                         std::span<const WideDigest> sorted, std::span<const DigestRun> runs,
                                         FileCalls& calls) {
-  if (auto free = check_run_is_free(log, number, calls); !free) {
-    return std::unexpected(free.error());
-  }
+  MANKAI_TRY(check_run_is_free(log, number, calls));
   const std::string written = new_digest_run_path(log.path);
   const std::string path = digest_run_path(log.path, number);
   auto entry = write_new_run(log, number, sorted, runs, calls);

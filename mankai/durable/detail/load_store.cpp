@@ -28,17 +28,13 @@ constexpr int kMaxLooks = 1000;
 Result<void> check_start(const OpenFile& file, std::uint64_t image_bytes) {
   std::array<std::byte, sizeof(ImageHeader)> bytes{};
   const auto start = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), image_bytes));
-  if (auto read = file.read(0, start); !read) {
-    return read;
-  }
+  MANKAI_TRY(file.read(0, start));
   const auto header = read_header(start, image_bytes);
   return header ? Result<void>{} : std::unexpected(header.error());
 }
 
 Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, const LoadRequest& request) {
-  if (auto valid = check_start(file, image_bytes); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_start(file, image_bytes));
   const bool is_mapped = request.access == Access::query || (image_bytes > kMostReadBytes && !request.was_in_memory);
   auto region = is_mapped ? file.map_region(image_bytes) : file.read_region(image_bytes, request.memory);
   return region ? filter_from_region(std::move(*region), request.trust, request.memory)
@@ -65,9 +61,7 @@ class Survey {
                                           ": the file is older than its journal; restore both from one copy");
     }
     while (const auto record = journal.next()) {
-      if (auto whole = check_not_split(*record); !whole) {
-        return std::unexpected(whole.error());
-      }
+      MANKAI_TRY(check_not_split(*record));
       take(*record);
     }
     return finish(journal);
@@ -124,15 +118,12 @@ class Survey {
   }
 
   Result<JournalState> finish(const JournalReader& journal) {
-    auto end = journal.end(base_);
-    if (!end) {
-      return std::unexpected(end.error());
-    }
+    MANKAI_ASSIGN(auto end, journal.end(base_));
     report_.dropped_at = state_.end;
-    report_.bytes_dropped = end->offset - state_.end + end->bytes_dropped;
-    report_.reason = batch_.records != 0 && end->reason.empty()
+    report_.bytes_dropped = end.offset - state_.end + end.bytes_dropped;
+    report_.reason = batch_.records != 0 && end.reason.empty()
                          ? "the batch at offset " + std::to_string(state_.end) + " was not committed"
-                         : std::move(end->reason);
+                         : std::move(end.reason);
     return state_;
   }
 
@@ -193,14 +184,9 @@ Result<void> survey(Surroundings& found, JournalFile file) {
     return {};
   }
   JournalReader journal(file.superblock, file.records.bytes());
-  if (auto belongs = check_belongs(found.footer, journal); !belongs) {
-    return belongs;
-  }
-  auto state = Survey(found.base(), found.report).run(journal);
-  if (!state) {
-    return std::unexpected(state.error());
-  }
-  found.journal = *state;
+  MANKAI_TRY(check_belongs(found.footer, journal));
+  MANKAI_ASSIGN(auto state, Survey(found.base(), found.report).run(journal));
+  found.journal = state;
   found.journal->damaged_superblocks = file.damaged_superblocks;
   found.file = std::move(file);
   return check_plain(found.footer, found.report);
@@ -264,9 +250,7 @@ Result<void> replay(AnyFilter& filter, const Surroundings& found) {
     const auto record = journal.next();
     MANKAI_ASSERT(record.has_value());  // they were looked at before, in the same memory
     if (record->has_change && is_new(*record, found.base())) {
-      if (auto done = redo(filter, *record); !done) {
-        return done;
-      }
+      MANKAI_TRY(redo(filter, *record));
     }
   }
   return {};
@@ -316,25 +300,19 @@ class Moment {
 }  // namespace
 
 Result<LoadedStore> load_store(const std::string& given, const LoadRequest& request) {
-  const auto real = resolve_links(given, *request.calls);
-  if (!real) {
-    return std::unexpected(real.error());
-  }
-  const std::string& path = *real;
+  MANKAI_ASSIGN(const auto real, resolve_links(given, *request.calls));
+  const std::string& path = real;
   // A record that was read while it was written is no damage: then the next look differs.
   constexpr int kEqualLooks = 3;
   std::string damage;
   int damaged_looks = 0;
   for (int looks = 0; looks < kMaxLooks; ++looks) {
-    const auto file = OpenFile::open(path, OpenFile::Mode::read, *request.calls);
-    if (!file) {
-      return std::unexpected(file.error());
-    }
-    const Moment moment(path, *file, *request.calls);
-    auto found = look_around(path, *file, *request.calls);
+    MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, *request.calls));
+    const Moment moment(path, file, *request.calls);
+    auto found = look_around(path, file, *request.calls);
     const bool is_still = request.is_writer || moment.is_still();
     if (is_still && found) {
-      return load(path, *file, std::move(*found), request);
+      return load(path, file, std::move(*found), request);
     }
     if (is_still) {
       damaged_looks = found.error().detail == damage ? damaged_looks + 1 : 1;

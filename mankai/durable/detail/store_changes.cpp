@@ -15,24 +15,18 @@ using detail::seal;
 // Goes on with a journal that was found: cut behind its good records, and on the disk as far as it goes.
 Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
   const bool is_current = state.next_sequence == sequence() + 1;
-  auto journal = JournalWriter::resume(journal_path(path_), state.superblock, state.end, sequence() + 1, calls_);
-  if (!journal) {
-    return std::unexpected(journal.error());
-  }
+  MANKAI_ASSIGN(auto journal,
+                JournalWriter::resume(journal_path(path_), state.superblock, state.end, sequence() + 1, calls_));
   // Its records are all in the image, and others that follow them are lost: the next ones would not continue them.
   if (!is_current) {
-    if (auto restarted = journal->restart(random_word(), sequence() + 1); !restarted) {
-      journal->forget(journal->end(), sequence() + 1);
+    if (auto restarted = journal.restart(random_word(), sequence() + 1); !restarted) {
+      journal.forget(journal.end(), sequence() + 1);
     }
   }
-  if (auto synced = journal->sync(); !synced) {
-    return synced;
-  }
-  journal_.emplace(std::move(*journal));
+  MANKAI_TRY(journal.sync());
+  journal_.emplace(std::move(journal));
   if (footer_ && footer_->is_open == 0) {
-    if (auto marked = set_open_mark(true); !marked) {
-      return marked;
-    }
+    MANKAI_TRY(set_open_mark(true));
   }
   return start_workers();
 }
@@ -43,43 +37,30 @@ Result<void> Store::Impl::start_writing() {
   if (auto usable = check_usable(); !usable || journal_) {
     return usable;
   }
-  if (auto started = start_workers(); !started) {
-    return started;
-  }
+  MANKAI_TRY(start_workers());
   // Beside another file than ours there may be a journal of its own.
-  if (auto ours = lock_->check_at(path_); !ours) {
-    return ours;
-  }
+  MANKAI_TRY(lock_->check_at(path_));
   store_id_ = random_word();
-  if (auto made = make_journal(); !made) {
-    return made;
-  }
+  MANKAI_TRY(make_journal());
   // From here on the journal stays, as nobody can tell whether a mark that failed is on the disk.
   auto marked = footer_ ? set_open_mark(true) : write_base(seal(filter_), snapshot(), Next::open);
   return marked ? marked : give_up(marked.error());
 }
 
 Result<void> Store::Impl::settle_journal(JournalWriter& journal) const {
-  if (auto copied = journal.copy_permissions(path_); !copied) {
-    return copied;
-  }
-  if (auto synced = journal.sync(); !synced) {
-    return synced;
-  }
+  MANKAI_TRY(journal.copy_permissions(path_));
+  MANKAI_TRY(journal.sync());
   return sync_folder_of(path_, calls_);
 }
 
 Result<void> Store::Impl::make_journal() {
-  auto journal = JournalWriter::create(journal_path(path_), store_id_, sequence() + 1, calls_);
-  if (!journal) {
-    return std::unexpected(journal.error());
-  }
-  if (auto settled = settle_journal(*journal); !settled) {
+  MANKAI_ASSIGN(auto journal, JournalWriter::create(journal_path(path_), store_id_, sequence() + 1, calls_));
+  if (auto settled = settle_journal(journal); !settled) {
     static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
     return settled;
   }
   const std::scoped_lock lock(syncing_);
-  journal_.emplace(std::move(*journal));
+  journal_.emplace(std::move(journal));
   return {};
 }
 
@@ -90,19 +71,12 @@ Result<void> Store::Impl::set_open_mark(bool is_open) {
   marked.store_id = store_id_;
   marked.is_open = is_open ? 1 : 0;
   marked.replaced_id = 0;
-  if (auto ours = lock_->check_at(path_); !ours) {
-    return ours;
-  }
-  const auto file = OpenFile::open(path_, OpenFile::Mode::write, calls_);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  if (file->links() > 1 || marked.version != kFooterVersion) {
+  MANKAI_TRY(lock_->check_at(path_));
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path_, OpenFile::Mode::write, calls_));
+  if (file.links() > 1 || marked.version != kFooterVersion) {
     return write_base(seal(filter_), snapshot(), is_open ? Next::open : Next::closed);
   }
-  if (auto replaced = replace_footer(*file, marked); !replaced) {
-    return replaced;
-  }
+  MANKAI_TRY(replace_footer(file, marked));
   footer_ = marked;
   return {};
 }
@@ -112,12 +86,8 @@ Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes)
   bool must_sync = false;
   {
     const std::scoped_lock lock(changing_);
-    if (auto ready = make_ready(); !ready) {
-      return ready;
-    }
-    if (auto changed = change_window(change, outcomes, is_in_batch_); !changed) {
-      return changed;
-    }
+    MANKAI_TRY(make_ready());
+    MANKAI_TRY(change_window(change, outcomes, is_in_batch_));
     must_sync = options_.durability == Durability::always && !is_in_batch_;
   }
   return must_sync ? sync() : Result<void>{};
@@ -193,9 +163,7 @@ void Store::Impl::begin(BatchMode mode) {
 }
 
 Result<void> Store::Impl::commit(std::string_view position) {
-  if (auto valid = SourcePosition::of(position); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(SourcePosition::of(position));
   std::unique_lock<std::mutex> lock(changing_);
   if (is_in_memory()) {
     // Again, in the order of locks; meanwhile another thread may have committed it.
@@ -214,12 +182,8 @@ Result<void> Store::Impl::commit_journaled(std::string_view position, std::uniqu
     is_in_batch_ = false;
     return check_usable();
   }
-  if (auto ready = start_writing(); !ready) {
-    return ready;
-  }
-  if (auto committed = append_commit(position); !committed) {
-    return committed;
-  }
+  MANKAI_TRY(start_writing());
+  MANKAI_TRY(append_commit(position));
   is_in_batch_ = false;
   lock.unlock();
   return options_.durability == Durability::always ? sync() : Result<void>{};
@@ -227,9 +191,7 @@ Result<void> Store::Impl::commit_journaled(std::string_view position, std::uniqu
 
 // What is in memory becomes the file at once; where there is no journal, none is made.
 Result<void> Store::Impl::commit_in_memory(std::string_view position) {
-  if (auto usable = check_usable(); !usable) {
-    return usable;
-  }
+  MANKAI_TRY(check_usable());
   // A position by itself takes a number, too: the file must tell what it has from what it lacks.
   Snapshot base = snapshot();
   base.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);

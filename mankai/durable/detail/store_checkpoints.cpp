@@ -69,9 +69,7 @@ bool Store::Impl::is_over_limit(std::uint64_t journal_bytes) const noexcept {
 }
 
 Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, Next next) {
-  if (auto ours = lock_->check_at(path_); !ours) {
-    return ours;
-  }
+  MANKAI_TRY(lock_->check_at(path_));
   auto file = NewFile::create(path_, Existing::replace, &*lock_, calls_);
   if (!file) {
     return std::unexpected(file.error());
@@ -84,17 +82,12 @@ Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, N
   // Of a closed file that stays closed: the name of that journal may come back as long as the folder is not on the
   // disk.
   wanted.replaced_id = next == Next::closed && footer_ ? footer_->replaced_id : 0;
-  const auto footer = detail::write_store(*file, parts, wanted);
-  if (!footer) {
-    return std::unexpected(footer.error());
-  }
+  MANKAI_ASSIGN(const auto footer, detail::write_store(*file, parts, wanted));
   // Once more: writing it took a while.
-  if (auto ours = lock_->check_at(path_); !ours) {
-    return ours;
-  }
+  MANKAI_TRY(lock_->check_at(path_));
   auto placed = file->put_in_place();
   if (file->is_in_place()) {
-    footer_ = *footer;
+    footer_ = footer;
     is_name_unsynced_ = !placed.has_value();
   }
   return placed;
@@ -102,9 +95,7 @@ Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, N
 
 Result<void> Store::Impl::checkpoint_in_place(Next next) {
   const Snapshot base = snapshot();
-  if (auto written = write_base(seal(filter_), base, next); !written) {
-    return written;
-  }
+  MANKAI_TRY(write_base(seal(filter_), base, next));
   forget_journal(base);
   return {};
 }
@@ -150,9 +141,7 @@ bool Store::Impl::restart_journal(const Snapshot& base) {
 
 Result<void> Store::Impl::checkpoint() {
   const std::scoped_lock locks(checkpointing_, changing_);
-  if (auto usable = check_usable(); !usable) {
-    return usable;
-  }
+  MANKAI_TRY(check_usable());
   if (is_in_batch_ || has_uncommitted_) {
     return fail(ErrorCode::invalid_argument, path_ + ": no checkpoint can be made within a batch; commit it first");
   }
@@ -183,13 +172,9 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
     return checkpoint_in_place(Next::open);
   }
   lock.unlock();
-  if (auto written = write_base({copy->bytes()}, base, Next::open); !written) {
-    return written;
-  }
+  MANKAI_TRY(write_base({copy->bytes()}, base, Next::open));
   // Here, beside changes, since forgetting needs it while they wait.
-  if (auto synced = sync_commits(base.commits); !synced) {
-    return synced;
-  }
+  MANKAI_TRY(sync_commits(base.commits));
   base.is_synced = true;
   lock.lock();
   forget_journal(base);
@@ -219,17 +204,13 @@ bool Store::Impl::release_journal() {
 
 Result<void> Store::Impl::replace(const std::function<Result<void>(AnyFilter&)>& replace) {
   const std::scoped_lock locks(checkpointing_, changing_);
-  if (auto usable = check_usable(); !usable) {
-    return usable;
-  }
+  MANKAI_TRY(check_usable());
   if (!is_in_memory() && (is_in_batch_ || has_uncommitted_)) {
     return fail(ErrorCode::invalid_argument, path_ + ": not within a batch; commit it first");
   }
   {
     const std::scoped_lock lock(reading_);
-    if (auto replaced = replace(filter_); !replaced) {
-      return replaced;
-    }
+    MANKAI_TRY(replace(filter_));
   }
   ++changes_in_memory_;
   has_uncommitted_ = true;
@@ -266,9 +247,7 @@ Result<void> Store::Impl::close_files() {
     return closed;
   }
   if (is_name_unsynced_) {
-    if (auto synced = sync_folder_of(path_, calls_); !synced) {
-      return synced;
-    }
+    MANKAI_TRY(sync_folder_of(path_, calls_));
   }
   raise_durable(sequence());
   const std::scoped_lock lock(syncing_);

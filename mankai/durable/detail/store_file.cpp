@@ -44,35 +44,25 @@ Result<std::uint64_t> journal_id(const std::string& path, FileCalls& calls) {
 
 Result<void> write_new(const std::string& path, AnyFilter& filter, Existing existing, FileLock* held,
                        StoreFooter footer, FileCalls& calls, FileMode mode) {
-  auto file = NewFile::create(path, existing, held, calls, mode);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(auto file, NewFile::create(path, existing, held, calls, mode));
   const auto parts = filter.seal_parts();
-  if (auto written = write_store(*file, parts, footer); !written) {
-    return std::unexpected(written.error());
-  }
-  return file->put_in_place();
+  MANKAI_TRY(write_store(file, parts, footer));
+  return file.put_in_place();
 }
 
 Result<void> replace_store(const std::string& path, AnyFilter& filter, FileLock& lock, StoreFooter footer,
                            FileCalls& calls, FileMode mode) {
   footer.replaced_id = journal_id(path, calls).value_or(0);
-  if (auto written = write_new(path, filter, Existing::replace, &lock, footer, calls, mode); !written) {
-    return written;
-  }
+  MANKAI_TRY(write_new(path, filter, Existing::replace, &lock, footer, calls, mode));
   static_cast<void>(calls.unlink(journal_path(path).c_str()));
   return {};
 }
 
 Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls,
                         FileMode mode) {
-  const auto is_there = exists(path, calls);
-  if (!is_there) {
-    return std::unexpected(is_there.error());
-  }
+  MANKAI_ASSIGN(const auto is_there, exists(path, calls));
   // Where the file is there, that is what is wrong.
-  if (auto none = check_no_journal(path, calls); !*is_there && !none) {
+  if (auto none = check_no_journal(path, calls); !is_there && !none) {
     return none;
   }
   return write_new(path, filter, Existing::refuse, nullptr, footer, calls, mode);
@@ -116,9 +106,7 @@ Result<void> replace_any(const std::string& path, AnyFilter& filter, const Store
 // Writes a copy of the footer where it belongs, behind what the file has.
 Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFooter& footer) {
   static constexpr std::array<std::byte, kFooterPage> kZeros{};
-  if (auto written = file.write(std::span(kZeros).first(bytes_of(footer).begin - end)); !written) {
-    return written;
-  }
+  MANKAI_TRY(file.write(std::span(kZeros).first(bytes_of(footer).begin - end)));
   return file.write(std::as_bytes(std::span(&footer, 1)));
 }
 
@@ -127,18 +115,14 @@ Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFoot
 Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts, StoreFooter footer) {
   footer.image_bytes = 0;
   for (const auto part : parts) {
-    if (auto written = file.write(part); !written) {
-      return std::unexpected(written.error());
-    }
+    MANKAI_TRY(file.write(part));
     footer.image_bytes += part.size();
   }
   std::uint64_t end = footer.image_bytes;
   for (const std::uint64_t generation : {kFooterCopies, kFooterCopies + 1}) {
     footer.generation = generation;
     footer = sealed(footer);
-    if (auto written = write_after_zeros(file, end, footer); !written) {
-      return std::unexpected(written.error());
-    }
+    MANKAI_TRY(write_after_zeros(file, end, footer));
     end = bytes_of(footer).end;
   }
   auto synced = file.sync();
@@ -151,11 +135,8 @@ Result<void> make_store(const std::string& given, AnyFilter& filter, Existing ex
   footer.store_id = HashSpec::random().seed[0];
   footer.sequence = state.sequence;
   set_position(footer, state.position);
-  const auto path = resolve_links(given, calls);
-  if (!path) {
-    return std::unexpected(path.error());
-  }
-  return existing == Existing::replace ? replace_any(*path, filter, footer, calls, mode)
+  MANKAI_ASSIGN(const auto path, resolve_links(given, calls));
+  return existing == Existing::replace ? replace_any(path, filter, footer, calls, mode)
                                        : make_first(given, filter, footer, calls, mode);
 }
 

@@ -201,12 +201,8 @@ Result<void> Store::Impl::change(std::size_t keys, const Outcomes& outcomes, con
   bool must_sync = false;
   {
     const std::scoped_lock lock(changing_);
-    if (auto ready = make_ready(); !ready) {
-      return ready;
-    }
-    if (auto changed = change_windows(keys, outcomes, encode); !changed) {
-      return changed;
-    }
+    MANKAI_TRY(make_ready());
+    MANKAI_TRY(change_windows(keys, outcomes, encode));
     must_sync = options_.durability == Durability::always && !is_in_batch_;
   }
   return must_sync ? sync() : Result<void>{};

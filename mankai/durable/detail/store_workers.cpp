@@ -47,9 +47,7 @@ Result<void> Store::Impl::sync_commits(std::uint64_t commits) {
     return {};  // closed: everything is in the file
   }
   // The system tells a sync's failure once; the next one would succeed, and nothing that was lost be there.
-  if (auto sound = check_sound(); !sound) {
-    return sound;
-  }
+  MANKAI_TRY(check_sound());
   const std::uint64_t reached = commits_.load(std::memory_order_acquire);
   const std::uint64_t sequence = committed_.load(std::memory_order_acquire);
   if (auto synced = journal_->sync(); !synced) {
@@ -67,9 +65,7 @@ void Store::Impl::raise_durable(std::uint64_t sequence) noexcept {
 }
 
 Result<void> Store::Impl::sync() {
-  if (auto sound = check_sound(); !sound) {
-    return sound;
-  }
+  MANKAI_TRY(check_sound());
   return sync_commits(commits_.load(std::memory_order_acquire));
 }
 
@@ -89,9 +85,7 @@ Result<void> Store::Impl::start_worker(std::thread& worker, void (Impl::*work)()
 // Most stores are opened for a few changes, and have nothing for a worker to do: then none is made.
 Result<void> Store::Impl::start_workers() {
   if (options_.checkpoint_interval > Duration::zero()) {
-    if (auto started = start_worker(checkpointer_, &Impl::make_checkpoints); !started) {
-      return started;
-    }
+    MANKAI_TRY(start_worker(checkpointer_, &Impl::make_checkpoints));
   }
   return options_.durability == Durability::interval ? start_worker(syncer_, &Impl::sync_at_intervals) : Result<void>{};
 }

@@ -13,28 +13,20 @@ constexpr std::uint64_t kBlockBytes = probes::kBlockBits / 8;
 }  // namespace
 
 Result<BlockedBloom> BlockedBloom::create(const Options& options) {
-  const auto blocks = blocked_bloom_blocks({.keys = options.keys, .fpr = options.fpr});
-  if (!blocks) {
-    return std::unexpected(blocks.error());
-  }
-  auto image = Image::create(kKind,
-                             {.capacity_keys = options.keys,
-                              .fpr_target = options.fpr,
-                              .hash = options.hash,
-                              .cells_bytes = *blocks * kBlockBytes,
-                              .slice_tag = options.slice_tag},
-                             options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  image->set_params(Params{.block_count = *blocks});
-  return BlockedBloom(std::move(*image), *blocks);
+  MANKAI_ASSIGN(const auto blocks, blocked_bloom_blocks({.keys = options.keys, .fpr = options.fpr}));
+  MANKAI_ASSIGN(auto image, Image::create(kKind,
+                                          {.capacity_keys = options.keys,
+                                           .fpr_target = options.fpr,
+                                           .hash = options.hash,
+                                           .cells_bytes = blocks * kBlockBytes,
+                                           .slice_tag = options.slice_tag},
+                                          options.memory));
+  image.set_params(Params{.block_count = blocks});
+  return BlockedBloom(std::move(image), blocks);
 }
 
 Result<BlockedBloom> BlockedBloom::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, 1); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, 1));
   // Compared by division: a hostile count must not overflow its way into a match.
   const std::uint64_t blocks = source.params<Params>().block_count;
   if (blocks != source.header().cells_bytes / kBlockBytes) {

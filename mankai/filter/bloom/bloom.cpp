@@ -47,35 +47,24 @@ std::string_view name(BloomAddressing addressing) noexcept {
 Result<Bloom> Bloom::create(const Options& options) {
   const SizeRequest request{.keys = options.keys, .fpr = options.fpr};
   const bool by_fields = options.addressing == BloomAddressing::fields;
-  const auto size = by_fields ? bloom_size_for_fields(request, options.k) : bloom_size(request, options.k);
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  auto image = Image::create(kKind,
-                             {.capacity_keys = options.keys,
-                              .fpr_target = options.fpr,
-                              .hash = options.hash,
-                              .cells_bytes = size->cell_count / kByteCells},
-                             options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  const auto field_bits = by_fields ? static_cast<std::uint32_t>(std::countr_zero(size->cell_count)) : 0U;
-  image->set_params(Params{.cell_count = size->cell_count, .k = size->k, .field_bits = field_bits});
-  return Bloom(std::move(*image), {.cell_count = size->cell_count, .k = size->k, .field_bits = field_bits});
+  MANKAI_ASSIGN(const auto size,
+                by_fields ? bloom_size_for_fields(request, options.k) : bloom_size(request, options.k));
+  MANKAI_ASSIGN(auto image, Image::create(kKind,
+                                          {.capacity_keys = options.keys,
+                                           .fpr_target = options.fpr,
+                                           .hash = options.hash,
+                                           .cells_bytes = size.cell_count / kByteCells},
+                                          options.memory));
+  const auto field_bits = by_fields ? static_cast<std::uint32_t>(std::countr_zero(size.cell_count)) : 0U;
+  image.set_params(Params{.cell_count = size.cell_count, .k = size.k, .field_bits = field_bits});
+  return Bloom(std::move(image), {.cell_count = size.cell_count, .k = size.k, .field_bits = field_bits});
 }
 
 Result<Bloom> Bloom::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t)); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t)));
   const auto params = source.params<Params>();
-  if (auto valid = check_shape(params, source.header().cells_bytes); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_tail(source.words(), params.cell_count); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_shape(params, source.header().cells_bytes));
+  MANKAI_TRY(check_tail(source.words(), params.cell_count));
   return Bloom(std::move(source), {.cell_count = params.cell_count, .k = params.k, .field_bits = params.field_bits});
 }
 

@@ -42,22 +42,14 @@ Result<void> check_k(const CountingBloom::Options& options) {
 
 Result<Params> size_for(const CountingBloom::Options& options) {
   const SizeRequest request{.keys = options.keys, .fpr = options.fpr};
-  if (auto valid = check_k(options); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_k(options));
   if (options.layout != CountingLayout::blocked) {
-    const auto size =
-        options.layout == CountingLayout::partitioned ? partitioned_size(request, options.k) : dablooms_size(request);
-    if (!size) {
-      return std::unexpected(size.error());
-    }
-    return Params{.size = size->cells_per_probe, .k = size->k, .layout = number(options.layout)};
+    MANKAI_ASSIGN(const auto size, options.layout == CountingLayout::partitioned ? partitioned_size(request, options.k)
+                                                                                 : dablooms_size(request));
+    return Params{.size = size.cells_per_probe, .k = size.k, .layout = number(options.layout)};
   }
-  const auto blocks = counting_blocked_blocks(request);
-  if (!blocks) {
-    return std::unexpected(blocks.error());
-  }
-  return Params{.size = *blocks, .k = probes::kBlockLanes, .layout = number(CountingLayout::blocked)};
+  MANKAI_ASSIGN(const auto blocks, counting_blocked_blocks(request));
+  return Params{.size = blocks, .k = probes::kBlockLanes, .layout = number(CountingLayout::blocked)};
 }
 
 std::uint64_t cells_bytes_for(const Params& params) noexcept {
@@ -134,22 +126,16 @@ CountingBloom::CountingBloom(Image source, const Params& params) noexcept
       ops_(&ops_of(layout_)) {}
 
 Result<CountingBloom> CountingBloom::create(const Options& options) {
-  const auto params = size_for(options);
-  if (!params) {
-    return std::unexpected(params.error());
-  }
-  auto image = Image::create(kKind,
-                             {.capacity_keys = options.keys,
-                              .fpr_target = options.fpr,
-                              .hash = options.hash,
-                              .cells_bytes = cells_bytes_for(*params),
-                              .slice_tag = options.slice_tag},
-                             options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  image->set_params(*params);
-  return CountingBloom(std::move(*image), *params);
+  MANKAI_ASSIGN(const auto params, size_for(options));
+  MANKAI_ASSIGN(auto image, Image::create(kKind,
+                                          {.capacity_keys = options.keys,
+                                           .fpr_target = options.fpr,
+                                           .hash = options.hash,
+                                           .cells_bytes = cells_bytes_for(params),
+                                           .slice_tag = options.slice_tag},
+                                          options.memory));
+  image.set_params(params);
+  return CountingBloom(std::move(image), params);
 }
 
 Result<CountingBloom> CountingBloom::from_counters(const Options& options, const Counters& counters) {
@@ -178,17 +164,11 @@ Result<CountingBloom> CountingBloom::from_counters(const Options& options, const
 }
 
 Result<CountingBloom> CountingBloom::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
   const auto params = source.params<Params>();
-  if (auto valid = check_shape(params, source.header().cells_bytes); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_shape(params, source.header().cells_bytes));
   CountingBloom filter(std::move(source), params);
-  if (auto valid = check_tail(filter.image().words(), filter.cell_count()); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_tail(filter.image().words(), filter.cell_count()));
   if (filter.saturated_cells() > filter.cell_count()) {
     return fail(ErrorCode::corrupt, std::to_string(filter.saturated_cells()) +
                                         " stuck counters at offset 96 are more than there are counters");
@@ -323,9 +303,7 @@ std::uint64_t CountingBloom::refuse_stuck(std::span<const Digest> digests,
 }
 
 Result<void> CountingBloom::merge(const CountingBloom& other) {
-  if (auto same = check_mergeable(other); !same) {
-    return same;
-  }
+  MANKAI_TRY(check_mergeable(other));
   const std::uint64_t stuck = kernel::merge_counters(words_, other.words_, image().words().size());
   image().add_keys(other.keys_inserted());
   image().set_state(kSaturatedCells, stuck);

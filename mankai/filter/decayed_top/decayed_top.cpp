@@ -233,11 +233,8 @@ std::uint64_t cells_bytes_of(const Params& params, std::uint64_t cells_per_probe
 
 // The bytes of a sketch for so many keys.
 Result<std::uint64_t> sketch_bytes_for(const DecayedTop::Options& options, const Params& params) {
-  const auto size = partitioned_size({.keys = options.keys, .fpr = options.fpr}, params.k);
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  return divide_up(size->cells_per_probe, kLineCells) * line_cells_bytes(params);
+  MANKAI_ASSIGN(const auto size, partitioned_size({.keys = options.keys, .fpr = options.fpr}, params.k));
+  return divide_up(size.cells_per_probe, kLineCells) * line_cells_bytes(params);
 }
 
 // The bytes that the table and the arena leave of so many bytes of cells.
@@ -266,9 +263,7 @@ Result<std::uint32_t> buckets_for(const DecayedTop::Options& options, std::uint6
 }  // namespace
 
 Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
-  if (auto valid = check_options(options); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_options(options));
   const std::uint32_t key_bytes = options.key_bytes == 0 ? kUsualKeyBytes : options.key_bytes;
   Params params{.lambda_q32 = options.decay.lambda_q32,
                 .epoch_us = static_cast<std::uint64_t>(options.decay.epoch.count()),
@@ -282,12 +277,10 @@ Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
   if (!sketch_bytes) {
     return std::unexpected(sketch_bytes.error());
   }
-  const auto buckets =
-      buckets_for(options, options.bytes == 0 ? *sketch_bytes / (kTableShare - 1) : room / kTableShare, params);
-  if (!buckets) {
-    return std::unexpected(buckets.error());
-  }
-  params.buckets = *buckets;
+  MANKAI_ASSIGN(
+      const auto buckets,
+      buckets_for(options, options.bytes == 0 ? *sketch_bytes / (kTableShare - 1) : room / kTableShare, params));
+  params.buckets = buckets;
   if (options.bytes != 0) {
     sketch_bytes = sketch_bytes_within(room, params);
     if (!sketch_bytes) {
@@ -300,24 +293,19 @@ Result<DecayedTop::Shape> DecayedTop::shape_of(const Options& options) {
 }
 
 Result<DecayedTop> DecayedTop::create(const Options& options) {
-  const auto shape = shape_of(options);
-  if (!shape) {
-    return std::unexpected(shape.error());
-  }
-  auto image = Image::create(
-      kKind,
-      {.capacity_keys =
-           options.keys != 0 ? options.keys : keys_that_fit(options.fpr, shape->cells_per_probe, shape->params.k),
-       .fpr_target = options.fpr,
-       .hash = options.hash,
-       .cells_bytes = cells_bytes_of(shape->params, shape->cells_per_probe),
-       .slice_tag = options.keys_tag},
-      options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  image->set_params(shape->params);
-  return from_image(std::move(*image));
+  MANKAI_ASSIGN(const auto shape, shape_of(options));
+  MANKAI_ASSIGN(auto image,
+                Image::create(kKind,
+                              {.capacity_keys = options.keys != 0
+                                                    ? options.keys
+                                                    : keys_that_fit(options.fpr, shape.cells_per_probe, shape.params.k),
+                               .fpr_target = options.fpr,
+                               .hash = options.hash,
+                               .cells_bytes = cells_bytes_of(shape.params, shape.cells_per_probe),
+                               .slice_tag = options.keys_tag},
+                              options.memory));
+  image.set_params(shape.params);
+  return from_image(std::move(image));
 }
 
 Result<std::uint64_t> DecayedTop::image_bytes_of(const Options& options) {
@@ -845,39 +833,34 @@ void DecayedTop::add_theirs(std::uint32_t slot, const DecayedTop& other) noexcep
 }
 
 Result<void> DecayedTop::merge(const DecayedTop& other) {
-  if (auto same = check_mergeable(other); !same) {
-    return same;
-  }
+  MANKAI_TRY(check_mergeable(other));
   if (keys_tag() != 0 && other.keys_tag() != 0 && keys_tag() != other.keys_tag()) {
     return fail(ErrorCode::invalid_argument,
                 "the filters count keys of different sorts, such as paths and hosts; merge those of one sort");
   }
-  auto copied = from_bytes(other.to_bytes(), Trust::fast);
-  if (!copied) {
-    return std::unexpected(copied.error());
-  }
+  MANKAI_ASSIGN(auto copied, from_bytes(other.to_bytes(), Trust::fast));
   const Tick later = std::max(tick(), other.tick());
   advance(later);
-  copied->advance(later);
+  copied.advance(later);
   // Each table learns what the other filter knows of its keys while the sketches are still apart.
   const auto is_mine = [this](Digest digest) { return find(buckets_[bucket_index(digest)], digest) != kNoWay; };
-  copied->for_each_candidate([&](std::uint32_t slot) {
-    if (!is_mine(copied->candidate_at(slot).digest)) {
-      copied->add_theirs(slot, *this);
+  copied.for_each_candidate([&](std::uint32_t slot) {
+    if (!is_mine(copied.candidate_at(slot).digest)) {
+      copied.add_theirs(slot, *this);
     }
   });
-  for_each_candidate([&](std::uint32_t slot) { add_theirs(slot, *copied); });
-  ledger_->cut = ledger_->cut.with(copied->ledger_->cut);
-  image().set_state(kSaturations, add_counts(saturations(), copied->saturations()));
-  if (const std::uint64_t cut = sketch_.merge(copied->sketch_.words()); cut != 0) {
+  for_each_candidate([&](std::uint32_t slot) { add_theirs(slot, copied); });
+  ledger_->cut = ledger_->cut.with(copied.ledger_->cut);
+  image().set_state(kSaturations, add_counts(saturations(), copied.saturations()));
+  if (const std::uint64_t cut = sketch_.merge(copied.sketch_.words()); cut != 0) {
     count_saturations(cut, sketch_.largest());
   }
-  image().set_state(kNewest, std::max(image().state(kNewest), copied->image().state(kNewest)));
-  ledger_->late_records = add_counts(ledger_->late_records, copied->late_records());
-  ledger_->bar = std::max(ledger_->bar, copied->ledger_->bar);
-  image().add_keys(copied->keys_inserted());
-  copied->for_each_candidate([&](std::uint32_t slot) {
-    const Candidate candidate = copied->candidate_at(slot);
+  image().set_state(kNewest, std::max(image().state(kNewest), copied.image().state(kNewest)));
+  ledger_->late_records = add_counts(ledger_->late_records, copied.late_records());
+  ledger_->bar = std::max(ledger_->bar, copied.ledger_->bar);
+  image().add_keys(copied.keys_inserted());
+  copied.for_each_candidate([&](std::uint32_t slot) {
+    const Candidate candidate = copied.candidate_at(slot);
     // A key of both has been added to; that it may have been thrown out since changes nothing about its cells.
     if (!is_mine(candidate.digest) && !offer(candidate)) {
       raise(candidate.digest, units_of(candidate.score));
@@ -945,13 +928,9 @@ Result<void> check_params(const Params& params) {
 }  // namespace
 
 Result<DecayedTop> DecayedTop::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
   const auto params = source.params<Params>();
-  if (auto valid = check_params(params); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_params(params));
   const std::uint64_t beside = bytes_beside_sketch(params);
   const std::uint64_t cells_bytes = source.header().cells_bytes;
   if (cells_bytes <= beside || (cells_bytes - beside) % line_cells_bytes(params) != 0) {
@@ -963,9 +942,7 @@ Result<DecayedTop> DecayedTop::from_image(Image source) {
                      .cells_per_probe = (cells_bytes - beside) / line_cells_bytes(params) * kLineCells,
                      .arena_units = arena_units_of(params)});
   for (const auto check : {&DecayedTop::check_state, &DecayedTop::check_table, &DecayedTop::check_arena}) {
-    if (auto valid = (filter.*check)(); !valid) {
-      return std::unexpected(valid.error());
-    }
+    MANKAI_TRY((filter.*check)());
   }
   filter.live_units_ = filter.count_live_units();
   return filter;
@@ -1025,9 +1002,7 @@ Result<void> DecayedTop::check_slot(std::uint32_t slot) const {
 
 Result<void> DecayedTop::check_table() const {
   for (std::uint32_t slot = 0; slot < bucket_count_ * kWays; ++slot) {
-    if (auto valid = check_slot(slot); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(check_slot(slot));
   }
   return {};
 }
@@ -1052,9 +1027,7 @@ Result<void> DecayedTop::check_record(std::uint64_t unit) const {
 Result<void> DecayedTop::check_arena() const {
   std::uint64_t live = 0;
   for (std::uint64_t unit = 0; unit < ledger_->arena_used;) {
-    if (auto valid = check_record(unit); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(check_record(unit));
     const Record record = record_at(unit);
     live += static_cast<std::uint64_t>(is_live(record, unit));
     unit += record_units(record.length);

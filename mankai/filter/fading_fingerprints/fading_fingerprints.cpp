@@ -102,38 +102,26 @@ FadingFingerprints::FadingFingerprints(Image source, const Params& params) noexc
     : FlatFilter(std::move(source)), array_(cells_of(image(), params)), ops_(&kernel::fading_ops(params.bits)) {}
 
 Result<FadingFingerprints> FadingFingerprints::create(const Options& options) {
-  const auto shape = shape_for(options);
-  if (!shape) {
-    return std::unexpected(shape.error());
-  }
-  auto image = Image::create(kKind,
-                             {.capacity_keys = capacity_of(options, *shape),
-                              .fpr_target = rate_of(options, *shape),
-                              .hash = options.hash,
-                              .cells_bytes = fading_cells_bytes(*shape)},
-                             options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  const Params params{.slots = shape->slots,
-                      .k = shape->k,
-                      .bits = static_cast<std::uint16_t>(shape->bits),
-                      .min_matches = static_cast<std::uint16_t>(shape->min_matches)};
-  image->set_params(params);
-  return FadingFingerprints(std::move(*image), params);
+  MANKAI_ASSIGN(const auto shape, shape_for(options));
+  MANKAI_ASSIGN(auto image, Image::create(kKind,
+                                          {.capacity_keys = capacity_of(options, shape),
+                                           .fpr_target = rate_of(options, shape),
+                                           .hash = options.hash,
+                                           .cells_bytes = fading_cells_bytes(shape)},
+                                          options.memory));
+  const Params params{.slots = shape.slots,
+                      .k = shape.k,
+                      .bits = static_cast<std::uint16_t>(shape.bits),
+                      .min_matches = static_cast<std::uint16_t>(shape.min_matches)};
+  image.set_params(params);
+  return FadingFingerprints(std::move(image), params);
 }
 
 Result<FadingFingerprints> FadingFingerprints::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t)); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t)));
   const auto params = source.params<Params>();
-  if (auto valid = check_params(params, source.header().cells_bytes); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_tail(cells_of(source, params), params.bits, source.header().cells_bytes); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_params(params, source.header().cells_bytes));
+  MANKAI_TRY(check_tail(cells_of(source, params), params.bits, source.header().cells_bytes));
   return FadingFingerprints(std::move(source), params);
 }
 

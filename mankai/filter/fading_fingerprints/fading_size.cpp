@@ -175,9 +175,7 @@ Result<void> check_fading_shape(const FadingShape& shape) {
 }
 
 Result<FadingShape> fading_size(const FadingRequest& request) {
-  if (auto valid = check_request(request); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request(request));
   std::optional<FadingShape> best;
   for (const std::uint32_t bits : kBits) {
     if (request.bits != 0 && bits != request.bits) {

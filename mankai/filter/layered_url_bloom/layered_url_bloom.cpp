@@ -29,9 +29,7 @@ Result<BloomSize> level_size(const LayeredUrlBloom::Options& options) {
   if (options.layering == UrlLayering::repaired) {
     return bloom_size(request);
   }
-  if (auto valid = check_request(request); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request(request));
   // The source rounds (m/n) ln 2 = log2(1/p) down: 4 probes at 5 %, 3 at 10 %.
   const double k = std::clamp(std::floor(-std::log2(options.fpr)), 1.0, double{kernel::kMaxProbes});
   auto size = bloom_size(request, static_cast<std::uint32_t>(k));
@@ -49,18 +47,15 @@ LayeredUrlBloom::Params params_in(const ImageHeader& header) noexcept {
 
 Result<UrlLevel> make_array(const ImageHeader& outer, std::uint64_t place, const Memory& memory) {
   const LayeredUrlBloom::Params params = params_in(outer);
-  auto image = Image::create(Bloom::kKind,
-                             {.capacity_keys = outer.capacity_keys,
-                              .fpr_target = std::bit_cast<double>(outer.fpr_target_bits),
-                              .hash = {.kind = static_cast<HashKind>(outer.hash_kind), .seed = outer.seed},
-                              .cells_bytes = align_up(params.cell_count, kLineCells) / kByteCells,
-                              .slice_tag = place},
-                             memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  image->set_params(Bloom::Params{.cell_count = params.cell_count, .k = params.k, .field_bits = 0});
-  return UrlLevel::from_image(std::move(*image));
+  MANKAI_ASSIGN(auto image, Image::create(Bloom::kKind,
+                                          {.capacity_keys = outer.capacity_keys,
+                                           .fpr_target = std::bit_cast<double>(outer.fpr_target_bits),
+                                           .hash = {.kind = static_cast<HashKind>(outer.hash_kind), .seed = outer.seed},
+                                           .cells_bytes = align_up(params.cell_count, kLineCells) / kByteCells,
+                                           .slice_tag = place},
+                                          memory));
+  image.set_params(Bloom::Params{.cell_count = params.cell_count, .k = params.k, .field_bits = 0});
+  return UrlLevel::from_image(std::move(image));
 }
 
 std::size_t levels_for(std::span<const Digest> segments, std::size_t max_levels) noexcept {
@@ -297,23 +292,17 @@ Result<LayeredUrlBloom> LayeredUrlBloom::create(const Options& options) {
     return fail(ErrorCode::invalid_argument, "a layered-url-bloom of " + std::to_string(options.max_levels) +
                                                  " levels; give 1 to " + std::to_string(kMaxLevels));
   }
-  const auto size = level_size(options);
-  if (!size) {
-    return std::unexpected(size.error());
-  }
+  MANKAI_ASSIGN(const auto size, level_size(options));
   ImageHeader header =
       make_header(kKind, ImageLayout::sliced,
                   {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
-  const Params params{.cell_count = size->cell_count,
-                      .k = size->k,
+  const Params params{.cell_count = size.cell_count,
+                      .k = size.k,
                       .layering = static_cast<std::uint32_t>(options.layering),
                       .max_levels = options.max_levels};
   std::memcpy(header.kind_params.data(), &params, sizeof(params));
-  auto last = make_array(header, 0, options.memory);
-  if (!last) {
-    return std::unexpected(last.error());
-  }
-  return LayeredUrlBloom(make_parts(header, std::move(*last), options.memory));
+  MANKAI_ASSIGN(auto last, make_array(header, 0, options.memory));
+  return LayeredUrlBloom(make_parts(header, std::move(last), options.memory));
 }
 
 Result<LayeredUrlBloom> LayeredUrlBloom::create_like(const Memory& memory) const {
@@ -488,21 +477,14 @@ void LayeredUrlBloom::insert(std::span<const Digest> segments, std::span<const s
 }
 
 Result<void> LayeredUrlBloom::merge(const LayeredUrlBloom& other) {
-  if (auto same = check_same_hash(other); !same) {
-    return same;
-  }
+  MANKAI_TRY(check_same_hash(other));
   // What may fail comes first, and a level without segments changes no answer.
   while (levels() < other.levels()) {
-    auto level = make_array(header(), slice_count(), memory());
-    if (!level) {
-      return std::unexpected(level.error());
-    }
-    slices().append(std::move(*level));
+    MANKAI_ASSIGN(auto level, make_array(header(), slice_count(), memory()));
+    slices().append(std::move(level));
   }
   for (std::size_t i = 0; i < other.slice_count(); ++i) {
-    if (auto merged = slices()[i].merge(other.slice(i)); !merged) {
-      return merged;
-    }
+    MANKAI_TRY(slices()[i].merge(other.slice(i)));
   }
   const std::uint64_t least = std::max(keys_inserted(), other.keys_inserted());
   const std::uint64_t most = keys_inserted() + other.keys_inserted();

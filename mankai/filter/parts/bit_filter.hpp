@@ -86,9 +86,7 @@ class BitFilter : public FlatFilter<Derived> {
 
   /// Adds the other filter's keys. Errors: invalid_argument when size, shape or seed differ.
   [[nodiscard]] Result<void> merge(const Derived& other) {
-    if (auto same = check_mergeable(other); !same) {
-      return same;
-    }
+    MANKAI_TRY(check_mergeable(other));
     kernel::merge_or(words_, other.image().words().data(), image().words().size());
     merge_keys(other, keys_estimate());
     return {};

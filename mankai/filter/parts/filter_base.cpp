@@ -40,9 +40,7 @@ ImageHeader FilterBase::sealed_header() const noexcept {
 Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
   const ImageHeader& mine = image_.header();
   const ImageHeader& theirs = other.image_.header();
-  if (auto same = check_same_keys(mine, theirs); !same) {
-    return same;
-  }
+  MANKAI_TRY(check_same_keys(mine, theirs));
   if (mine.cells_bytes != theirs.cells_bytes || mine.kind_params != theirs.kind_params) {
     return fail(ErrorCode::invalid_argument,
                 "the filters differ in size or shape (" + std::to_string(mine.cells_bytes) + " and " +

@@ -29,19 +29,16 @@ class FlatFilter : public FilterBase {
   /// Makes an empty filter that merges with this one: same hash, seed, size and shape, whatever formula sized it.
   /// Errors: out_of_space.
   [[nodiscard]] Result<Derived> create_like(const Memory& memory = system_memory()) const {
-    auto made = Image::create(image().header().kind,
-                              {.capacity_keys = capacity_keys(),
-                               .fpr_target = fpr_target(),
-                               .hash = hash(),
-                               .cells_bytes = cells_bytes(),
-                               .slice_tag = slice_tag()},
-                              memory);
-    if (!made) {
-      return std::unexpected(made.error());
-    }
-    made->header().kind_params = image().header().kind_params;
-    made->header().canonical_version = canonical_version();
-    return Derived::from_image(std::move(*made));
+    MANKAI_ASSIGN(auto made, Image::create(image().header().kind,
+                                           {.capacity_keys = capacity_keys(),
+                                            .fpr_target = fpr_target(),
+                                            .hash = hash(),
+                                            .cells_bytes = cells_bytes(),
+                                            .slice_tag = slice_tag()},
+                                           memory));
+    made.header().kind_params = image().header().kind_params;
+    made.header().canonical_version = canonical_version();
+    return Derived::from_image(std::move(made));
   }
 
  protected:

@@ -44,22 +44,15 @@ class GrowingFilter {
   /// all checksums have been believed.
   [[nodiscard]] static Result<Derived> from_bytes(std::span<const std::byte> bytes, Trust trust = Trust::checked,
                                                   const Memory& memory = system_memory()) {
-    if (auto checked = check(bytes, trust); !checked) {
-      return std::unexpected(checked.error());
-    }
-    auto region = Region::allocate(memory, bytes.size());
-    if (!region) {
-      return std::unexpected(region.error());
-    }
-    std::copy(bytes.begin(), bytes.end(), region->bytes().begin());
-    return take_apart(std::move(*region), memory);
+    MANKAI_TRY(check(bytes, trust));
+    MANKAI_ASSIGN(auto region, Region::allocate(memory, bytes.size()));
+    std::copy(bytes.begin(), bytes.end(), region.bytes().begin());
+    return take_apart(std::move(region), memory);
   }
   /// Takes over a Region that holds an image, such as a mapped file, without copying; later slices come from `memory`.
   /// Errors: as from_bytes, and invalid_argument when the bytes are not aligned to 64.
   [[nodiscard]] static Result<Derived> from_region(Region region, Trust trust, const Memory& memory = system_memory()) {
-    if (auto checked = check(region.bytes(), trust); !checked) {
-      return std::unexpected(checked.error());
-    }
+    MANKAI_TRY(check(region.bytes(), trust));
     return take_apart(std::move(region), memory);
   }
 
@@ -281,12 +274,9 @@ class GrowingFilter {
 
   /// Copies slices of another filter. Errors: out_of_space.
   [[nodiscard]] Result<Slice> copy_of(const Slice& slice) const {
-    auto region = Region::allocate(memory_, slice.image_bytes());
-    if (!region) {
-      return std::unexpected(region.error());
-    }
-    slice.to_bytes(region->bytes());
-    auto image = Image::adopt(std::move(*region), Trust::fast);
+    MANKAI_ASSIGN(auto region, Region::allocate(memory_, slice.image_bytes()));
+    slice.to_bytes(region.bytes());
+    auto image = Image::adopt(std::move(region), Trust::fast);
     return image ? Slice::from_image(std::move(*image)) : std::unexpected(image.error());
   }
   /// Makes room for more slices. Errors: invalid_argument when there would be too many.
@@ -335,9 +325,7 @@ class GrowingFilter {
 
   /// Growing filters merge when a key has the same digest in both. Errors: invalid_argument with what differs.
   [[nodiscard]] Result<void> check_same_hash(const GrowingFilter& other) const {
-    if (auto same = check_same_keys(header(), other.header()); !same) {
-      return same;
-    }
+    MANKAI_TRY(check_same_keys(header(), other.header()));
     if (header().kind_params != other.header().kind_params || header().capacity_keys != other.header().capacity_keys ||
         header().fpr_target_bits != other.header().fpr_target_bits) {
       return fail(ErrorCode::invalid_argument,
@@ -422,9 +410,7 @@ class GrowingFilter {
   }
 
   static Result<void> check(std::span<const std::byte> bytes, Trust trust) {
-    if (auto checked = check_sliced(bytes, trust); !checked) {
-      return checked;
-    }
+    MANKAI_TRY(check_sliced(bytes, trust));
     ImageHeader outer;
     std::memcpy(&outer, bytes.data(), sizeof(outer));
     if (outer.kind != Derived::kKind) {
@@ -438,13 +424,10 @@ class GrowingFilter {
   static Result<Derived> take_apart(Region region, const Memory& memory) {
     ImageHeader outer;
     std::memcpy(&outer, region.bytes().data(), sizeof(outer));
-    auto images = slices_in(region.bytes());
-    if (!images) {
-      return std::unexpected(images.error());
-    }
+    MANKAI_ASSIGN(auto images, slices_in(region.bytes()));
     Parts parts{.header = outer, .backing = {}, .slices = {}, .memory = memory};
-    for (std::size_t i = 0; i < images->size(); ++i) {
-      auto slice = open_slice(std::move((*images)[i]), outer, i);
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      auto slice = open_slice(std::move(images[i]), outer, i);
       if (!slice) {
         return std::unexpected(slice.error().within("slice " + std::to_string(i)));
       }
@@ -463,9 +446,7 @@ class GrowingFilter {
     if (!slice) {
       return slice;
     }
-    if (auto valid = Derived::check_slice(outer, *slice, index); !valid) {
-      return std::unexpected(valid.error());
-    }
+    MANKAI_TRY(Derived::check_slice(outer, *slice, index));
     return slice;
   }
 

@@ -110,9 +110,7 @@ Result<void> check_header(const ImageHeader& header, std::uint64_t total_bytes) 
     return fail(ErrorCode::corrupt,
                 "checksum of the header at offset 120 does not match; restore the file from a copy");
   }
-  if (auto fields = check_fields(header); !fields) {
-    return fields;
-  }
+  MANKAI_TRY(check_fields(header));
   const bool is_flat = header.layout == static_cast<std::uint8_t>(ImageLayout::flat);
   const std::uint64_t expected =
       is_flat ? image_bytes_for(header.cells_bytes) : sizeof(ImageHeader) + header.cells_bytes;
@@ -136,16 +134,12 @@ Result<void> copy_header(std::span<const std::byte> bytes, std::uint64_t total_b
 
 Result<void> check(std::span<const std::byte> image, Trust trust) {
   ImageHeader header;
-  if (auto valid = copy_header(image, image.size(), header); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(copy_header(image, image.size(), header));
   if (header.layout != static_cast<std::uint8_t>(ImageLayout::flat)) {
     return fail(ErrorCode::corrupt, "layout " + std::to_string(header.layout) +
                                         " at offset 13: the image of a growing kind, where a flat one must be");
   }
-  if (auto trailer = check_trailer(image, header); !trailer) {
-    return trailer;
-  }
+  MANKAI_TRY(check_trailer(image, header));
   return trust == Trust::checked ? check_cells(image, header) : Result<void>{};
 }
 
@@ -172,9 +166,7 @@ std::uint64_t image_bytes_for(std::uint64_t cells_bytes) noexcept {
 
 Result<ImageHeader> read_header(std::span<const std::byte> bytes, std::uint64_t total_bytes) {
   ImageHeader header{};
-  if (auto valid = copy_header(bytes, total_bytes, header); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(copy_header(bytes, total_bytes, header));
   return header;
 }
 
@@ -223,34 +215,24 @@ Result<Image> Image::create(std::uint16_t kind, const FilterSettings& settings, 
     return fail(ErrorCode::invalid_argument,
                 "the filter would be larger than 2^48 bytes; ask for fewer keys or a higher false positive rate");
   }
-  auto region = Region::allocate(memory, static_cast<std::size_t>(image_bytes_for(settings.cells_bytes)));
-  if (!region) {
-    return std::unexpected(region.error());
-  }
+  MANKAI_ASSIGN(auto region, Region::allocate(memory, static_cast<std::size_t>(image_bytes_for(settings.cells_bytes))));
   const ImageHeader header = make_header(kind, ImageLayout::flat, settings);
-  std::memcpy(region->bytes().data(), &header, sizeof(header));
-  return Image(std::move(*region));
+  std::memcpy(region.bytes().data(), &header, sizeof(header));
+  return Image(std::move(region));
 }
 
 Result<Image> Image::from_bytes(std::span<const std::byte> bytes, Trust trust, const Memory& memory) {
-  if (auto checked = check(bytes, trust); !checked) {
-    return std::unexpected(checked.error());
-  }
-  auto region = Region::allocate(memory, bytes.size());
-  if (!region) {
-    return std::unexpected(region.error());
-  }
-  std::memcpy(region->bytes().data(), bytes.data(), bytes.size());
-  return Image(std::move(*region));
+  MANKAI_TRY(check(bytes, trust));
+  MANKAI_ASSIGN(auto region, Region::allocate(memory, bytes.size()));
+  std::memcpy(region.bytes().data(), bytes.data(), bytes.size());
+  return Image(std::move(region));
 }
 
 Result<Image> Image::adopt(Region region, Trust trust) {
   if (reinterpret_cast<std::uintptr_t>(region.bytes().data()) % kCacheLineBytes != 0) {
     return fail(ErrorCode::invalid_argument, "an image in place must be aligned to 64 bytes; copy it with from_bytes");
   }
-  if (auto checked = check(region.bytes(), trust); !checked) {
-    return std::unexpected(checked.error());
-  }
+  MANKAI_TRY(check(region.bytes(), trust));
   return Image(std::move(region));
 }
 

@@ -103,9 +103,7 @@ double blocked_fpr(std::uint64_t keys, std::uint64_t block_count, unsigned lane_
 }
 
 Result<std::uint64_t> fewest_blocks(const SizeRequest& request, unsigned lane_cells) {
-  if (auto valid = check_request(request); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request(request));
   std::uint64_t enough = 1;
   while (blocked_fpr(request.keys, enough, lane_cells) > request.fpr) {
     if (enough == kMaxBlocks) {
@@ -166,12 +164,8 @@ double bloom_fpr(std::uint64_t keys, const BloomSize& size) noexcept {
 }
 
 Result<BloomSize> bloom_size(const SizeRequest& request, std::uint32_t k) {
-  if (auto valid = check_request(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_k(k); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request(request));
+  MANKAI_TRY(check_k(k));
   const std::uint32_t probes = k == 0 ? best_k(request) : k;
   const double cells = cells_needed(request, probes);
   if (!(cells < static_cast<double>(kMaxCells))) {
@@ -213,12 +207,8 @@ double partitioned_fpr(std::uint64_t keys, const PartitionedSize& size) noexcept
 }
 
 Result<PartitionedSize> partitioned_size(const SizeRequest& request, std::uint32_t k) {
-  if (auto valid = check_request(request); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_k(k); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request(request));
+  MANKAI_TRY(check_k(k));
   const double usual_k = std::clamp(std::ceil(-std::log2(request.fpr)), 1.0, double{kernel::kMaxProbes});
   const std::uint32_t probes = k == 0 ? static_cast<std::uint32_t>(usual_k) : k;
   const double cells = cells_needed(request, probes) / probes;
@@ -239,9 +229,7 @@ Result<PartitionedSize> partitioned_size(const SizeRequest& request, std::uint32
 }
 
 Result<PartitionedSize> dablooms_size(const SizeRequest& request) {
-  if (auto valid = check_request(request); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request(request));
   const double k = std::ceil(std::log(1 / request.fpr) / std::log(2.0));
   const double cells = std::ceil(static_cast<double>(request.keys) * std::fabs(std::log(request.fpr)) /
                                  (k * std::pow(std::log(2.0), 2)));
@@ -274,11 +262,8 @@ std::uint64_t partitioned_keys(double fpr, const PartitionedSize& size) noexcept
 
 Result<CountersSize> counters_size(const CountersRequest& request) {
   if (request.counters == 0) {
-    const auto size = partitioned_size({.keys = request.keys, .fpr = request.fpr}, request.k);
-    if (!size) {
-      return std::unexpected(size.error());
-    }
-    return CountersSize{.keys = request.keys, .cells_per_probe = size->cells_per_probe, .k = size->k};
+    MANKAI_ASSIGN(const auto size, partitioned_size({.keys = request.keys, .fpr = request.fpr}, request.k));
+    return CountersSize{.keys = request.keys, .cells_per_probe = size.cells_per_probe, .k = size.k};
   }
   const std::uint32_t k = request.k == 0 ? kUsualProbes : request.k;
   if (k > kernel::kMaxProbes) {
@@ -288,9 +273,7 @@ Result<CountersSize> counters_size(const CountersRequest& request) {
     return fail(ErrorCode::invalid_argument,
                 std::to_string(request.counters) + " counters: a key has " + std::to_string(k) + " of them");
   }
-  if (auto valid = check_request({.keys = std::max<std::uint64_t>(request.keys, 1), .fpr = request.fpr}); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request({.keys = std::max<std::uint64_t>(request.keys, 1), .fpr = request.fpr}));
   const std::uint64_t cells = request.counters / k;
   const std::uint64_t keys =
       request.keys == 0 ? partitioned_keys(request.fpr, {.cells_per_probe = cells, .k = k}) : request.keys;

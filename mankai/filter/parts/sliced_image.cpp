@@ -67,9 +67,7 @@ Result<void> for_each_slice(std::span<const std::byte> bytes, std::uint64_t coun
 }
 
 Result<void> check_slice(std::span<const std::byte> bytes, std::size_t offset, std::size_t size, Trust trust) {
-  if (auto checked = check_image(bytes.subspan(offset, size), trust); !checked) {
-    return checked;
-  }
+  MANKAI_TRY(check_image(bytes.subspan(offset, size), trust));
   const auto gap = bytes.subspan(offset + size, static_cast<std::size_t>(slice_bytes(size)) - size);
   if (!std::ranges::all_of(gap, [](std::byte byte) { return byte == std::byte{0}; })) {
     return fail(ErrorCode::corrupt, "bytes after its end, at offset " + std::to_string(offset + size) +

@@ -108,32 +108,23 @@ RecentValues::RecentValues(Image source, const Params& params) noexcept
       k_(static_cast<std::uint32_t>(params.k)) {}
 
 Result<RecentValues> RecentValues::create(const Options& options) {
-  const auto params = size_for(options);
-  if (!params) {
-    return std::unexpected(params.error());
-  }
-  const auto implied = static_cast<std::uint64_t>(static_cast<double>(params->cells_per_probe) * std::numbers::ln2);
-  auto image = Image::create(kKind,
-                             {.capacity_keys = options.keys != 0 ? options.keys : std::max<std::uint64_t>(1, implied),
-                              .fpr_target = static_cast<double>(options.k) / 2 * kOneValue,
-                              .hash = options.hash,
-                              .cells_bytes = cells_bytes_for(*params)},
-                             options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  image->set_params(*params);
-  return RecentValues(std::move(*image), *params);
+  MANKAI_ASSIGN(const auto params, size_for(options));
+  const auto implied = static_cast<std::uint64_t>(static_cast<double>(params.cells_per_probe) * std::numbers::ln2);
+  MANKAI_ASSIGN(auto image,
+                Image::create(kKind,
+                              {.capacity_keys = options.keys != 0 ? options.keys : std::max<std::uint64_t>(1, implied),
+                               .fpr_target = static_cast<double>(options.k) / 2 * kOneValue,
+                               .hash = options.hash,
+                               .cells_bytes = cells_bytes_for(params)},
+                              options.memory));
+  image.set_params(params);
+  return RecentValues(std::move(image), params);
 }
 
 Result<RecentValues> RecentValues::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t)); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t)));
   const auto params = source.params<Params>();
-  if (auto valid = check_params(params, source.header().cells_bytes); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_params(params, source.header().cells_bytes));
   const auto cells = std::as_bytes(source.words()).subspan(params.cells_per_probe * params.k * kCellBytes);
   if (std::ranges::any_of(cells, [](std::byte byte) { return byte != std::byte{0}; })) {
     return fail(ErrorCode::corrupt, "cells behind the last at offset 64 are not zero");

@@ -52,44 +52,32 @@ RotatingBloom::RotatingBloom(Image source, const Params& params) noexcept
 }
 
 Result<std::uint64_t> RotatingBloom::blocks_for(std::uint64_t keys, double fpr, std::uint32_t generations) {
-  if (auto valid = check_request({.keys = keys, .fpr = fpr}); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request({.keys = keys, .fpr = fpr}));
   return blocked_bloom_blocks(
       {.keys = keys_of_generation(keys, generations), .fpr = -std::expm1(std::log1p(-fpr) / generations)});
 }
 
 Result<RotatingBloom> RotatingBloom::create(const Options& options) {
-  if (auto valid = check_options(options); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_options(options));
   const std::uint32_t generations = options.generations;
-  const auto blocks = blocks_for(options.keys, options.fpr, generations);
-  if (!blocks) {
-    return std::unexpected(blocks.error());
-  }
-  auto image = Image::create(kKind,
-                             {.capacity_keys = options.keys,
-                              .fpr_target = options.fpr,
-                              .hash = options.hash,
-                              .cells_bytes = *blocks * kBlockBytes * generations},
-                             options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
+  MANKAI_ASSIGN(const auto blocks, blocks_for(options.keys, options.fpr, generations));
+  MANKAI_ASSIGN(auto image, Image::create(kKind,
+                                          {.capacity_keys = options.keys,
+                                           .fpr_target = options.fpr,
+                                           .hash = options.hash,
+                                           .cells_bytes = blocks * kBlockBytes * generations},
+                                          options.memory));
   const Params params{
-      .block_count = *blocks,
+      .block_count = blocks,
       .epoch_us = divide_up(static_cast<std::uint64_t>(options.window.count()), std::uint64_t{generations - 1}),
       .generations = generations,
       .reserved = 0};
-  image->set_params(params);
-  return RotatingBloom(std::move(*image), params);
+  image.set_params(params);
+  return RotatingBloom(std::move(image), params);
 }
 
 Result<RotatingBloom> RotatingBloom::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
   const auto params = source.params<Params>();
   if (params.generations < 2 || params.generations > kMostGenerations || params.reserved != 0) {
     return fail(ErrorCode::corrupt, std::to_string(params.generations) + " generations at offset 80");
@@ -198,9 +186,7 @@ void RotatingBloom::advance(Tick tick) noexcept {
 }
 
 Result<void> RotatingBloom::merge(const RotatingBloom& other) {
-  if (auto same = check_mergeable(other); !same) {
-    return same;
-  }
+  MANKAI_TRY(check_mergeable(other));
   const std::uint64_t theirs = other.tick().value;
   advance(other.tick());
   const std::uint64_t mine = tick().value;

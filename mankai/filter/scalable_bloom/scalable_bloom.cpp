@@ -98,16 +98,9 @@ Growth growth_of(const ScalableBloom::Params& params) noexcept {
 }  // namespace
 
 Result<ScalableBloom> ScalableBloom::create(const Options& options) {
-  if (auto valid = check_request({.keys = options.keys, .fpr = options.fpr}); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_growth(options.growth); !valid) {
-    return std::unexpected(valid.error());
-  }
-  auto first = make_slice(options, 0);
-  if (!first) {
-    return std::unexpected(first.error());
-  }
+  MANKAI_TRY(check_request({.keys = options.keys, .fpr = options.fpr}));
+  MANKAI_TRY(check_growth(options.growth));
+  MANKAI_ASSIGN(auto first, make_slice(options, 0));
   ImageHeader header =
       make_header(kKind, ImageLayout::sliced,
                   {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
@@ -115,7 +108,7 @@ Result<ScalableBloom> ScalableBloom::create(const Options& options) {
                       .growth_factor = options.growth.factor,
                       .bound = static_cast<std::uint32_t>(options.growth.bound)};
   std::memcpy(header.kind_params.data(), &params, sizeof(params));
-  return ScalableBloom(make_parts(header, std::move(*first), options.memory));
+  return ScalableBloom(make_parts(header, std::move(first), options.memory));
 }
 
 Result<ScalableBloom> ScalableBloom::create_like(const Memory& memory) const {
@@ -218,9 +211,7 @@ void ScalableBloom::insert(std::span<const std::uint64_t> keys) {
 }
 
 Result<void> ScalableBloom::merge(const ScalableBloom& other) {
-  if (auto same = check_same_hash(other); !same) {
-    return same;
-  }
+  MANKAI_TRY(check_same_hash(other));
   // What may fail comes first: copies of the slices that stay slices of their own.
   std::vector<BlockedBloom> taken_over;
   std::vector<std::pair<std::size_t, std::size_t>> joins;
@@ -230,19 +221,12 @@ Result<void> ScalableBloom::merge(const ScalableBloom& other) {
       joins.emplace_back(place, i);
       continue;
     }
-    auto copy = copy_of(other.slices()[i]);
-    if (!copy) {
-      return std::unexpected(copy.error());
-    }
-    taken_over.push_back(std::move(*copy));
+    MANKAI_ASSIGN(auto copy, copy_of(other.slices()[i]));
+    taken_over.push_back(std::move(copy));
   }
-  if (auto room = reserve_slices(taken_over.size()); !room) {
-    return room;
-  }
+  MANKAI_TRY(reserve_slices(taken_over.size()));
   for (const auto& [place, theirs] : joins) {
-    if (auto merged = slices()[place].merge(other.slices()[theirs]); !merged) {
-      return merged;
-    }
+    MANKAI_TRY(slices()[place].merge(other.slices()[theirs]));
   }
   for (BlockedBloom& slice : taken_over) {
     slices().append(std::move(slice));

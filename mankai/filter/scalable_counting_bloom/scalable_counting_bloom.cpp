@@ -94,12 +94,8 @@ class Holders {
 }  // namespace
 
 Result<void> ScalableCountingBloom::check_options(const Options& options) {
-  if (auto valid = check_request({.keys = options.keys, .fpr = options.fpr}); !valid) {
-    return valid;
-  }
-  if (auto valid = check_growth(options.growth); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_request({.keys = options.keys, .fpr = options.fpr}));
+  MANKAI_TRY(check_growth(options.growth));
   if (options.first_id > kMaxId) {
     return fail(ErrorCode::invalid_argument, "a first id of " + std::to_string(options.first_id) +
                                                  " is impossible: the greatest is " + std::to_string(kMaxId));
@@ -108,23 +104,16 @@ Result<void> ScalableCountingBloom::check_options(const Options& options) {
 }
 
 Result<ScalableCountingBloom> ScalableCountingBloom::create(const Options& options) {
-  if (auto valid = check_options(options); !valid) {
-    return std::unexpected(valid.error());
-  }
-  auto first = make_slice(options, 0, options.first_id);
-  if (!first) {
-    return std::unexpected(first.error());
-  }
+  MANKAI_TRY(check_options(options));
+  MANKAI_ASSIGN(auto first, make_slice(options, 0, options.first_id));
   std::vector<CountingBloom> slices;
-  slices.push_back(std::move(*first));
+  slices.push_back(std::move(first));
   return assemble(options, std::move(slices));
 }
 
 Result<ScalableCountingBloom> ScalableCountingBloom::from_slices(const Options& options,
                                                                  std::vector<CountingBloom> slices) {
-  if (auto valid = check_options(options); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_options(options));
   if (slices.empty() || slices.size() > kMaxSlices) {
     return fail(ErrorCode::invalid_argument,
                 std::to_string(slices.size()) + " slices: a filter has from 1 to " + std::to_string(kMaxSlices));
@@ -289,9 +278,7 @@ void ScalableCountingBloom::prefetch(Digest digest, std::uint64_t id) const noex
 }
 
 Result<void> ScalableCountingBloom::insert(Digest digest, std::uint64_t id) {
-  if (auto valid = check_id(id); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_id(id));
   const std::size_t slice = place_for(id).slice;
   slices()[slice].insert(digest);
   note_ids(slice, id);
@@ -553,23 +540,16 @@ Result<void> ScalableCountingBloom::merge(const ScalableCountingBloom& other) {
                                                  std::to_string(other.first_id()) +
                                                  "; create the second one like the first");
   }
-  if (auto same = check_same_hash(other); !same) {
-    return same;
-  }
+  MANKAI_TRY(check_same_hash(other));
   std::vector<CountingBloom> taken_over;
   for (std::size_t i = 0; i < other.slice_count(); ++i) {
     if (!has_ids(other.slices()[i])) {
       continue;
     }
-    auto copy = copy_of(other.slices()[i]);
-    if (!copy) {
-      return std::unexpected(copy.error());
-    }
-    taken_over.push_back(std::move(*copy));
+    MANKAI_ASSIGN(auto copy, copy_of(other.slices()[i]));
+    taken_over.push_back(std::move(copy));
   }
-  if (auto room = reserve_slices(taken_over.size()); !room) {
-    return room;
-  }
+  MANKAI_TRY(reserve_slices(taken_over.size()));
   for (CountingBloom& slice : taken_over) {
     slices().append(std::move(slice));
   }

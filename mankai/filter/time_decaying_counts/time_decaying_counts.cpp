@@ -92,9 +92,7 @@ Result<Size> size_by_bytes(const Options& options, std::uint32_t width) {
                                                  " bytes are too few: " + std::to_string(k) + " cells of " +
                                                  std::to_string(width) + " bits take whole lines of 64 bytes");
   }
-  if (auto valid = check_request({.keys = std::max<std::uint64_t>(options.keys, 1), .fpr = options.fpr}); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_request({.keys = std::max<std::uint64_t>(options.keys, 1), .fpr = options.fpr}));
   const std::uint64_t keys =
       options.keys == 0 ? partitioned_keys(options.fpr, {.cells_per_probe = cells, .k = k}) : options.keys;
   return Size{.keys = keys, .cells_bytes = cells_bytes, .k = k};
@@ -104,12 +102,9 @@ Result<Size> size_for(const Options& options, std::uint32_t width) {
   if (options.bytes != 0) {
     return size_by_bytes(options, width);
   }
-  const auto size = partitioned_size({.keys = options.keys, .fpr = options.fpr}, options.k);
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  const std::uint64_t bytes = size->cells_per_probe * size->k * (width / kByteBits);
-  return Size{.keys = options.keys, .cells_bytes = align_up(bytes, std::uint64_t{kCacheLineBytes}), .k = size->k};
+  MANKAI_ASSIGN(const auto size, partitioned_size({.keys = options.keys, .fpr = options.fpr}, options.k));
+  const std::uint64_t bytes = size.cells_per_probe * size.k * (width / kByteBits);
+  return Size{.keys = options.keys, .cells_bytes = align_up(bytes, std::uint64_t{kCacheLineBytes}), .k = size.k};
 }
 
 DecayedShape shape_of(const Params& params, std::uint64_t cells_bytes, const HashSpec& hash) noexcept {
@@ -154,9 +149,7 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
   if (params.lambda_q32 > kLambdaOne) {
     return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1");
   }
-  if (auto valid = check_epoch(params.epoch_us); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_epoch(params.epoch_us));
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 80 is not 1 to 64");
   }
@@ -167,9 +160,7 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
   if (cells_per_probe_in(cells_bytes, params.width_bits, params.k) == 0) {
     return fail(ErrorCode::corrupt, "k at offset 80: fewer cells than a key has");
   }
-  if (auto choices = check_choices(params); !choices) {
-    return choices;
-  }
+  MANKAI_TRY(check_choices(params));
   return check_fraction(params);
 }
 
@@ -179,50 +170,37 @@ TimeDecayingCounts::TimeDecayingCounts(Image source, const DecayedShape& shape) 
     : FlatFilter(std::move(source)), cells_(image().words(), shape) {}
 
 Result<TimeDecayingCounts> TimeDecayingCounts::create(const Options& options) {
-  if (auto valid = check_decay(options.decay); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_decay(options.decay));
   const bool is_strict = options.policy == DecayPolicy::fixed_point;
   const std::uint32_t width = options.width_bits != 0 ? options.width_bits : is_strict ? kStrictWidth : kUsualWidth;
   if (!is_width(width)) {
     return fail(ErrorCode::invalid_argument, "cells of " + std::to_string(width) + " bits: give 8, 16 or 32");
   }
-  const auto fraction = fraction_for(options, width);
-  if (!fraction) {
-    return std::unexpected(fraction.error());
-  }
-  const auto size = size_for(options, width);
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  auto image = Image::create(
-      kKind,
-      {.capacity_keys = size->keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = size->cells_bytes},
-      options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
+  MANKAI_ASSIGN(const auto fraction, fraction_for(options, width));
+  MANKAI_ASSIGN(const auto size, size_for(options, width));
+  MANKAI_ASSIGN(auto image, Image::create(kKind,
+                                          {.capacity_keys = size.keys,
+                                           .fpr_target = options.fpr,
+                                           .hash = options.hash,
+                                           .cells_bytes = size.cells_bytes},
+                                          options.memory));
   const Params params{.lambda_q32 = options.decay.lambda_q32,
                       .epoch_us = static_cast<std::uint64_t>(options.decay.epoch.count()),
-                      .k = static_cast<std::uint8_t>(size->k),
+                      .k = static_cast<std::uint8_t>(size.k),
                       .width_bits = static_cast<std::uint8_t>(width),
                       .policy = static_cast<std::uint8_t>(options.policy),
                       .rule = static_cast<std::uint8_t>(options.rule),
-                      .fraction_bits = static_cast<std::uint8_t>(fraction->bits),
-                      .is_forced = static_cast<std::uint8_t>(fraction->is_forced),
+                      .fraction_bits = static_cast<std::uint8_t>(fraction.bits),
+                      .is_forced = static_cast<std::uint8_t>(fraction.is_forced),
                       .reserved = 0};
-  image->set_params(params);
-  const DecayedShape shape = shape_of(params, size->cells_bytes, image->hash());
-  return TimeDecayingCounts(std::move(*image), shape);
+  image.set_params(params);
+  const DecayedShape shape = shape_of(params, size.cells_bytes, image.hash());
+  return TimeDecayingCounts(std::move(image), shape);
 }
 
 Result<TimeDecayingCounts> TimeDecayingCounts::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_params(source.params<Params>(), source.header().cells_bytes); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
+  MANKAI_TRY(check_params(source.params<Params>(), source.header().cells_bytes));
   return checked(std::move(source));
 }
 
@@ -237,9 +215,7 @@ Result<TimeDecayingCounts> TimeDecayingCounts::checked(Image source) {
   if (filter.tick().value > kMaxTick) {
     return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(filter.tick().value) + " at offset 96");
   }
-  if (auto valid = filter.check_cuts(); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(filter.check_cuts());
   return filter;
 }
 
@@ -367,9 +343,7 @@ std::uint64_t TimeDecayingCounts::merge_cells(const TimeDecayingCounts& other, s
 }
 
 Result<void> TimeDecayingCounts::merge(const TimeDecayingCounts& other) {
-  if (auto same = check_mergeable(other); !same) {
-    return same;
-  }
+  MANKAI_TRY(check_mergeable(other));
   advance(other.tick());
   const std::uint64_t behind = tick().value - other.tick().value;
   const CutCells their_cut = other.cells_.decayed(other.cut_cells(), behind);

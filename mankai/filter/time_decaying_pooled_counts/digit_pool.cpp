@@ -369,9 +369,7 @@ Result<void> DigitLists::check(std::uint64_t offset) const {
   }
   std::vector<std::uint64_t> seen(divide_up<std::uint64_t>(digits_.count(), kWordBits));
   for (std::uint64_t group = 0; group < heads_.count(); ++group) {
-    if (auto valid = check_list(group, seen, offset); !valid) {
-      return valid;
-    }
+    MANKAI_TRY(check_list(group, seen, offset));
   }
   std::uint64_t met = 0;
   for (const std::uint64_t word : seen) {

@@ -33,9 +33,7 @@ constexpr std::size_t kAhead = 16;
 std::uint8_t number(bool flag) noexcept { return static_cast<std::uint8_t>(flag); }
 
 Result<void> check_choices(const Options& options) {
-  if (auto valid = check_decay(options.decay); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_decay(options.decay));
   if (options.policy != DecayPolicy::floor && options.policy != DecayPolicy::ceil) {
     return fail(ErrorCode::invalid_argument,
                 "pooled counts are whole numbers: give the policy floor or ceil, or take time-decaying-counts");
@@ -72,15 +70,11 @@ Result<void> check_params(const Params& params) {
   if (params.lambda_q32 > kLambdaOne) {
     return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1");
   }
-  if (auto valid = check_epoch(params.epoch_us); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_epoch(params.epoch_us));
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 80 is not 1 to 64");
   }
-  if (auto known = check_enums(params); !known) {
-    return known;
-  }
+  MANKAI_TRY(check_enums(params));
   if (params.has_gate > 1 || params.reserved != 0) {
     return fail(ErrorCode::corrupt, "flag or reserved bytes at offset 85 are impossible");
   }
@@ -160,46 +154,37 @@ Result<Image> TimeDecayingPooledCounts::make_image(const FilterSettings& setting
 }
 
 Result<TimeDecayingPooledCounts> TimeDecayingPooledCounts::create(const Options& options) {
-  if (auto valid = check_choices(options); !valid) {
-    return std::unexpected(valid.error());
-  }
-  const auto size =
-      counters_size({.keys = options.keys, .fpr = options.fpr, .counters = options.counters, .k = options.k});
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  if (size->cells_per_probe > pool::kMaxCounters / size->k) {
+  MANKAI_TRY(check_choices(options));
+  MANKAI_ASSIGN(
+      const auto size,
+      counters_size({.keys = options.keys, .fpr = options.fpr, .counters = options.counters, .k = options.k}));
+  if (size.cells_per_probe > pool::kMaxCounters / size.k) {
     return fail(ErrorCode::invalid_argument,
                 "more than 2^31 counters; ask for fewer keys or a higher false positive rate");
   }
-  const std::uint64_t counters = size->cells_per_probe * size->k;
+  const std::uint64_t counters = size.cells_per_probe * size.k;
   const auto share = static_cast<std::uint64_t>(std::ceil(options.pool_share * static_cast<double>(counters)));
   const Params params{.lambda_q32 = options.decay.lambda_q32,
                       .epoch_us = static_cast<std::uint64_t>(options.decay.epoch.count()),
-                      .k = static_cast<std::uint8_t>(size->k),
+                      .k = static_cast<std::uint8_t>(size.k),
                       .policy = static_cast<std::uint8_t>(options.policy),
                       .lookup = static_cast<std::uint8_t>(options.lookup),
                       .overflow = static_cast<std::uint8_t>(options.overflow),
                       .when_empty = static_cast<std::uint8_t>(options.when_empty),
                       .has_gate = number(options.gate),
                       .reserved = 0};
-  auto image = make_image({.capacity_keys = size->keys, .fpr_target = options.fpr, .hash = options.hash}, params,
-                          size->cells_per_probe, std::clamp<std::uint64_t>(share, 1, pool::kMaxDigits), options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  TimeDecayingPooledCounts filter(std::move(*image));
+  MANKAI_ASSIGN(auto image, make_image({.capacity_keys = size.keys, .fpr_target = options.fpr, .hash = options.hash},
+                                       params, size.cells_per_probe,
+                                       std::clamp<std::uint64_t>(share, 1, pool::kMaxDigits), options.memory));
+  TimeDecayingPooledCounts filter(std::move(image));
   filter.memory_ = options.memory;
   return filter;
 }
 
 Result<TimeDecayingPooledCounts> TimeDecayingPooledCounts::create_like(const Memory& memory) const {
-  auto image = make_image({.capacity_keys = capacity_keys(), .fpr_target = fpr_target(), .hash = hash()}, params(),
-                          cells_per_probe_, head().pool_digits, memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  TimeDecayingPooledCounts filter(std::move(*image));
+  MANKAI_ASSIGN(auto image, make_image({.capacity_keys = capacity_keys(), .fpr_target = fpr_target(), .hash = hash()},
+                                       params(), cells_per_probe_, head().pool_digits, memory));
+  TimeDecayingPooledCounts filter(std::move(image));
   filter.set_canonical_version(canonical_version());
   filter.memory_ = memory;
   return filter;
@@ -240,15 +225,9 @@ Result<void> TimeDecayingPooledCounts::check_cells() const {
 }
 
 Result<TimeDecayingPooledCounts> TimeDecayingPooledCounts::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_params(source.params<Params>()); !valid) {
-    return std::unexpected(valid.error());
-  }
-  if (auto valid = check_head(source); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
+  MANKAI_TRY(check_params(source.params<Params>()));
+  MANKAI_TRY(check_head(source));
   if (source.state(kTick) > kMaxTick) {
     return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(source.state(kTick)) + " at offset 96");
   }
@@ -260,9 +239,7 @@ Result<TimeDecayingPooledCounts> TimeDecayingPooledCounts::from_image(Image sour
     return fail(ErrorCode::corrupt, "impossible cut counters at offset 112");
   }
   TimeDecayingPooledCounts filter(std::move(source));
-  if (auto valid = filter.check_cells(); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(filter.check_cells());
   return filter;
 }
 

@@ -55,9 +55,7 @@ std::uint64_t cells_bytes_for(const Params& params) noexcept {
 }
 
 Result<void> check_choices(const Options& options) {
-  if (auto valid = check_decay(options.decay); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_decay(options.decay));
   if (!is_lambda(options.decay.lambda_q32)) {
     return fail(ErrorCode::invalid_argument,
                 "lambda is closer to 1 than 1 / 4096, a half-life of more than 2839 epochs: take a longer epoch");
@@ -81,9 +79,7 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
   if (!is_lambda(params.lambda_q32)) {
     return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1, or too close to it");
   }
-  if (auto valid = check_epoch(params.epoch_us); !valid) {
-    return valid;
-  }
+  MANKAI_TRY(check_epoch(params.epoch_us));
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 84 is not 1 to 64");
   }
@@ -129,15 +125,11 @@ TimeDecayingTieredCounts::TimeDecayingTieredCounts(Image source, const Params& p
 }
 
 Result<TimeDecayingTieredCounts> TimeDecayingTieredCounts::create(const Options& options) {
-  if (auto valid = check_choices(options); !valid) {
-    return std::unexpected(valid.error());
-  }
-  const auto size =
-      counters_size({.keys = options.keys, .fpr = options.fpr, .counters = options.counters, .k = options.k});
-  if (!size) {
-    return std::unexpected(size.error());
-  }
-  if (size->cells_per_probe > kMaxCounters / size->k) {
+  MANKAI_TRY(check_choices(options));
+  MANKAI_ASSIGN(
+      const auto size,
+      counters_size({.keys = options.keys, .fpr = options.fpr, .counters = options.counters, .k = options.k}));
+  if (size.cells_per_probe > kMaxCounters / size.k) {
     return fail(ErrorCode::invalid_argument,
                 "more than 2^31 counters; ask for fewer keys or a higher false positive rate");
   }
@@ -145,32 +137,25 @@ Result<TimeDecayingTieredCounts> TimeDecayingTieredCounts::create(const Options&
                                                   (options.remainder == RemainderRule::downwards ? kDownwards : 0));
   const Params params{.lambda_q32 = options.decay.lambda_q32,
                       .epoch_us = static_cast<std::uint64_t>(options.decay.epoch.count()),
-                      .cells_per_probe = static_cast<std::uint32_t>(size->cells_per_probe),
-                      .k = static_cast<std::uint8_t>(size->k),
+                      .cells_per_probe = static_cast<std::uint32_t>(size.cells_per_probe),
+                      .k = static_cast<std::uint8_t>(size.k),
                       .width_bits = static_cast<std::uint8_t>(options.width_bits),
                       .shrink_bits = static_cast<std::uint8_t>(options.shrink_bits),
                       .rounding = rounding};
-  auto image = Image::create(kKind,
-                             {.capacity_keys = size->keys,
-                              .fpr_target = options.fpr,
-                              .hash = options.hash,
-                              .cells_bytes = cells_bytes_for(params)},
-                             options.memory);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  image->set_params(params);
-  return TimeDecayingTieredCounts(std::move(*image), params);
+  MANKAI_ASSIGN(auto image, Image::create(kKind,
+                                          {.capacity_keys = size.keys,
+                                           .fpr_target = options.fpr,
+                                           .hash = options.hash,
+                                           .cells_bytes = cells_bytes_for(params)},
+                                          options.memory));
+  image.set_params(params);
+  return TimeDecayingTieredCounts(std::move(image), params);
 }
 
 Result<TimeDecayingTieredCounts> TimeDecayingTieredCounts::from_image(Image source) {
-  if (auto valid = check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
   const auto params = source.params<Params>();
-  if (auto valid = check_params(params, source.header().cells_bytes); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_params(params, source.header().cells_bytes));
   if (source.state(kTick) > kMaxTick) {
     return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(source.state(kTick)) + " at offset 96");
   }

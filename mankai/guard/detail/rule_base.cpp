@@ -68,10 +68,7 @@ Result<unsigned> choose_bits(const RuleRates& rates, std::size_t classes, double
 Result<RuleBase::Bytes> RuleBase::build(const RuleTable& rules, double fpr, std::uint64_t seed) {
   const RuleClasses classes(rules);
   const RuleRates rates(rules, classes);
-  const auto bits = choose_bits(rates, classes.all().size(), fpr);
-  if (!bits) {
-    return std::unexpected(bits.error());
-  }
+  MANKAI_ASSIGN(const auto bits, choose_bits(rates, classes.all().size(), fpr));
   std::vector<Digest> keys;
   std::vector<std::uint32_t> values;
   keys.reserve(rules.node_count());
@@ -80,19 +77,16 @@ Result<RuleBase::Bytes> RuleBase::build(const RuleTable& rules, double fpr, std:
     keys.push_back(node.digest);
     values.push_back(is_host(node.kind) ? classes.number_of(node) : 0);
   });
-  auto cells = FuseMap::build(keys, values, *bits, seed);
-  if (!cells) {
-    return std::unexpected(cells.error());
-  }
-  const RuleRates::Rates held = rates.at(*bits);
+  MANKAI_ASSIGN(auto cells, FuseMap::build(keys, values, bits, seed));
+  const RuleRates::Rates held = rates.at(bits);
   const RuleBaseHeader header{.rules = rules.rule_count(),
-                              .map = cells->params,
+                              .map = cells.params,
                               .fpr_worst = held.worst,
                               .fpr_stranger = held.stranger,
                               .host_depth_max = rates.host_depth_max(),
                               .path_depth_max = rates.path_depth_max(),
                               .classes = static_cast<std::uint16_t>(classes.all().size())};
-  return Bytes{.cells = std::move(cells->words), .classes = class_bytes(header, classes.all())};
+  return Bytes{.cells = std::move(cells.words), .classes = class_bytes(header, classes.all())};
 }
 
 Result<RuleBase> RuleBase::from_bytes(std::span<const std::byte> cells, std::span<const std::byte> classes) {
@@ -101,21 +95,15 @@ Result<RuleBase> RuleBase::from_bytes(std::span<const std::byte> cells, std::spa
     return wrong("too short");
   }
   std::memcpy(&header, classes.data(), sizeof(header));
-  auto entries = read_classes(header, classes.subspan(sizeof(header)));
-  if (!entries) {
-    return std::unexpected(entries.error());
-  }
+  MANKAI_ASSIGN(auto entries, read_classes(header, classes.subspan(sizeof(header))));
   if (!is_rate(header.fpr_worst) || !is_rate(header.fpr_stranger) || header.host_depth_max > kBaseDepthMax ||
       header.path_depth_max > kBaseDepthMax || header.zero != 0 || header.rules == 0 ||
       header.rules > header.map.keys || cells.size() % sizeof(std::uint64_t) != 0) {
     return wrong("a header that none can be");
   }
-  const auto map = FuseMap::from_cells(
-      header.map, {reinterpret_cast<const std::uint64_t*>(cells.data()), cells.size() / sizeof(std::uint64_t)});
-  if (!map) {
-    return std::unexpected(map.error());
-  }
-  return RuleBase(header, *map, std::move(*entries));
+  MANKAI_ASSIGN(const auto map, FuseMap::from_cells(header.map, {reinterpret_cast<const std::uint64_t*>(cells.data()),
+                                                                 cells.size() / sizeof(std::uint64_t)}));
+  return RuleBase(header, map, std::move(entries));
 }
 
 bool RuleBase::may_have(const RuleKey& key) const noexcept {

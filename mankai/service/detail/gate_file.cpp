@@ -21,11 +21,8 @@ Result<std::optional<GatePosition>> gate_position_of(const SourcePosition& kept)
   if (kept.empty()) {
     return std::optional<GatePosition>();
   }
-  auto position = parse_gate_position(kept.view());
-  if (!position) {
-    return std::unexpected(position.error());
-  }
-  return std::optional(std::move(*position));
+  MANKAI_ASSIGN(auto position, parse_gate_position(kept.view()));
+  return std::optional(std::move(position));
 }
 
 }  // namespace mankai::detail

@@ -7,11 +7,8 @@ namespace mankai::detail {
 Result<KeptFilter> KeptFilter::open(const std::string& path, const Make& make, const StoreOptions& options) {
   auto store = Store::open(path, options);
   if (!store && store.error().code == ErrorCode::not_found) {
-    auto filter = make();
-    if (!filter) {
-      return std::unexpected(filter.error());
-    }
-    auto created = Store::create(path, std::move(*filter), options);
+    MANKAI_ASSIGN(auto filter, make());
+    auto created = Store::create(path, std::move(filter), options);
     // Somebody else may have made it meanwhile; if nobody has, what kept us from it is the answer.
     store = created ? std::move(created) : Store::open(path, options);
     if (!store && store.error().code == ErrorCode::not_found) {

@@ -126,25 +126,17 @@ Result<std::uint64_t> length_of(const Fields& fields) {
 
 Result<WarcRecord> parse_warc_header(std::string_view header, std::string& uri) {
   std::string_view rest = header;
-  if (auto valid = check_version(take_line(rest)); !valid) {
-    return std::unexpected(valid.error());
-  }
-  const auto fields = read_fields(rest);
-  if (!fields) {
-    return std::unexpected(fields.error());
-  }
-  const auto length = length_of(*fields);
-  if (!length) {
-    return std::unexpected(length.error());
-  }
-  if (!fields->type) {
+  MANKAI_TRY(check_version(take_line(rest)));
+  MANKAI_ASSIGN(const auto fields, read_fields(rest));
+  MANKAI_ASSIGN(const auto length, length_of(fields));
+  if (!fields.type) {
     return fail(ErrorCode::corrupt, "has no WARC-Type");
   }
-  uri = without_brackets(fields->uri ? std::string_view(*fields->uri) : std::string_view());
-  WarcRecord record{.type = type_of(*fields->type), .block_bytes = *length};
-  if (fields->date) {
-    const ScannedTime date = scan_iso_time(*fields->date);
-    if (date.shape == TimeShape::good && date.length == fields->date->size()) {
+  uri = without_brackets(fields.uri ? std::string_view(fields.uri) : std::string_view());
+  WarcRecord record{.type = type_of(fields.type), .block_bytes = length};
+  if (fields.date) {
+    const ScannedTime date = scan_iso_time(fields.date);
+    if (date.shape == TimeShape::good && date.length == fields.date->size()) {
       record.date = date.time;
     }
   }
