@@ -192,9 +192,9 @@ bool Guard::are_excepted(GuardScratch& scratch) const {
     return false;
   }
   const detail::TableSource source(parts_.exceptions.table());
-  const auto readings = scratch.readings_.all();
+  const auto readings = scratch.readings_.nameable();
   for (const url::CanonicalUrl& reading : readings) {
-    if (readings.size() > 1) {
+    if (scratch.readings_.all().size() > 1) {
       scratch.keys_.reset(reading, hasher_);
     }
     const auto exception = detail::Walk(scratch.keys_, source).run();

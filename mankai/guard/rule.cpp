@@ -6,6 +6,7 @@
 #include "mankai/guard/detail/labels.hpp"
 #include "mankai/guard/detail/rule_entry.hpp"
 #include "mankai/hash/path_mix.hpp"
+#include "mankai/url/browser_url.hpp"
 
 namespace mankai {
 namespace {
@@ -25,12 +26,15 @@ std::unexpected<Error> refused(RuleSkip reason) {
   return fail(ErrorCode::invalid_argument, std::string(describe(reason)));
 }
 
-// What a rule in canonical form would not be read as again: escapes may have hidden it.
+static_assert(kRuleHostBytesMax <= url::kNameBytesMax);
+
+// What a rule in canonical form would not be read as again: escapes may have hidden it. No program opens a host that
+// stays escaped.
 std::optional<RuleSkip> check_canonical(const url::CanonicalUrl& url) noexcept {
   if (const auto reason = detail::check_rule_host(url.host())) {
     return reason;
   }
-  if (url.host().starts_with('[') && !url.is_ip()) {
+  if (url.host().contains('%') || (url.host().starts_with('[') && !url.is_ip())) {
     return RuleSkip::not_a_host;
   }
   return detail::ends_with_star(url.path()) ? std::optional(RuleSkip::wildcard) : std::nullopt;
@@ -43,10 +47,7 @@ Result<GuardRule> GuardRule::parse(std::string_view text, url::CanonicalUrl& url
   if (entry.skipped) {
     return refused(*entry.skipped);
   }
-  const bool needs_brackets = detail::is_bare_ipv6(entry.text);
-  const auto canonical =
-      needs_brackets ? url::canonicalize("[" + std::string(entry.text) + "]", url) : url::canonicalize(entry.text, url);
-  if (!canonical) {
+  if (const auto canonical = detail::canonicalize_rule(entry.text, url); !canonical) {
     return std::unexpected(canonical.error());
   }
   if (const auto reason = check_canonical(url)) {

@@ -266,7 +266,7 @@ struct BrowserUrlParser {
   Result<void> parse(std::string_view raw) {
     clean(raw, out.input_);
     out.text_.clear();
-    out.has_deviations_ = false;
+    out.has_deviations_ = out.has_capital_sharp_s_ = false;
     const auto start = find_start(out.input_);
     if (!start) {
       return refused("the URL has no host; write it as http://HOST/PATH or HOST/PATH");
@@ -286,7 +286,7 @@ struct BrowserUrlParser {
   void clear() {
     out.text_.clear();
     out.scheme_end_ = out.host_begin_ = out.host_end_ = out.authority_end_ = 0;
-    out.has_deviations_ = false;
+    out.has_deviations_ = out.has_capital_sharp_s_ = false;
   }
 
  private:
@@ -342,6 +342,7 @@ struct BrowserUrlParser {
     }
     const Domain domain = append_domain(out.host_, deviations, out.text_);
     out.has_deviations_ = domain.has_deviations;
+    out.has_capital_sharp_s_ = domain.has_capital_sharp_s;
     if (domain.is_text && std::string_view(out.text_).substr(out.host_begin_).contains('%')) {
       decode_once(out.text_.substr(out.host_begin_), out.host_);
       out.text_.replace(out.host_begin_, std::string::npos, out.host_);

@@ -17,7 +17,8 @@ class BrowserUrl;
 ///
 /// Shape:   raw is any bytes of any length, with or without a scheme; out is overwritten, keeps its memory, and is
 ///          empty after an error.
-/// Cost:    linear. A host beyond ASCII costs about 300 ns per character.
+///          A host beyond ASCII that is longer than any name is cut in front, and keeps more than kNameBytesMax bytes.
+/// Cost:    linear, about 1 ns per byte; a host beyond ASCII costs what `append_domain` does, at most about 0.8 ms.
 /// Errors:  invalid_argument for what no browser opens: no host, a host with a byte that no host may have, an address
 ///          that is none, a port that is none. A host that browsers refuse for the sake of IDNA alone has an answer.
 /// Threads: safe on different `out`.
@@ -43,8 +44,10 @@ class BrowserUrl {
   [[nodiscard]] std::string_view authority() const noexcept { return part(host_begin_, authority_end_); }
   /// Begins with '/'.
   [[nodiscard]] std::string_view path_and_query() const noexcept { return part(authority_end_, text_.size()); }
-  /// Whether the other value of `Deviations` gives another host.
+  /// Whether `Deviations::mapped` gives another host than the other values.
   [[nodiscard]] bool has_deviations() const noexcept { return has_deviations_; }
+  /// Whether `Deviations::kept` and `capital_mapped` give different hosts.
+  [[nodiscard]] bool has_capital_sharp_s() const noexcept { return has_capital_sharp_s_; }
 
  private:
   friend struct BrowserUrlParser;
@@ -61,6 +64,7 @@ class BrowserUrl {
   std::size_t host_end_ = 0;
   std::size_t authority_end_ = 0;
   bool has_deviations_ = false;
+  bool has_capital_sharp_s_ = false;
 };
 
 }  // namespace mankai::url

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -186,26 +187,69 @@ TEST(BrowserUrl, characters_newer_than_the_library_are_mapped) {
   });
 }
 
-TEST(BrowserUrl, deviations_have_two_mappings) {
+TEST(BrowserUrl, deviations_have_three_mappings) {
   struct {
     std::string_view raw;
     std::string_view kept;
+    std::string_view capital_mapped;
     std::string_view mapped;
   } const examples[] = {
-      {"fa\u00DF.de", "http://xn--fa-hia.de/", "http://fass.de/"},
-      {"fa\u1E9E.de", "http://xn--fa-hia.de/", "http://fass.de/"},
-      {"\u03B2\u03CC\u03BB\u03BF\u03C2.com", "http://xn--nxasmm1c.com/", "http://xn--nxasmq6b.com/"},
-      {"b\u200Cad.example", "http://xn--bad-9m0a.example/", "http://bad.example/"},
+      {"fa\u00DF.de", "http://xn--fa-hia.de/", "http://xn--fa-hia.de/", "http://fass.de/"},
+      {"fa\u1E9E.de", "http://xn--fa-hia.de/", "http://fass.de/", "http://fass.de/"},
+      {"stra\u00DFenme\u1E9Ee.de", "http://xn--straenmee-j1ae.de/", "http://xn--straenmesse-y6a.de/",
+       "http://strassenmesse.de/"},
+      {"\u03B2\u03CC\u03BB\u03BF\u03C2.com", "http://xn--nxasmm1c.com/", "http://xn--nxasmm1c.com/",
+       "http://xn--nxasmq6b.com/"},
+      {"b\u200Cad.example", "http://xn--bad-9m0a.example/", "http://xn--bad-9m0a.example/", "http://bad.example/"},
   };
   BrowserUrl url;
-  for (const auto& [raw, kept, mapped] : examples) {
+  for (const auto& [raw, kept, capital_mapped, mapped] : examples) {
     EXPECT_EQ(browser_text(raw), kept);
+    EXPECT_EQ(browser_text(raw, Deviations::capital_mapped), capital_mapped);
     EXPECT_EQ(browser_text(raw, Deviations::mapped), mapped);
     ASSERT_TRUE(parse_browser_url(raw, Deviations::kept, url));
     EXPECT_TRUE(url.has_deviations());
+    EXPECT_EQ(url.has_capital_sharp_s(), kept != capital_mapped);
   }
   ASSERT_TRUE(parse_browser_url("b\u00FCcher.example", Deviations::kept, url));
-  EXPECT_FALSE(url.has_deviations());
+  EXPECT_FALSE(url.has_deviations() || url.has_capital_sharp_s());
+}
+
+std::string repeated(std::string_view text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) {
+    all += text;
+  }
+  return all;
+}
+
+// Mapping takes microseconds per character, and what is too far left for any rule is not worth them: a host of 1 MiB
+// would take seconds. What is left is longer than any name, so that no rule takes it for another host.
+TEST(BrowserUrl, hosts_longer_than_any_name_are_cut_in_front) {
+  constexpr std::size_t kTimes = 20'000;
+  for (const std::string_view text :
+       {"\uFDFA", "\u2603.", "a.\u2603.", "\u1112\u1161\u11AB", "u\u0308\u0304", "\uFF0561", "\u3002\u3002\u00FC"}) {
+    BrowserUrl url;
+    ASSERT_TRUE(parse_browser_url("http://" + repeated(text, kTimes) + ".bad.example/", Deviations::kept, url)) << text;
+    EXPECT_TRUE(url.host().ends_with(".bad.example")) << text;
+    EXPECT_LT(url.host().size(), 10'000U) << text;
+    std::string host(url.host());
+    host.erase(std::ranges::unique(host, [](char x, char y) { return x == '.' && y == '.'; }).begin(), host.end());
+    EXPECT_GT(host.size(), kNameBytesMax) << text;
+  }
+}
+
+// None of these makes a host longer.
+TEST(BrowserUrl, rows_of_what_does_not_count_are_mapped_to_their_end) {
+  constexpr std::size_t kTimes = 20'000;
+  for (const std::string_view zero : {"\uFF10", "\uFF10\u2070\u2080\U0001D7CE", "0\u00AD"}) {
+    EXPECT_EQ(browser_text("http://" + repeated(zero, kTimes) + "17.2.3.4/"), "http://15.2.3.4/") << zero;
+    EXPECT_EQ(browser_text("http://\uFF10x" + repeated(zero, kTimes) + "11.2.3.4/"), "http://17.2.3.4/") << zero;
+  }
+  const std::string dots = browser_text("http://\u00FC." + repeated("\u3002", kTimes) + "bad.example/");
+  EXPECT_TRUE(dots.starts_with("http://xn--tda..") && dots.ends_with("..bad.example/"));
+  EXPECT_EQ(browser_text("http://x" + repeated("\u00AD", kTimes) + "bad.example/"), "http://xbad.example/");
+  EXPECT_EQ(browser_text("http://\xFF." + repeated("\uFDFA", kTimes) + ".bad.example/"), "refused");
 }
 
 // A limit on the length of what is mapped would be a way around a guard.

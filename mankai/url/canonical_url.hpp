@@ -15,8 +15,7 @@ namespace mankai::url {
 /// canonical URLs: such keys are only comparable within one version.
 enum class UrlRules : std::uint8_t {
   /// Decodes every escape until none is left, so that no spelling of a listed URL evades a block list. Guards compare
-  /// by
-  /// these rules, and so do filters that were created before version 2.
+  /// by these rules, and so do filters that were created before version 2.
   safe_browsing = 1,
   /// Decodes only escapes that cannot change what the URL identifies, and each only once: those of reserved bytes and
   /// of '%' stay, so that `/a%2Fb` is not `/a/b`. For keys.

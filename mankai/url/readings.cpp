@@ -18,6 +18,7 @@ bool is_unchanged(std::string_view raw, std::string_view browser_text) noexcept 
 
 void UrlReadings::read(std::string_view raw) {
   count_ = 0;
+  is_first_mapped_ = false;
   // What may be copied has a host of plain labels, which is not an address: only backslashes in its path are left to
   // disagree about.
   if (Canonicalizer::copy(raw, forms_[0]) && !forms_[0].path().contains('\\')) [[likely]] {
@@ -27,29 +28,36 @@ void UrlReadings::read(std::string_view raw) {
   add(raw);
   add_as_browsers_do(raw);
   if (count_ != 0 && forms_[0].host().contains('%')) {
-    add_as_browsers_do(forms_[0].text());
+    is_first_mapped_ = add_as_browsers_do(forms_[0].text());
   }
 }
 
-void UrlReadings::add_as_browsers_do(std::string_view raw) {
+bool UrlReadings::add_as_browsers_do(std::string_view raw) {
   if (!parse_browser_url(raw, Deviations::kept, browser_)) {
-    return;
+    return false;
   }
-  if (count_ == 0 || !is_unchanged(raw, browser_.text())) {
+  const bool has_capital_sharp_s = browser_.has_capital_sharp_s();
+  const bool has_deviations = browser_.has_deviations();
+  const bool is_known = count_ != 0 && is_unchanged(raw, browser_.text());
+  const bool differs = !is_known && add(browser_.text());
+  if (has_capital_sharp_s && parse_browser_url(raw, Deviations::capital_mapped, browser_)) {
     add(browser_.text());
   }
-  if (browser_.has_deviations() && parse_browser_url(raw, Deviations::mapped, browser_)) {
+  if (has_deviations && parse_browser_url(raw, Deviations::mapped, browser_)) {
     add(browser_.text());
   }
+  return differs;
 }
 
-void UrlReadings::add(std::string_view text) {
+bool UrlReadings::add(std::string_view text) {
   CanonicalUrl& form = forms_[count_];
   if (auto done = canonicalize(text, form); !done) {
     error_ = std::move(done).error();
-  } else if (std::ranges::find(all(), form) == all().end()) {
-    ++count_;
+    return false;
   }
+  const auto index = static_cast<std::size_t>(std::ranges::find(all(), form) - all().begin());
+  count_ = std::max(count_, index + 1);
+  return index != 0;
 }
 
 }  // namespace mankai::url

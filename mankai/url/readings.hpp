@@ -19,9 +19,8 @@ namespace mankai::url {
 ///     readings.read("http://good.example%2f@bad.example/");  // "http://good.example/@bad.example/" as in Safe
 ///                                                            // Browsing; "http://bad.example/" as in browsers
 ///
-/// The readings are that of `canonicalize`, that of `parse_browser_url`, and, where the name has one of the four
-/// characters of `Deviations`, that of older programs. A name that `canonicalize` leaves escaped is read as browsers
-/// map it, too.
+/// The readings are that of `canonicalize`, that of `parse_browser_url`, and, where the name has one of the characters
+/// of `Deviations`, those of older programs. A name that `canonicalize` leaves escaped is read as browsers map it, too.
 ///
 /// Cost:    a URL that is canonical already has one reading, and costs what `canonicalize` does; others twice that, and
 ///          a name beyond ASCII microseconds more. Memory is kept from URL to URL.
@@ -33,17 +32,24 @@ class UrlReadings {
 
   /// The different readings, that of `canonicalize` first if it has one. None where the text is no URL with a host.
   [[nodiscard]] std::span<const CanonicalUrl> all() const noexcept { return std::span(forms_).first(count_); }
+  /// These without the first, where that is a name which `canonicalize` leaves escaped and browsers map: no rule can
+  /// name it, so it must not keep exceptions from covering the others.
+  [[nodiscard]] std::span<const CanonicalUrl> nameable() const noexcept {
+    return all().subspan(is_first_mapped_ ? 1 : 0);
+  }
   /// Why there is none.
   [[nodiscard]] const Error& error() const noexcept { return error_; }
 
  private:
-  static constexpr std::size_t kMost = 5;
+  static constexpr std::size_t kMost = 7;  // one, and twice a browser's three
 
-  void add(std::string_view text);
-  void add_as_browsers_do(std::string_view raw);
+  // Both return whether they have a form that is not the first one.
+  bool add(std::string_view text);
+  bool add_as_browsers_do(std::string_view raw);
 
   std::array<CanonicalUrl, kMost> forms_;
   std::size_t count_ = 0;
+  bool is_first_mapped_ = false;
   BrowserUrl browser_;
   Error error_{};
 };

@@ -54,9 +54,33 @@ TEST(UrlReadings, names_beyond_ascii) {
   EXPECT_EQ(readings_of("http://☃.bad。example/"),
             (Texts{"http://%E2%98%83.bad%E3%80%82example/", "http://xn--n3h.bad.example/"}));
   EXPECT_EQ(readings_of("http://faß.de/"), (Texts{"http://xn--fa-hia.de/", "http://fass.de/"}));
+  EXPECT_EQ(readings_of("http://☃.straßenmeẞe.de/"),
+            (Texts{"http://%E2%98%83.stra%C3%9Fenme%E1%BA%9Ee.de/", "http://xn--n3h.xn--straenmee-j1ae.de/",
+                   "http://xn--n3h.xn--straenmesse-y6a.de/", "http://xn--n3h.strassenmesse.de/"}));
   // Undone twice and then mapped: by no browser, but by who does both.
   EXPECT_EQ(readings_of("http://%25E2%2598%2583.ｂad.example/"),
             (Texts{"http://%E2%98%83.%EF%BD%82ad.example/", "http://xn--n3h.bad.example/"}));
+}
+
+// The hosts differ in the three readings, of the URL and of what is in front of its user.
+TEST(UrlReadings, are_seven_at_most) { EXPECT_EQ(readings_of("http://☃.ßẞ.example\\@☃.ẞß.example/").size(), 7U); }
+
+TEST(UrlReadings, a_name_that_stays_escaped_is_nameable_only_where_browsers_refuse_it) {
+  const auto nameable = [](std::string_view raw) {
+    UrlReadings readings;
+    readings.read(raw);
+    Texts texts;
+    for (const CanonicalUrl& url : readings.nameable()) {
+      texts.emplace_back(url.text());
+    }
+    return texts;
+  };
+  EXPECT_EQ(nameable("http://ok.☃.net/"), Texts{"http://ok.xn--n3h.net/"});
+  EXPECT_EQ(nameable("http://example.org/"), Texts{"http://example.org/"});
+  EXPECT_EQ(nameable("http://a b.example/"), Texts{"http://a%20b.example/"});
+  EXPECT_EQ(nameable("http://\xFF.example/"), Texts{"http://%FF.example/"});
+  EXPECT_EQ(nameable("http://☃|.bad.example%2f@ok.example/"),
+            (Texts{"http://%E2%98%83|.bad.example/@ok.example/", "http://ok.example/"}));
 }
 
 }  // namespace

@@ -5,8 +5,12 @@
 
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mankai/guard/detail/exceptions.hpp"
@@ -176,6 +180,21 @@ TEST(GuardRules, have_one_form) {
   EXPECT_EQ(text(".evil.example"), "evil.example");
   EXPECT_EQ(text("2001:DB8::0:1"), "[2001:db8::1]");
   EXPECT_EQ(text("http://192.0.2.0/24"), "192.0.2.0/24");
+  // Where browsers open another host than the canonical form has, theirs is the rule's.
+  EXPECT_EQ(text("☃.net/a"), "xn--n3h.net/a");
+  EXPECT_EQ(text("http://%E2%98%83.net/a\\b"), "xn--n3h.net/a/b");
+  EXPECT_EQ(text("faß.de"), "xn--fa-hia.de");
+  EXPECT_EQ(text("faẞ.de"), "xn--fa-hia.de");
+  EXPECT_EQ(text("1.0x.2.3/x"), "1.0.2.3/x");
+  EXPECT_EQ(text("0x.1"), "0.0.0.1");
+  EXPECT_EQ(text("odd.example/a\\b"), "odd.example/a\\b");
+  EXPECT_EQ(text("276.2.3"), "20.2.0.3");
+  EXPECT_EQ(text("http://x%2f@bad.example/"), "bad.example");
+  std::string long_label = "a";
+  for (int i = 0; i < 60; ++i) {
+    long_label += "ü";
+  }
+  EXPECT_TRUE(text(long_label + ".de").starts_with("xn--a-"));
   EXPECT_FALSE(GuardRule::parse("/path").has_value());
   EXPECT_FALSE(GuardRule::parse(std::string(300, 'a') + ".example").has_value());
   EXPECT_FALSE(GuardRule::parse("a.example/" + std::string(kRuleBytesMax, 'x')).has_value());
@@ -212,6 +231,9 @@ TEST(GuardRules, that_would_cover_more_or_less_than_they_say_are_none) {
                            "a(b.example",
                            "http:evil.example",
                            "2001:db8::7%eth0",
+                           "\xFF.example",
+                           "http://%FF.example/",
+                           "％2562.example",
                            ""}) {
     EXPECT_EQ(guard.add(text).error().code, ErrorCode::invalid_argument) << text;
     EXPECT_EQ(guard.allow(text).error().code, ErrorCode::invalid_argument) << text;
@@ -237,6 +259,32 @@ TEST(GuardRules, that_look_like_networks_come_back_from_bytes) {
   EXPECT_TRUE(guard.allow("http://192.0.2.0/24").value());
   const Guard again = Guard::from_bytes(guard.to_bytes()).value();
   EXPECT_EQ(again.exceptions(), std::vector<std::string>{"192.0.2.0/24"});
+}
+
+// Guards of earlier builds hold them so: they open, and the exceptions cover what browsers open.
+TEST(GuardRules, exceptions_of_the_older_form_become_what_they_are_today) {
+  const Hasher hasher({.kind = kDefaultHash, .seed = {1, 2}});
+  const auto bytes_of = [](std::initializer_list<std::string_view> texts) {
+    Bytes bytes;
+    for (const std::string_view text : texts) {
+      const auto length = static_cast<std::uint32_t>(text.size());
+      const auto length_bytes = std::as_bytes(std::span(&length, 1));
+      bytes.insert(bytes.end(), length_bytes.begin(), length_bytes.end());
+      const auto text_bytes = std::as_bytes(std::span(text));
+      bytes.insert(bytes.end(), text_bytes.begin(), text_bytes.end());
+    }
+    return bytes;
+  };
+  const auto read = detail::Exceptions::from_bytes(
+      bytes_of({"%FF.example/x", "1.0x.2.3", "a.example", "ok.%E2%98%83.net/x?q", "ok.xn--n3h.net/x?q"}), hasher);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->texts(), (std::set<std::string, std::less<>>{"1.0.2.3", "a.example", "ok.xn--n3h.net/x?q"}));
+  for (const auto& wrong : {bytes_of({"ok.%e2%98%83.net"}), bytes_of({"b.example", "a.example"}),
+                            bytes_of({"ok.%E2%98%83.net", "a.example"}), bytes_of({""}), bytes_of({"☃.net"})}) {
+    const auto refused = detail::Exceptions::from_bytes(wrong, hasher);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::corrupt);
+  }
 }
 
 TEST(GuardTable, rules_that_the_hash_cannot_tell_apart_are_an_error_of_their_own) {

@@ -82,8 +82,7 @@ TEST_F(GuardFileTest, is_as_it_was_after_a_rule_that_cannot_be_told_from_another
   GuardHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
   GuardSection& overlay = header.sections[static_cast<std::size_t>(GuardSectionKind::overlay)];
-  const RuleKey key =
-      key_of(GuardRule::parse("b.example/x").value(), Hasher({.kind = HashKind::siphash, .seed = {1, 2}}));
+  const RuleKey key = key_of(GuardRule::parse("b.example/x").value(), Hasher({.kind = kDefaultHash, .seed = {1, 2}}));
   constexpr std::size_t kDigestOffset = 16;
   std::memcpy(bytes.data() + overlay.offset + kDigestOffset, &key.rule.value, sizeof(key.rule.value));
   overlay.checksum = checksum(std::span(bytes).subspan(overlay.offset, overlay.bytes),

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mankai/guard/guard.hpp"
@@ -127,6 +128,49 @@ TEST(GuardMeaning, a_url_is_blocked_in_every_reading) {
                 .ok = {"http://fass.de/", R"(http://good.org/\bad.example)"},
                 .exceptions = {"good.bad.example", "allowed.bad.example"},
                 .allowed = {"http://good.bad.example/", "http:/good.bad.example", "http://ｇood.bad.example/"}});
+}
+
+// A list may have a name in Unicode, and a URL in punycode, or the other way round. IDNA 2008 refuses all of these.
+TEST(GuardMeaning, names_that_idna_2008_refuses_are_covered_in_both_spellings) {
+  std::string long_label = "a";
+  for (int i = 0; i < 60; ++i) {
+    long_label += "ü";
+  }
+  const std::vector<std::pair<std::string, std::string>> names = {
+      {"☃.net", "xn--n3h.net"},
+      {"🍕.pizza", "xn--vi8h.pizza"},
+      {"I♥NY.example", "xn--iny-zx5a.example"},
+      {"ab--ü.de", "xn--ab---3ra.de"},
+      {"-x.münchen.de", "-x.xn--mnchen-3ya.de"},
+      {"straßenmesse.☃.de", "xn--straenmesse-y6a.xn--n3h.de"},
+      {"☃.ς.example", "xn--n3h.xn--3xa.example"},
+      {"1.0x.2.3", "1.0.2.3"},
+      {"0x.1", "0.0.0.1"},
+      {long_label + ".de", GuardRule::parse(long_label + ".de").value().text()}};
+  for (const auto& [unicode, ascii] : names) {
+    for (const auto& rule : {unicode, ascii}) {
+      SCOPED_TRACE(rule);
+      // Exceptions must cover what older programs read, too.
+      const bool has_variants = unicode.contains("ß") || unicode.contains("ς") || unicode.contains("0x");
+      std::vector<std::string> urls = {"http://" + ascii + "/x", "https://" + ascii};
+      if (!has_variants) {
+        urls.push_back("http://" + unicode + "/x");
+      }
+      expect_world({.rules = {rule}, .blocked = {"http://" + unicode + "/", "http://" + ascii + "/"}, .ok = {}});
+      expect_world({.rules = {unicode, "de", "net", "example", "pizza"},
+                    .blocked = {"http://other.net/"},
+                    .ok = {},
+                    .exceptions = {rule},
+                    .allowed = urls});
+    }
+  }
+}
+
+TEST(GuardMeaning, a_capital_sharp_s_is_read_in_three_ways) {
+  expect_world({.rules = {"straßenmesse.de", "strassenmee.de", "xn--straenmee-j1ae.example"},
+                .blocked = {"http://☃.straßenmeẞe.de/", "http://straßenmeẞe.de/", "http://straßenmeẞe.example/",
+                            "http://☃.straßenmeẞe.example/"},
+                .ok = {"http://strassenmesse.de/"}});
 }
 
 // Who reads the other host must not get there by an exception for this one.

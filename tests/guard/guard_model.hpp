@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,13 +50,24 @@ inline UrlParts url_parts(const url::CanonicalUrl& url) {
   return parts;
 }
 
+inline std::vector<UrlParts> parts_of(std::span<const url::CanonicalUrl> urls) {
+  std::vector<UrlParts> parts;
+  std::ranges::transform(urls, std::back_inserter(parts), url_parts);
+  return parts;
+}
+
 /// Nothing for what is no URL.
 inline std::vector<UrlParts> url_readings(std::string_view text) {
   url::UrlReadings readings;
   readings.read(text);
-  std::vector<UrlParts> parts;
-  std::ranges::transform(readings.all(), std::back_inserter(parts), url_parts);
-  return parts;
+  return parts_of(readings.all());
+}
+
+/// Those that rules can cover.
+inline std::vector<UrlParts> nameable_readings(std::string_view text) {
+  url::UrlReadings readings;
+  readings.read(text);
+  return parts_of(readings.nameable());
 }
 
 /// Whether a rule covers a URL: the meaning, without any hash.
@@ -108,7 +120,7 @@ class GuardModel {
   }
   /// Whether exceptions cover all of its readings.
   bool is_excepted(std::string_view text) const {
-    return std::ranges::all_of(url_readings(text), [&](const UrlParts& url) {
+    return std::ranges::all_of(nameable_readings(text), [&](const UrlParts& url) {
       return std::ranges::any_of(exceptions_, [&](const UrlParts& rule) { return covers(rule, url); });
     });
   }

@@ -48,10 +48,28 @@ std::vector<std::byte> Exceptions::to_bytes() const {
   return out;
 }
 
+namespace {
+
+// Guards that were written before rules had the host that browsers open hold some hosts escaped ("%E2%98%83.net"), and
+// some addresses as names ("1.0x.2.3").
+bool is_older_form(std::string_view text, std::string_view as_url, url::CanonicalUrl& url) {
+  if (!url::canonicalize(as_url, url)) {
+    return false;
+  }
+  std::string older(url.host());
+  older.append(url.path());
+  older.resize(older.size() - (older.ends_with('/') ? 1 : 0));
+  older.append(url.query().size() > 1 ? url.query() : std::string_view());
+  return older == text;
+}
+
+}  // namespace
+
 Result<Exceptions> Exceptions::from_bytes(std::span<const std::byte> bytes, const Hasher& hasher) {
   Exceptions exceptions;
   url::CanonicalUrl url;
   std::string as_url;
+  std::string_view last;
   while (!bytes.empty()) {
     std::uint32_t length = 0;
     if (bytes.size() < sizeof(length)) {
@@ -64,14 +82,19 @@ Result<Exceptions> Exceptions::from_bytes(std::span<const std::byte> bytes, cons
     }
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), length);
     const auto rule = GuardRule::parse(as_url.assign("http://").append(text), url);
-    const bool is_next = exceptions.texts_.empty() || *exceptions.texts_.rbegin() < text;
-    if (!rule || rule->text() != text || !is_next) {
+    const bool is_current = rule && rule->text() == text;
+    if (last >= text || (!is_current && !is_older_form(text, as_url, url))) {
       return fail(ErrorCode::corrupt, "exceptions: one that is no rule, or out of order");
+    }
+    last = text;
+    bytes = bytes.subspan(length);
+    // Of an older one without a rule no program opens the host.
+    if (!rule) {
+      continue;
     }
     if (auto inserted = exceptions.insert(*rule, mankai::key_of(*rule, hasher)); !inserted) {
       return fail(ErrorCode::corrupt, "exceptions: " + inserted.error().detail);
     }
-    bytes = bytes.subspan(length);
   }
   return exceptions;
 }

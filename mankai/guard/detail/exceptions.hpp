@@ -30,7 +30,8 @@ class Exceptions {
 
   /// Each text behind its length (u32), in sorted order.
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
-  /// Errors: corrupt, also for a text that is not in canonical form.
+  /// Texts of the older form, in which rules had the host of `canonicalize`, become what they are today.
+  /// Errors: corrupt, also for a text that is in neither canonical form.
   [[nodiscard]] static Result<Exceptions> from_bytes(std::span<const std::byte> bytes, const Hasher& hasher);
 
  private:

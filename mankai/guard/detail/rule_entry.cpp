@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <utility>
+
+#include "mankai/url/browser_url.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -105,6 +109,18 @@ std::optional<RuleEntry> read_address(std::string_view text) noexcept {
   return is_bare_ipv6(text) ? std::optional(RuleEntry{.text = text}) : std::nullopt;
 }
 
+// Whether all programs agree about the host of a rule: it is a name of letters, digits, '-' and '_' whose last label
+// does not begin with a digit.
+bool has_one_host(std::string_view text) noexcept {
+  const std::string_view rest = text.substr(authority_begin(text));
+  const std::string_view host = rest.substr(0, rest.find_first_of("/?"));
+  const std::size_t last = host.find_last_not_of('.');
+  const std::size_t dot = host.substr(0, last).rfind('.');
+  const std::size_t begin = dot == std::string_view::npos ? 0 : dot + 1;
+  return last != std::string_view::npos && !is_digit(host[begin]) &&
+         std::ranges::all_of(host, [](char byte) { return is_host_byte(byte) && !is_beyond_ascii(byte); });
+}
+
 }  // namespace
 
 bool is_bare_ipv6(std::string_view text) noexcept {
@@ -125,6 +141,24 @@ std::optional<RuleSkip> check_rule_host(std::string_view host) noexcept {
 bool ends_with_star(std::string_view path) noexcept {
   path.remove_suffix(path.ends_with('/') ? 1 : 0);
   return path.ends_with("/*");
+}
+
+Result<void> canonicalize_rule(std::string_view text, url::CanonicalUrl& url) {
+  const std::string in_brackets = is_bare_ipv6(text) ? "[" + std::string(text) + "]" : std::string();
+  text = in_brackets.empty() ? text : in_brackets;
+  auto done = url::canonicalize(text, url);
+  if (has_one_host(text)) {
+    return done;
+  }
+  url::BrowserUrl opened;
+  url::CanonicalUrl canonical;
+  const bool is_opened =
+      url::parse_browser_url(text, url::Deviations::kept, opened) && url::canonicalize(opened.text(), canonical);
+  if (is_opened && (!done || canonical.host() != url.host())) {
+    url = std::move(canonical);
+    return {};
+  }
+  return done;
 }
 
 std::string_view trim(std::string_view text) noexcept {

@@ -57,6 +57,14 @@ enum class Spaces : bool { refused, allowed };
 /// Whether the last segment is a star alone, which means "everything below" to who writes it, and is a name in a URL.
 [[nodiscard]] bool ends_with_star(std::string_view path) noexcept;
 
+/// Brings a rule's text, which `read_url` has taken, into canonical form, with the host that today's browsers open
+/// where they open it: they take names that `canonicalize` leaves escaped, and other spellings of addresses.
+///
+/// Shape:   url is overwritten, and keeps its memory.
+/// Cost:    that of `canonicalize`; twice that and more where the host is no plain name.
+/// Errors:  as `canonicalize`.
+[[nodiscard]] Result<void> canonicalize_rule(std::string_view text, url::CanonicalUrl& url);
+
 /// Whether a port is left in canonical form: it is not the scheme's own.
 [[nodiscard]] inline bool has_port(const url::CanonicalUrl& url) noexcept {
   return url.authority().size() != url.host().size();

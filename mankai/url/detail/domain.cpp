@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mankai/url/detail/newer_characters.hpp"
@@ -34,31 +35,24 @@ constexpr std::uint32_t lower(std::uint32_t character) noexcept {
   return character >= 'A' && character <= 'Z' ? character + ('a' - 'A') : character;
 }
 
-// Appends what one of the four becomes. Returns false for any other character.
-bool append_deviation(std::uint32_t character, Deviations deviations, Characters& mapped) {
-  if (deviations == Deviations::mapped) {
-    switch (character) {
-      case kSharpS:
-      case kCapitalSharpS: mapped.insert(mapped.end(), 2, 's'); return true;
-      case kFinalSigma: mapped.push_back(kSigma); return true;
-      case kNonJoiner:
-      case kJoiner: return true;
-      default: return false;
-    }
-  }
-  switch (character) {
-    case kCapitalSharpS: mapped.push_back(kSharpS); return true;
-    case kSharpS:
-    case kFinalSigma:
-    case kNonJoiner:
-    case kJoiner: mapped.push_back(character); return true;
-    default: return false;
-  }
-}
-
 constexpr bool is_deviation(std::uint32_t character) noexcept {
   return character == kSharpS || character == kCapitalSharpS || character == kFinalSigma || character == kNonJoiner ||
          character == kJoiner;
+}
+
+// Appends what one of these five becomes.
+void append_deviation(std::uint32_t character, Deviations deviations, Characters& mapped) {
+  const bool is_mapped = deviations == Deviations::mapped;
+  const bool is_joiner = character == kNonJoiner || character == kJoiner;
+  if (character == kCapitalSharpS && deviations == Deviations::kept) {
+    mapped.push_back(kSharpS);
+  } else if (character == kCapitalSharpS || (character == kSharpS && is_mapped)) {
+    mapped.insert(mapped.end(), 2, 's');
+  } else if (!is_mapped) {
+    mapped.push_back(character);
+  } else if (!is_joiner) {
+    mapped.push_back(kSigma);
+  }
 }
 
 // One character by NFKC_Casefold, from which UTS 46 derives its table: folded and decomposed until it stays as it is.
@@ -79,16 +73,90 @@ void append_folded(std::uint32_t character, Characters& mapped) {
   mapped.insert(mapped.end(), text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
-void append_mapped(std::uint32_t character, Deviations deviations, Characters& mapped) {
-  if (character < kAsciiEnd) {
-    mapped.push_back(lower(character));
-  } else if (const auto target = newer_target(character)) {
-    mapped.push_back(*target);
-  } else if (!append_deviation(character, deviations, mapped) &&
-             !::uc_is_property_default_ignorable_code_point(character)) {
-    append_folded(character, mapped);
-  }
+constexpr bool is_dot(std::uint32_t character) noexcept {
+  return character == '.' || character == kIdeographicFullStop;
 }
+
+// Maps a name from its last character to its first, so that what is too far left for any rule need not be mapped.
+class Mapper {
+ public:
+  explicit Mapper(Deviations deviations) : deviations_(deviations) {}
+
+  void prepend(std::uint32_t character) {
+    const std::size_t begin = reversed_.size();
+    append_mapped(character);
+    for (std::size_t i = begin; i < reversed_.size(); ++i) {
+      count(reversed_[i]);
+    }
+  }
+
+  // Whether the name is longer than kNameBytesMax, whatever is in front of it. NFC makes one of at most four
+  // characters, an escape has three bytes, and dots beside dots count as one. Zeros may be any number in an address.
+  [[nodiscard]] bool is_full() const noexcept {
+    constexpr std::size_t kMostComposed = 4;
+    constexpr std::size_t kMostInAddress = 64;  // four numbers of eleven digits and "0x", and their dots
+    return counted_ > kMostComposed * (kNameBytesMax + 1) && other_than_zero_ > kMostInAddress;
+  }
+
+  [[nodiscard]] Characters release() {
+    std::ranges::reverse(reversed_);
+    std::ranges::replace(reversed_, kIdeographicFullStop, std::uint32_t{'.'});
+    return std::move(reversed_);
+  }
+
+ private:
+  // Where in the name is what a character was mapped to.
+  struct Known {
+    std::uint32_t character = 0;
+    std::uint32_t begin = 0;
+    std::uint32_t size = 0;
+  };
+  static constexpr std::size_t kKnown = 251;
+
+  // From the last character of the mapping to its first.
+  void append_mapped(std::uint32_t character) {
+    if (character < kAsciiEnd) {
+      reversed_.push_back(lower(character));
+    } else if (const auto target = newer_target(character)) {
+      reversed_.push_back(*target);
+    } else if (is_deviation(character)) {
+      append_deviation(character, deviations_, reversed_);
+    } else if (!::uc_is_property_default_ignorable_code_point(character)) {
+      append_other(character);
+    }
+  }
+
+  // The library takes 0.2 to 5 µs, and a row of zeros may have any length.
+  void append_other(std::uint32_t character) {
+    Known& known = known_[character % kKnown];
+    if (known.character != character) {
+      const std::size_t begin = reversed_.size();
+      append_folded(character, reversed_);
+      std::ranges::reverse(std::span(reversed_).subspan(begin));
+      known = {.character = character,
+               .begin = static_cast<std::uint32_t>(begin),
+               .size = static_cast<std::uint32_t>(reversed_.size() - begin)};
+      return;
+    }
+    for (std::uint32_t i = 0; i < known.size; ++i) {
+      reversed_.push_back(reversed_[known.begin + i]);
+    }
+  }
+
+  void count(std::uint32_t character) noexcept {
+    const bool is_run = is_dot(character) && is_after_dot_;
+    is_after_dot_ = is_dot(character);
+    counted_ += is_run ? 0U : 1U;
+    other_than_zero_ += is_run || character == '0' ? 0U : 1U;
+  }
+
+  Deviations deviations_;
+  Characters reversed_;
+  std::array<Known, kKnown> known_{};
+  std::size_t counted_ = 0;
+  std::size_t other_than_zero_ = 0;
+  bool is_after_dot_ = false;
+};
 
 // Returns the characters in normal form C.
 Characters composed(const Characters& mapped) {
@@ -204,22 +272,21 @@ void append_labels(std::span<const std::uint32_t> name, std::string& ascii) {
 }  // namespace
 
 Domain append_domain(std::string_view utf8, Deviations deviations, std::string& ascii) {
-  Domain domain;
-  Characters mapped;
-  mapped.reserve(utf8.size());
-  while (!utf8.empty()) {
-    ucs4_t character = 0;
-    const int bytes = ::u8_mbtoucr(&character, reinterpret_cast<const std::uint8_t*>(utf8.data()), utf8.size());
-    if (bytes <= 0) {
-      return {};
-    }
-    utf8.remove_prefix(static_cast<std::size_t>(bytes));
-    domain.has_deviations |= is_deviation(character);
-    append_mapped(character, deviations, mapped);
+  const auto* const begin = reinterpret_cast<const std::uint8_t*>(utf8.data());
+  if (::u8_check(begin, utf8.size()) != nullptr) {
+    return {};
   }
-  std::ranges::replace(mapped, kIdeographicFullStop, std::uint32_t{'.'});
-  append_labels(composed(mapped), ascii);
-  domain.is_text = true;
+  Domain domain{.is_text = true};
+  Mapper mapper(deviations);
+  const std::uint8_t* at = begin + utf8.size();
+  while (at != begin && !mapper.is_full()) {
+    ucs4_t character = 0;
+    at = ::u8_prev(&character, at, begin);
+    domain.has_deviations |= is_deviation(character);
+    domain.has_capital_sharp_s |= character == kCapitalSharpS;
+    mapper.prepend(character);
+  }
+  append_labels(composed(mapper.release()), ascii);
   return domain;
 }
 
