@@ -444,10 +444,12 @@ class KeyTest(KeyMatrix, OneServerTest):
 
     def test_urls_of_one_command_are_bounded(self):
         self.client.must("URL.BLOCK", "f", "a.example")
-        urls = ["a.example/".ljust(1 << 16, "x")] * 16
-        self.assertEqual(self.client.must("URL.CHECK", "f", *urls), [b"a.example"] * 16)
-        self.assertEqual(render(self.client.call("URL.CHECK", "f", *urls, "a.example")),
-                         "-ERR the URLs are too long: at most 1048576 bytes in one command; send fewer per command")
+        plain = ["a.example/".ljust(1 << 16, "x")] * 32
+        costly = ["a.example/%41".ljust(1 << 16, "x"), "a.example/ü".ljust((1 << 16) - 1, "x")] * 2
+        urls = plain + costly
+        self.assertEqual(self.client.must("URL.CHECK", "f", *urls), [b"a.example"] * len(urls))
+        self.assertEqual(render(self.client.call("URL.CHECK", "f", *urls, "a.example/%41")),
+                         "-ERR the URLs with escapes or bytes beyond ASCII are too long: at most 262144 bytes in one command; send fewer")
 
     def test_above_the_limit_rules_are_refused_and_checks_answered(self):
         self.client.must("URL.BLOCK", "f", "a.example")
