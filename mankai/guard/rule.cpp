@@ -44,8 +44,9 @@ Result<GuardRule> GuardRule::parse(std::string_view text, url::CanonicalUrl& url
     return refused(*entry.skipped);
   }
   const bool needs_brackets = detail::is_bare_ipv6(entry.text);
-  const auto canonical =
-      needs_brackets ? url::canonicalize("[" + std::string(entry.text) + "]", url) : url::canonicalize(entry.text, url);
+  const auto canonical = needs_brackets
+                             ? url::canonicalize("[" + std::string(entry.text) + "]", url, url::UrlRules::safe_browsing)
+                             : url::canonicalize(entry.text, url, url::UrlRules::safe_browsing);
   if (!canonical) {
     return std::unexpected(canonical.error());
   }

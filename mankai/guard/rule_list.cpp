@@ -237,7 +237,8 @@ void RuleListReader::take(const RuleEntry& entry, RuleLine& read, bool is_filter
 // Only of entries that need it.
 std::optional<RuleSkip> RuleListReader::check_canonical(const RuleEntry& entry, bool is_exception) {
   const bool is_about_port = is_exception && entry.may_have_port;
-  if ((!is_about_port && !entry.may_be_single_label) || !url::canonicalize(entry.text, url_)) {
+  if ((!is_about_port && !entry.may_be_single_label) ||
+      !url::canonicalize(entry.text, url_, url::UrlRules::safe_browsing)) {
     return {};
   }
   if (is_about_port && detail::has_port(url_)) {

@@ -45,7 +45,7 @@ void UrlReadings::add_as_browsers_do(std::string_view raw) {
 
 void UrlReadings::add(std::string_view text) {
   CanonicalUrl& form = forms_[count_];
-  if (auto done = canonicalize(text, form); !done) {
+  if (auto done = canonicalize(text, form, UrlRules::safe_browsing); !done) {
     error_ = std::move(done).error();
   } else if (std::ranges::find(all(), form) == all().end()) {
     ++count_;
