@@ -193,7 +193,8 @@ constexpr std::array kFacts = {
 
 GrowingDefaults& url_defaults() noexcept {
   constexpr long long kInitialUrls = 1000;
-  static constinit GrowingDefaults defaults{.prefix = "url", .capacity_keys = kInitialUrls};
+  static constinit GrowingDefaults defaults{
+      .prefix = "url", .capacity_keys = kInitialUrls, .url_rules = url::kCanonicalVersion};
   return defaults;
 }
 
