@@ -25,7 +25,7 @@ class Ladder {
   explicit Ladder(const Hasher& hasher) noexcept : hasher_(hasher) {}
   // Errors: invalid_argument for what is no URL.
   [[nodiscard]] Result<void> climb(const std::string& raw) {
-    if (auto canonical = url::canonicalize(raw, url_); !canonical) {
+    if (auto canonical = url::canonicalize(raw, url_, url::UrlRules::safe_browsing); !canonical) {
       return canonical;
     }
     expressions_.clear();

@@ -25,7 +25,7 @@ Result<void> reserve_growing(const Call& call, ImageLookup<Value>& lookup, const
   return {};
 }
 
-/// RESERVE key error capacity [EXPANSION n] [SEED hex32].
+/// RESERVE key error capacity [EXPANSION n] [HASH name] [SEED hex32], and of URLs [RULES n].
 template <ImageValue Value>
 int growing_reserve(const Call& call, const GrowingDefaults& defaults, const char* command, const char* event) {
   constexpr std::size_t kLeast = 4;

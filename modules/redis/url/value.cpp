@@ -3,7 +3,6 @@
 #include <array>
 
 #include "mankai/filter/hash_windows.hpp"
-#include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
@@ -17,7 +16,7 @@ Result<UrlValue> UrlValue::create(const GrowingSettings& settings) {
   if (!filter) {
     return std::unexpected(filter.error());
   }
-  filter->set_canonical_version(url::kCanonicalVersion);
+  filter->set_canonical_version(static_cast<std::uint8_t>(settings.url_rules));
   return UrlValue(std::move(*filter));
 }
 
