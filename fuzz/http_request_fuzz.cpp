@@ -29,8 +29,8 @@ void check_location(std::string_view url) {
   }
   MANKAI_ASSERT(location->starts_with("http://") || location->starts_with("https://"));
   MANKAI_ASSERT(std::ranges::all_of(*location, [](char byte) { return byte > ' ' && byte <= '~'; }));
-  const auto checked = mankai::url::canonicalize(url);
-  const auto followed = mankai::url::canonicalize(*location);
+  const auto checked = mankai::url::canonicalize(url, mankai::url::UrlRules::safe_browsing);
+  const auto followed = mankai::url::canonicalize(*location, mankai::url::UrlRules::safe_browsing);
   MANKAI_ASSERT(checked && followed && *checked == *followed);
 }
 

@@ -110,7 +110,7 @@ void check_readings(std::string_view raw) {
   UrlReadings readings;
   readings.read(raw);
   const auto all = readings.all();
-  const auto canonical = canonicalize(raw);
+  const auto canonical = canonicalize(raw, UrlRules::safe_browsing);
   MANKAI_ASSERT(!canonical || (!all.empty() && all.front() == *canonical));
   MANKAI_ASSERT(!all.empty() || !readings.error().detail.empty());
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -120,7 +120,7 @@ void check_readings(std::string_view raw) {
   }
   BrowserUrl browser;
   if (parse_browser_url(raw, Deviations::kept, browser)) {
-    if (const auto form = canonicalize(browser.text())) {
+    if (const auto form = canonicalize(browser.text(), UrlRules::safe_browsing)) {
       MANKAI_ASSERT(std::find(all.begin(), all.end(), *form) != all.end());
     }
   }

@@ -132,7 +132,7 @@ Result<std::optional<std::uint64_t>> total_bytes_of(const InputRequest& request)
       }
     }
     MANKAI_ASSIGN(const auto input, open_input(path));
-    total = total && input.bytes ? std::optional(*total + input.bytes) : std::nullopt;
+    total = total && input.bytes ? std::optional(*total + *input.bytes) : std::nullopt;
   }
   return total;
 }

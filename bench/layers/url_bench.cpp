@@ -49,7 +49,7 @@ Urls shared_links(Spelling spelling) {
     if (spelling == Spelling::with_work) {
       text.append("/./a%20b#comments");
     }
-    urls.canonical.push_back(url::canonicalize(text).value());
+    urls.canonical.push_back(url::canonicalize(text, url::UrlRules::safe_browsing).value());
     urls.texts.push_back(std::move(text));
   }
   return urls;
@@ -60,7 +60,7 @@ void url_canonicalize(benchmark::State& state, Spelling spelling) {
   url::CanonicalUrl out;
   for (auto _ : state) {
     for (const std::string& text : urls.texts) {
-      benchmark::DoNotOptimize(url::canonicalize(text, out));
+      benchmark::DoNotOptimize(url::canonicalize(text, out, url::UrlRules::safe_browsing));
     }
   }
   count_keys(state, kUrls);
@@ -74,7 +74,7 @@ void url_canonicalize_idn(benchmark::State& state) {
     benchmark::DoNotOptimize(
         url::canonicalize("http://www.b\xC3\xBC"
                           "cher.example/a/b",
-                          out));
+                          out, url::UrlRules::safe_browsing));
   }
 }
 BENCHMARK(url_canonicalize_idn);

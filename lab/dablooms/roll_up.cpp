@@ -25,7 +25,7 @@ class Ladder {
   explicit Ladder(const Hasher& hasher) noexcept : hasher_(hasher) {}
   // Errors: invalid_argument for what is no URL.
   [[nodiscard]] Result<void> climb(const std::string& raw) {
-    MANKAI_TRY(url::canonicalize(raw, url_));
+    MANKAI_TRY(url::canonicalize(raw, url_, url::UrlRules::safe_browsing));
     expressions_.clear();
     url::append_expressions(url_, url::HostLadder::safe_browsing_v4, url::PathLadder::uncapped, expressions_);
     return {};

@@ -213,7 +213,7 @@ TEST_F(StoreInfoTest, reserved_bytes_of_the_footer_are_refused_in_either_copy) {
   {
     Store store = make();
   }
-  const std::uint64_t image_bytes = mankai::image_bytes(inspect_store(path())->filter);
+  const std::uint64_t image_bytes = inspect_store(path())->filter.image_bytes();
   const auto file = OpenFile::open(path(), OpenFile::Mode::write).value();
   for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
     const std::uint64_t offset = footer_offset(image_bytes, copy);

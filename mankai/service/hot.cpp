@@ -100,7 +100,7 @@ Result<Hot> Hot::create(const HotRequest& request) {
 Result<Hot> Hot::open(const std::string& path, const HotRequest& request, const StoreOptions& options) {
   MANKAI_ASSIGN(auto kept, detail::KeptFilter::open(path, [&request] { return make_filter(request); }, options));
   MANKAI_TRY(check_kind(path, kept.filter()));
-  MANKAI_TRY(check_request_fits(path, kept.filter().as<DecayedTop>(), request));
+  MANKAI_TRY(check_request_fits(path, *kept.filter().as<DecayedTop>(), request));
   return Hot(std::move(kept), request);
 }
 

@@ -34,7 +34,9 @@ std::vector<TrafficEvent> of_kind(const std::vector<TrafficEvent>& events, Traff
   return found;
 }
 
-std::string canonical(const std::string& url) { return std::string(url::canonicalize(url).value().text()); }
+std::string canonical(const std::string& url) {
+  return std::string(url::canonicalize(url, url::UrlRules::safe_browsing).value().text());
+}
 
 /// The rules of a list, asked exactly: every host of the URL with every prefix of its path at a slash.
 class ExactRules {
@@ -48,7 +50,7 @@ class ExactRules {
   }
 
   [[nodiscard]] bool blocks(const std::string& raw) const {
-    const url::CanonicalUrl url = url::canonicalize(raw).value();
+    const url::CanonicalUrl url = url::canonicalize(raw, url::UrlRules::safe_browsing).value();
     std::vector<std::string_view> hosts;
     url::append_hosts(url, url::HostLadder::uncapped, hosts);
     return std::ranges::any_of(hosts, [&](std::string_view host) { return is_listed(std::string(host), url.path()); });

@@ -43,15 +43,15 @@ class CanonicalUrl;
 ///          beyond ASCII, which go through libidn2 (microseconds).
 /// Errors:  invalid_argument when there is no host: nothing before the path, or a scheme such as mailto: that is
 ///          followed by none. Everything else has an answer, and canonicalising an answer again by the same rules
-///          gives the same.
+///          gives the same. Which URLs have no host depends on the rules: `%2Fa` has none by safe_browsing, and one by
+///          keys. So `rules` has no default.
 /// Threads: safe on different `out`.
 /// Source:  [SafeBrowsing2025] "URLs and hashing". Differs: the port and an empty query ("?") are kept in the text, a
 ///          last "." or ".." leaves its slash, ports and dots are stripped until none is left. Which escapes
 ///          UrlRules::keys decodes: [RFC3986] §2.2 and §6.2.2.
-[[nodiscard]] Result<void> canonicalize(std::string_view raw, CanonicalUrl& out,
-                                        UrlRules rules = UrlRules::safe_browsing);
+[[nodiscard]] Result<void> canonicalize(std::string_view raw, CanonicalUrl& out, UrlRules rules);
 /// Returns the canonical form of one URL; a loop is better served by the function above.
-[[nodiscard]] Result<CanonicalUrl> canonicalize(std::string_view raw, UrlRules rules = UrlRules::safe_browsing);
+[[nodiscard]] Result<CanonicalUrl> canonicalize(std::string_view raw, UrlRules rules);
 
 /// A URL in canonical form, and its parts as views into it, valid until it is changed, moved or destroyed.
 ///

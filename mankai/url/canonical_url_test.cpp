@@ -41,7 +41,8 @@ void check(std::initializer_list<Example> examples) {
 
 TEST(CanonicalUrl, parts_are_views_that_make_up_the_text) {
   CanonicalUrl url;
-  ASSERT_TRUE(canonicalize("HTTP://user:pw@WWW.Example.com:1234/a//b?q=/x//y#z", url).has_value());
+  ASSERT_TRUE(
+      canonicalize("HTTP://user:pw@WWW.Example.com:1234/a//b?q=/x//y#z", url, UrlRules::safe_browsing).has_value());
   EXPECT_EQ(url.text(), "http://www.example.com:1234/a/b?q=/x//y");
   EXPECT_EQ(url.scheme(), "http");
   EXPECT_EQ(url.authority(), "www.example.com:1234");
@@ -91,8 +92,8 @@ TEST(CanonicalUrl, ports) {
       {"http://a:80./", "http://a/"},
       {"http://a:81.:80./", "http://a:81/"},
   });
-  EXPECT_EQ(canonicalize("http://a:65536/").value().host(), "a:65536");
-  EXPECT_EQ(canonicalize("http://a:65535/").value().host(), "a");
+  EXPECT_EQ(canonicalize("http://a:65536/", UrlRules::safe_browsing).value().host(), "a:65536");
+  EXPECT_EQ(canonicalize("http://a:65535/", UrlRules::safe_browsing).value().host(), "a");
 }
 
 TEST(CanonicalUrl, ipv4_in_every_legal_form) {
@@ -113,8 +114,8 @@ TEST(CanonicalUrl, ipv4_in_every_legal_form) {
       {"http://1.2.3 x/", "http://1.2.3%20x/"},
       {"http://\xEF\xBC\x91.2.3.4/", "http://1.2.3.4/"},  // a wide digit
   });
-  EXPECT_TRUE(canonicalize("http://2130706433/").value().is_ip());
-  EXPECT_FALSE(canonicalize("http://1.2.3.4.5/").value().is_ip());
+  EXPECT_TRUE(canonicalize("http://2130706433/", UrlRules::safe_browsing).value().is_ip());
+  EXPECT_FALSE(canonicalize("http://1.2.3.4.5/", UrlRules::safe_browsing).value().is_ip());
 }
 
 TEST(CanonicalUrl, ipv6) {
@@ -131,8 +132,8 @@ TEST(CanonicalUrl, ipv6) {
       {"http://[::1]x:80/", "http://[::1]x:80/"},
       {"http://[]/", "http://[]/"},
   });
-  EXPECT_TRUE(canonicalize("http://[::1]/").value().is_ip());
-  EXPECT_FALSE(canonicalize("http://[::1/").value().is_ip());
+  EXPECT_TRUE(canonicalize("http://[::1]/", UrlRules::safe_browsing).value().is_ip());
+  EXPECT_FALSE(canonicalize("http://[::1/", UrlRules::safe_browsing).value().is_ip());
 }
 
 TEST(CanonicalUrl, hosts_beyond_ascii) {
@@ -260,8 +261,8 @@ TEST(CanonicalUrl, only_a_missing_host_is_an_error) {
         "http://:80/"sv, "http://u@/"sv, "http://./"sv, "http://.:80./"sv, "///a"sv, "mailto:a@b.c"sv,
         "file:///etc/passwd"sv, "javascript:alert(1)"sv}) {
     CanonicalUrl url;
-    ASSERT_TRUE(canonicalize("http://before/", url).has_value());
-    const auto done = canonicalize(raw, url);
+    ASSERT_TRUE(canonicalize("http://before/", url, UrlRules::safe_browsing).has_value());
+    const auto done = canonicalize(raw, url, UrlRules::safe_browsing);
     ASSERT_FALSE(done.has_value()) << raw;
     EXPECT_EQ(done.error().code, ErrorCode::invalid_argument);
     EXPECT_NE(done.error().detail.find("host"), std::string::npos);
@@ -347,21 +348,21 @@ TEST(CanonicalUrl, a_host_too_long_for_any_name_is_not_asked_for_its_punycode) {
 
 TEST(CanonicalUrl, a_loop_keeps_its_memory) {
   CanonicalUrl url;
-  ASSERT_TRUE(canonicalize("http://h/%20" + std::string(1000, 'x'), url).has_value());
+  ASSERT_TRUE(canonicalize("http://h/%20" + std::string(1000, 'x'), url, UrlRules::safe_browsing).has_value());
   const char* const memory = url.text().data();
   for (const std::string_view raw : {"http://example.org/a", "example.org:8080/a/../b%20c?d", "http://0x7f.1/", ""}) {
-    static_cast<void>(canonicalize(raw, url));
+    static_cast<void>(canonicalize(raw, url, UrlRules::safe_browsing));
     EXPECT_EQ(url.text().data(), memory) << raw;
   }
 }
 
 TEST(CanonicalUrl, may_be_canonicalised_into_itself) {
   CanonicalUrl url;
-  ASSERT_TRUE(canonicalize("http://example.org/a", url).has_value());
-  ASSERT_TRUE(canonicalize(url.text(), url).has_value());
+  ASSERT_TRUE(canonicalize("http://example.org/a", url, UrlRules::safe_browsing).has_value());
+  ASSERT_TRUE(canonicalize(url.text(), url, UrlRules::safe_browsing).has_value());
   EXPECT_EQ(url.text(), "http://example.org/a");
-  ASSERT_TRUE(canonicalize("http://1.2.3.4:8080/a", url).has_value());
-  ASSERT_TRUE(canonicalize(url.authority(), url).has_value());
+  ASSERT_TRUE(canonicalize("http://1.2.3.4:8080/a", url, UrlRules::safe_browsing).has_value());
+  ASSERT_TRUE(canonicalize(url.authority(), url, UrlRules::safe_browsing).has_value());
   EXPECT_EQ(url.text(), "http://1.2.3.4:8080/");
 }
 

@@ -11,21 +11,21 @@ namespace {
 using Texts = std::vector<std::string>;
 
 Texts hosts(std::string_view raw, HostLadder ladder) {
-  const auto url = canonicalize(raw).value();
+  const auto url = canonicalize(raw, UrlRules::safe_browsing).value();
   std::vector<std::string_view> views;
   append_hosts(url, ladder, views);
   return {views.begin(), views.end()};
 }
 
 Texts paths(std::string_view raw, PathLadder ladder) {
-  const auto url = canonicalize(raw).value();
+  const auto url = canonicalize(raw, UrlRules::safe_browsing).value();
   std::vector<std::string_view> views;
   append_paths(url, ladder, views);
   return {views.begin(), views.end()};
 }
 
 Texts expressions(std::string_view raw, HostLadder host_ladder, PathLadder path_ladder) {
-  const auto url = canonicalize(raw).value();
+  const auto url = canonicalize(raw, UrlRules::safe_browsing).value();
   std::vector<Expression> found;
   append_expressions(url, host_ladder, path_ladder, found);
   Texts texts;
@@ -76,7 +76,7 @@ TEST(Ladders, short_hosts_and_addresses) {
 
 TEST(Ladders, a_list_of_ones_own_decides_what_is_registrable) {
   const auto list = PublicSuffixes::from_bytes("com\nexample.com\n").value();
-  const auto url = canonicalize("http://a.b.example.com/").value();
+  const auto url = canonicalize("http://a.b.example.com/", UrlRules::safe_browsing).value();
   std::vector<std::string_view> views;
   append_hosts(url, HostLadder::safe_browsing_v5, views, &list);
   EXPECT_EQ(Texts(views.begin(), views.end()), (Texts{"a.b.example.com", "b.example.com"}));

@@ -51,7 +51,7 @@ bool UrlReadings::add_as_browsers_do(std::string_view raw) {
 
 bool UrlReadings::add(std::string_view text) {
   CanonicalUrl& form = forms_[count_];
-  if (auto done = canonicalize(text, form); !done) {
+  if (auto done = canonicalize(text, form, UrlRules::safe_browsing); !done) {
     error_ = std::move(done).error();
     return false;
   }

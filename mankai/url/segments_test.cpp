@@ -9,7 +9,7 @@ namespace mankai::url {
 namespace {
 
 std::vector<std::string> segments(std::string_view raw) {
-  const auto url = canonicalize(raw).value();
+  const auto url = canonicalize(raw, UrlRules::safe_browsing).value();
   std::vector<std::string_view> views = {"from", "before"};
   split_segments(url, views);
   return {views.begin(), views.end()};

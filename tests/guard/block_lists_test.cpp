@@ -87,7 +87,7 @@ Guard build(const Lists& lists, bool is_exact) {
 
 // URLs that a rule covers: itself, what is below it, and a host below its own.
 void cover(const std::string& rule, url::CanonicalUrl& url, std::vector<std::string>& urls) {
-  ASSERT_TRUE(url::canonicalize(rule, url));
+  ASSERT_TRUE(url::canonicalize(rule, url, url::UrlRules::safe_browsing));
   std::string rest(url.path());
   if (url.query().size() > 1) {
     rest += url.query();

@@ -16,17 +16,18 @@ class BlockModel {
  public:
   /// Returns false for what is no rule, or was there.
   bool insert(std::string_view rule) {
-    return url::canonicalize(rule, url_).has_value() && texts_.insert(text_of_url()).second;
+    return url::canonicalize(rule, url_, url::UrlRules::safe_browsing).has_value() &&
+           texts_.insert(text_of_url()).second;
   }
   bool erase(std::string_view rule) {
-    return url::canonicalize(rule, url_).has_value() && texts_.erase(text_of_url()) != 0;
+    return url::canonicalize(rule, url_, url::UrlRules::safe_browsing).has_value() && texts_.erase(text_of_url()) != 0;
   }
   /// Whether this text, in canonical form, is a rule.
   [[nodiscard]] bool has(std::string_view text) const { return texts_.contains(std::string(text)); }
 
   /// Whether a rule covers the URL. Pre: it is one.
   [[nodiscard]] bool covers(std::string_view raw) {
-    static_cast<void>(url::canonicalize(raw, url_));
+    static_cast<void>(url::canonicalize(raw, url_, url::UrlRules::safe_browsing));
     std::string_view host = url_.host();
     while (!covers_at(host)) {
       const std::size_t dot = host.find('.');

@@ -89,7 +89,8 @@ inline bool covers(const UrlParts& rule, const UrlParts& url) {
 
 /// Pre: it is a rule.
 inline UrlParts rule_parts(std::string_view text) {
-  return url_parts(url::canonicalize("http://" + GuardRule::parse(text).value().text()).value());
+  return url_parts(
+      url::canonicalize("http://" + GuardRule::parse(text).value().text(), url::UrlRules::safe_browsing).value());
 }
 
 /// What a guard must answer, by looking at every rule.

@@ -8,7 +8,7 @@ import unittest
 import gate_test
 from client import Error, NULL_ARRAY, NULL_BULK, command, render, wait_for
 from families import IMAGE_HEADER, XXHASH
-from harness import GOLDEN_GUARD, OneServerTest, RedisTest, in_both_protocols, main, needs_module
+from harness import GOLDEN_GUARD, OneServerTest, RedisTest, in_both_protocols, main, needs_module, saved
 from persistence_test import FOOTER, sealed
 
 CHUNK = 64 << 10  # bytes of cells to a checksum; docs/formats/image.md
@@ -153,6 +153,146 @@ class MemoryTest(OneServerTest):
         self.assertGreater(self.used() - before, 5 << 20)
         self.client.must("FLUSHALL", "ASYNC")
         wait_for("memory is freed", lambda: self.used() - before < 1 << 20)
+
+
+@needs_module
+class ReservationTest(RedisTest):
+    """A filter's hash and rules are told by their names, and commands of older versions, which have none, mean what they meant."""
+
+    SIPHASH, NH_SIPHASH = 2, 4  # docs/formats/image.md
+    SEED = "00112233445566778899aabbccddeeff"
+    # {key: (what an older version told to make it, what that is in full, how it is filled)}; the prefix is a key's name.
+    OLD = {
+        "bf": ("BF.RESERVE bf 0.01 100 EXPANSION 2 SEED {seed}", "", "BF.MADD bf {items}"),
+        "bf:counted": ("BF.RESERVE bf:counted 0.01 100 EXPANSION 2 DELETABLE SEED {seed}", "", "BF.MADD bf:counted {items}"),
+        "cbf": ("CBF.RESERVE cbf 0.01 100 EXPANSION 2 SEED {seed}", "", "CBF.ADD cbf {numbered}"),
+        "url": ("URL.RESERVE url 0.01 100 EXPANSION 2 SEED {seed}", "RULES 1", "URL.ADD url {items} a.example/x%2Fy"),
+        "fade": ("FADE.RESERVE fade 0.01 100 SLOTS 8 SEED {seed}", "", "FADE.PUT fade {items}"),
+        "hot": ("HOT.RESERVE hot LAMBDA 0.5 EPOCH 1h MEMORY 4096 SEED {seed}", "", "HOT.INCRBYAT hot 1700000000000 {numbered}"),
+        "hot:sized": ("HOT.RESERVE hot:sized LAMBDA 0.5 EPOCH 1h CAPACITY 100 ERROR 0.01 SEED {seed}", "",
+                      "HOT.INCRBYAT hot:sized 1700000000000 {numbered}"),
+    }
+
+    def words(self, text, prefix=""):
+        items = [f"a.example/{number}" for number in range(250)]  # more than a sub-filter
+        numbered = " ".join(f"{item} {number + 1}" for number, item in enumerate(items))
+        words = text.format(seed=self.SEED, items=" ".join(items), numbered=numbered).split()
+        return [words[0], prefix + words[1], *words[2:]]
+
+    def old_stream(self):
+        return [self.words(text) for make, _, fill in self.OLD.values() for text in (make, fill)]
+
+    @staticmethod
+    def image_of(client, key):
+        header = bytes(client.must(f"{key.partition(':')[0]}.SCANDUMP", key, 0)[1])
+        return header[-IMAGE_HEADER - 8:-8]
+
+    def digests(self, client):
+        return [bytes(digest) for digest in client.must("DEBUG", "DIGEST-VALUE", *self.OLD)]
+
+    def assert_is_old(self, client):
+        """And the same bits as in a filter that is made by all names."""
+        for key, (make, more, fill) in self.OLD.items():
+            self.assertEqual(self.image_of(client, key)[12], self.SIPHASH, key)
+            client.must("DEL", f"full:{key}")
+            client.must(*self.words(f"{make} HASH siphash {more}", "full:"))
+            client.must(*self.words(fill, "full:"))
+            self.assertEqual(*client.must("DEBUG", "DIGEST-VALUE", key, f"full:{key}"), key)
+        for key in ("url", "full:url"):
+            self.assertEqual(dict(zip(*[iter(client.must("URL.INFO", key))] * 2))[b"URL rules"], 1)
+            self.assertEqual(client.must("URL.SEEN", key, "a.example/x/y"), [1])  # which is another URL since
+
+    def test_an_append_only_file_of_an_older_version(self):
+        server = self.start(appendonly="yes", appendfsync="always", aof_use_rdb_preamble="no")
+        server.client().must("SET", "beside", "x")
+        server.stop()
+        (file,) = (server.folder / "appendonlydir").glob("*.incr.aof")
+        with open(file, "ab") as end:
+            end.writelines(command(*words) for words in self.old_stream())
+        server.start()
+        client = server.client()
+        self.assert_is_old(client)
+        both = [*self.OLD, *(f"full:{key}" for key in self.OLD)]
+        before = client.must("DEBUG", "DIGEST-VALUE", *both)
+        client.must("DEBUG", "LOADAOF")  # what was told then, and what is told now
+        self.assertEqual(client.must("DEBUG", "DIGEST-VALUE", *both), before)
+
+    def test_a_replica_gets_by_name_what_was_asked_for_in_the_old_form(self):
+        primary, replica = self.start(tcp=True), self.start(tcp=True)
+        replica.replicate(primary)
+        client = primary.client()
+        for words in self.old_stream():
+            client.must(*words)
+        replica.wait_for_primary(primary)
+        self.assertEqual(self.digests(replica.client()), self.digests(client))
+        self.assert_is_old(client)
+
+    def test_filters_of_one_old_seed_are_merged_wherever_they_were_made(self):
+        client = self.start().client()
+        for key, more in (("a", ""), ("b", "HASH siphash"), ("c", "hash SIPHASH")):
+            client.must(*f"BF.RESERVE {key} 0.01 100 SEED {self.SEED} {more}".split())
+            client.must("BF.ADD", key, f"of {key}")
+        client.must("BF.MERGE", "a", "b", "c")
+        self.assertEqual(client.must("BF.MEXISTS", "a", "of a", "of b", "of c", "of d"), [1, 1, 1, 0])
+        client.must("BF.RESERVE", "other", "0.01", 100, "HASH", "nh-siphash", "SEED", self.SEED)
+        self.assertRegex(client.call("BF.MERGE", "a", "other"), "different seeds")
+
+    def test_new_filters_have_the_new_hash_everywhere(self):
+        """Of those that are reserved, and of those that are made by what is added first."""
+        primary = self.start(tcp=True, appendonly="yes", appendfsync="always", aof_use_rdb_preamble="no")
+        replica = self.start(tcp=True)
+        replica.replicate(primary)
+        client = primary.client()
+        for key, (make, _, fill) in self.OLD.items():
+            text = make.removesuffix("SEED {seed}")
+            client.must(*self.words(text + ("HASH nh-siphash" if key == "cbf" else "")))
+            client.must(*self.words(fill))
+        for words in (("BF.ADD", "bf:added", "a"), ("CBF.ADD", "cbf:added", "a", 1), ("URL.ADD", "url:added", "a.example")):
+            client.must(*words)
+        keys = [*self.OLD, "bf:added", "cbf:added", "url:added"]
+        before = client.must("DEBUG", "DIGEST-VALUE", *keys)
+        replica.wait_for_primary(primary)
+
+        def check(client):
+            self.assertEqual(client.must("DEBUG", "DIGEST-VALUE", *keys), before)
+            for key in keys:
+                self.assertEqual(self.image_of(client, key)[12], self.NH_SIPHASH, key)
+            self.assertEqual(dict(zip(*[iter(client.must("URL.INFO", "url"))] * 2))[b"URL rules"], 2)
+
+        check(client)
+        check(replica.client())
+        (file,) = (primary.folder / "appendonlydir").glob("*.incr.aof")
+        reservations = file.read_bytes().count(b".RESERVE\r\n")
+        self.assertEqual((reservations, file.read_bytes().count(b"HASH\r\n$10\r\nnh-siphash\r\n")), (len(keys), len(keys)))
+        self.assertEqual(file.read_bytes().count(b"RULES\r\n$1\r\n2\r\n"), 2)
+        primary.restart(kill=True)
+        check(primary.client())
+        saved(primary.client(), "BGREWRITEAOF")
+        primary.restart(kill=True)
+        check(primary.client())
+
+    def test_names_that_are_none(self):
+        client = self.start().client()
+        for make, _, _ in self.OLD.values():
+            for more, error in (("HASH xxh3", "bad hash: give nh-siphash or siphash"), ("HASH", "bad hash|no value"), ("SEED", "bad seed|no value"),
+                                ("HASH nh-siphash SEED 0011223344556677", "bad seed: give 32 hexadecimal digits")):
+                text = make.removesuffix("SEED {seed}") + more
+                self.assertRegex(render(client.call(*self.words(text))), error, text)
+        for rules in ("0", "3", "x", "-1", "4294967297"):
+            self.assertRegex(client.call("URL.RESERVE", "f", "0.01", 10, "RULES", rules), "ERR bad rules: give 1 or 2")
+        self.assertRegex(client.call("URL.RESERVE", "f", "0.01", 10, "RULES"), "Unknown argument")
+        self.assertRegex(client.call("CBF.RESERVE", "f", "0.01", 10, "RULES", 2), "Unknown argument")
+        self.assertEqual(client.must("DBSIZE"), 0)
+
+    def test_rules_and_hash_are_chosen_apart(self):
+        client = self.start().client()
+        for more, kind, rules in (("", 4, 2), ("RULES 1", 4, 1), ("HASH siphash", 2, 2), ("SEED {seed}", 2, 1),
+                                  ("SEED {seed} RULES 2", 2, 2), ("SEED {seed} HASH nh-siphash", 4, 2),
+                                  ("RULES 1 HASH nh-siphash SEED {seed}", 4, 1)):
+            client.must("DEL", "url")
+            client.must(*self.words(f"URL.RESERVE url 0.01 100 {more}"))
+            image = bytes(client.must("URL.SCANDUMP", "url", 0)[1])[16:16 + IMAGE_HEADER]
+            self.assertEqual((image[12], image[15]), (kind, rules), more)
 
 
 def of_size(header, cells_bytes):

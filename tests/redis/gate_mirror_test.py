@@ -209,7 +209,7 @@ class MirrorTest(RedisTest):
         self.assertEqual(client.must("GATE.MAYBE", KEY, self.newest(), "a", "n0", "n4999"), [0, 1, 1])
         status = self.mankai("status", "b.mk", *self.mirror(server))
         self.assertRegex(status, r"mirror at +the gate's position\n")
-        self.assertEqual(self.end(sync, signal.SIGTERM), 128 + signal.SIGTERM)
+        self.assertEqual(self.end(sync, signal.SIGTERM), 0)
         self.assert_same(server)
         metrics = self.mankai("status", "--prometheus", "b.mk", *self.mirror(server))
         self.assertIn(f"mankai_gate_mirror_up 1\nmankai_gate_mirror_position {self.newest()}\n", metrics.replace(
@@ -359,7 +359,7 @@ class MirrorTest(RedisTest):
         server.start()
         self.wait_until_in_step(server.client())
         self.assertEqual(self.said().count("trying again"), 1, self.said())
-        self.assertEqual(self.end(sync, signal.SIGTERM), 128 + signal.SIGTERM)
+        self.assertEqual(self.end(sync, signal.SIGTERM), 0)
         self.assert_same(server)
 
     def test_a_key_that_is_something_else_is_left_alone(self):
@@ -384,7 +384,7 @@ class MirrorTest(RedisTest):
         self.assertEqual(bytes(client.must("DUMP", KEY)), theirs)
         client.must("DEL", KEY)
         self.wait_until_in_step(client)
-        self.assertEqual(self.end(sync, signal.SIGTERM), 128 + signal.SIGTERM)
+        self.assertEqual(self.end(sync, signal.SIGTERM), 0)
 
     def test_a_backup_of_file_and_database_is_put_in_place(self):
         """Its positions come again, with other changes."""

@@ -165,7 +165,7 @@ class ContractTest(OneServerTest):
             HOT.RESERVE h CAPACITY 5 ERROR 1 => -ERR error rate must lie between 0 and 1, both excluded
             HOT.RESERVE h SEED xyz => -ERR bad seed: give 32 hexadecimal digits
             HOT.RESERVE h FOO 1
-                => -ERR unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR and SEED are known
+                => -ERR unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, HASH and SEED are known
             EXISTS h => :0
             HOT.RESERVE h => +OK
             HOT.INCRBY h a => -ERR wrong number of arguments for 'hot.incrby' command

@@ -94,6 +94,18 @@ class ContractTest(OneServerTest):
                 (("TYPE", "made"), "+mankai-ur")):
             self.assertEqual(render(client.call(*words)), reply, words)
 
+    @in_both_protocols
+    def test_a_key_is_made_for_whatever_it_would_take(self, client):
+        """URLs in which the rules of block lists find no host, and those of keys do."""
+        yes, no = ("#t", "#f") if client.protocol == 3 else (":1", ":0")
+        for url in ("%2Fa", "mailto%3Aa@b", "javascript%3Ax", "http://%40/", "http://%3A80/"):
+            client.must("DEL", "f")
+            self.assertEqual(render(client.call("URL.SEEN", "f", url)), f"*[{no}]", url)
+            self.assertEqual(render(client.call("URL.ADD", "f", url)), f"*[{yes}]", url)
+            self.assertEqual(client.must("EXISTS", "f"), 1, url)
+            self.assertEqual(render(client.call("URL.SEEN", "f", url)), f"*[{yes}]", url)
+            self.assertEqual(render(client.call("URL.ADD", "f", url)), f"*[{no}]", url)
+
     def test_errors(self):
         for words, error in (
                 (("URL.ADD", "f"), "wrong number of arguments"),

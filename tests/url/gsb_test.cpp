@@ -51,7 +51,7 @@ std::size_t run(const std::string& function, std::span<const Difference> differe
   Conformance conformance(differences);
   for (const auto& vector : vectors) {
     const std::string raw = latin1_bytes(vector.at("url").get<std::string>());
-    const auto url = canonicalize(raw);
+    const auto url = canonicalize(raw, UrlRules::safe_browsing);
     conformance.check(raw, expected(vector), url ? answer(*url) : std::string(kError));
   }
   return conformance.finish();

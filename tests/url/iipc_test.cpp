@@ -19,7 +19,7 @@ using test::Conformance;
 using test::latin1_bytes;
 
 std::string answer(std::string_view raw) {
-  const auto url = canonicalize(raw);
+  const auto url = canonicalize(raw, UrlRules::safe_browsing);
   return url ? std::string(url->text()) : "error";
 }
 

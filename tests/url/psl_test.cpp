@@ -18,7 +18,7 @@ constexpr const char* kList = "conformance/public_suffix_list-2026-08-19.dat.zst
 
 std::string canonical_host(const std::string& host) {
   // A leading dot is no part of a canonical host, and is to be refused as it is.
-  return host.starts_with('.') ? host : std::string(canonicalize(host).value().host());
+  return host.starts_with('.') ? host : std::string(canonicalize(host, UrlRules::safe_browsing).value().host());
 }
 
 // Both files say the same in two notations; "null" stands for no answer and for no question.

@@ -26,7 +26,7 @@ class ExactRules {
   }
 
   [[nodiscard]] bool blocks(std::string_view raw) {
-    if (!url::canonicalize(raw, url_)) {
+    if (!url::canonicalize(raw, url_, url::UrlRules::safe_browsing)) {
       return false;
     }
     hosts_.clear();

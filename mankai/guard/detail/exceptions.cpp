@@ -53,7 +53,7 @@ namespace {
 // Guards that were written before rules had the host that browsers open hold some hosts escaped ("%E2%98%83.net"), and
 // some addresses as names ("1.0x.2.3").
 bool is_older_form(std::string_view text, std::string_view as_url, url::CanonicalUrl& url) {
-  if (!url::canonicalize(as_url, url)) {
+  if (!url::canonicalize(as_url, url, url::UrlRules::safe_browsing)) {
     return false;
   }
   std::string older(url.host());

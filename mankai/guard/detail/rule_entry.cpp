@@ -146,14 +146,14 @@ bool ends_with_star(std::string_view path) noexcept {
 Result<void> canonicalize_rule(std::string_view text, url::CanonicalUrl& url) {
   const std::string in_brackets = is_bare_ipv6(text) ? "[" + std::string(text) + "]" : std::string();
   text = in_brackets.empty() ? text : in_brackets;
-  auto done = url::canonicalize(text, url);
+  auto done = url::canonicalize(text, url, url::UrlRules::safe_browsing);
   if (has_one_host(text)) {
     return done;
   }
   url::BrowserUrl opened;
   url::CanonicalUrl canonical;
-  const bool is_opened =
-      url::parse_browser_url(text, url::Deviations::kept, opened) && url::canonicalize(opened.text(), canonical);
+  const bool is_opened = url::parse_browser_url(text, url::Deviations::kept, opened) &&
+                         url::canonicalize(opened.text(), canonical, url::UrlRules::safe_browsing);
   if (is_opened && (!done || canonical.host() != url.host())) {
     url = std::move(canonical);
     return {};

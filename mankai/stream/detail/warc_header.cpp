@@ -132,10 +132,10 @@ Result<WarcRecord> parse_warc_header(std::string_view header, std::string& uri) 
   if (!fields.type) {
     return fail(ErrorCode::corrupt, "has no WARC-Type");
   }
-  uri = without_brackets(fields.uri ? std::string_view(fields.uri) : std::string_view());
-  WarcRecord record{.type = type_of(fields.type), .block_bytes = length};
+  uri = without_brackets(fields.uri ? std::string_view(*fields.uri) : std::string_view());
+  WarcRecord record{.type = type_of(*fields.type), .block_bytes = length};
   if (fields.date) {
-    const ScannedTime date = scan_iso_time(fields.date);
+    const ScannedTime date = scan_iso_time(*fields.date);
     if (date.shape == TimeShape::good && date.length == fields.date->size()) {
       record.date = date.time;
     }

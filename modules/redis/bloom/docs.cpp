@@ -15,20 +15,13 @@ constexpr std::array kMerges = {keys_at(1, 0, kKeyReadWrite | kKeyInsert), keys_
 
 constexpr CommandArgument kItem = argument("item", ArgumentKind::string);
 
-constexpr CommandArgument kExpansion = argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION");
 constexpr CommandArgument kNonscaling = option("nonscaling", "NONSCALING");
 constexpr CommandArgument kDeletable = option("deletable", "DELETABLE");
 
 constexpr std::array kKeyItem = {kKeyArgument, kItem, kEnd};
 constexpr std::array kExistsArguments = {kKeyArgument, kItem, option("strict", "STRICT"), kEnd};
-constexpr std::array kReserveArguments = {kKeyArgument,
-                                          argument("error_rate", ArgumentKind::real),
-                                          argument("capacity", ArgumentKind::integer),
-                                          kExpansion,
-                                          kNonscaling,
-                                          kDeletable,
-                                          argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"),
-                                          kEnd};
+constexpr std::array kReserveArguments = {kKeyArgument, kErrorRate, kCapacity, kExpansion, kNonscaling,
+                                          kDeletable,   kHash,      kSeed,     kEnd};
 constexpr std::array kInsertArguments = {kKeyArgument,
                                          argument("capacity", ArgumentKind::integer, kArgumentOptional, "CAPACITY"),
                                          argument("error", ArgumentKind::real, kArgumentOptional, "ERROR"),

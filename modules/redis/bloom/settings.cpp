@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "modules/redis/bloom/config.hpp"
-#include "modules/redis/engine/reserve.hpp"
 
 namespace mankai::redis {
 
@@ -32,34 +31,29 @@ bool BloomRequest::read_expansion(const Call& call, std::size_t index) noexcept 
   return expansion_ >= 0 && expansion_ <= kMaxExpansion;
 }
 
-bool BloomRequest::read_seed(const Call& call, std::size_t index) noexcept {
-  hash_ = redis::read_seed(call.text(index));
-  return hash_.has_value();
-}
-
 BloomSettings BloomRequest::settings() const {
   return {.capacity_keys = static_cast<std::uint64_t>(capacity_keys_),
           .fpr = std::min(fpr_, kMaxFpr),
           .expansion = static_cast<std::uint32_t>(expansion_),
           .is_nonscaling = is_nonscaling_ || expansion_ == 0,
           .is_deletable = is_deletable_,
-          .hash = hash_ ? *hash_ : HashSpec::random()};
+          .hash = hash_.hash()};
 }
 
 void replicate_creation(const Call& call, String* key, const BloomSettings& settings) noexcept {
   constexpr std::size_t kTextBytes = 64;
   std::array<char, kTextBytes> fpr;
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
-  const SeedText seed = seed_text(settings.hash);
+  const HashText hash = hash_text(settings.hash);
   const auto capacity = static_cast<long long>(settings.capacity_keys);
   // An expansion of 0 is a filter that does not scale.
   const long long expansion = settings.is_nonscaling ? 0 : static_cast<long long>(settings.expansion);
   if (settings.is_deletable) {
-    engine.replicate(call.context(), "BF.RESERVE", "sclclccc", key, fpr.data(), capacity, "EXPANSION", expansion,
-                     "DELETABLE", "SEED", seed.data());
+    engine.replicate(call.context(), "BF.RESERVE", "sclclccccc", key, fpr.data(), capacity, "EXPANSION", expansion,
+                     "DELETABLE", "HASH", hash.name.data(), "SEED", hash.seed.data());
   } else {
-    engine.replicate(call.context(), "BF.RESERVE", "sclclcc", key, fpr.data(), capacity, "EXPANSION", expansion, "SEED",
-                     seed.data());
+    engine.replicate(call.context(), "BF.RESERVE", "sclclcccc", key, fpr.data(), capacity, "EXPANSION", expansion,
+                     "HASH", hash.name.data(), "SEED", hash.seed.data());
   }
 }
 

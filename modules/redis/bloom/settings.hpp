@@ -3,10 +3,10 @@
 /// The arguments that filters are made with, and how a filter that was made is told to replicas.
 
 #include <cstddef>
-#include <optional>
 
 #include "modules/redis/bloom/value.hpp"
 #include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/reserve.hpp"
 
 namespace mankai::redis {
 
@@ -19,7 +19,8 @@ class BloomRequest {
   bool read_fpr(const Call& call, std::size_t index) noexcept;
   bool read_capacity(const Call& call, std::size_t index) noexcept;
   bool read_expansion(const Call& call, std::size_t index) noexcept;
-  bool read_seed(const Call& call, std::size_t index) noexcept;
+  /// Reads HASH or SEED and its value. Returns the error to reply, or null.
+  const char* read_hash(const Call& call, std::size_t index) noexcept { return hash_.read(call, index); }
   void set_nonscaling() noexcept { is_nonscaling_ = true; }
   void set_deletable() noexcept { is_deletable_ = true; }
 
@@ -32,10 +33,10 @@ class BloomRequest {
   long long expansion_;
   bool is_nonscaling_ = false;
   bool is_deletable_ = false;
-  std::optional<HashSpec> hash_;
+  HashRequest hash_;
 };
 
-/// Tells replicas and the AOF to make the same filter, its seed included.
+/// Tells replicas and the AOF to make the same filter, its hash and seed included.
 void replicate_creation(const Call& call, String* key, const BloomSettings& settings) noexcept;
 
 }  // namespace mankai::redis

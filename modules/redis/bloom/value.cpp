@@ -207,9 +207,7 @@ Result<void> BloomValue::check_merge(const BloomValue& other, std::uint64_t keys
 }
 
 Result<void> BloomValue::merge(const BloomValue& other) {
-  if (auto possible = check_merge(other, keys_inserted()); !possible) {
-    return possible;
-  }
+  MANKAI_TRY(check_merge(other, keys_inserted()));
   return std::get<ScalableBloom>(filter_).merge(std::get<ScalableBloom>(other.filter_));
 }
 

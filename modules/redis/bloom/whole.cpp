@@ -39,9 +39,7 @@ Result<void> check_all(const BloomValue& destination, const Sources& sources) {
     if (&sources[i] == &destination) {
       continue;
     }
-    if (auto possible = destination.check_merge(sources[i], keys); !possible) {
-      return possible;
-    }
+    MANKAI_TRY(destination.check_merge(sources[i], keys));
     keys += sources[i].keys_inserted();
     slices += sources[i].slice_count();
   }

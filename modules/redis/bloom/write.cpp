@@ -131,12 +131,12 @@ class ReserveOptions {
       ++i;
       return nullptr;
     }
-    const bool is_expansion = call.is(i, "EXPANSION");
-    if (!is_expansion && !call.is(i, "SEED")) {
+    const bool is_hash = HashRequest::is_option(call, i);
+    if (!is_hash && !call.is(i, "EXPANSION")) {
       return kUnknownArgument;
     }
     i += 2;
-    return is_expansion ? read_expansion(call, i - 1, request) : read_seed(call, i - 1, request);
+    return is_hash ? request.read_hash(call, i - 2) : read_expansion(call, i - 1, request);
   }
   const char* read_expansion(const Call& call, std::size_t index, BloomRequest& request) noexcept {
     if (index == call.size()) {
@@ -147,9 +147,6 @@ class ReserveOptions {
       return nullptr;
     }
     return call.integer(index) ? "ERR expansion must be in the range [0, 32768]" : "ERR bad expansion";
-  }
-  static const char* read_seed(const Call& call, std::size_t index, BloomRequest& request) noexcept {
-    return index < call.size() && request.read_seed(call, index) ? nullptr : "ERR bad seed: give 32 hexadecimal digits";
   }
 
   bool has_growth_ = false;
@@ -164,7 +161,7 @@ bool has_reserve_arity(const Call& call) noexcept {
   for (std::size_t i = kLeast; i < call.size() && words > kMost; ++i) {
     if (call.is(i, "DELETABLE")) {
       words -= 1;
-    } else if (call.is(i, "SEED")) {
+    } else if (HashRequest::is_option(call, i)) {
       words -= 2;
     }
   }

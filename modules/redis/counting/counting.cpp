@@ -19,12 +19,14 @@ constexpr CommandArgument kPairs = {.name = "numbered-item",
                                     .parts = kPair.data()};
 constexpr std::array kKeyPairs = {kKeyArgument, kPairs, kEnd};
 
+constexpr std::array kReserveArguments = {kKeyArgument, kErrorRate, kCapacity, kExpansion, kHash, kSeed, kEnd};
+
 constexpr const char* kBatch = "O(N * F), N items in F sub-filters";
 constexpr const char* kChunk = "O(N), N bytes of chunk";
 
 constexpr CommandInfo kReserve =
     info("Makes an empty counting filter for so many items at such a rate of false positives", "O(1)", -4,
-         kCreates.data(), kGrowingArguments.data());
+         kCreates.data(), kReserveArguments.data());
 constexpr CommandInfo kAdd = info("Counts items, each with an id, in a counting filter, which is made if there is none",
                                   kBatch, -4, kInserts.data(), kKeyPairs.data());
 constexpr CommandInfo kRem = info("Takes items out of a counting filter, each by the id that it was added with", kBatch,

@@ -60,14 +60,13 @@ inline constexpr std::array kDumpArguments = {kKeyArgument, argument("iterator",
 inline constexpr std::array kLoadArguments = {kKeyArgument, argument("iterator", ArgumentKind::integer),
                                               argument("data", ArgumentKind::string), kEnd};
 
-/// Of the RESERVE of our own families (reserve.hpp).
-inline constexpr std::array kGrowingArguments = {
-    kKeyArgument,
-    argument("error_rate", ArgumentKind::real),
-    argument("capacity", ArgumentKind::integer),
-    argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION"),
-    argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"),
-    kEnd};
+// Of RESERVE (reserve.hpp).
+inline constexpr CommandArgument kErrorRate = argument("error_rate", ArgumentKind::real);
+inline constexpr CommandArgument kCapacity = argument("capacity", ArgumentKind::integer);
+inline constexpr CommandArgument kExpansion =
+    argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION");
+inline constexpr CommandArgument kHash = argument("hash", ArgumentKind::string, kArgumentOptional, "HASH");
+inline constexpr CommandArgument kSeed = argument("seed", ArgumentKind::string, kArgumentOptional, "SEED");
 
 constexpr CommandInfo info(const char* summary, const char* complexity, int arity, const KeySpec* keys,
                            const CommandArgument* arguments) {

@@ -1,9 +1,12 @@
 #include "modules/redis/engine/reserve.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
+#include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/guard.hpp"
 #include "modules/redis/engine/memory.hpp"
 
@@ -69,41 +72,98 @@ const char* read_expansion(const Call& call, std::size_t index, GrowingSettings&
   return *value >= 1 && *value <= kMaxExpansion ? nullptr : "ERR expansion must be in the range [1, 32768]";
 }
 
-const char* read_option(const Call& call, std::size_t index, GrowingSettings& settings) noexcept {
-  if (call.is(index, "EXPANSION")) {
-    return read_expansion(call, index + 1, settings);
+const char* read_url_rules(const Call& call, std::size_t index, std::optional<unsigned>& version) noexcept {
+  const auto value = call.integer(index);
+  const bool is_known = value == url::kCanonicalVersion || value == url::kSafeBrowsingVersion;
+  if (!is_known) {
+    return "ERR bad rules: give 1 or 2, the version of the rules by which URLs are made canonical";
   }
-  if (!call.is(index, "SEED")) {
-    return kUnknownArgument;
-  }
-  const auto hash = read_seed(call.text(index + 1));
-  if (!hash) {
-    return "ERR bad seed: give 32 hexadecimal digits";
-  }
-  settings.hash = *hash;
+  version = static_cast<unsigned>(*value);
   return nullptr;
 }
 
-}  // namespace
+/// Reads the options of RESERVE behind its capacity.
+class GrowingOptions {
+ public:
+  explicit GrowingOptions(unsigned url_rules) noexcept : default_rules_(url_rules) {}
 
-std::optional<HashSpec> read_seed(std::string_view text) noexcept {
-  HashSpec hash{.kind = kDefaultHash, .seed = {}};
-  if (text.size() != hash.seed.size() * kWordDigits) {
+  /// Returns the error to reply, or null.
+  const char* read(const Call& call, std::size_t index, GrowingSettings& settings) noexcept {
+    if (HashRequest::is_option(call, index)) {
+      return hash_.read(call, index);
+    }
+    if (index + 1 == call.size()) {
+      return kUnknownArgument;
+    }
+    if (call.is(index, "EXPANSION")) {
+      return read_expansion(call, index + 1, settings);
+    }
+    const bool is_rules = default_rules_ != 0 && call.is(index, "RULES");
+    return is_rules ? read_url_rules(call, index + 1, rules_) : kUnknownArgument;
+  }
+  /// Sets what belongs together, when all options are read.
+  void finish(GrowingSettings& settings) const {
+    settings.hash = hash_.hash();
+    if (default_rules_ != 0) {
+      // Versions that told replicas no hash told no rules either, and had one version of them.
+      settings.url_rules = rules_.value_or(hash_.is_of_old_form() ? url::kSafeBrowsingVersion : default_rules_);
+    }
+  }
+
+ private:
+  unsigned default_rules_;
+  HashRequest hash_;
+  std::optional<unsigned> rules_;
+};
+
+std::optional<HashKind> read_hash_kind(const Call& call, std::size_t index) noexcept {
+  // Items come from strangers, so the others will not do.
+  const auto* const found = std::ranges::find_if(
+      kHashKinds, [&](HashKind kind) { return is_keyed(kind) && equal_words(call.text(index), name(kind)); });
+  return found != kHashKinds.end() ? std::optional(*found) : std::nullopt;
+}
+
+std::optional<std::array<std::uint64_t, 2>> read_seed(std::string_view text) noexcept {
+  std::array<std::uint64_t, 2> seed;
+  if (text.size() != seed.size() * kWordDigits) {
     return std::nullopt;
   }
-  for (std::size_t word = 0; word < hash.seed.size(); ++word) {
+  for (std::size_t word = 0; word < seed.size(); ++word) {
     const char* first = text.data() + word * kWordDigits;
-    const auto [end, problem] = std::from_chars(first, first + kWordDigits, hash.seed[word], kHexadecimal);
+    const auto [end, problem] = std::from_chars(first, first + kWordDigits, seed[word], kHexadecimal);
     if (problem != std::errc() || end != first + kWordDigits) {
       return std::nullopt;
     }
   }
-  return hash;
+  return seed;
 }
 
-SeedText seed_text(const HashSpec& hash) noexcept {
-  SeedText text;
-  std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(hash.seed[0]),
+}  // namespace
+
+bool HashRequest::is_option(const Call& call, std::size_t index) noexcept {
+  return call.is(index, "SEED") || call.is(index, "HASH");
+}
+
+const char* HashRequest::read(const Call& call, std::size_t index) noexcept {
+  const bool has_value = index + 1 < call.size();
+  if (call.is(index, "HASH")) {
+    kind_ = has_value ? read_hash_kind(call, index + 1) : std::nullopt;
+    return kind_ ? nullptr : "ERR bad hash: give nh-siphash or siphash";
+  }
+  seed_ = has_value ? read_seed(call.text(index + 1)) : std::nullopt;
+  return seed_ ? nullptr : "ERR bad seed: give 32 hexadecimal digits";
+}
+
+HashSpec HashRequest::hash() const {
+  const HashKind kind = kind_.value_or(seed_ ? HashKind::siphash : kDefaultHash);
+  return seed_ ? HashSpec{.kind = kind, .seed = *seed_} : HashSpec::random(kind);
+}
+
+HashText hash_text(const HashSpec& hash) noexcept {
+  HashText text;
+  const std::string_view kind = name(hash.kind);
+  std::snprintf(text.name.data(), text.name.size(), "%.*s", static_cast<int>(kind.size()), kind.data());
+  std::snprintf(text.seed.data(), text.seed.size(), "%016llx%016llx", static_cast<unsigned long long>(hash.seed[0]),
                 static_cast<unsigned long long>(hash.seed[1]));
   return text;
 }
@@ -127,6 +187,7 @@ GrowingSettings GrowingDefaults::settings() const {
   return {.fpr = fpr,
           .capacity_keys = static_cast<std::uint64_t>(capacity_keys),
           .expansion = static_cast<std::uint32_t>(expansion),
+          .url_rules = url_rules,
           .hash = HashSpec::random()};
 }
 
@@ -157,12 +218,13 @@ const char* read_reserve(const Call& call, const GrowingDefaults& defaults, Grow
     return error;
   }
   constexpr std::size_t kFirstOption = 4;
+  GrowingOptions options(defaults.url_rules);
   for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
-    const char* error = i + 1 < call.size() ? read_option(call, i, settings) : kUnknownArgument;
-    if (error != nullptr) {
+    if (const char* error = options.read(call, i, settings); error != nullptr) {
       return error;
     }
   }
+  options.finish(settings);
   return nullptr;
 }
 
@@ -170,8 +232,16 @@ void replicate_reserve(const Call& call, const char* command, String* key, const
   constexpr std::size_t kTextBytes = 64;
   std::array<char, kTextBytes> fpr;
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
-  engine.replicate(call.context(), command, "sclclcc", key, fpr.data(), static_cast<long long>(settings.capacity_keys),
-                   "EXPANSION", static_cast<long long>(settings.expansion), "SEED", seed_text(settings.hash).data());
+  const HashText hash = hash_text(settings.hash);
+  const auto capacity = static_cast<long long>(settings.capacity_keys);
+  const auto expansion = static_cast<long long>(settings.expansion);
+  if (settings.url_rules != 0) {
+    engine.replicate(call.context(), command, "sclclcccccl", key, fpr.data(), capacity, "EXPANSION", expansion, "HASH",
+                     hash.name.data(), "SEED", hash.seed.data(), "RULES", static_cast<long long>(settings.url_rules));
+  } else {
+    engine.replicate(call.context(), command, "sclclcccc", key, fpr.data(), capacity, "EXPANSION", expansion, "HASH",
+                     hash.name.data(), "SEED", hash.seed.data());
+  }
 }
 
 int reply_not_made(const Call& call, const Error& error) {

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The arguments that our own families' filters are made with: RESERVE key error capacity [EXPANSION n] [SEED hex32],
-/// what is taken when nobody says (configs of the engine), and how a filter that was made is told to replicas.
+/// The arguments that our own families' filters are made with: RESERVE key error capacity [EXPANSION n] [HASH name]
+/// [SEED hex32] and, where the items are URLs, [RULES n]; what is taken when nobody says (configs of the engine), and
+/// how a filter that was made is told to replicas.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "mankai/hash/hasher.hpp"
 #include "modules/redis/engine/call.hpp"
@@ -15,18 +15,40 @@
 
 namespace mankai::redis {
 
-/// A seed as two words in hexadecimal, and the 0 behind them.
-using SeedText = std::array<char, 33>;
+/// The options [HASH name] [SEED hex32] of a RESERVE.
+///
+/// Commands keep their meaning: streams and AOF files that older versions wrote have a SEED and no HASH, and those
+/// versions had SipHash alone. So SEED without HASH is SipHash, and replicas are always told the hash by its name.
+class HashRequest {
+ public:
+  /// Whether the argument is an option that `read` reads.
+  [[nodiscard]] static bool is_option(const Call& call, std::size_t index) noexcept;
+  /// Reads an option and the value behind it, which may be missing. Returns the error to reply, or null.
+  [[nodiscard]] const char* read(const Call& call, std::size_t index) noexcept;
 
-/// Reads 32 hexadecimal digits as the seed of our keyed hash: keys come from strangers.
-[[nodiscard]] std::optional<HashSpec> read_seed(std::string_view text) noexcept;
-[[nodiscard]] SeedText seed_text(const HashSpec& hash) noexcept;
+  /// Whether it is what older versions tell replicas.
+  [[nodiscard]] bool is_of_old_form() const noexcept { return seed_.has_value() && !kind_.has_value(); }
+  /// Draws a seed unless one was given.
+  [[nodiscard]] HashSpec hash() const;
+
+ private:
+  std::optional<HashKind> kind_;
+  std::optional<std::array<std::uint64_t, 2>> seed_;
+};
+
+/// A hash as HashRequest reads it.
+struct HashText {
+  std::array<char, 16> name;  ///< behind HASH
+  std::array<char, 33> seed;  ///< behind SEED: two words in hexadecimal
+};
+[[nodiscard]] HashText hash_text(const HashSpec& hash) noexcept;
 
 /// What a filter that grows is made with; all of it is told to replicas.
 struct GrowingSettings {
   double fpr = 0;
   std::uint64_t capacity_keys = 0;  ///< of the first slice
   std::uint32_t expansion = 0;      ///< each slice's keys over those of the one before
+  unsigned url_rules = 0;           ///< version of the rules by which items become canonical; 0: they are no URLs
   HashSpec hash;
 };
 
@@ -44,6 +66,7 @@ struct GrowingDefaults {
   double fpr = 0.01;
   long long expansion = 2;
   long long least_expansion = 1;  ///< that the config may be set to
+  unsigned url_rules = 0;         ///< of new filters; 0: their items are no URLs, and RESERVE has no RULES
   String* fpr_text = nullptr;     ///< as it was set: the engine asks for it
 
   /// Draws a seed.
@@ -59,7 +82,7 @@ struct GrowingDefaults {
 /// Reads the arguments of RESERVE behind the key; draws a seed when there is none. Returns the error to reply, or null.
 [[nodiscard]] const char* read_reserve(const Call& call, const GrowingDefaults& defaults, GrowingSettings& settings);
 
-/// Tells replicas and the AOF to make the same filter, its seed included.
+/// Tells replicas and the AOF to make the same filter: its hash, seed and URL rules included.
 void replicate_reserve(const Call& call, const char* command, String* key, const GrowingSettings& settings) noexcept;
 
 /// Replies with what went wrong when a filter was made.

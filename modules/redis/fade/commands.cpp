@@ -17,21 +17,16 @@ using FadeLookup = ImageLookup<FadeValue>;
 
 constexpr long long kMostCapacity = 1LL << 30;
 
-const char* read_option(const Call& call, std::size_t index, FadeSettings& settings) noexcept {
-  if (call.is(index, "SLOTS")) {
-    const long long slots = call.integer(index + 1).value_or(0);
-    settings.k = static_cast<std::uint32_t>(slots);
-    return slots >= 1 && slots <= FadeValue::kMostSlots ? nullptr : "ERR slots must be an integer in the range [1, 32]";
+const char* read_option(const Call& call, std::size_t index, FadeSettings& settings, HashRequest& hash) noexcept {
+  if (HashRequest::is_option(call, index)) {
+    return hash.read(call, index);
   }
-  if (!call.is(index, "SEED")) {
+  if (!call.is(index, "SLOTS") || index + 1 == call.size()) {
     return kUnknownArgument;
   }
-  const auto hash = read_seed(call.text(index + 1));
-  if (!hash) {
-    return "ERR bad seed: give 32 hexadecimal digits";
-  }
-  settings.hash = *hash;
-  return nullptr;
+  const long long slots = call.integer(index + 1).value_or(0);
+  settings.k = static_cast<std::uint32_t>(slots);
+  return slots >= 1 && slots <= FadeValue::kMostSlots ? nullptr : "ERR slots must be an integer in the range [1, 32]";
 }
 
 // Reads RESERVE's arguments behind the key; draws a seed when there is none. Returns the error to reply, or null.
@@ -46,14 +41,15 @@ const char* read_settings(const Call& call, FadeSettings& settings) {
   if (!capacity || *capacity < 1 || *capacity > kMostCapacity) {
     return "ERR the capacity must be an integer in the range [1, 1073741824]";
   }
-  settings = {.fpr = *fpr, .capacity_keys = static_cast<std::uint64_t>(*capacity), .hash = HashSpec::random()};
+  settings = {.fpr = *fpr, .capacity_keys = static_cast<std::uint64_t>(*capacity), .hash = {}};
+  HashRequest hash;
   constexpr std::size_t kFirstOption = 4;
   for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
-    const char* error = i + 1 < call.size() ? read_option(call, i, settings) : kUnknownArgument;
-    if (error != nullptr) {
+    if (const char* error = read_option(call, i, settings, hash); error != nullptr) {
       return error;
     }
   }
+  settings.hash = hash.hash();
   return nullptr;
 }
 
@@ -62,9 +58,9 @@ void replicate_creation(const Call& call, String* key, const FadeSettings& setti
   std::array<char, kTextBytes> fpr;
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
   const auto capacity = static_cast<long long>(settings.capacity_keys);
-  const SeedText seed = seed_text(settings.hash);
-  engine.replicate(call.context(), "FADE.RESERVE", "sclclcc", key, fpr.data(), capacity, "SLOTS",
-                   static_cast<long long>(settings.k), "SEED", seed.data());
+  const HashText hash = hash_text(settings.hash);
+  engine.replicate(call.context(), "FADE.RESERVE", "sclclcccc", key, fpr.data(), capacity, "SLOTS",
+                   static_cast<long long>(settings.k), "HASH", hash.name.data(), "SEED", hash.seed.data());
 }
 
 constexpr std::array kFacts = {

@@ -11,12 +11,9 @@
 namespace mankai::redis {
 namespace {
 
-constexpr std::array kReserveArguments = {kKeyArgument,
-                                          argument("error_rate", ArgumentKind::real),
-                                          argument("capacity", ArgumentKind::integer),
-                                          argument("slots", ArgumentKind::integer, kArgumentOptional, "SLOTS"),
-                                          argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"),
-                                          kEnd};
+constexpr std::array kReserveArguments = {
+    kKeyArgument, kErrorRate, kCapacity, argument("slots", ArgumentKind::integer, kArgumentOptional, "SLOTS"),
+    kHash,        kSeed,      kEnd};
 
 constexpr const char* kItemsCost = "O(N), N items";
 

@@ -15,11 +15,8 @@ Result<FadeValue> FadeValue::create(const FadeSettings& settings) {
 }
 
 Result<FadeValue> FadeValue::from_image(AssembledImage source) {
-  auto image = Image::adopt(std::move(source.image), Trust::fast);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  auto filter = FadingFingerprints::from_image(std::move(*image));
+  MANKAI_ASSIGN(auto image, Image::adopt(std::move(source.image), Trust::fast));
+  auto filter = FadingFingerprints::from_image(std::move(image));
   return filter ? Result<FadeValue>(FadeValue(std::move(*filter))) : std::unexpected(filter.error());
 }
 

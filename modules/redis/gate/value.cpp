@@ -34,18 +34,12 @@ Result<GateValue> GateValue::from_image(AssembledImage source) {
   if (state.position > std::numeric_limits<std::int64_t>::max()) {
     return fail(ErrorCode::corrupt, "a gate at an impossible position");
   }
-  auto image = Image::adopt(std::move(source.image), Trust::fast);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  auto filter = CountingBloom::from_image(std::move(*image));
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  if (checksum(filter->cells()) != state.cells_checksum) {
+  MANKAI_ASSIGN(auto image, Image::adopt(std::move(source.image), Trust::fast));
+  MANKAI_ASSIGN(auto filter, CountingBloom::from_image(std::move(image)));
+  if (checksum(filter.cells()) != state.cells_checksum) {
     return fail(ErrorCode::corrupt, "cells of another gate, or of another moment of this one");
   }
-  return GateValue(std::move(*filter), state);
+  return GateValue(std::move(filter), state);
 }
 
 bool GateValue::is_mark(std::string_view mark) noexcept {

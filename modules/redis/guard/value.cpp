@@ -37,16 +37,10 @@ Result<void> GuardValue::finish_if_complete() {
   if (guard_ || !loading_.is_complete()) {
     return {};
   }
-  auto region = Region::allocate(engine_memory(), loading_.bytes.size());
-  if (!region) {
-    return std::unexpected(region.error());
-  }
-  std::ranges::copy(loading_.bytes, region->bytes().begin());
-  auto guard = Guard::from_region(std::move(*region));
-  if (!guard) {
-    return std::unexpected(guard.error());
-  }
-  guard_ = std::make_unique<Guard>(std::move(*guard));
+  MANKAI_ASSIGN(auto region, Region::allocate(engine_memory(), loading_.bytes.size()));
+  std::ranges::copy(loading_.bytes, region.bytes().begin());
+  MANKAI_ASSIGN(auto guard, Guard::from_region(std::move(region)));
+  guard_ = std::make_unique<Guard>(std::move(guard));
   loading_ = {};
   return {};
 }

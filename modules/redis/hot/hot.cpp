@@ -36,7 +36,9 @@ constexpr CommandArgument kPairs = group("pair", ArgumentKind::block, kArgumentM
 constexpr std::array kReserveArguments = {kKeyArgument,
                                           group("decay", ArgumentKind::one_of, kArgumentOptional, kDecays.data()),
                                           group("size", ArgumentKind::one_of, kArgumentOptional, kSizes.data()),
-                                          argument("seed", ArgumentKind::string, kArgumentOptional, "SEED"), kEnd};
+                                          kHash,
+                                          kSeed,
+                                          kEnd};
 constexpr std::array kIncrbyArguments = {kKeyArgument, kPairs, kEnd};
 constexpr std::array kIncrbyatArguments = {kKeyArgument, kTime, kPairs, kEnd};
 constexpr std::array kKeyTimeItems = {kKeyArgument, kTime, kItems, kEnd};

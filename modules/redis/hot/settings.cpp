@@ -3,9 +3,9 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <string_view>
 
 #include "mankai/base/duration.hpp"
-#include "modules/redis/engine/reserve.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -19,11 +19,8 @@ constexpr double kUsualFpr = 0.01;
 std::unexpected<Error> refuse(const char* why) { return fail(ErrorCode::invalid_argument, why); }
 
 Result<void> read_time(const Call& call, std::size_t index, std::optional<Duration>& time) {
-  const auto duration = parse_duration(call.text(index));
-  if (!duration) {
-    return std::unexpected(duration.error());
-  }
-  time = *duration;
+  MANKAI_ASSIGN(const auto duration, parse_duration(call.text(index)));
+  time = duration;
   return {};
 }
 
@@ -45,14 +42,14 @@ Result<void> read_share(const Call& call, std::size_t index, const char* why, st
   return {};
 }
 
-Result<void> read_hash(const Call& call, std::size_t index, std::optional<HashSpec>& hash) {
-  hash = read_seed(call.text(index));
-  return hash ? Result<void>{} : refuse("bad seed: give 32 hexadecimal digits");
-}
-
 }  // namespace
 
 Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
+  if (HashRequest::is_option(call, index)) {
+    const char* error = hash_.read(call, index);
+    // Replies are errors with the prefix that this one has already.
+    return error == nullptr ? Result<void>{} : refuse(error + std::string_view("ERR ").size());
+  }
   const std::size_t value = index + 1;
   if (call.is(index, "HALFLIFE")) {
     return read_time(call, value, half_life_);
@@ -72,10 +69,7 @@ Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
   if (call.is(index, "ERROR")) {
     return read_share(call, value, "error rate must lie between 0 and 1, both excluded", fpr_);
   }
-  if (call.is(index, "SEED")) {
-    return read_hash(call, value, hash_);
-  }
-  return refuse("unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR and SEED are known");
+  return refuse("unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, HASH and SEED are known");
 }
 
 Result<void> HotRequest::read(const Call& call, std::size_t first) {
@@ -83,9 +77,7 @@ Result<void> HotRequest::read(const Call& call, std::size_t first) {
     if (i + 1 == call.size()) {
       return refuse("the last argument has no value, or is none");
     }
-    if (auto option = read_option(call, i); !option) {
-      return option;
-    }
+    MANKAI_TRY(read_option(call, i));
   }
   return {};
 }
@@ -114,15 +106,12 @@ Result<HotSettings> HotRequest::settings() const {
   if (fpr_ && !capacity_keys_) {
     return refuse("ERROR needs CAPACITY: of how many items");
   }
-  const auto decay = this->decay();
-  if (!decay) {
-    return std::unexpected(decay.error());
-  }
-  return HotSettings{.decay = *decay,
+  MANKAI_ASSIGN(const auto decay, this->decay());
+  return HotSettings{.decay = decay,
                      .bytes = capacity_keys_ ? 0 : bytes_.value_or(kUsualBytes),
                      .capacity_keys = capacity_keys_.value_or(0),
                      .fpr = fpr_.value_or(kUsualFpr),
-                     .hash = hash_ ? *hash_ : HashSpec::random()};
+                     .hash = hash_.hash()};
 }
 
 void replicate_creation(const Call& call, String* key, const HotSettings& settings) {
@@ -133,14 +122,15 @@ void replicate_creation(const Call& call, String* key, const HotSettings& settin
   std::snprintf(lambda.data(), lambda.size(), "%.17g", settings.decay.lambda());
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
   const std::string epoch = to_text(settings.decay.epoch);
-  const SeedText seed = seed_text(settings.hash);
+  const HashText hash = hash_text(settings.hash);
   if (settings.bytes != 0) {
-    engine.replicate(call.context(), "HOT.RESERVE", "scccccccc", key, "LAMBDA", lambda.data(), "EPOCH", epoch.c_str(),
-                     "MEMORY", std::to_string(settings.bytes).c_str(), "SEED", seed.data());
-  } else {
     engine.replicate(call.context(), "HOT.RESERVE", "scccccccccc", key, "LAMBDA", lambda.data(), "EPOCH", epoch.c_str(),
-                     "CAPACITY", std::to_string(settings.capacity_keys).c_str(), "ERROR", fpr.data(), "SEED",
-                     seed.data());
+                     "MEMORY", std::to_string(settings.bytes).c_str(), "HASH", hash.name.data(), "SEED",
+                     hash.seed.data());
+  } else {
+    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccc", key, "LAMBDA", lambda.data(), "EPOCH",
+                     epoch.c_str(), "CAPACITY", std::to_string(settings.capacity_keys).c_str(), "ERROR", fpr.data(),
+                     "HASH", hash.name.data(), "SEED", hash.seed.data());
   }
 }
 

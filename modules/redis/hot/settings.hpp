@@ -6,6 +6,7 @@
 #include <string>
 
 #include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/hot/value.hpp"
 
 namespace mankai::redis {
@@ -28,10 +29,10 @@ class HotRequest {
   std::optional<std::uint64_t> bytes_;
   std::optional<std::uint64_t> capacity_keys_;
   std::optional<double> fpr_;
-  std::optional<HashSpec> hash_;
+  HashRequest hash_;
 };
 
-/// Tells replicas and the AOF to make the same filter: λ and the seed as they are computed with.
+/// Tells replicas and the AOF to make the same filter: λ, hash and seed as they are computed with.
 void replicate_creation(const Call& call, String* key, const HotSettings& settings);
 
 }  // namespace mankai::redis

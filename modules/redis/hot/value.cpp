@@ -48,30 +48,22 @@ std::unexpected<Error> fail_too_large(std::uint64_t bytes) {
 }  // namespace
 
 Result<HotValue> HotValue::create(const HotSettings& settings) {
-  if (auto valid = check_decay(settings.decay); !valid) {
-    return std::unexpected(valid.error());
-  }
+  MANKAI_TRY(check_decay(settings.decay));
   if (settings.bytes > kMostBytes) {
     return fail_too_large(settings.bytes);
   }
   const DecayedTop::Options options = options_of(settings);
-  const auto bytes = DecayedTop::image_bytes_of(options);
-  if (!bytes) {
-    return std::unexpected(bytes.error());
-  }
-  if (*bytes > kMostBytes) {
-    return fail_too_large(*bytes);
+  MANKAI_ASSIGN(const auto bytes, DecayedTop::image_bytes_of(options));
+  if (bytes > kMostBytes) {
+    return fail_too_large(bytes);
   }
   auto filter = DecayedTop::create(options);
   return filter ? Result<HotValue>(HotValue(std::move(*filter))) : std::unexpected(filter.error());
 }
 
 Result<HotValue> HotValue::from_image(AssembledImage source) {
-  auto image = Image::adopt(std::move(source.image), Trust::fast);
-  if (!image) {
-    return std::unexpected(image.error());
-  }
-  auto filter = DecayedTop::from_image(std::move(*image));
+  MANKAI_ASSIGN(auto image, Image::adopt(std::move(source.image), Trust::fast));
+  auto filter = DecayedTop::from_image(std::move(image));
   return filter ? Result<HotValue>(HotValue(std::move(*filter))) : std::unexpected(filter.error());
 }
 

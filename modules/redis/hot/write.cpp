@@ -55,9 +55,7 @@ int increase(const Call& call, std::size_t first, std::optional<Moment> at) noex
 // Errors: invalid_argument with what to reply.
 Result<HotSettings> read_settings(const Call& call) {
   HotRequest request;
-  if (auto read = request.read(call, 2); !read) {
-    return std::unexpected(read.error());
-  }
+  MANKAI_TRY(request.read(call, 2));
   return request.settings();
 }
 

@@ -42,11 +42,8 @@ class ImageKey {
       return {};
     }
     try {
-      auto made = Value::from_image(assembly()->finish());
-      if (!made) {
-        return std::unexpected(made.error());
-      }
-      set_value(std::move(*made));
+      MANKAI_ASSIGN(auto made, Value::from_image(assembly()->finish()));
+      set_value(std::move(made));
       return {};
     } catch (const std::bad_alloc&) {
       return std::unexpected(Error{.code = ErrorCode::out_of_space, .os_error = 0, .detail = {}});

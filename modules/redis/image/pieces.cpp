@@ -146,44 +146,32 @@ std::vector<std::byte> piece_of(const ImageParts& parts, std::uint64_t start, st
 }
 
 Result<Assembly> Assembly::begin(const ImageFamily& family, std::span<const std::byte> header) {
-  const auto content = checked(header, kHeaderPlace);
-  if (!content) {
-    return std::unexpected(content.error());
-  }
+  MANKAI_ASSIGN(const auto content, checked(header, kHeaderPlace));
   const std::size_t offset = headers_offset(family);
-  if (content->size() < offset + sizeof(ImageHeader) || (content->size() - offset) % sizeof(ImageHeader) != 0) {
-    return fail(ErrorCode::corrupt, "a header of " + std::to_string(content->size()) + " bytes");
+  if (content.size() < offset + sizeof(ImageHeader) || (content.size() - offset) % sizeof(ImageHeader) != 0) {
+    return fail(ErrorCode::corrupt, "a header of " + std::to_string(content.size()) + " bytes");
   }
-  const auto prefix = value_at<Prefix>(*content, 0);
-  if (auto valid = check_prefix(family, prefix); !valid) {
-    return std::unexpected(valid.error());
-  }
-  const auto headers = content->subspan(offset);
-  if (auto valid = check_kind(family, value_at<ImageHeader>(headers, 0)); !valid) {
-    return std::unexpected(valid.error());
-  }
+  const auto prefix = value_at<Prefix>(content, 0);
+  MANKAI_TRY(check_prefix(family, prefix));
+  const auto headers = content.subspan(offset);
+  MANKAI_TRY(check_kind(family, value_at<ImageHeader>(headers, 0)));
   Assembly assembly;
   assembly.is_sliced_ = family.layout == ImageLayout::sliced;
   assembly.flags_ = prefix.flags;
-  assembly.moment_ = family.is_of_one_moment ? checksum(content->subspan(sizeof(Prefix)), kHeaderPlace) : 0;
-  append(assembly.state_, content->subspan(sizeof(Prefix), family.state_bytes));
-  if (auto fits = assembly.is_sliced_ ? assembly.place_slices(headers) : assembly.place_flat(headers); !fits) {
-    return std::unexpected(fits.error());
-  }
+  assembly.moment_ = family.is_of_one_moment ? checksum(content.subspan(sizeof(Prefix)), kHeaderPlace) : 0;
+  append(assembly.state_, content.subspan(sizeof(Prefix), family.state_bytes));
+  MANKAI_TRY(assembly.is_sliced_ ? assembly.place_slices(headers) : assembly.place_flat(headers));
   assembly.headers_.resize(headers.size() / sizeof(ImageHeader));
   std::memcpy(assembly.headers_.data(), headers.data(), headers.size());
   return assembly;
 }
 
 Result<void> Assembly::place_flat(std::span<const std::byte> headers) {
-  const auto header = read_flat(headers);
-  if (!header) {
-    return std::unexpected(header.error());
-  }
+  MANKAI_ASSIGN(const auto header, read_flat(headers));
   if (headers.size() != sizeof(ImageHeader)) {
     return fail(ErrorCode::corrupt, "slices of a flat image");
   }
-  total_bytes_ = header->cells_bytes;
+  total_bytes_ = header.cells_bytes;
   image_bytes_ = image_bytes_for(total_bytes_);
   places_.push_back({.image_offset = 0,
                      .image_bytes = static_cast<std::size_t>(image_bytes_),
@@ -201,16 +189,13 @@ Result<void> Assembly::place_slices(std::span<const std::byte> headers) {
   image_bytes_ = sizeof(ImageHeader) + outer->cells_bytes;
   std::uint64_t offset = sizeof(ImageHeader);
   for (std::size_t at = sizeof(ImageHeader); at < headers.size() && offset <= image_bytes_; at += sizeof(ImageHeader)) {
-    const auto slice = read_flat(headers.subspan(at, sizeof(ImageHeader)));
-    if (!slice) {
-      return std::unexpected(slice.error());
-    }
-    const std::uint64_t image_bytes = image_bytes_for(slice->cells_bytes);
+    MANKAI_ASSIGN(const auto slice, read_flat(headers.subspan(at, sizeof(ImageHeader))));
+    const std::uint64_t image_bytes = image_bytes_for(slice.cells_bytes);
     places_.push_back({.image_offset = static_cast<std::size_t>(offset),
                        .image_bytes = static_cast<std::size_t>(image_bytes),
                        .cells_start = total_bytes_,
-                       .cells_bytes = static_cast<std::size_t>(slice->cells_bytes)});
-    total_bytes_ += slice->cells_bytes;
+                       .cells_bytes = static_cast<std::size_t>(slice.cells_bytes)});
+    total_bytes_ += slice.cells_bytes;
     offset += slice_bytes(image_bytes);
   }
   if (offset != image_bytes_) {
@@ -239,12 +224,9 @@ Result<void> Assembly::make_room(std::uint64_t cells) {
   while (bytes / 2 >= needed) {
     bytes /= 2;
   }
-  auto larger = Region::allocate(engine_memory(), bytes);
-  if (!larger) {
-    return std::unexpected(larger.error());
-  }
-  std::ranges::copy(region_.bytes(), larger->bytes().begin());
-  region_ = std::move(*larger);
+  MANKAI_ASSIGN(auto larger, Region::allocate(engine_memory(), bytes));
+  std::ranges::copy(region_.bytes(), larger.bytes().begin());
+  region_ = std::move(larger);
   return {};
 }
 
@@ -257,14 +239,9 @@ Result<void> Assembly::add(std::uint64_t end, std::span<const std::byte> piece) 
   if (start > received_bytes_) {
     return fail(ErrorCode::invalid_argument, "a piece before the one in front of it");
   }
-  const auto content = checked(piece, start ^ moment_);
-  if (!content) {
-    return std::unexpected(content.error());
-  }
-  if (auto made = make_room(end); !made) {
-    return made;
-  }
-  store(start, *content);
+  MANKAI_ASSIGN(const auto content, checked(piece, start ^ moment_));
+  MANKAI_TRY(make_room(end));
+  store(start, content);
   received_bytes_ = std::max(received_bytes_, end);
   return {};
 }

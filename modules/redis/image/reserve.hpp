@@ -16,16 +16,13 @@ namespace mankai::redis {
 template <ImageValue Value>
 Result<void> reserve_growing(const Call& call, ImageLookup<Value>& lookup, const char* command,
                              const GrowingSettings& settings) {
-  auto made = Value::create(settings);
-  if (!made) {
-    return std::unexpected(made.error());
-  }
-  lookup.set(std::make_unique<ImageKey<Value>>(std::move(*made)));
+  MANKAI_ASSIGN(auto made, Value::create(settings));
+  lookup.set(std::make_unique<ImageKey<Value>>(std::move(made)));
   replicate_reserve(call, command, call.arguments()[1], settings);
   return {};
 }
 
-/// RESERVE key error capacity [EXPANSION n] [SEED hex32].
+/// RESERVE key error capacity [EXPANSION n] [HASH name] [SEED hex32], and of URLs [RULES n].
 template <ImageValue Value>
 int growing_reserve(const Call& call, const GrowingDefaults& defaults, const char* command, const char* event) {
   constexpr std::size_t kLeast = 4;

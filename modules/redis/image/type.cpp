@@ -46,9 +46,7 @@ Result<void> load_pieces(Io* io, Assembly& assembly) {
       return fail(ErrorCode::io, "truncated");
     }
     const std::uint64_t end = assembly.received_bytes() + piece.bytes().size() - kPieceChecksumBytes;
-    if (auto added = assembly.add(end, piece.bytes()); !added) {
-      return added;
-    }
+    MANKAI_TRY(assembly.add(end, piece.bytes()));
   }
   return {};
 }
@@ -89,9 +87,7 @@ Result<Assembly> load_assembly(Io* io, const ImageFamily& family, int encoding_v
   }
   auto assembly = Assembly::begin(family, header.bytes());
   if (assembly) {
-    if (auto loaded = load_pieces(io, *assembly); !loaded) {
-      return std::unexpected(loaded.error());
-    }
+    MANKAI_TRY(load_pieces(io, *assembly));
   }
   return assembly;
 }
@@ -128,9 +124,7 @@ Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts) 
   if (!assembly) {
     return assembly;
   }
-  if (auto made = assembly->make_room(parts.cells_bytes()); !made) {
-    return std::unexpected(made.error());
-  }
+  MANKAI_TRY(assembly->make_room(parts.cells_bytes()));
   for_each_piece(parts, [&](std::uint64_t end, std::span<const std::byte> piece) {
     static_cast<void>(assembly->add(end, piece));
   });

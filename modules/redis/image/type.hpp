@@ -60,9 +60,7 @@ class ImageType {
       return std::unexpected(assembly.error());
     }
     auto key = std::make_unique<KeyValue>(std::move(*assembly));
-    if (auto finished = key->finish_if_complete(); !finished) {
-      return std::unexpected(finished.error());
-    }
+    MANKAI_TRY(key->finish_if_complete());
     return key;
   }
 

@@ -5,7 +5,6 @@
 /// A filter that grew asks each of its sub-filters about an item. With many of them (EXPANSION 1) a large batch takes
 /// seconds, so it is refused before anything is done. Who has few sub-filters never meets the limit.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "mankai/filter/parts/sliced_image.hpp"
@@ -42,7 +41,8 @@ template <class Filter>
   while (items > shape.room && shape.expansion != 0 && shape.slices < kMaxSlices) {
     work += shape.room * shape.slices;
     items -= shape.room;
-    shape.newest = std::min(shape.newest * shape.expansion, kPlenty);
+    // Divided first: a restored image may claim any capacity, with which the product wraps.
+    shape.newest = shape.newest < kPlenty / shape.expansion ? shape.newest * shape.expansion : kPlenty;
     shape.room = shape.newest;
     ++shape.slices;
   }

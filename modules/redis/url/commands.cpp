@@ -112,10 +112,11 @@ void ask_urls(const Call& call, const UrlValue* value, std::span<Outcome> outcom
   }
 }
 
+/// Whether a filter that is made now would take one of the arguments.
 bool has_url(const Call& call) {
   url::CanonicalUrl form;
   for (std::size_t i = kFirstUrl; i < call.size(); ++i) {
-    if (!is_too_long(call, call.text(i)) && url::canonicalize(call.text(i), form)) {
+    if (!is_too_long(call, call.text(i)) && url::canonicalize(call.text(i), form, url::UrlRules::keys)) {
       return true;
     }
   }
@@ -192,7 +193,8 @@ constexpr std::array kFacts = {
 
 GrowingDefaults& url_defaults() noexcept {
   constexpr long long kInitialUrls = 1000;
-  static constinit GrowingDefaults defaults{.prefix = "url", .capacity_keys = kInitialUrls};
+  static constinit GrowingDefaults defaults{
+      .prefix = "url", .capacity_keys = kInitialUrls, .url_rules = url::kCanonicalVersion};
   return defaults;
 }
 

@@ -13,11 +13,20 @@ namespace {
 
 constexpr std::array kKeyUrls = {kKeyArgument, argument("url", ArgumentKind::string, kArgumentMultiple), kEnd};
 
+constexpr std::array kReserveArguments = {kKeyArgument,
+                                          kErrorRate,
+                                          kCapacity,
+                                          kExpansion,
+                                          kHash,
+                                          kSeed,
+                                          argument("rules", ArgumentKind::integer, kArgumentOptional, "RULES"),
+                                          kEnd};
+
 constexpr const char* kBatch = "O(N * F), N URLs in F sub-filters";
 constexpr const char* kChunk = "O(N), N bytes of chunk";
 
 constexpr CommandInfo kReserve = info("Makes an empty filter for so many URLs at such a rate of false positives",
-                                      "O(1)", -4, kCreates.data(), kGrowingArguments.data());
+                                      "O(1)", -4, kCreates.data(), kReserveArguments.data());
 constexpr CommandInfo kAdd =
     info("Adds URLs, in whatever spelling, to a filter, which is made if there is none, and tells which are new",
          kBatch, -3, kInserts.data(), kKeyUrls.data());

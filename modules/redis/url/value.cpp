@@ -3,22 +3,18 @@
 #include <array>
 
 #include "mankai/filter/parts/hash_windows.hpp"
-#include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
 
 Result<UrlValue> UrlValue::create(const GrowingSettings& settings) {
-  auto filter = ScalableBloom::create({.keys = settings.capacity_keys,
-                                       .fpr = settings.fpr,
-                                       .growth = {.factor = settings.expansion},
-                                       .hash = settings.hash,
-                                       .memory = engine_memory()});
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  filter->set_canonical_version(url::kCanonicalVersion);
-  return UrlValue(std::move(*filter));
+  MANKAI_ASSIGN(auto filter, ScalableBloom::create({.keys = settings.capacity_keys,
+                                                    .fpr = settings.fpr,
+                                                    .growth = {.factor = settings.expansion},
+                                                    .hash = settings.hash,
+                                                    .memory = engine_memory()}));
+  filter.set_canonical_version(static_cast<std::uint8_t>(settings.url_rules));
+  return UrlValue(std::move(filter));
 }
 
 Result<UrlValue> UrlValue::from_image(AssembledImage image) {
