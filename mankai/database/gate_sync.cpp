@@ -313,7 +313,7 @@ Result<void> GateSync::follow() {
   RowChanges changes;
   auto acknowledged_at = Clock::now();
   while (!is_stopped()) {
-    MANKAI_ASSIGN(const auto came, take(changes, kSlice));
+    MANKAI_TRY(take(changes, kSlice));
     MANKAI_TRY(look_after_mirror());
     if (Clock::now() - acknowledged_at >= options_.acknowledge_every) {
       MANKAI_TRY(acknowledge());

@@ -169,13 +169,13 @@ Result<Heat> heat_of(const Day& day, const Pages& pages, const std::vector<std::
   Truth exact(hot.decay().lambda());
   Answers unused;
   Heat heat;
-  MANKAI_ASSIGN(auto done, run(day, pages, hot, exact, unused, [&](Time now) {
-                  for (const std::string& key : drawn) {
-                    const double x = seconds_into(day, now);
-                    heat[key].push_back({{.x = x, .y = hot.estimate(key).raw},
-                                         {.x = x, .y = exact.estimate(key, tick_of(now, hot.decay().epoch))}});
-                  }
-                }));
+  MANKAI_TRY(run(day, pages, hot, exact, unused, [&](Time now) {
+    for (const std::string& key : drawn) {
+      const double x = seconds_into(day, now);
+      heat[key].push_back(
+          {{.x = x, .y = hot.estimate(key).raw}, {.x = x, .y = exact.estimate(key, tick_of(now, hot.decay().epoch))}});
+    }
+  }));
   return heat;
 }
 
@@ -190,9 +190,9 @@ Result<Exhibit> ask_hot(const Day& day, std::uint64_t seed) {
   CountedMemory memory;
   Truth exact(hot->decay().lambda(), &memory);
   Notes notes;
-  MANKAI_ASSIGN(auto done, run(day, pages, *hot, exact, notes.row, [&](Time now) {
-                  compare(hot->top(kTop), exact.top(kTop, tick_of(now, hot->decay().epoch)), *hot, notes);
-                }));
+  MANKAI_TRY(run(day, pages, *hot, exact, notes.row, [&](Time now) {
+    compare(hot->top(kTop), exact.top(kTop, tick_of(now, hot->decay().epoch)), *hot, notes);
+  }));
   const std::vector<std::string> drawn = pages_to_draw(day, notes);
   MANKAI_ASSIGN(const auto heat, heat_of(day, pages, drawn, seed));
   Answers& row = notes.row;

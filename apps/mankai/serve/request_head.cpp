@@ -168,9 +168,12 @@ std::expected<std::optional<RequestHead>, Refusal> read_head(std::string_view by
     }
     return std::nullopt;
   }
-  MANKAI_ASSIGN(auto head, HeadReader().read(bytes.substr(0, end)));
-  head.bytes = end + kHeadEnd.size();
-  return std::optional<RequestHead>(std::move(head));
+  auto head = HeadReader().read(bytes.substr(0, end));
+  if (!head) {
+    return std::unexpected(head.error());
+  }
+  head->bytes = end + kHeadEnd.size();
+  return std::optional<RequestHead>(std::move(*head));
 }
 
 }  // namespace mankai::command::serve

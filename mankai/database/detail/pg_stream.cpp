@@ -34,9 +34,8 @@ Result<PgStream> PgStream::open(const std::string& dsn, PgStop stop, const std::
                                 Lsn position) {
   MANKAI_ASSIGN(auto connection, PgConnection::open(dsn, PgUse::replication, stop));
   const std::string quoted = "\"" + name + "\"";
-  MANKAI_ASSIGN(const auto begun,
-                begin(connection, "START_REPLICATION SLOT " + quoted + " LOGICAL " + to_text(position) +
-                                      " (proto_version '1', publication_names '" + quoted + "')"));
+  MANKAI_TRY(begin(connection, "START_REPLICATION SLOT " + quoted + " LOGICAL " + to_text(position) +
+                                   " (proto_version '1', publication_names '" + quoted + "')"));
   return PgStream(std::move(connection), PgTransactions(std::move(key), position));
 }
 
