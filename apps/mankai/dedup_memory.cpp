@@ -226,7 +226,8 @@ std::string DedupMemory::overfull_error() const {
         where, to_text(*seen.window()), human_count(seen.capacity_keys()));
   }
   return fmt::format(
-      "{}more than twice as many different lines as it is made for ({}): many new lines were dropped as repeats, {} of "
+      "{}more than twice as many different lines as it is made for ({}): new lines may have been dropped as repeats, "
+      "{} of "
       "them at the end; run it again {}",
       where, human_count(seen.capacity_keys()), human_share(seen.filter().describe().fpr_estimate),
       file_.empty() ? "without --keys" : "with another --state and without --keys");

@@ -7,8 +7,9 @@
 ///     using Filter = Bloom;                                 // the class
 ///     struct Options { … };                                 // what only this kind can be asked for, with defaults
 ///     static constexpr std::string_view kSummary = "…";
-///     static constexpr KeyShape kKeyShape = …;
-///     static constexpr bool kCanGrow = …, kHasLockFreeReaders = …;
+///     static constexpr KeyShape kKeyShape = …;              // kind.hpp lists them
+///     static constexpr bool kCanGrow = …;                   // beyond the keys that it was created for
+///     static constexpr bool kHasLockFreeReaders = …;        // readers may run beside every change, advance included
 ///     static constexpr std::array kOptions = {…};           // of OptionOf<Options>, see kind_options.hpp
 ///     static Result<Filter> create(const CreateRequest& request, const Options& options);
 ///     static Options options_of(const Filter& filter);      // so that create makes the same filter again

@@ -14,6 +14,40 @@
 namespace mankai::url {
 namespace {
 
+// Returns how many dots a segment consists of, each written '.' or "%2e", if it is "." or ".."; 0 for any other.
+std::size_t dots_of(std::string_view segment) noexcept {
+  constexpr std::size_t kEscapedDot = 3;
+  std::size_t dots = 0;
+  for (; !segment.empty(); ++dots) {
+    const bool is_escaped = segment.starts_with("%2e") || segment.starts_with("%2E");
+    if (!is_escaped && segment.front() != '.') {
+      return 0;
+    }
+    segment.remove_prefix(is_escaped ? kEscapedDot : 1);
+  }
+  return dots <= 2 ? dots : 0;
+}
+
+// Appends a path whose "." and ".." are resolved before its escapes are decoded, as browsers do: in "/x%2f/../a" the
+// segment that ".." removes is "x%2f".
+void append_path(std::string_view path, std::string& text) {
+  const std::size_t root = text.size();
+  while (!path.empty()) {
+    path.remove_prefix(1);  // the slash
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(segment.size());
+    const std::size_t dots = dots_of(segment);
+    if (dots == 0) {
+      text.append(1, '/').append(segment);
+      continue;
+    }
+    if (dots == 2 && text.size() > root) {
+      text.resize(text.rfind('/'));
+    }
+    text += path.empty() ? "/" : "";
+  }
+}
+
 constexpr std::uint32_t kMaxPort = 65535;
 constexpr std::uint32_t kDecimal = 10;
 constexpr std::size_t kIpv4Parts = 4;
@@ -350,14 +384,16 @@ struct BrowserUrlParser {
   }
 
   void append_rest(std::string_view rest, bool is_special) {
-    const std::size_t path_begin = out.text_.size();
     const std::size_t query = std::min(rest.find('?'), rest.size());
     out.text_ += query == 0 ? "/" : "";
-    out.text_ += rest;
     if (is_special) {
-      const auto begin = out.text_.begin() + static_cast<std::ptrdiff_t>(path_begin);
-      std::replace(begin, begin + static_cast<std::ptrdiff_t>(query), '\\', '/');
+      std::string path(rest.substr(0, query));
+      std::ranges::replace(path, '\\', '/');
+      append_path(path, out.text_);
+    } else {
+      out.text_ += rest.substr(0, query);
     }
+    out.text_ += rest.substr(query);
   }
 };
 

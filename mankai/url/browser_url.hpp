@@ -28,7 +28,8 @@ class BrowserUrl;
 [[nodiscard]] Result<void> parse_browser_url(std::string_view raw, Deviations deviations, BrowserUrl& out);
 
 /// A URL as a browser opens it, and its parts as views into it, valid until it is changed, moved or destroyed. Only the
-/// host is rewritten: path and query are the raw ones, with '/' for each backslash in the path.
+/// host is rewritten: path and query are the raw ones, with '/' for each backslash in the path and its dot segments
+/// resolved.
 ///
 /// Shape:   scheme "://" host [":" port] path [query].
 /// Threads: const calls are safe together.
