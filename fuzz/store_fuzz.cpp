@@ -60,7 +60,7 @@ StoreFooter footer_of(std::uint8_t mode, Input& input, std::size_t image_bytes) 
     footer.version = kFooterVersion;
     footer.is_open %= 2;
     footer.image_bytes = image_bytes;
-    footer.position_bytes %= kMaxPositionBytes + 1;
+    footer.position_bytes = static_cast<std::uint32_t>(footer.position_bytes % (kMaxPositionBytes + 1));
     footer.zero = 0;
     footer.zeros = {};
     footer.generation -= footer.generation % kFooterCopies;
