@@ -324,6 +324,7 @@ constexpr KindDescription description_from() {
 }  // namespace detail
 
 /// Ends a kind's file: NAME is the line of the list in kinds.cpp, K the struct described above.
+// NOLINTBEGIN(bugprone-macro-parentheses): K is a type.
 #define MANKAI_DEFINE_KIND(name, K)                                             \
   extern const KindDescription name##_kind;                                     \
   constinit const KindDescription name##_kind = detail::description_from<K>();  \
@@ -332,5 +333,6 @@ constexpr KindDescription description_from() {
   AnyFilter erase_type(K::Filter filter) {                                      \
     return AnyFilter(std::make_unique<detail::KindBody<K>>(std::move(filter))); \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace mankai
