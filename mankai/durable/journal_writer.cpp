@@ -74,6 +74,9 @@ Result<void> JournalWriter::cut() {
   const auto behind = file_.bytes().subspan(static_cast<std::size_t>(end_));
   const auto room = behind.first(std::min<std::size_t>(behind.size(), kCommitRoom));
   std::ranges::fill(room, std::byte{0});
+  // A superblock that is in memory only may move the beginning of the records forward: the disk's last one would then
+  // point behind the end.
+  MANKAI_TRY(sync());
   MANKAI_TRY(file_.truncate(static_cast<std::size_t>(end_) + room.size()));
   room_until_ = end_;
   has_holes_ = true;

@@ -11,11 +11,10 @@
 namespace mankai {
 namespace {
 
-// Writes the copy of the footer that counts once more, in place while the other copy is there. Where that one is
-// damaged, its place is written instead: a write that is torn must not take the only copy.
+// Writes what the footer says once more. A write that is torn must not take the only copy that says it: where the other
+// copy is damaged or says something else, its place is written.
 Result<void> write_again(const OpenFile& file, FoundFooter& found) {
-  if (found.damaged_copies != 0) {
-    found.is_other_copy_stale = false;
+  if (found.is_other_copy_stale) {
     return refresh_footer(file, found.footer);
   }
   const FooterBytes bytes = bytes_of(found.footer);
@@ -30,9 +29,6 @@ Result<void> settle(const std::string& path, std::optional<FoundFooter>& found, 
     MANKAI_TRY(write_again(file, *found));
   }
   MANKAI_TRY(file.sync());
-  if (found && found->is_other_copy_stale) {
-    MANKAI_TRY(refresh_footer(file, found->footer));
-  }
   return sync_folder_of(path, calls);
 }
 

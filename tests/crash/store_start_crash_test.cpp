@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "mankai/durable/store_footer.hpp"
 #include "mankai/durable/store_footer_format.hpp"
 #include "mankai/storage/file.hpp"
 #include "tests/crash/store_ends.hpp"
@@ -169,9 +170,30 @@ void damage_footer(SimulatedDisk& disk, std::uint64_t copy) {
   ASSERT_TRUE(file->sync().has_value());
 }
 
+// Ends the machine at each moment of opening a store, going on and closing it.
+void try_opening(SimulatedDisk& disk, const StoreWorkload& first, const WorkloadOptions& options, const char* what) {
+  const std::size_t begun = disk.moment();
+  StoreWorkload second(disk, options, StoreHistory(first.history().last()), first.requests());
+  second.request(12);
+  second.close();
+  StoreEnds ends(options, {.step = 1, .seeds = 100, .again = 0});
+  ends.try_all(disk, second, begun);
+  EXPECT_EQ(ends.tally().text(), "") << what;
+  say_tried(ends.tally(), what);
+}
+
+// A machine that ended at the end of what was done on this disk.
+std::unique_ptr<SimulatedDisk> machine_ended(SimulatedDisk& disk, Loss loss) {
+  const std::size_t left = disk.moment();
+  DiskWalk walk(disk);
+  while (walk.moment() < left) {
+    walk.step();
+  }
+  return walk.machine_ends(loss, 0);
+}
+
 // Goal: where a crash has torn one copy of the footer, the next writer's writes never take the other one as well.
-// Method: each copy in turn is damaged, of a store that is open and of one that is closed; then the machine ends at
-// each moment of opening it, going on and closing it.
+// Method: each copy in turn is damaged, of a store that is open and of one that is closed.
 TEST(StoreStart, what_opens_with_one_copy_of_the_footer_never_loses_both) {
   for (const bool is_closed : {false, true}) {
     for (std::uint64_t copy = 0; copy < kFooterCopies; ++copy) {
@@ -182,23 +204,25 @@ TEST(StoreStart, what_opens_with_one_copy_of_the_footer_never_loses_both) {
       if (is_closed) {
         first.close();
       }
-      const std::size_t left = before.moment();
-      DiskWalk walk(before);
-      while (walk.moment() < left) {
-        walk.step();
-      }
-      const auto disk = walk.machine_ends(Loss::none, 0);
+      const auto disk = machine_ended(before, Loss::none);
       damage_footer(*disk, copy);
-      const std::size_t begun = disk->moment();
-      StoreWorkload second(*disk, options, StoreHistory(first.history().last()), first.requests());
-      second.request(12);
-      second.close();
-      StoreEnds ends(options, {.step = 1, .seeds = 100, .again = 0});
-      ends.try_all(*disk, second, begun);
-      EXPECT_EQ(ends.tally().text(), "") << (is_closed ? "closed, " : "open, ") << "without copy " << copy;
-      say_tried(ends.tally(), "one copy of the footer");
+      try_opening(*disk, first, options, is_closed ? "one copy of the footer, closed" : "one copy of the footer, open");
     }
   }
+}
+
+// Goal: where a crash has kept the second copy of the footer from the disk, the next writer's writes never take the
+// only one that knows the journal.
+TEST(StoreStart, what_opens_with_a_stale_copy_of_the_footer_never_loses_the_new_one) {
+  const WorkloadOptions options{.spec = kSpec, .durability = Durability::always, .seed = 7};
+  SimulatedDisk before;
+  StoreWorkload first(before, options);
+  first.request(12);
+  const auto disk = machine_ended(before, Loss::all);
+  const auto file = OpenFile::open(kStorePath, OpenFile::Mode::read, *disk);
+  const auto footer = file ? read_footer(*file) : std::unexpected(file.error());
+  ASSERT_TRUE(footer && *footer && (*footer)->is_other_copy_stale) << "the disk has both copies";
+  try_opening(*disk, first, options, "a stale copy of the footer");
 }
 
 // Batches of several windows, for which the journal grows: all of the keys are there, or none.
@@ -280,6 +304,41 @@ Tally change_within_checkpoints(std::uint64_t checkpoint_bytes, std::size_t keys
   StoreEnds ends({.spec = kSpec, .durability = Durability::never}, {.seeds = 12, .again = 0});
   ends.try_all(disk, workload, first);
   return ends.tally();
+}
+
+// Goal: a journal that is cut at its recovery is never shorter than the disk's superblocks say.
+// Method: the last superblock that moved the records' beginning forward is on the disk, the one that moved it back is
+// in memory only when the process ends; then the machine ends within the recovery.
+TEST(StoreStart, a_journal_is_cut_only_when_the_disk_knows_where_it_begins) {
+  SimulatedDisk disk;
+  FailingCalls calls(disk);
+  const WorkloadOptions options{
+      .spec = kSpec, .durability = Durability::never, .seed = 3, .checkpoint_bytes = 300, .calls = &calls};
+  StoreWorkload workload(disk, options);
+  std::mutex working;
+  std::atomic<int> within = 0;
+  calls.when_syncing([&, here = std::this_thread::get_id()] {
+    if (std::this_thread::get_id() != here) {
+      const std::scoped_lock lock(working);
+      workload.request(4);
+      ++within;
+    }
+  });
+  while (within < 2) {
+    {
+      const std::scoped_lock lock(working);
+      workload.request(12);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  const std::scoped_lock lock(working);
+  const std::size_t first = disk.moment();
+  workload.checkpoint();
+  StoreEnds ends({.spec = kSpec, .durability = Durability::never},
+                 {.step = 1, .machine_ends = false, .again = 1, .seeds_again = 12, .steps_again = 1});
+  ends.try_all(disk, workload, first);
+  EXPECT_EQ(ends.tally().text(), "");
+  say_tried(ends.tally(), "a journal that is cut");
 }
 
 TEST(StoreStart, changes_within_a_checkpoint_lose_nothing) {
