@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "bench/random.hpp"
-#include "mankai/durable/store.hpp"
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/store/store.hpp"
 
 namespace mankai::bench {
 namespace {

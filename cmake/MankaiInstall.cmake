@@ -1,12 +1,13 @@
 # What is built from the layers and installed: for C++ libmankai.a (the core; needs Highway, libsodium, libidn2, libpsl and libunistring) and
-# libmankai_stream.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases; needs
+# libmankai_input.a (log and line readers; needs zlib, zstd and lzma as well), libmankai_database.a (rows of databases; needs
 # sqlite3, libpq and hiredis); for C libmankai.so and libmankai_dablooms.so
 # (mankai/c). The installed tree can be moved.
 include(CMakePackageConfigHelpers)
 
-set(MANKAI_CORE_LAYERS base hash kernel filter baseline url guard storage durable service c)
-set(MANKAI_STREAM_LAYERS stream)
-set(MANKAI_DATABASE_LAYERS database)
+set(MANKAI_CORE_LAYERS ${MANKAI_LAYERS})
+list(REMOVE_ITEM MANKAI_CORE_LAYERS input gate/database)
+set(MANKAI_INPUT_LAYERS input)
+set(MANKAI_DATABASE_LAYERS gate/database)
 set(MANKAI_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/mankai)
 
 # mankai_library(TARGET OUTPUT_NAME name EXPORT_NAME name LAYERS layers... LIBRARIES targets... PUBLIC_LIBRARIES ...):
@@ -15,21 +16,13 @@ function(mankai_library target)
   cmake_parse_arguments(ARG "" "OUTPUT_NAME;EXPORT_NAME" "LAYERS;LIBRARIES;PUBLIC_LIBRARIES" ${ARGN})
   set(objects "")
   foreach(layer IN LISTS ARG_LAYERS)
-    if(NOT TARGET mankai_${layer})
-      continue()
-    endif()
-    get_target_property(type mankai_${layer} TYPE)
-    if(type STREQUAL "STATIC_LIBRARY")
-      list(APPEND objects $<TARGET_OBJECTS:mankai_${layer}>)
-    endif()
+    string(REPLACE "/" "_" name ${layer})
+    list(APPEND objects $<TARGET_OBJECTS:mankai_${name}>)
     # Tests, the bodies that Highway compiles once per target, and what is behind the C interface stay at home.
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/mankai/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/mankai/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai/${layer}
       FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*_test*" EXCLUDE PATTERN "*-inl.hpp" EXCLUDE
       PATTERN "c/detail" EXCLUDE)
   endforeach()
-  if(NOT objects)
-    return()
-  endif()
   add_library(${target} STATIC ${objects})
   set_target_properties(${target} PROPERTIES
     LINKER_LANGUAGE CXX
@@ -48,8 +41,8 @@ endfunction()
 mankai_library(mankai OUTPUT_NAME mankai EXPORT_NAME mankai
   LAYERS ${MANKAI_CORE_LAYERS}
   LIBRARIES PkgConfig::HWY PkgConfig::SODIUM PkgConfig::IDN2 PkgConfig::PSL Unistring::Unistring)
-mankai_library(mankai_stream_library OUTPUT_NAME mankai_stream EXPORT_NAME stream
-  LAYERS ${MANKAI_STREAM_LAYERS}
+mankai_library(mankai_input_library OUTPUT_NAME mankai_input EXPORT_NAME input
+  LAYERS ${MANKAI_INPUT_LAYERS}
   PUBLIC_LIBRARIES mankai
   LIBRARIES PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZMA)
 mankai_library(mankai_database_library OUTPUT_NAME mankai_database EXPORT_NAME database
@@ -75,13 +68,13 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/MankaiUnistring.cmake ${PROJECT_BINARY_D
 
 # pkg-config: the prefix is found from where the .pc file lies.
 string(REGEX REPLACE "[^/]+" ".." MANKAI_PC_PREFIX "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-foreach(package mankai mankai-c mankai-dablooms mankai-stream mankai-database)
+foreach(package mankai mankai-c mankai-dablooms mankai-input mankai-database)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
 endforeach()
 foreach(package mankai mankai-c mankai-dablooms)
   install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
-foreach(library stream database)
+foreach(library input database)
   if(TARGET mankai_${library}_library)
     install(FILES ${PROJECT_BINARY_DIR}/package/mankai-${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   endif()

@@ -1,29 +1,44 @@
-# mankai_layer(NAME SOURCES ... HEADERS ... [MAY_INCLUDE layers...] [LIBRARIES targets...] [PRIVATE_LIBRARIES targets...])
-# A layer is a static library whose link edges are exactly the layers it may include.
+# mankai/layers.txt: MANKAI_LAYERS, lowest first, and MANKAI_BELOW_<layer>.
+set(MANKAI_LAYERS "")
+file(STRINGS ${PROJECT_SOURCE_DIR}/mankai/layers.txt lines REGEX "^[^#]")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/mankai/layers.txt)
+foreach(line IN LISTS lines)
+  string(REGEX MATCH "^([^:]+):(.*)$" line "${line}")
+  list(APPEND MANKAI_LAYERS ${CMAKE_MATCH_1})
+  separate_arguments(MANKAI_BELOW_${CMAKE_MATCH_1} UNIX_COMMAND "${CMAKE_MATCH_2}")
+endforeach()
+
+# mankai_layer(NAME [LIBRARIES targets...] [PRIVATE_LIBRARIES targets...]): a static library of the sources in this folder
+# and in those below it that have no CMakeLists.txt. It links the layers that it may include. `a/b` is the target
+# mankai_a_b.
 function(mankai_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;MAY_INCLUDE;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
-  set(target mankai_${name})
-  if(ARG_SOURCES)
-    add_library(${target} STATIC ${ARG_SOURCES})
-    set(scope PUBLIC)
-    target_link_libraries(${target} PRIVATE mankai_compiler ${ARG_PRIVATE_LIBRARIES})
-  else()
-    add_library(${target} INTERFACE)
-    set(scope INTERFACE)
-  endif()
-  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
-  target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
-  target_compile_features(${target} ${scope} cxx_std_23)
-  foreach(layer IN LISTS ARG_MAY_INCLUDE)
-    target_link_libraries(${target} ${scope} mankai_${layer})
+  cmake_parse_arguments(ARG "" "" "LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  string(REPLACE "/" "_" target "mankai_${name}")
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp */*.cpp)
+  file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.h *.hpp */*.hpp)
+  list(FILTER sources EXCLUDE REGEX "_test(_support)?\\.cpp$")
+  list(FILTER headers EXCLUDE REGEX "(^|/)detail/|test_support\\.hpp$|-inl\\.hpp$")
+  file(GLOB others RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */CMakeLists.txt)
+  foreach(other IN LISTS others)
+    cmake_path(GET other PARENT_PATH folder)
+    list(FILTER sources EXCLUDE REGEX "^${folder}/")
+    list(FILTER headers EXCLUDE REGEX "^${folder}/")
   endforeach()
-  target_link_libraries(${target} ${scope} ${ARG_LIBRARIES})
+  add_library(${target} STATIC ${sources})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_compile_features(${target} PUBLIC cxx_std_23)
+  list(TRANSFORM MANKAI_BELOW_${name} PREPEND mankai_ OUTPUT_VARIABLE below)
+  list(TRANSFORM below REPLACE "/" "_")
+  target_link_libraries(${target}
+    PUBLIC ${below} ${ARG_LIBRARIES}
+    PRIVATE mankai_compiler ${ARG_PRIVATE_LIBRARIES})
   set_target_properties(${target} PROPERTIES
     ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/layers
     VERIFY_INTERFACE_HEADER_SETS ON)
 endfunction()
 
-# mankai_test(NAME SOURCES ... [LIBRARIES targets...]): one gtest binary, one ctest entry per test case.
+# mankai_test(NAME SOURCES ... [LIBRARIES targets...]): one gtest binary, one ctest entry.
 function(mankai_test name)
   if(NOT MANKAI_BUILD_TESTS)
     return()

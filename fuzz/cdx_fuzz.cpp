@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/stream/cdx_parser.hpp"
-#include "mankai/stream/test_support.hpp"
+#include "mankai/input/cdx_parser.hpp"
+#include "mankai/input/test_support.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

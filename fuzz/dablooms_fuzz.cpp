@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/durable/dablooms_import.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "mankai/store/dablooms_import.hpp"
 #include "tests/support/dablooms_file.hpp"
 
 namespace {

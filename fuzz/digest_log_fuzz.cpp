@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/durable/digest_log.hpp"
+#include "mankai/file/file.hpp"
 #include "mankai/hash/checksum.hpp"
-#include "mankai/storage/file.hpp"
+#include "mankai/seen/digest_log.hpp"
 #include "tests/support/simulated_disk.hpp"
 
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/database/source_settings.hpp"
-#include "mankai/service/gate_counts_file.hpp"
-#include "mankai/service/gate_position.hpp"
+#include "mankai/gate/database/source_settings.hpp"
+#include "mankai/gate/gate_counts_file.hpp"
+#include "mankai/gate/gate_position.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/baseline/exact_decayed_counts.hpp"
+#include "mankai/hot/exact_decayed_counts.hpp"
 #include "tests/support/hot_keys.hpp"
 #include "tests/support/image_edit.hpp"
 
@@ -78,7 +78,7 @@ void run_top(Input input, std::uint8_t choice) {
   const Decay decay = Decay::of(kLambdas[choice & 3U], Duration(10)).value();
   auto filter = DecayedTop::create({.bytes = 3000, .key_bytes = 8, .decay = decay, .hash = test::kXxh3}).value();
   const Hasher hash = filter.hasher();
-  baseline::ExactDecayedCounts exact(decay.lambda());
+  ExactDecayedCounts exact(decay.lambda());
   std::int64_t now = 1000;
   for (std::size_t i = 0; i + 2 <= input.size() && i < 2 * kOperationsMax; i += 2) {
     const std::string key(input[i] % 100, static_cast<char>('a' + input[i] / 100));

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/durable/journal_reader.hpp"
+#include "mankai/store/journal_reader.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/journal_edit.hpp"
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/stream/detail/time_scan.hpp"
-#include "mankai/stream/log_parser.hpp"
-#include "mankai/stream/test_support.hpp"
-#include "mankai/stream/time_text.hpp"
+#include "mankai/input/detail/time_scan.hpp"
+#include "mankai/input/log_parser.hpp"
+#include "mankai/input/test_support.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai {
 namespace {

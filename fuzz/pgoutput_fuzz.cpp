@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/database/pgoutput.hpp"
+#include "mankai/gate/database/pgoutput.hpp"
 
 namespace mankai {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/durable/detail/load_store.hpp"
+#include "mankai/store/detail/load_store.hpp"
 #include "tests/support/journal_edit.hpp"
 #include "tests/support/memory_files.hpp"
 #include "tests/support/requests.hpp"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/stream/line_reader.hpp"
-#include "mankai/stream/warc_reader.hpp"
+#include "mankai/input/line_reader.hpp"
+#include "mankai/input/warc_reader.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "lab/plot.hpp"
 #include "lab/text.hpp"
-#include "mankai/storage/file.hpp"
+#include "mankai/file/file.hpp"
 
 namespace mankai::lab {
 namespace {

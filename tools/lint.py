@@ -40,8 +40,9 @@ def check_citations(root, paths):
 
 
 def globs_of(build):
-    """The patterns by which a CMakeLists.txt finds sources."""
-    return [word for call in re.findall(r"file\(GLOB ([^)]*)\)", build) for word in call.split() if "*" in word]
+    """What file(GLOB ...) and mankai_layer(...) of a CMakeLists.txt take, tests aside."""
+    globs = [word for call in re.findall(r"file\(GLOB([^)]*)\)", build) for word in call.split() if "*" in word]
+    return globs + (["*.cpp", "*/*.cpp"] if "mankai_layer(" in build else [])
 
 
 def check_dead_files(root, paths):
@@ -62,7 +63,9 @@ def check_dead_files(root, paths):
             here = "" if str(folder) == "." else str(folder)
             relative = os.path.relpath(path, here or ".")
             named = named or re.search(rf"(?<![\w/.-]){re.escape(relative)}(?![\w.])", builds.get(here, "")) is not None
-            named = named or any(fnmatch.fnmatch(relative, glob) for glob in globs_of(builds.get(here, "")))
+            is_test = re.search(r"_test(_support)?\.cpp$", path)
+            named = named or any(fnmatch.fnmatch(relative, glob) and not (is_test and glob[-9:] != "_test.cpp")
+                                 for glob in globs_of(builds.get(here, "")))
         # mankai_test(NAME ...) may build the file's name; a word of the stem is enough within its own folder.
         stem = pathlib.PurePosixPath(path).stem
         nearest = builds.get(os.path.dirname(path), "")

@@ -24,10 +24,12 @@ class Lint(unittest.TestCase):
         self.assertEqual(self.findings("citations", source), [])
 
     def test_a_source_that_nobody_builds_is_dead(self):
-        tree = {"CMakeLists.txt": "add_subdirectory(x)\n", "x/CMakeLists.txt": "mankai_layer(x SOURCES a.cpp)\n",
-                "x/a.cpp": '#include "x/a.hpp"\n', "x/a.hpp": "", "x/b.cpp": "", "x/c.hpp": '#include "x/c.hpp"\n'}
+        tree = {"CMakeLists.txt": "add_subdirectory(x)\n", "x/CMakeLists.txt": "add_library(x a.cpp)\n",
+                "x/a.cpp": '#include "x/a.hpp"\n', "x/a.hpp": "", "x/b.cpp": "", "x/c.hpp": '#include "x/c.hpp"\n',
+                "y/CMakeLists.txt": "mankai_layer(y)\nmankai_test(y_test SOURCES a_test.cpp)\n",
+                "y/a.cpp": "", "y/a_test.cpp": "", "y/b_test.cpp": ""}
         found = self.findings("dead-files", tree)
-        self.assertEqual([line.split(":")[0] for line in found], ["x/b.cpp", "x/c.hpp"])
+        self.assertEqual([line.split(":")[0] for line in found], ["x/b.cpp", "x/c.hpp", "y/b_test.cpp"])
 
     def test_todo_needs_an_issue(self):
         word = "TO" + "DO"

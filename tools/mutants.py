@@ -5,7 +5,7 @@ Usage: tools/mutants.py [--jobs N] [--only WORD...] [--check]
 
 A mutant is a file below tests/mutants/:
 
-    file: mankai/storage/new_file.cpp
+    file: mankai/file/new_file.cpp
     tests: storage_crash_test store_crash_test
     damage: A file that was replaced may be found empty.
     --- find
@@ -14,7 +14,7 @@ A mutant is a file below tests/mutants/:
     what to put there
 
 The tests must be green before, and one of them red, crash or hang with the bug in. Every call that makes something last
-in mankai/storage and mankai/durable must have a mutant without it; --check looks only whether that is so and whether
+in mankai/file and mankai/store must have a mutant without it; --check looks only whether that is so and whether
 each mutant still fits the sources. The copy is in build/mutants, and is kept for the next time.
 """
 import argparse
@@ -61,7 +61,7 @@ def check(all_mutants):
         kept = mutant.replace.split("\n")
         covered |= {(mutant.file, first + number) for number, line in enumerate(mutant.find.split("\n")) if line not in kept}
     for path in tree.files(tree.ROOT):
-        if not re.match(r"mankai/(storage|durable)/(?!.*_test\.).*\.[ch]pp$", path) or "/file_calls." in path:
+        if not re.match(r"mankai/(?:(?:file|store)/|seen/(?:detail/)?digest_)(?!.*_test\.).*\.[ch]pp$", path) or "/file_calls." in path:
             continue
         for number, line in enumerate(tree.text(tree.ROOT, path).split("\n"), start=1):
             if SYNC.search(NO_CALL.sub("", line)) and (path, number) not in covered:

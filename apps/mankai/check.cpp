@@ -8,8 +8,8 @@
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "apps/mankai/times.hpp"
-#include "mankai/durable/filter_file.hpp"
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/store/filter_file.hpp"
 
 namespace mankai::command {
 namespace {

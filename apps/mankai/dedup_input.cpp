@@ -6,7 +6,7 @@
 
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
-#include "mankai/stream/time_text.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "apps/mankai/sources.hpp"
-#include "mankai/stream/cdx_parser.hpp"
-#include "mankai/stream/line_reader.hpp"
-#include "mankai/stream/warc_reader.hpp"
+#include "mankai/input/cdx_parser.hpp"
+#include "mankai/input/line_reader.hpp"
+#include "mankai/input/warc_reader.hpp"
 
 namespace mankai::command {
 

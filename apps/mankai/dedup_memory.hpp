@@ -12,8 +12,8 @@
 #include "apps/mankai/dedup_input.hpp"
 #include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/store_options.hpp"
-#include "mankai/service/confirmed_seen.hpp"
-#include "mankai/service/seen.hpp"
+#include "mankai/seen/confirmed_seen.hpp"
+#include "mankai/seen/seen.hpp"
 
 namespace mankai::command {
 

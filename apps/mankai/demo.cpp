@@ -12,8 +12,8 @@
 #include "apps/mankai/step_line.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "lab/report.hpp"
+#include "mankai/file/file.hpp"
 #include "mankai/filter/spec.hpp"
-#include "mankai/storage/file.hpp"
 
 namespace mankai::command {
 namespace {

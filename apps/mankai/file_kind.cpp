@@ -4,11 +4,11 @@
 #include <array>
 #include <span>
 
-#include "mankai/durable/digest_log_format.hpp"
-#include "mankai/durable/journal_format.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/file/new_file.hpp"
 #include "mankai/guard/guard_format.hpp"
-#include "mankai/storage/file.hpp"
-#include "mankai/storage/new_file.hpp"
+#include "mankai/seen/digest_log_format.hpp"
+#include "mankai/store/journal_format.hpp"
 
 namespace mankai::command {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "apps/mankai/format.hpp"
 #include "mankai/base/duration.hpp"
-#include "mankai/stream/time_text.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {

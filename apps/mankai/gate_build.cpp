@@ -5,8 +5,8 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
-#include "mankai/database/gate_sync.hpp"
 #include "mankai/filter/spec.hpp"
+#include "mankai/gate/database/gate_sync.hpp"
 
 namespace mankai::command {
 namespace {

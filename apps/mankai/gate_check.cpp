@@ -7,9 +7,9 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
-#include "mankai/database/pgoutput.hpp"
-#include "mankai/service/gate_counts_file.hpp"
-#include "mankai/service/gate_follower.hpp"
+#include "mankai/gate/database/pgoutput.hpp"
+#include "mankai/gate/gate_counts_file.hpp"
+#include "mankai/gate/gate_follower.hpp"
 
 namespace mankai::command {
 namespace {

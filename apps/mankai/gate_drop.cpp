@@ -2,8 +2,8 @@
 
 #include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
-#include "mankai/database/gate_sync.hpp"
-#include "mankai/database/source_settings.hpp"
+#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/source_settings.hpp"
 
 namespace mankai::command {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "mankai/database/gate_sync.hpp"
-#include "mankai/database/source_settings.hpp"
-#include "mankai/durable/store_info.hpp"
-#include "mankai/storage/new_file.hpp"
+#include "mankai/file/new_file.hpp"
+#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/source_settings.hpp"
+#include "mankai/store/store_info.hpp"
 
 namespace mankai::command {
 namespace {

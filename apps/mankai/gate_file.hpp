@@ -3,7 +3,7 @@
 #include <string>
 
 #include "mankai/base/error.hpp"
-#include "mankai/durable/store.hpp"
+#include "mankai/store/store.hpp"
 
 namespace mankai::command {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/mankai/subcommand.hpp"
-#include "mankai/database/redis_mirror.hpp"
+#include "mankai/gate/database/redis_mirror.hpp"
 
 namespace mankai::command {
 

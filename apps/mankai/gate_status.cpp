@@ -9,12 +9,12 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/prometheus.hpp"
 #include "apps/mankai/report.hpp"
-#include "mankai/database/row_source.hpp"
-#include "mankai/database/source_settings.hpp"
-#include "mankai/durable/store_info.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
-#include "mankai/service/gate_counts_file.hpp"
-#include "mankai/service/gate_position.hpp"
+#include "mankai/gate/database/row_source.hpp"
+#include "mankai/gate/database/source_settings.hpp"
+#include "mankai/gate/gate_counts_file.hpp"
+#include "mankai/gate/gate_position.hpp"
+#include "mankai/store/store_info.hpp"
 
 namespace mankai::command {
 namespace {

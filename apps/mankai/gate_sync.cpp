@@ -1,4 +1,4 @@
-#include "mankai/database/gate_sync.hpp"
+#include "mankai/gate/database/gate_sync.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "mankai/base/duration.hpp"
-#include "mankai/database/source_settings.hpp"
+#include "mankai/gate/database/source_settings.hpp"
 
 namespace mankai::command {
 namespace {

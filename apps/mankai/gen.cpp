@@ -12,11 +12,11 @@
 #include "apps/mankai/progress.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "apps/mankai/times.hpp"
+#include "lab/traffic/log_generator.hpp"
+#include "lab/traffic/traffic_generator.hpp"
+#include "lab/traffic/url_generator.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/filter/spec.hpp"
-#include "mankai/stream/log_generator.hpp"
-#include "mankai/stream/traffic_generator.hpp"
-#include "mankai/stream/url_generator.hpp"
 
 namespace mankai::command {
 namespace {

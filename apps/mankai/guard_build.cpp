@@ -12,8 +12,8 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "mankai/filter/spec.hpp"
+#include "mankai/guard/guard_file.hpp"
 #include "mankai/guard/rule_list.hpp"
-#include "mankai/service/guard_file.hpp"
 
 namespace mankai::command {
 namespace {

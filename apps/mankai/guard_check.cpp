@@ -8,7 +8,7 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
-#include "mankai/service/guard_file.hpp"
+#include "mankai/guard/guard_file.hpp"
 
 namespace mankai::command {
 namespace {

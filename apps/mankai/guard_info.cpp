@@ -1,7 +1,7 @@
 #include "apps/mankai/guard_report.hpp"
 #include "apps/mankai/guard_subcommands.hpp"
 #include "apps/mankai/output.hpp"
-#include "mankai/service/guard_file.hpp"
+#include "mankai/guard/guard_file.hpp"
 
 namespace mankai::command {
 namespace {

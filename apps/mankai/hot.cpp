@@ -10,7 +10,7 @@
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/base/duration.hpp"
-#include "mankai/stream/time_text.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "mankai/hash/hasher.hpp"
-#include "mankai/stream/time_text.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {

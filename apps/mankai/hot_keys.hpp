@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "apps/mankai/hot_match.hpp"
-#include "mankai/stream/line_reader.hpp"
-#include "mankai/stream/log_parser.hpp"
+#include "mankai/input/line_reader.hpp"
+#include "mankai/input/log_parser.hpp"
 
 namespace mankai::command {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "apps/mankai/escape.hpp"
-#include "mankai/stream/time_text.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {

@@ -15,8 +15,8 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/times.hpp"
 #include "mankai/base/duration.hpp"
-#include "mankai/baseline/exact_decayed_counts.hpp"
-#include "mankai/stream/time_text.hpp"
+#include "mankai/hot/exact_decayed_counts.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {
@@ -393,7 +393,7 @@ class HotRun {
   HotKeys keys_;
   std::vector<std::string> wanted_;
   const std::string& state_;
-  std::optional<baseline::ExactDecayedCounts> exact_;
+  std::optional<ExactDecayedCounts> exact_;
   std::optional<Time> period_end_;
   std::uint64_t records_before_;
   std::uint64_t late_before_;

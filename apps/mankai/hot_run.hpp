@@ -5,7 +5,7 @@
 
 #include "apps/mankai/hot_keys.hpp"
 #include "apps/mankai/input.hpp"
-#include "mankai/service/hot.hpp"
+#include "mankai/hot/hot.hpp"
 
 namespace mankai::command {
 

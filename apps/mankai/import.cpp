@@ -10,8 +10,8 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/durable/dablooms_import.hpp"
-#include "mankai/storage/open_file.hpp"
+#include "mankai/file/open_file.hpp"
+#include "mankai/store/dablooms_import.hpp"
 
 namespace mankai::command {
 namespace {

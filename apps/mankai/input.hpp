@@ -10,7 +10,7 @@
 #include "apps/mankai/progress.hpp"
 #include "apps/mankai/sources.hpp"
 #include "apps/mankai/subcommand.hpp"
-#include "mankai/stream/line_reader.hpp"
+#include "mankai/input/line_reader.hpp"
 
 namespace mankai::command {
 

@@ -9,9 +9,9 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/durable/journal_file.hpp"
-#include "mankai/durable/journal_reader.hpp"
-#include "mankai/storage/file.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/store/journal_file.hpp"
+#include "mankai/store/journal_reader.hpp"
 
 namespace mankai::command {
 namespace {

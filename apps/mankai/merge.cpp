@@ -8,7 +8,7 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/durable/filter_file.hpp"
+#include "mankai/store/filter_file.hpp"
 
 namespace mankai::command {
 namespace {

@@ -4,8 +4,8 @@
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/durable/filter_file.hpp"
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/store/filter_file.hpp"
 
 namespace mankai::command {
 namespace {

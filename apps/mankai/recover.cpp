@@ -7,7 +7,7 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/durable/store.hpp"
+#include "mankai/store/store.hpp"
 
 namespace mankai::command {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
-#include "mankai/stream/follow.hpp"
+#include "mankai/input/follow.hpp"
 
 namespace mankai::command {
 namespace {

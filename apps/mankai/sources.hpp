@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/mankai/progress.hpp"
-#include "mankai/stream/source.hpp"
+#include "mankai/input/source.hpp"
 
 namespace mankai::command {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "apps/mankai/subcommand.hpp"
-#include "mankai/durable/store.hpp"
+#include "mankai/store/store.hpp"
 
 namespace mankai::command {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "apps/mankai/report.hpp"
-#include "mankai/durable/store_info.hpp"
+#include "mankai/store/store_info.hpp"
 
 namespace mankai::command {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "apps/mankai/store_options.hpp"
-#include "mankai/durable/store.hpp"
+#include "mankai/store/store.hpp"
 
 namespace mankai::command {
 

@@ -2,7 +2,7 @@
 
 #include "apps/mankai/output.hpp"
 #include "mankai/filter/any_filter.hpp"
-#include "mankai/stream/time_text.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 

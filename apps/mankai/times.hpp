@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "apps/mankai/subcommand.hpp"
-#include "mankai/durable/store.hpp"
+#include "mankai/store/store.hpp"
 
 namespace mankai::command {
 

@@ -7,13 +7,13 @@
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "mankai/database/source_settings.hpp"
-#include "mankai/durable/digest_log.hpp"
-#include "mankai/durable/journal_file.hpp"
-#include "mankai/durable/journal_reader.hpp"
-#include "mankai/service/gate_counts_file.hpp"
-#include "mankai/service/guard_file.hpp"
-#include "mankai/storage/file.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/gate/database/source_settings.hpp"
+#include "mankai/gate/gate_counts_file.hpp"
+#include "mankai/guard/guard_file.hpp"
+#include "mankai/seen/digest_log.hpp"
+#include "mankai/store/journal_file.hpp"
+#include "mankai/store/journal_reader.hpp"
 
 namespace mankai::command {
 namespace {

@@ -3,9 +3,9 @@
 #include <variant>
 
 #include "bench/layers/support.hpp"
-#include "mankai/durable/filter_file.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
+#include "mankai/store/filter_file.hpp"
 
 namespace mankai::bench {
 namespace {

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "bench/layers/support.hpp"
-#include "mankai/service/gate.hpp"
+#include "mankai/gate/gate.hpp"
 
 namespace mankai::bench {
 namespace {

@@ -21,10 +21,10 @@
 
 #include "bench/layers/support.hpp"
 #include "bench/random.hpp"
-#include "mankai/baseline/exact_decayed_counts.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
+#include "mankai/hot/exact_decayed_counts.hpp"
 
 namespace mankai::bench {
 namespace {
@@ -43,7 +43,7 @@ struct Stream {
   std::vector<Digest> digests;
   std::vector<Time> times;
   Decay decay = Decay::of(0.9, std::chrono::seconds(1)).value();
-  baseline::ExactDecayedCounts exact{decay.lambda()};
+  ExactDecayedCounts exact{decay.lambda()};
 
   explicit Stream(double exponent) {
     std::vector<double> weights(kKeys);

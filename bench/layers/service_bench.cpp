@@ -3,7 +3,7 @@
 #include <span>
 
 #include "bench/layers/support.hpp"
-#include "mankai/service/seen.hpp"
+#include "mankai/seen/seen.hpp"
 
 namespace mankai::bench {
 namespace {

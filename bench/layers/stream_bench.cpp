@@ -3,10 +3,10 @@
 #include <string>
 
 #include "bench/layers/support.hpp"
-#include "mankai/stream/line_reader.hpp"
-#include "mankai/stream/log_generator.hpp"
-#include "mankai/stream/log_parser.hpp"
-#include "mankai/stream/url_generator.hpp"
+#include "lab/traffic/log_generator.hpp"
+#include "lab/traffic/url_generator.hpp"
+#include "mankai/input/line_reader.hpp"
+#include "mankai/input/log_parser.hpp"
 
 namespace mankai::bench {
 namespace {

@@ -1,7 +1,7 @@
 #include "bench/peers/keys.hpp"
 
+#include "lab/traffic/url_generator.hpp"
 #include "mankai/base/bits.hpp"
-#include "mankai/stream/url_generator.hpp"
 
 namespace mankai::bench {
 namespace {

@@ -32,10 +32,10 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/database/gate_sync.hpp"
-#include "mankai/database/pgoutput.hpp"
-#include "mankai/database/source_settings.hpp"
-#include "mankai/service/gate.hpp"
+#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/pgoutput.hpp"
+#include "mankai/gate/database/source_settings.hpp"
+#include "mankai/gate/gate.hpp"
 
 namespace {
 

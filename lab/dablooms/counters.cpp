@@ -6,7 +6,7 @@
 
 #include "lab/dablooms/filters.hpp"
 #include "lab/dablooms/parts.hpp"
-#include "mankai/stream/url_generator.hpp"
+#include "lab/traffic/url_generator.hpp"
 
 namespace mankai::lab::spam {
 namespace {

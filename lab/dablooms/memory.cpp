@@ -12,8 +12,8 @@
 
 #include "lab/dablooms/filters.hpp"
 #include "lab/dablooms/parts.hpp"
+#include "lab/traffic/url_generator.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
-#include "mankai/stream/url_generator.hpp"
 
 namespace mankai::lab::spam {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "lab/dablooms/filters.hpp"
 #include "lab/dablooms/parts.hpp"
-#include "mankai/baseline/exact_sets.hpp"
-#include "mankai/storage/file.hpp"
-#include "mankai/stream/url_generator.hpp"
+#include "lab/exact_sets.hpp"
+#include "lab/traffic/url_generator.hpp"
+#include "mankai/file/file.hpp"
 
 namespace mankai::lab::spam {
 namespace {

@@ -15,7 +15,7 @@
 #include "lab/fading/lru.hpp"
 #include "lab/fading/parts.hpp"
 #include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
-#include "mankai/stream/source.hpp"
+#include "mankai/input/source.hpp"
 
 namespace mankai::lab::forgetting {
 namespace {

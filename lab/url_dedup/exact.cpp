@@ -8,9 +8,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "lab/traffic/url_generator.hpp"
 #include "lab/url_dedup/filters.hpp"
 #include "lab/url_dedup/parts.hpp"
-#include "mankai/stream/url_generator.hpp"
 
 namespace mankai::lab::dedup {
 namespace {

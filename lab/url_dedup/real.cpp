@@ -10,7 +10,7 @@
 
 #include "lab/url_dedup/filters.hpp"
 #include "lab/url_dedup/parts.hpp"
-#include "mankai/stream/line_reader.hpp"
+#include "mankai/input/line_reader.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/path_digests.hpp"
 #include "mankai/url/segments.hpp"

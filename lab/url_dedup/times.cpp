@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/exact_sets.hpp"
+#include "lab/traffic/url_generator.hpp"
 #include "lab/url_dedup/filters.hpp"
 #include "lab/url_dedup/parts.hpp"
 #include "mankai/base/assert.hpp"
-#include "mankai/baseline/exact_sets.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
-#include "mankai/stream/url_generator.hpp"
 
 namespace mankai::lab::dedup {
 namespace {

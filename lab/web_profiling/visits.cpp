@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "mankai/stream/line_reader.hpp"
-#include "mankai/stream/log_parser.hpp"
+#include "mankai/input/line_reader.hpp"
+#include "mankai/input/log_parser.hpp"
 
 namespace mankai::lab::profiling {
 namespace {

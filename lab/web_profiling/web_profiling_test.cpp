@@ -9,7 +9,7 @@
 
 #include "lab/web_profiling/profiles.hpp"
 #include "lab/web_profiling/visits.hpp"
-#include "mankai/baseline/exact_decayed_counts.hpp"
+#include "mankai/hot/exact_decayed_counts.hpp"
 
 namespace mankai::lab::profiling {
 namespace {
@@ -85,7 +85,7 @@ TEST(Truth, equals_the_exact_baseline) {
   Context context;
   const Visits visits = draw({.visits = 3000, .pages = 40, .per_epoch = 100, .z = 1}, context);
   const Truth truth = truth_of(visits, 0.9);
-  baseline::ExactDecayedCounts exact(0.9);
+  ExactDecayedCounts exact(0.9);
   for (std::size_t epoch = 0; epoch < visits.epochs.size(); ++epoch) {
     for (const std::uint32_t page : visits.of(epoch)) {
       exact.insert(visits.names[page], visits.epochs[epoch].tick);

@@ -7,7 +7,7 @@
 
 #include "mankai/c/dablooms.h"
 #include "mankai/c/detail/bloom_handles.hpp"
-#include "mankai/storage/file_calls.hpp"
+#include "mankai/file/file_calls.hpp"
 
 namespace mankai::c {
 namespace {

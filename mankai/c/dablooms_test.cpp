@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "mankai/durable/dablooms_import.hpp"
-#include "mankai/durable/store_info.hpp"
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/store/dablooms_import.hpp"
+#include "mankai/store/store_info.hpp"
 #include "tests/support/dablooms_file.hpp"
 
 namespace mankai::c {

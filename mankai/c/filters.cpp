@@ -6,8 +6,8 @@
 #include "mankai/c/detail/handle.hpp"
 #include "mankai/c/detail/outputs.hpp"
 #include "mankai/c/mankai.h"
-#include "mankai/durable/filter_file.hpp"
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/store/filter_file.hpp"
 
 namespace mankai::c {
 namespace {

@@ -1,5 +1,5 @@
 // A user's program with gates: links what follows databases, and both of their libraries.
-#include <mankai/database/gate_sync.hpp>
+#include <mankai/gate/database/gate_sync.hpp>
 
 int main() {
   const mankai::RowSourceSettings shop{.source = "postgres:dbname=shop user=gate",

@@ -20,11 +20,11 @@
 #include <iostream>
 #include <optional>
 
-#include "mankai/durable/detail/load_store.hpp"
-#include "mankai/durable/detail/store_file.hpp"
-#include "mankai/durable/journal_reader.hpp"
-#include "mankai/durable/store_footer.hpp"
-#include "mankai/storage/file.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/store/detail/load_store.hpp"
+#include "mankai/store/detail/store_file.hpp"
+#include "mankai/store/journal_reader.hpp"
+#include "mankai/store/store_footer.hpp"
 #include "tests/support/memory_files.hpp"
 #include "tests/support/store_requests.hpp"
 

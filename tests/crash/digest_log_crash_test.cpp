@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "mankai/durable/detail/digest_run.hpp"
-#include "mankai/durable/digest_log.hpp"
+#include "mankai/seen/detail/digest_run.hpp"
+#include "mankai/seen/digest_log.hpp"
 #include "tests/support/crash_rounds.hpp"
 #include "tests/support/failing_calls.hpp"
 #include "tests/support/random.hpp"

@@ -1,4 +1,4 @@
-/// The functions of mankai/storage when the machine or the process ends at any moment: nothing that they promise to be
+/// The functions of mankai/file when the machine or the process ends at any moment: nothing that they promise to be
 /// on the disk is lost, a file is replaced whole or not at all, and each sync in them is needed for that.
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "mankai/storage/file.hpp"
-#include "mankai/storage/mapped_file.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/file/mapped_file.hpp"
 #include "tests/support/simulated_disk.hpp"
 
 namespace mankai::test {

@@ -1,4 +1,4 @@
-/// The functions of mankai/storage when a call to the system fails: each of their calls in its turn, in each way that
+/// The functions of mankai/file when a call to the system fails: each of their calls in its turn, in each way that
 /// it can. Signals and short transfers are survived; all else is an error that says what the system said, after which
 /// the file is as it was, or as it was to be, and nothing is left open or lying about.
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "mankai/storage/file.hpp"
-#include "mankai/storage/mapped_file.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/file/mapped_file.hpp"
 #include "tests/support/failing_calls.hpp"
 #include "tests/support/simulated_disk.hpp"
 

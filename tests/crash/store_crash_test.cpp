@@ -16,8 +16,8 @@
 #include <set>
 #include <string>
 
-#include "mankai/durable/filter_file.hpp"
-#include "mankai/storage/file.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/store/filter_file.hpp"
 #include "tests/crash/store_ends.hpp"
 #include "tests/support/crash_rounds.hpp"
 

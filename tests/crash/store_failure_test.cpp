@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/durable/journal_format.hpp"
+#include "mankai/store/journal_format.hpp"
 #include "tests/crash/store_ends.hpp"
 #include "tests/support/crash_rounds.hpp"
 #include "tests/support/failing_calls.hpp"

@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/durable/journal_format.hpp"
-#include "mankai/durable/store.hpp"
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/store/journal_format.hpp"
+#include "mankai/store/store.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/failing_calls.hpp"
 

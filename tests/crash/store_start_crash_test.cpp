@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "mankai/durable/store_footer.hpp"
-#include "mankai/durable/store_footer_format.hpp"
-#include "mankai/storage/file.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/store/store_footer.hpp"
+#include "mankai/store/store_footer_format.hpp"
 #include "tests/crash/store_ends.hpp"
 #include "tests/support/crash_rounds.hpp"
 #include "tests/support/failing_calls.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "mankai/durable/detail/load_store.hpp"
+#include "mankai/store/detail/load_store.hpp"
 
 namespace mankai::test {
 namespace {

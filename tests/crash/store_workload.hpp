@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/durable/store.hpp"
+#include "mankai/store/store.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/requests.hpp"
 #include "tests/support/simulated_disk.hpp"

@@ -18,7 +18,7 @@
 #include <optional>
 #include <thread>
 
-#include "mankai/durable/detail/load_store.hpp"
+#include "mankai/store/detail/load_store.hpp"
 #include "tests/support/store_requests.hpp"
 
 namespace mankai::test {

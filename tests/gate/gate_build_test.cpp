@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "mankai/database/gate_sync.hpp"
-#include "mankai/database/source_settings.hpp"
+#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/source_settings.hpp"
 #include "tests/gate/postgres_server.hpp"
 
 namespace mankai::test {

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "mankai/database/gate_sync.hpp"
-#include "mankai/database/source_settings.hpp"
+#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/source_settings.hpp"
 
 int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): ends the program, which is an answer too
   if (argc < 2) {

@@ -19,8 +19,8 @@
 #include <random>
 #include <thread>
 
-#include "mankai/database/gate_sync.hpp"
-#include "mankai/database/source_settings.hpp"
+#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/source_settings.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "tests/gate/postgres_server.hpp"
 

@@ -2,7 +2,7 @@
 // what cannot be followed is refused with the way out; nothing is left behind in the database; nothing is lost by going
 // on later, or at an earlier position.
 
-#include "mankai/database/postgres_source.hpp"
+#include "mankai/gate/database/postgres_source.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "mankai/database/pgoutput.hpp"
+#include "mankai/gate/database/pgoutput.hpp"
 #include "tests/gate/postgres_server.hpp"
 
 namespace mankai::test {

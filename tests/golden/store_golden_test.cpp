@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "mankai/durable/journal_reader.hpp"
-#include "mankai/durable/store.hpp"
-#include "mankai/durable/store_footer_format.hpp"
-#include "mankai/durable/store_info.hpp"
-#include "mankai/storage/file.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/store/journal_reader.hpp"
+#include "mankai/store/store.hpp"
+#include "mankai/store/store_footer_format.hpp"
+#include "mankai/store/store_info.hpp"
 
 namespace mankai::test {
 namespace {

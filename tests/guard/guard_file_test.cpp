@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "mankai/guard/guard_file.hpp"
 #include "mankai/guard/guard_format.hpp"
 #include "mankai/hash/checksum.hpp"
-#include "mankai/service/guard_file.hpp"
 #include "tests/support/failing_calls.hpp"
 
 namespace mankai {

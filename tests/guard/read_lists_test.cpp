@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "mankai/guard/rule_list.hpp"
-#include "mankai/stream/line_reader.hpp"
-#include "mankai/stream/source.hpp"
+#include "mankai/input/line_reader.hpp"
+#include "mankai/input/source.hpp"
 #include "tests/guard/shared_lists.hpp"
 
 namespace mankai::test {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string_view>
 
-#include "mankai/storage/file_calls.hpp"
+#include "mankai/file/file_calls.hpp"
 
 namespace mankai::test {
 

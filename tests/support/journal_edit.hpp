@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "mankai/durable/journal_format.hpp"
-#include "mankai/durable/store_footer_format.hpp"
+#include "mankai/store/journal_format.hpp"
+#include "mankai/store/store_footer_format.hpp"
 
 // For tests of hostile stores: journals and footers whose checksums are right over wrong fields. Written from the
 // formats' specifications, not by calling the writers.

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/storage/file_calls.hpp"
+#include "mankai/file/file_calls.hpp"
 
 namespace mankai::test {
 

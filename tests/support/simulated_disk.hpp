@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-#include "mankai/storage/file_calls.hpp"
+#include "mankai/file/file_calls.hpp"
 #include "tests/support/disk_state.hpp"
 
 namespace mankai::test {

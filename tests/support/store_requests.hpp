@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/durable/store.hpp"
+#include "mankai/store/store.hpp"
 #include "tests/support/requests.hpp"
 
 namespace mankai::test {

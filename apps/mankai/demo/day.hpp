@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/stream/traffic_generator.hpp"
+#include "lab/traffic/traffic_generator.hpp"
 
 namespace mankai::command::demo {
 

@@ -1,4 +1,4 @@
-#include "mankai/service/gate.hpp"
+#include "mankai/gate/gate.hpp"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 
 #include "apps/mankai/demo/exhibit.hpp"
 #include "apps/mankai/format.hpp"
-#include "mankai/baseline/exact_sets.hpp"
+#include "lab/exact_sets.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/ladders.hpp"
 

@@ -1,4 +1,4 @@
-#include "mankai/service/hot.hpp"
+#include "mankai/hot/hot.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "apps/mankai/demo/exhibit.hpp"
 #include "apps/mankai/format.hpp"
-#include "mankai/baseline/exact_decayed_counts.hpp"
+#include "mankai/hot/exact_decayed_counts.hpp"
 
 namespace mankai::command::demo {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::size_t kTop = 10;
 constexpr std::size_t kDrawn = 5;  // pages in the plot
 constexpr std::string_view kProducts = "/product/";
 
-using Truth = baseline::ExactDecayedCounts;
+using Truth = ExactDecayedCounts;
 
 /// The pages of the day as both are given them.
 struct Pages {

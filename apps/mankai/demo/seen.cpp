@@ -1,4 +1,4 @@
-#include "mankai/service/seen.hpp"
+#include "mankai/seen/seen.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "apps/mankai/demo/exhibit.hpp"
 #include "apps/mankai/demo/recency.hpp"
 #include "apps/mankai/format.hpp"
-#include "mankai/baseline/exact_sets.hpp"
+#include "lab/exact_sets.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "mankai/url/canonical_url.hpp"

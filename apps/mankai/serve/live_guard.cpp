@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "mankai/storage/file.hpp"
+#include "mankai/file/file.hpp"
 
 namespace mankai::command::serve {
 namespace {

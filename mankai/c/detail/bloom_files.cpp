@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "mankai/file/file.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/parts/image_format.hpp"
-#include "mankai/storage/file.hpp"
 
 namespace mankai::c {
 namespace {

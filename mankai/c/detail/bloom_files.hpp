@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "mankai/durable/store.hpp"
+#include "mankai/store/store.hpp"
 
 namespace mankai::c {
 

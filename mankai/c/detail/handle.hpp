@@ -12,7 +12,7 @@
 #include "mankai/c/detail/errors.hpp"
 #include "mankai/c/detail/memory_filter.hpp"
 #include "mankai/c/mankai.h"
-#include "mankai/durable/store.hpp"
+#include "mankai/store/store.hpp"
 
 /// The handle of the C interface. It stays where it is.
 struct mankai_filter {  // NOLINT(readability-identifier-naming): C's name for it

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "mankai/baseline/exact_decayed_counts.hpp"
+#include "mankai/hot/exact_decayed_counts.hpp"
 #include "tests/support/cut_cells.hpp"
 #include "tests/support/filter_kinds.hpp"
 #include "tests/support/moving_memory.hpp"
@@ -22,7 +22,6 @@
 namespace mankai::test {
 namespace {
 
-using baseline::ExactDecayedCounts;
 using std::chrono::seconds;
 
 constexpr std::uint64_t kKiB = 1024;

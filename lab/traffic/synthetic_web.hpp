@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lab/traffic/zipf_table.hpp"
+
+namespace mankai::detail {
+
+class UrlText;
+struct Site;
+
+/// An endless web made of numbers: URL `number` is a pure function of (seed, number), so nothing is ever stored.
+///
+/// A host is two words, written together or with a hyphen, and from the 65537th host on a counter: `www.amberlake.com`,
+/// `amber-lake7.org`. Under a host stands a tree of directories; each step chooses among 16 children, the first ones
+/// far more often, so that URLs share long prefixes as real ones do.
+///
+/// Different numbers give different URLs: the last run of decimal digits in path and query is `public_id(number)`,
+/// which is one to one, and whatever is written after it contains no digit.
+class SyntheticWeb {
+ public:
+  SyntheticWeb(std::uint64_t host_count, double zipf_exponent, std::uint64_t seed);
+
+  /// Returns the rank, from 0 as the most popular, of the host that URL `number` lives on.
+  [[nodiscard]] std::uint64_t host_rank(std::uint64_t number) const noexcept;
+  /// Returns the number as the URL shows it: of about the same size, but not in sequence.
+  [[nodiscard]] std::uint64_t public_id(std::uint64_t number) const noexcept;
+
+  void append_host(std::uint64_t rank, std::string& out) const;
+  void append_url(std::uint64_t number, std::string& out) const;
+
+ private:
+  [[nodiscard]] Site site(std::uint64_t rank) const noexcept;
+  [[nodiscard]] std::uint64_t url_seed(std::uint64_t number) const noexcept;
+  void write_host(const Site& site, std::uint64_t rank, UrlText& text) const;
+
+  ZipfTable hosts_;
+  std::uint64_t host_seed_;
+  std::uint64_t url_seed_;
+  std::uint64_t id_seed_;
+};
+
+}  // namespace mankai::detail

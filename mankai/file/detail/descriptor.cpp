@@ -1,0 +1,52 @@
+#include "mankai/file/detail/descriptor.hpp"
+
+#include <fcntl.h>
+
+namespace mankai::detail {
+namespace {
+
+constexpr mode_t kPermissionBits = 07777;
+
+ErrorCode code_of(int error) {
+  switch (error) {
+    case ENOENT: return ErrorCode::not_found;
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+    case EFBIG: return ErrorCode::out_of_space;
+    default: return ErrorCode::io;
+  }
+}
+
+}  // namespace
+
+Descriptor open_descriptor(FileCalls& calls, const std::string& path, int flags, mode_t mode) {
+  return {calls, uninterrupted([&] { return calls.open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, mode); })};
+}
+
+std::unexpected<Error> system_error(std::string what) {
+  const int error = errno;
+  return fail(code_of(error), std::move(what), error);
+}
+
+Result<struct stat> regular_status(const Descriptor& file, const std::string& path) {
+  struct stat status{};
+  if (file.calls().fstat(file.get(), &status) != 0) {
+    return system_error(path + ": cannot inspect");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::io, path + (S_ISDIR(status.st_mode) ? ": is a directory" : ": is no regular file") +
+                                   ", where a filter's file was expected");
+  }
+  return status;
+}
+
+Result<void> set_permissions(const Descriptor& file, const struct stat& alike, const std::string& path) {
+  static_cast<void>(file.calls().fchown(file.get(), alike.st_uid, alike.st_gid) != 0);
+  if (file.calls().fchmod(file.get(), alike.st_mode & kPermissionBits) != 0) {
+    return system_error(path + ": cannot copy its permissions");
+  }
+  return {};
+}
+
+}  // namespace mankai::detail

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "mankai/base/error.hpp"
+#include "mankai/file/file_calls.hpp"
+
+namespace mankai::detail {
+
+/// An open file's number, closed at the end. -1 is none.
+class Descriptor {
+ public:
+  Descriptor(FileCalls& calls, int value) noexcept : calls_(&calls), value_(value) {}
+  Descriptor(Descriptor&& other) noexcept : calls_(other.calls_), value_(std::exchange(other.value_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(calls_, other.calls_);
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (value_ >= 0) {
+      calls_->close(value_);
+    }
+  }
+
+  [[nodiscard]] int get() const noexcept { return value_; }
+  [[nodiscard]] FileCalls& calls() const noexcept { return *calls_; }
+
+ private:
+  FileCalls* calls_;
+  int value_;
+};
+
+/// Makes a call until no signal interrupts it.
+template <class Call>
+auto uninterrupted(const Call& call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) {
+    result = call();
+  }
+  return result;
+}
+
+/// Opens, and never waits for the writer of a FIFO: who opens looks at what it is.
+[[nodiscard]] Descriptor open_descriptor(FileCalls& calls, const std::string& path, int flags, mode_t mode = 0);
+
+/// What errno says, as one of our codes.
+[[nodiscard]] std::unexpected<Error> system_error(std::string what);
+
+/// The status of an open file that is regular. Errors: io.
+[[nodiscard]] Result<struct stat> regular_status(const Descriptor& file, const std::string& path);
+
+/// Gives an open file the owner and group, where we may, and the permissions. Errors: io.
+[[nodiscard]] Result<void> set_permissions(const Descriptor& file, const struct stat& alike, const std::string& path);
+
+}  // namespace mankai::detail

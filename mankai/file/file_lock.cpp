@@ -1,0 +1,166 @@
+#include "mankai/file/file_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "mankai/file/open_file.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::Descriptor;
+using detail::system_error;
+
+/// A folder where each try finds another file than it locked is no place to lock in.
+constexpr int kLockAttempts = 100;
+constexpr std::size_t kReadBytes = 4096;
+/// Two numbers in hexadecimal, and what is around them.
+constexpr std::size_t kNameBytes = 32;
+
+// As much of the system's table of locks as can be read; empty where there is none.
+std::string table_of_locks(FileCalls& calls) {
+  std::string table;
+  const Descriptor file = detail::open_descriptor(calls, "/proc/locks", O_RDONLY);
+  if (file.get() < 0) {
+    return table;
+  }
+  std::array<char, kReadBytes> part{};
+  for (;;) {
+    const ssize_t got = detail::uninterrupted(
+        [&] { return calls.pread(file.get(), part.data(), part.size(), static_cast<off_t>(table.size())); });
+    if (got <= 0) {
+      return table;
+    }
+    table.append(part.data(), static_cast<std::size_t>(got));
+  }
+}
+
+std::string_view next_word(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  const std::string_view word = line.substr(0, line.find(' '));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+// The process of a line such as "7: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF" when its file's name ends so; else 0.
+// A line whose second word is "->" is of one that waits, and a process of another namespace has no number here.
+int owner_in(std::string_view line, std::string_view file) {
+  next_word(line);
+  if (next_word(line) != "FLOCK") {
+    return 0;
+  }
+  next_word(line);
+  next_word(line);
+  const std::string_view process = next_word(line);
+  int number = 0;
+  const auto parsed = std::from_chars(process.data(), process.data() + process.size(), number);
+  return next_word(line).ends_with(file) && parsed.ec == std::errc{} && number > 0 ? number : 0;
+}
+
+int owner_in_table(std::string_view table, std::string_view file) {
+  while (!table.empty()) {
+    const std::string_view line = table.substr(0, table.find('\n'));
+    if (const int owner = owner_in(line, file); owner != 0) {
+      return owner;
+    }
+    table.remove_prefix(std::min(line.size() + 1, table.size()));
+  }
+  return 0;
+}
+
+// 0 when it cannot be found out. Some file systems tell the table another device than they tell stat; an inode's number
+// alone is then the best there is.
+int owner_of_lock(const Descriptor& file, bool is_surely_locked) {
+  struct stat status{};
+  if (file.calls().fstat(file.get(), &status) != 0) {
+    return 0;
+  }
+  const std::string table = table_of_locks(file.calls());
+  std::array<char, kNameBytes> device{};
+  std::snprintf(device.data(), device.size(), "%02x:%02x", ::major(status.st_dev), ::minor(status.st_dev));
+  const std::string inode = ":" + std::to_string(status.st_ino);
+  const int owner = owner_in_table(table, device.data() + inode);
+  return owner != 0 || !is_surely_locked ? owner : owner_in_table(table, inode);
+}
+
+std::unexpected<Error> locked_by_another(const std::string& path, const Descriptor& file) {
+  const int owner = owner_of_lock(file, true);
+  return fail(ErrorCode::locked, path + ": " + (owner != 0 ? "process " + std::to_string(owner) : "another process") +
+                                     " is changing it; try again when it has finished");
+}
+
+// A network file system locks against other machines only what is open for writing; elsewhere reading is enough.
+Descriptor open_to_lock(FileCalls& calls, const std::string& path) {
+  Descriptor file = detail::open_descriptor(calls, path, O_RDWR);
+  const bool is_read_only = file.get() < 0 && (errno == EACCES || errno == EROFS || errno == EPERM);
+  return is_read_only ? detail::open_descriptor(calls, path, O_RDONLY) : std::move(file);
+}
+
+// Whether the path still names the file that is locked. Errors: io.
+Result<bool> is_at(const std::string& path, const Descriptor& file) {
+  struct stat locked{};
+  if (file.calls().fstat(file.get(), &locked) != 0) {
+    return system_error(path + ": cannot inspect");
+  }
+  struct stat current{};
+  if (file.calls().stat(path.c_str(), &current) != 0) {
+    return errno == ENOENT ? Result<bool>(false) : system_error(path + ": cannot inspect");
+  }
+  return locked.st_ino == current.st_ino && locked.st_dev == current.st_dev;
+}
+
+}  // namespace
+
+Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls) {
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+    Descriptor file = open_to_lock(calls, path);
+    if (file.get() < 0) {
+      return system_error(path + ": cannot open");
+    }
+    if (detail::uninterrupted([&] { return calls.flock(file.get(), LOCK_EX | LOCK_NB); }) != 0) {
+      if (errno == EWOULDBLOCK) {
+        return locked_by_another(path, file);
+      }
+      return system_error(path + ": cannot lock");
+    }
+    // A writer replaces the file; a lock on the one it replaced would keep nobody away.
+    MANKAI_ASSIGN(const auto stayed, is_at(path, file));
+    if (stayed) {
+      return FileLock(std::move(file));
+    }
+  }
+  return fail(ErrorCode::io, path + ": cannot lock: it is another file at every look");
+}
+
+Result<void> FileLock::check_at(const std::string& path) const {
+  const auto now = identify(path, file_.calls());
+  if (!now) {
+    return now.error().code == ErrorCode::not_found ? Result<void>{} : std::unexpected(now.error());
+  }
+  struct stat locked{};
+  if (file_.calls().fstat(file_.get(), &locked) != 0) {
+    return system_error(path + ": cannot inspect");
+  }
+  if (*now == FileIdentity{.device = locked.st_dev, .inode = locked.st_ino}) {
+    return {};
+  }
+  return fail(ErrorCode::io, path +
+                                 ": another file took its place while it was open, and was left as it is; move that "
+                                 "one away, and open it again");
+}
+
+int lock_owner(const std::string& path, bool is_surely_locked, FileCalls& calls) {
+  const Descriptor file = detail::open_descriptor(calls, path, O_RDONLY);
+  return file.get() < 0 ? 0 : owner_of_lock(file, is_surely_locked);
+}
+
+}  // namespace mankai

@@ -1,0 +1,169 @@
+#include "mankai/file/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::Descriptor;
+using detail::system_error;
+using detail::uninterrupted;
+
+/// Its owner's alone, until it has the permissions of the file that it belongs to.
+constexpr mode_t kNewFileMode = 0600;
+
+}  // namespace
+
+MappedFile::MappedFile(std::string path, Descriptor file) noexcept : path_(std::move(path)), file_(std::move(file)) {}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : path_(std::move(other.path_)), file_(std::move(other.file_)), bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  if (this != &other) {
+    reset();
+    path_ = std::move(other.path_);
+    file_ = std::move(other.file_);
+    bytes_ = std::exchange(other.bytes_, {});
+  }
+  return *this;
+}
+
+MappedFile::~MappedFile() { reset(); }
+
+void MappedFile::reset() noexcept {
+  if (!bytes_.empty()) {
+    file_.calls().munmap(bytes_.data(), bytes_.size());
+  }
+}
+
+Result<MappedFile> MappedFile::open(const std::string& path, Mode mode, FileCalls& calls) {
+  MappedFile file(path, detail::open_descriptor(calls, path, mode == Mode::write ? O_RDWR : O_RDONLY));
+  if (file.file_.get() < 0) {
+    return system_error(path + ": cannot open");
+  }
+  MANKAI_ASSIGN(const auto status, detail::regular_status(file.file_, path));
+  if (status.st_size == 0) {
+    return fail(ErrorCode::corrupt, path + ": is empty: 0 bytes");
+  }
+  const int sharing = mode == Mode::write ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
+  MANKAI_TRY(file.map(static_cast<std::size_t>(status.st_size), sharing));
+  return file;
+}
+
+Result<MappedFile> MappedFile::create(const std::string& path, std::size_t bytes, FileCalls& calls) {
+  MANKAI_ASSERT(bytes > 0);
+  MappedFile file(path, detail::open_descriptor(calls, path, O_RDWR | O_CREAT | O_EXCL, kNewFileMode));
+  if (file.file_.get() < 0) {
+    if (errno == EEXIST) {
+      return fail(ErrorCode::invalid_argument, path + ": exists already, and was left as it is");
+    }
+    return system_error(path + ": cannot create");
+  }
+  auto made = file.grow_file(bytes);
+  if (made) {
+    made = file.map(bytes, MAP_SHARED);
+  }
+  if (!made) {
+    calls.unlink(path.c_str());
+    return std::unexpected(made.error());
+  }
+  return file;
+}
+
+Result<void> MappedFile::map(std::size_t bytes, int sharing) {
+  void* data = file_.calls().mmap(bytes, PROT_READ | PROT_WRITE, sharing, file_.get(), 0);
+  if (data == MAP_FAILED) {
+    return system_error(path_ + ": cannot map");
+  }
+  bytes_ = {static_cast<std::byte*>(data), bytes};
+  return {};
+}
+
+Result<void> MappedFile::remap(std::size_t bytes) {
+  void* data = file_.calls().mremap(bytes_.data(), bytes_.size(), bytes, MREMAP_MAYMOVE);
+  if (data == MAP_FAILED) {
+    return system_error(path_ + ": cannot map in its new length");
+  }
+  bytes_ = {static_cast<std::byte*>(data), bytes};
+  return {};
+}
+
+// Takes the disk's room for the file up to here.
+Result<void> MappedFile::grow_file(std::size_t bytes) {
+  const auto from = static_cast<off_t>(bytes_.size());
+  const auto more = static_cast<off_t>(bytes - bytes_.size());
+  if (uninterrupted([&] { return file_.calls().fallocate(file_.get(), from, more); }) != 0) {
+    return system_error(path_ + ": cannot make it longer");
+  }
+  return {};
+}
+
+Result<void> MappedFile::grow(std::size_t bytes) {
+  MANKAI_ASSERT(bytes >= bytes_.size());
+  if (bytes == bytes_.size()) {
+    return {};
+  }
+  MANKAI_TRY(grow_file(bytes));
+  return remap(bytes);
+}
+
+Result<void> MappedFile::truncate(std::size_t bytes) {
+  MANKAI_ASSERT(bytes > 0 && bytes <= bytes_.size());
+  // The mapping first: there must be no bytes in it that the file does not have.
+  MANKAI_TRY(remap(bytes));
+  if (uninterrupted([&] { return file_.calls().ftruncate(file_.get(), static_cast<off_t>(bytes)); }) != 0) {
+    return system_error(path_ + ": cannot make it shorter");
+  }
+  return {};
+}
+
+Result<void> MappedFile::take_room(std::uint64_t from, std::uint64_t until) {
+  const auto taken = uninterrupted(
+      [&] { return file_.calls().fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(until - from)); });
+  return taken == 0 ? Result<void>{} : system_error(path_ + ": cannot take room on the disk");
+}
+
+bool MappedFile::punch_hole(std::uint64_t from, std::uint64_t until) noexcept {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t first = align_up(from, page);
+  const std::uint64_t last = until / page * page;
+  return first >= last ||
+         file_.calls().punch_hole(file_.get(), static_cast<off_t>(first), static_cast<off_t>(last - first)) == 0;
+}
+
+Result<void> MappedFile::copy_permissions(const std::string& from) {
+  struct stat status{};
+  if (file_.calls().stat(from.c_str(), &status) != 0) {
+    return system_error(from + ": cannot inspect");
+  }
+  return detail::set_permissions(file_, status, path_);
+}
+
+Result<void> MappedFile::sync(std::size_t offset, std::size_t bytes) {
+  // msync wants whole pages.
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t start = offset / page * page;
+  const std::size_t length = std::min(bytes_.size(), offset + bytes) - start;
+  if (uninterrupted([&] { return file_.calls().msync(bytes_.data() + start, length, MS_SYNC); }) != 0) {
+    return system_error(path_ + ": cannot write to the disk");
+  }
+  return {};
+}
+
+Result<void> MappedFile::sync_all() {
+  if (uninterrupted([&] { return file_.calls().fdatasync(file_.get()); }) != 0) {
+    return system_error(path_ + ": cannot write to the disk");
+  }
+  return {};
+}
+
+}  // namespace mankai

@@ -1,0 +1,233 @@
+#include "mankai/file/new_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/file/detail/transfer.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::Descriptor;
+using detail::system_error;
+
+constexpr mode_t kPrivateMode = 0600;
+constexpr mode_t kPermissionBits = 07777;
+/// Of the temporary of who holds the file's lock: a name that nobody else gives to a file of theirs.
+constexpr const char* kHoldersSuffix = "-checkpoint";
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) {
+    return ".";
+  }
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Whether errno says that there is no such file yet. What is wrong with its folder is found out, and said, when a file
+// is made or opened in it.
+bool may_be_new() noexcept { return errno == ENOENT || errno == ENOTDIR || errno == EACCES; }
+
+std::unexpected<Error> exists_already(const std::string& path) {
+  return fail(ErrorCode::invalid_argument, path + ": exists already, and was left as it is");
+}
+
+std::unexpected<Error> leads_nowhere(const std::string& path) {
+  return fail(ErrorCode::io,
+              path + ": is a symbolic link to a file that is not there; make that one, or remove the link");
+}
+
+}  // namespace
+
+NewFile::NewFile(FileCalls& calls, std::string path, std::string target, Existing existing, FileLock* held,
+                 FileMode mode) noexcept
+    : path_(std::move(path)),
+      target_(std::move(target)),
+      existing_(existing),
+      held_(held),
+      mode_(mode),
+      file_(calls, -1) {}
+
+NewFile::NewFile(NewFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
+      existing_(other.existing_),
+      held_(other.held_),
+      mode_(other.mode_),
+      old_(other.old_),
+      temporary_(std::exchange(other.temporary_, {})),
+      file_(std::move(other.file_)),
+      written_(other.written_),
+      is_synced_(other.is_synced_) {}
+
+NewFile::~NewFile() {
+  if (!temporary_.empty()) {
+    file_.calls().unlink(temporary_.c_str());
+  }
+}
+
+Result<NewFile> NewFile::create(const std::string& path, Existing existing, FileLock* held, FileCalls& calls,
+                                FileMode mode) {
+  MANKAI_ASSIGN(auto target, existing == Existing::replace ? resolve_links(path, calls) : Result<std::string>(path));
+  NewFile file(calls, path, std::move(target), existing, held, mode);
+  MANKAI_TRY(file.look_at_old());
+  MANKAI_TRY(file.create_temporary());
+  return file;
+}
+
+// A rename would replace a device as well, and a file that its owner has made read-only.
+Result<void> NewFile::look_at_old() {
+  FileCalls& calls = file_.calls();
+  struct stat status{};
+  if (calls.stat(target_.c_str(), &status) != 0) {
+    return may_be_new() ? Result<void>() : system_error(path_ + ": cannot inspect");
+  }
+  if (existing_ == Existing::refuse) {
+    return exists_already(path_);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::io, path_ + ": is no regular file, and was left as it is");
+  }
+  if (calls.access(target_.c_str(), W_OK) != 0) {
+    return system_error(path_ + ": cannot be written");
+  }
+  old_ = status;
+  return {};
+}
+
+// Nobody but the holder of the file's lock uses that name, so what has it was left by an earlier one, which ended.
+std::string NewFile::temporary_name(unsigned attempt) const {
+  return held_ != nullptr && attempt < 2
+             ? target_ + kHoldersSuffix
+             : target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+}
+
+// A file is its owner's alone until it has the permissions that it is to have.
+Result<void> NewFile::create_temporary() {
+  for (unsigned attempt = 0;; ++attempt) {
+    std::string name = temporary_name(attempt);
+    Descriptor file = detail::open_descriptor(file_.calls(), name, O_WRONLY | O_CREAT | O_EXCL, kPrivateMode);
+    if (file.get() >= 0) {
+      file_ = std::move(file);
+      temporary_ = std::move(name);
+      return {};
+    }
+    if (errno != EEXIST) {
+      return system_error(path_ + ": cannot create a file in this folder");
+    }
+    if (held_ != nullptr && attempt == 0) {
+      remove_left_over(target_, file_.calls());
+    }
+  }
+}
+
+Result<void> NewFile::write(std::span<const std::byte> bytes) {
+  is_synced_ = false;
+  MANKAI_TRY(detail::write_at(file_, written_, bytes, path_));
+  written_ += bytes.size();
+  return {};
+}
+
+Result<void> NewFile::set_permissions() {
+  if (old_) {
+    MANKAI_TRY(detail::set_permissions(file_, *old_, path_));
+  }
+  if (mode_ && file_.calls().fchmod(file_.get(), *mode_) != 0) {
+    return system_error(path_ + ": cannot set its permissions");
+  }
+  return {};
+}
+
+Result<void> NewFile::sync() {
+  MANKAI_TRY(set_permissions());
+  if (detail::uninterrupted([&] { return file_.calls().fsync(file_.get()); }) != 0) {
+    return system_error(path_ + ": cannot write to the disk");
+  }
+  is_synced_ = true;
+  return {};
+}
+
+Result<void> NewFile::put_in_place() {
+  MANKAI_ASSERT(is_synced_ && !is_in_place());
+  FileCalls& calls = file_.calls();
+  // Locked before it can be seen, while the old file still is: there is no moment at which a third could lock either.
+  Descriptor locked(calls, held_ == nullptr ? -1 : calls.duplicate(file_.get()));
+  if (held_ != nullptr &&
+      (locked.get() < 0 || detail::uninterrupted([&] { return calls.flock(locked.get(), LOCK_EX | LOCK_NB); }) != 0)) {
+    return system_error(path_ + ": cannot lock the new file");
+  }
+  MANKAI_TRY(rename_temporary());
+  temporary_.clear();
+  if (held_ != nullptr) {
+    held_->file_ = std::move(locked);
+  }
+  return sync_folder_of(target_, calls);
+}
+
+// Puts the temporary in the path's place in one step.
+Result<void> NewFile::rename_temporary() {
+  FileCalls& calls = file_.calls();
+  if (existing_ == Existing::replace) {
+    if (calls.rename(temporary_.c_str(), target_.c_str()) != 0) {
+      return system_error(path_ + ": cannot put the new file in place");
+    }
+    return {};
+  }
+  if (calls.rename_no_replace(temporary_.c_str(), target_.c_str()) == 0) {
+    return {};
+  }
+  // Some file systems know no RENAME_NOREPLACE, but every one with hard links refuses to link over a file.
+  if ((errno == EINVAL || errno == ENOSYS) && calls.link(temporary_.c_str(), target_.c_str()) == 0) {
+    calls.unlink(temporary_.c_str());
+    return {};
+  }
+  if (errno == EEXIST) {
+    struct stat status{};
+    return calls.stat(target_.c_str(), &status) != 0 && errno == ENOENT ? leads_nowhere(path_) : exists_already(path_);
+  }
+  return system_error(path_ + ": cannot put the new file in place");
+}
+
+Result<std::string> resolve_links(const std::string& path, FileCalls& calls) {
+  char* real = calls.realpath(path.c_str());
+  if (real == nullptr) {
+    return may_be_new() ? Result<std::string>(path) : system_error(path + ": cannot follow its links");
+  }
+  std::string resolved(real);
+  std::free(real);
+  return resolved;
+}
+
+FileMode mode_of(const std::string& path, FileCalls& calls) {
+  struct stat status{};
+  return calls.stat(path.c_str(), &status) == 0 ? FileMode(status.st_mode & kPermissionBits) : std::nullopt;
+}
+
+void remove_left_over(const std::string& target, FileCalls& calls) noexcept {
+  calls.unlink((target + kHoldersSuffix).c_str());
+}
+
+Result<void> remove_file(const std::string& path, FileCalls& calls) {
+  if (calls.unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return system_error(path + ": cannot remove");
+  }
+  return sync_folder_of(path, calls);
+}
+
+Result<void> sync_folder_of(const std::string& path, FileCalls& calls) {
+  const Descriptor folder = detail::open_descriptor(calls, folder_of(path), O_RDONLY | O_DIRECTORY);
+  if (folder.get() < 0) {
+    return errno == EACCES ? Result<void>() : system_error(path + ": its folder cannot be opened to be synchronised");
+  }
+  if (detail::uninterrupted([&] { return calls.fsync(folder.get()); }) == 0 || errno == EINVAL || errno == ENOTSUP) {
+    return {};
+  }
+  return system_error(path + ": its folder cannot be synchronised");
+}
+
+}  // namespace mankai

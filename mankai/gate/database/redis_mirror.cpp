@@ -1,0 +1,286 @@
+#include "mankai/gate/database/redis_mirror.hpp"
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mankai/gate/database/detail/gate_pieces.hpp"
+#include "mankai/gate/database/detail/redis_connection.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::RedisConnection;
+
+// One piece keeps others waiting for less than a millisecond.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
+// A command of more words is refused by some servers, and keeps others waiting.
+constexpr std::size_t kMostItems = 100'000;
+// What is loaded half goes by itself if nobody goes on with it; so much of it takes less time, or no load ends.
+constexpr std::string_view kLoadLives = "600000";  // milliseconds
+constexpr std::size_t kBytesWithinLife = std::size_t{64} << 20U;
+
+std::unexpected<Error> fail_address(std::string_view text, std::string_view why) {
+  return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "': " + std::string(why) +
+                                               "; redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH");
+}
+
+template <class T>
+bool read_number(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Cuts the text at a letter, and returns what is behind it.
+std::string_view cut(std::string_view& text, char letter) {
+  const std::size_t at = text.find(letter);
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view behind = text.substr(at + 1);
+  text = text.substr(0, at);
+  return behind;
+}
+
+// HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT.
+bool read_host(std::string_view text, RedisAddress& address) {
+  std::string_view host = text;
+  std::string_view port;
+  if (text.starts_with('[')) {
+    const std::string_view behind = cut(host, ']');
+    host.remove_prefix(1);
+    port = behind.starts_with(':') ? behind.substr(1) : std::string_view();
+    if (text.size() == host.size() + 1 || (!behind.empty() && port.empty())) {
+      return false;
+    }
+  } else {
+    port = cut(host, ':');
+  }
+  address.host = host;
+  const bool ends_well = !text.ends_with(':');
+  return !host.empty() && ends_well && (port.empty() || (read_number(port, address.port) && address.port != 0));
+}
+
+// Names of one slot share what stands between the first braces.
+bool has_slot_tag(std::string_view key) {
+  const std::size_t open = key.find('{');
+  const std::size_t close = open == std::string_view::npos ? open : key.find('}', open);
+  return close != std::string_view::npos && close > open + 1;
+}
+
+std::string name_beside(const std::string& key, const std::string& source_id) {
+  return (has_slot_tag(key) ? key : "{" + key + "}") + ":" + source_id;
+}
+
+GatePosition position_of(const Gate& gate) {
+  return {.position = gate.position().value_or(0), .source_id = gate.source_id(), .mark = gate.position_mark()};
+}
+
+// What no attempt would change.
+Result<void> check_can_be_kept(const std::string& key, const GatePosition& position) {
+  if (key.find('}') != std::string::npos && !has_slot_tag(key)) {
+    return fail(ErrorCode::invalid_argument,
+                "the key " + key + " has a brace that closes none: no name is of its slot");
+  }
+  if (position.source_id.empty() || position.position > std::numeric_limits<std::int64_t>::max()) {
+    return fail(ErrorCode::invalid_argument, "the gate has no source with an id and a position below 2^63");
+  }
+  return {};
+}
+
+// Of a key that nobody is told anything by: it is missing, or half of it is.
+bool is_no_gate_yet(std::string_view error) {
+  return error == "ERR not found" || error.starts_with("ERR the filter is not complete");
+}
+
+}  // namespace
+
+Result<RedisAddress> parse_redis_address(std::string_view text) {
+  constexpr std::string_view kUnix = "unix:";
+  constexpr std::string_view kRedis = "redis://";
+  RedisAddress address;
+  if (text.starts_with(kUnix)) {
+    address.socket = text.substr(kUnix.size());
+    return address.socket.starts_with('/') ? Result<RedisAddress>(std::move(address))
+                                           : fail_address(text, "a socket's path begins with /");
+  }
+  if (!text.starts_with(kRedis)) {
+    return fail_address(text, "no address of a Redis server");
+  }
+  std::string_view rest = text.substr(kRedis.size());
+  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    address.user = rest.substr(0, at);
+    rest = rest.substr(at + 1);
+    if (address.user.empty() || address.user.find(':') != std::string::npos) {
+      // It is not repeated: it goes to logs.
+      return fail(ErrorCode::invalid_argument, "an address has no password in it, which others would see");
+    }
+  }
+  const std::string_view database = cut(rest, '/');
+  if (!database.empty() && !read_number(database, address.database)) {
+    return fail_address(text, "a database is a number");
+  }
+  if (!read_host(rest, address)) {
+    return fail_address(text, "no host and port");
+  }
+  return address;
+}
+
+std::string to_text(const RedisAddress& address) {
+  if (!address.socket.empty()) {
+    return "unix:" + address.socket;
+  }
+  const bool has_colon = address.host.find(':') != std::string::npos;
+  std::string text = "redis://" + (address.user.empty() ? std::string() : address.user + "@");
+  text += (has_colon ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+  return address.database == 0 ? text : text + "/" + std::to_string(address.database);
+}
+
+/// What the server tells of the key.
+struct RedisMirror::Place {
+  GatePosition position;
+  std::uint64_t keys = 0;
+  std::uint64_t stuck_cells = 0;
+
+  [[nodiscard]] bool is_of(const Gate& gate) const {
+    return position == position_of(gate) && keys == gate.filter().keys_inserted() &&
+           stuck_cells == gate.filter().saturated_cells();
+  }
+};
+
+RedisMirror::RedisMirror(RedisMirrorSettings settings) : settings_(std::move(settings)) {}
+RedisMirror::~RedisMirror() = default;
+
+Result<MirrorState> RedisMirror::bring(const Gate& gate) { return without_broken_connection(bring_or_fail(gate)); }
+
+Result<MirrorState> RedisMirror::apply(const Gate& gate, const GateChanges& changes, const GatePosition& from) {
+  return without_broken_connection(apply_or_fail(gate, changes, from));
+}
+
+Result<std::optional<GatePosition>> RedisMirror::position() {
+  MANKAI_ASSIGN(const auto found, without_broken_connection(place()));
+  return found ? std::optional(found->position) : std::nullopt;
+}
+
+template <class T>
+Result<T> RedisMirror::without_broken_connection(Result<T> result) {
+  if (!result) {
+    connection_.reset();
+    return std::unexpected(result.error().within(to_text(settings_.address)));
+  }
+  return result;
+}
+
+Result<RedisConnection*> RedisMirror::connected() {
+  if (connection_ == nullptr) {
+    MANKAI_ASSIGN(auto opened, RedisConnection::open(settings_.address, settings_.patience));
+    connection_ = std::make_unique<RedisConnection>(std::move(opened));
+  }
+  return connection_.get();
+}
+
+Result<std::optional<RedisMirror::Place>> RedisMirror::place() {
+  MANKAI_ASSIGN(const auto connection, connected());
+  MANKAI_ASSIGN(const auto reply, connection->call(std::array<std::string_view, 2>{"GATE.INFO", settings_.key}));
+  if (is_no_gate_yet(reply.error())) {
+    return std::nullopt;
+  }
+  if (!reply.error().empty()) {
+    return detail::refused_by_redis(reply.error());
+  }
+  const auto source = reply.text_of("Source");
+  const auto position = reply.number_of("Position");
+  const auto mark = reply.text_of("Mark");
+  const auto keys = reply.number_of("Number of items");
+  const auto stuck = reply.number_of("Stuck counters");
+  if (!source || !position || !mark || !keys || !stuck) {
+    return fail(ErrorCode::invalid_argument, "GATE.INFO answers what this program does not understand");
+  }
+  return Place{.position = {.position = *position, .source_id = std::string(*source), .mark = std::string(*mark)},
+               .keys = *keys,
+               .stuck_cells = *stuck};
+}
+
+Result<MirrorState> RedisMirror::bring_or_fail(const Gate& gate) {
+  MANKAI_TRY(check_can_be_kept(settings_.key, position_of(gate)));
+  MANKAI_ASSIGN(const auto found, place());
+  if (const auto& there = found) {
+    if (there->position.source_id != gate.source_id()) {
+      return fail(ErrorCode::invalid_argument, "the key " + settings_.key + " is the gate " +
+                                                   there->position.source_id + ", and this one is " + gate.source_id() +
+                                                   ": take another key, or DEL it if that gate is gone");
+    }
+    if (there->is_of(gate)) {
+      return take_away_litter(gate);
+    }
+  }
+  return load(gate);
+}
+
+Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChanges& changes, const GatePosition& from) {
+  const KeptChanges kept = without_passing_keys(changes);
+  const std::size_t items = kept.inserted.size() + kept.erased.size();
+  if (changes.clears || items > kMostItems) {
+    return bring_or_fail(gate);
+  }
+  MANKAI_ASSIGN(const auto connection, connected());
+  const GatePosition to = position_of(gate);
+  if (to == from && items != 0) {
+    return load(gate);  // once in effect is by the position: there is none to tell it by
+  }
+  const std::string from_number = std::to_string(from.position);
+  const std::string to_number = std::to_string(to.position);
+  const std::string inserted = std::to_string(kept.inserted.size());
+  std::vector<std::string_view> words{"GATE.APPLY", settings_.key, to.source_id, from_number,
+                                      from.mark,    to_number,     to.mark,      inserted};
+  words.insert(words.end(), kept.inserted.begin(), kept.inserted.end());
+  words.insert(words.end(), kept.erased.begin(), kept.erased.end());
+  MANKAI_ASSIGN(const auto reply, connection->call(words));
+  if (reply.error().empty()) {
+    return MirrorState::in_step;
+  }
+  const bool is_elsewhere = is_no_gate_yet(reply.error()) || reply.error().starts_with("GATEPOSITION");
+  return is_elsewhere ? bring_or_fail(gate) : detail::refused_by_redis(reply.error());
+}
+
+// The header of a load that was given up may come any time after that, and then waits for cells.
+Result<MirrorState> RedisMirror::take_away_litter(const Gate& gate) {
+  if (has_given_up_) {
+    const std::string name = name_beside(settings_.key, gate.source_id());
+    MANKAI_TRY((*connected())->must(std::array<std::string_view, 2>{"DEL", name}));
+  }
+  return MirrorState::in_step;
+}
+
+// Nobody sees it before it is whole. What an attempt leaves behind, the next one takes away; what of it comes late fits
+// no other load, and its RENAME moves nothing that is older than what is there.
+Result<MirrorState> RedisMirror::load(const Gate& gate) {
+  MANKAI_ASSIGN(const auto connection, connected());
+  const std::string name = name_beside(settings_.key, gate.source_id());
+  const detail::GatePieces pieces(gate.filter(), position_of(gate));
+  std::optional<Error> error;
+  const auto send = [&](const auto&... words) {
+    if (const auto done = connection->must(std::array<std::string_view, sizeof...(words)>{words...}); !done) {
+      error = done.error();
+    }
+    return !error;
+  };
+  const auto send_cells = [&](std::size_t start, std::size_t bytes) {
+    const bool lives = start % kBytesWithinLife != 0 || send("PEXPIRE", name, kLoadLives);
+    const std::string iterator = std::to_string(1 + std::min(start + kPieceBytes, bytes));
+    return lives && send("GATE.LOADCHUNK", name, iterator, pieces.cells(start, kPieceBytes));
+  };
+  bool is_sent = send("DEL", name) && send("GATE.LOADCHUNK", name, "1", pieces.header());
+  const std::size_t bytes = gate.filter().cells().size();
+  for (std::size_t start = 0; is_sent && start < bytes; start += kPieceBytes) {
+    is_sent = send_cells(start, bytes);
+  }
+  is_sent = is_sent && send("PERSIST", name) && send("RENAME", name, settings_.key);
+  has_given_up_ = has_given_up_ || !is_sent;
+  return is_sent ? Result<MirrorState>(MirrorState::loaded) : std::unexpected(*error);
+}
+
+}  // namespace mankai

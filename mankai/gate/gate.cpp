@@ -1,0 +1,270 @@
+#include "mankai/gate/gate.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/gate/detail/gate_core.hpp"
+#include "mankai/gate/detail/gate_file.hpp"
+#include "mankai/gate/gate_position.hpp"
+
+namespace mankai {
+// What is left when each key's comings and goings within a batch are set off against each other. A basket that is
+// filled and emptied often between two batches would else make its counters stick at their largest value.
+KeptChanges without_passing_keys(const GateChanges& changes) {
+  std::vector<std::string_view> came(changes.inserted.begin(), changes.inserted.end());
+  std::vector<std::string_view> went(changes.erased.begin(), changes.erased.end());
+  if (came.empty() || went.empty()) {
+    return {.inserted = std::move(came), .erased = std::move(went)};
+  }
+  std::ranges::sort(came);
+  std::ranges::sort(went);
+  KeptChanges kept;
+  std::ranges::set_difference(came, went, std::back_inserter(kept.inserted));
+  std::ranges::set_difference(went, came, std::back_inserter(kept.erased));
+  return kept;
+}
+
+// The filter is in the store, or here.
+class Gate::Impl {
+ public:
+  Impl(AnyFilter filter, const GateOptions& options, std::string source_id)
+      : memory_(std::move(filter)),
+        options_(options),
+        source_id_(std::move(source_id)),
+        core_(*memory_->as<CountingBloom>(), options.memo_bytes) {}
+  Impl(Store store, const GateOptions& options)
+      : store_(std::move(store)), options_(options), core_(*store_->filter().as<CountingBloom>(), options.memo_bytes) {}
+
+  // What the file says of its source.
+  Result<void> take_position() {
+    MANKAI_ASSIGN(auto position, detail::gate_position_of(store_->position()));
+    if (position) {
+      source_id_ = std::move(position->source_id);
+      mark_ = std::move(position->mark);
+      core_.set_position(position->position);
+    }
+    return {};
+  }
+
+  Result<void> apply(const GateChanges& changes, std::uint64_t position) {
+    const std::lock_guard lock(changing_);
+    if (failure_) {
+      return std::unexpected(*failure_);
+    }
+    if (const auto at = core_.position(); at && position < *at) {
+      return fail(ErrorCode::invalid_argument, "the gate stands at position " + std::to_string(*at) +
+                                                   " of its source, and was given changes up to " +
+                                                   std::to_string(position));
+    }
+    MANKAI_TRY(check_position_mark(changes.mark));
+    // Until it is done nobody can say what is in: that stands where memory ends in the midst of it, too.
+    failure_ = Error{.code = ErrorCode::out_of_space, .detail = "no memory to apply a change"};
+    if (auto done = change(changes, position); !done) {
+      failure_ = done.error();
+      return done;
+    }
+    failure_.reset();
+    mark_ = changes.mark;
+    core_.set_position(position);
+    return {};
+  }
+
+  Result<void> forget_source() {
+    const std::lock_guard lock(changing_);
+    if (failure_) {
+      return std::unexpected(*failure_);
+    }
+    source_id_.clear();
+    mark_.clear();
+    const auto at = core_.position();
+    auto done = at ? commit(*at, mark_) : Result<void>{};
+    if (done && store_) {
+      done = store_->sync();
+    }
+    if (!done) {
+      failure_ = done.error();
+    }
+    return done;
+  }
+
+  Result<void> save(const std::string& path, Existing existing, FileMode mode) {
+    const std::lock_guard lock(changing_);
+    MANKAI_ASSIGN(auto copy, filter().create_like());
+    MANKAI_TRY(copy.merge(filter()));
+    StoreOptions options = options_.store;
+    options.mode = mode;
+    MANKAI_ASSIGN(auto store, Store::create(path, std::move(copy), options, existing));
+    if (const auto at = core_.position()) {
+      MANKAI_TRY(store.commit(to_text(GatePosition{*at, source_id_, mark_})));
+    }
+    return store.close();
+  }
+
+  Result<void> sync() { return store_ ? store_->sync() : Result<void>{}; }
+
+  Result<void> close() {
+    const std::lock_guard lock(changing_);
+    if (!store_) {
+      return {};
+    }
+    if (!failure_) {
+      failure_ = Error{.code = ErrorCode::invalid_argument, .detail = "the gate is closed"};
+    }
+    return store_->close();
+  }
+
+  [[nodiscard]] const AnyFilter& filter() const noexcept { return store_ ? store_->filter() : *memory_; }
+  [[nodiscard]] const CountingBloom& counters() const noexcept { return *filter().as<CountingBloom>(); }
+  [[nodiscard]] const Store* store() const noexcept { return store_ ? &*store_ : nullptr; }
+  [[nodiscard]] detail::GateCore& core() noexcept { return core_; }
+  [[nodiscard]] const std::string& source_id() const noexcept { return source_id_; }
+  [[nodiscard]] std::string mark() {
+    const std::lock_guard lock(changing_);
+    return mark_;
+  }
+  [[nodiscard]] std::uint64_t missed_erasures() const noexcept { return missed_.load(std::memory_order_relaxed); }
+
+ private:
+  // What goes in goes in before what comes out, so that a key that is there before and after is never "empty" between.
+  Result<void> change(const GateChanges& changes, std::uint64_t position) {
+    if (changes.clears) {
+      return replace(changes, position);
+    }
+    const KeptChanges kept = without_passing_keys(changes);
+    if (store_) {
+      store_->begin();
+    }
+    MANKAI_TRY(insert(kept.inserted));
+    forget_reports_of(changes.inserted);
+    MANKAI_TRY(erase(kept.erased));
+    return commit(position, changes.mark);
+  }
+
+  // Everything is taken out and the rest put in while nobody asks.
+  Result<void> replace(const GateChanges& changes, std::uint64_t position) {
+    const KeptChanges kept = without_passing_keys(changes);
+    Result<void> done;
+    core_.exclusive([&](const CountingBloom*&) {
+      done = clear();
+      if (done) {
+        done = insert(kept.inserted);
+      }
+      if (done) {
+        done = erase(kept.erased);
+      }
+      forget_reports_of(changes.inserted);
+    });
+    return done ? commit(position, changes.mark) : done;
+  }
+
+  Result<void> clear() {
+    if (store_) {
+      store_->begin(BatchMode::in_memory);
+      return store_->clear();
+    }
+    memory_->as<CountingBloom>()->clear();
+    return {};
+  }
+
+  Result<void> insert(std::span<const std::string_view> keys) {
+    return store_ ? store_->insert(keys) : memory_->insert(keys);
+  }
+
+  void forget_reports_of(std::span<const std::string_view> keys) noexcept {
+    for (const std::string_view key : keys) {
+      core_.memo().drop(core_.digest(key), key);
+    }
+  }
+
+  Result<void> erase(std::span<const std::string_view> keys) {
+    results_.resize(keys.size());
+    auto erased = store_ ? store_->erase(keys, results_) : memory_->erase(keys, results_);
+    missed_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(results_, EraseResult::absent)),
+                      std::memory_order_relaxed);
+    return erased;
+  }
+
+  Result<void> commit(std::uint64_t position, std::string_view mark) {
+    return store_ ? store_->commit(to_text(GatePosition{position, source_id_, std::string(mark)})) : Result<void>{};
+  }
+
+  std::optional<AnyFilter> memory_;
+  std::optional<Store> store_;
+  GateOptions options_;
+  std::string source_id_;
+  std::string mark_;  // of the position
+  detail::GateCore core_;
+  std::mutex changing_;
+  std::optional<Error> failure_;
+  std::vector<EraseResult> results_;
+  std::atomic<std::uint64_t> missed_{0};
+};
+
+Gate::Gate(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Gate::Gate(Gate&&) noexcept = default;
+Gate& Gate::operator=(Gate&&) noexcept = default;
+Gate::~Gate() = default;
+
+Result<Gate> Gate::create(const GateRequest& request, const GateOptions& options) {
+  MANKAI_TRY(check_source_id(request.source_id));
+  MANKAI_ASSIGN(auto filter, create_filter({.kind = Kind{CountingBloom::kKind},
+                                            .keys = request.keys,
+                                            .fpr = request.fpr,
+                                            .hash = request.hash,
+                                            .seed = request.seed},
+                                           options.store.memory));
+  return Gate(std::make_unique<Impl>(std::move(filter), options, request.source_id));
+}
+
+Result<Gate> Gate::open(const std::string& path, const GateOptions& options) {
+  MANKAI_ASSIGN(auto store, Store::open(path, options.store));
+  if (const auto fits = detail::check_is_gate(store.filter()); !fits) {
+    return std::unexpected(fits.error().within(path));
+  }
+  auto impl = std::make_unique<Impl>(std::move(store), options);
+  if (auto taken = impl->take_position(); !taken) {
+    return std::unexpected(taken.error().within(path));
+  }
+  return Gate(std::move(impl));
+}
+
+Result<void> Gate::save(const std::string& path, Existing existing, FileMode mode) {
+  MANKAI_ASSERT(impl_->store() == nullptr);
+  return impl_->save(path, existing, mode);
+}
+
+GateAnswer Gate::maybe(std::string_view key) const noexcept { return impl_->core().maybe(key, 0); }
+GateAnswer Gate::maybe(std::string_view key, std::uint64_t after) const noexcept {
+  return impl_->core().maybe(key, after);
+}
+void Gate::report_false_positive(std::string_view key, const GateAnswer& answer) const noexcept {
+  impl_->core().report(key, answer);
+}
+
+Gate::Hold::Hold(const Gate& gate, std::string_view key) : gate_(gate), digest_(gate.impl_->core().digest(key)) {
+  gate_.impl_->core().memo().hold(digest_);
+}
+Gate::Hold::~Hold() { gate_.impl_->core().memo().release(digest_); }
+
+Result<void> Gate::apply(const GateChanges& changes, std::uint64_t position) { return impl_->apply(changes, position); }
+Result<void> Gate::forget_source() { return impl_->forget_source(); }
+Result<void> Gate::sync() { return impl_->sync(); }
+Result<void> Gate::close() { return impl_->close(); }
+
+std::optional<std::uint64_t> Gate::position() const noexcept { return impl_->core().position(); }
+const std::string& Gate::source_id() const noexcept { return impl_->source_id(); }
+std::string Gate::position_mark() const { return impl_->mark(); }
+std::uint64_t Gate::missed_erasures() const noexcept { return impl_->missed_erasures(); }
+GateCounts Gate::counts() const noexcept { return impl_->core().counts(); }
+GateFacts Gate::facts() const { return gate_facts(impl_->counters()); }
+const CountingBloom& Gate::filter() const noexcept { return impl_->counters(); }
+const Store* Gate::store() const noexcept { return impl_->store(); }
+
+}  // namespace mankai

@@ -1,0 +1,166 @@
+#include "mankai/gate/gate_follower.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mankai/gate/gate_counts_file.hpp"
+#include "tests/support/random.hpp"
+
+namespace mankai {
+namespace {
+
+namespace fs = std::filesystem;
+
+class GateFollowerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "mankai-follow-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    ASSERT_TRUE(Gate::create({.keys = 2000, .seed = std::array<std::uint64_t, 2>{1, 2}})->save(path()));
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  [[nodiscard]] std::string path() const { return (folder_ / "gate.mk").string(); }
+
+ private:
+  fs::path folder_;
+};
+
+Result<void> insert(Gate& gate, std::string_view key, std::uint64_t position) {
+  return gate.apply({.inserted = {&key, 1}}, position);
+}
+
+TEST_F(GateFollowerTest, sees_what_was_applied_when_it_is_refreshed) {
+  auto gate = Gate::open(path());
+  auto follower = GateFollower::open(path());
+  ASSERT_TRUE(follower.has_value()) << follower.error().message();
+  EXPECT_FALSE(follower->position().has_value());
+  EXPECT_EQ(follower->refresh(), false);
+  ASSERT_TRUE(insert(*gate, "a", 3));
+  EXPECT_FALSE(follower->maybe("a"));
+  EXPECT_TRUE(follower->maybe("a", 3));
+  EXPECT_EQ(follower->refresh(), true);
+  EXPECT_TRUE(follower->maybe("a"));
+  EXPECT_EQ(follower->position(), 3U);
+  EXPECT_FALSE(follower->maybe("b", 3));
+  ASSERT_TRUE(gate->close());
+  EXPECT_EQ(follower->refresh(), false);
+  EXPECT_TRUE(follower->maybe("a"));
+}
+
+// Goal: a gate that was built again is not taken for the one before because it stands at the same numbers.
+TEST_F(GateFollowerTest, another_build_at_the_same_numbers_is_noticed) {
+  for (const std::string_view key : {"old", "new"}) {
+    auto built = Gate::create({.keys = 2000});
+    ASSERT_TRUE(insert(*built, key, 1));
+    ASSERT_TRUE(built->save(path() + "." + std::string(key)));
+  }
+  fs::rename(path() + ".old", path());
+  auto follower = GateFollower::open(path());
+  EXPECT_TRUE(follower->maybe("old"));
+  fs::rename(path() + ".new", path());
+  EXPECT_EQ(follower->refresh(), true);
+  EXPECT_TRUE(follower->maybe("new"));
+  EXPECT_EQ(follower->refresh(), false);
+}
+
+TEST_F(GateFollowerTest, a_file_that_went_bad_leaves_what_was_there) {
+  {
+    auto gate = Gate::open(path());
+    ASSERT_TRUE(insert(*gate, "a", 1));
+  }
+  auto follower = GateFollower::open(path());
+  fs::rename(path(), path() + ".away");
+  EXPECT_EQ(follower->refresh().error().code, ErrorCode::not_found);
+  EXPECT_TRUE(follower->maybe("a"));
+  fs::rename(path() + ".away", path());
+  EXPECT_EQ(follower->refresh(), false);
+}
+
+// Goal: a report that was on its way while a refresh brought its key is not believed, nor an older one.
+TEST_F(GateFollowerTest, a_refresh_forgets_what_was_reported) {
+  auto gate = Gate::open(path());
+  for (std::uint64_t i = 1; i <= 2000; ++i) {
+    ASSERT_TRUE(insert(*gate, "key " + std::to_string(i), i));
+  }
+  auto follower = GateFollower::open(path());
+  std::string key;
+  for (int i = 0; key.empty(); ++i) {
+    const std::string stranger = "stranger " + std::to_string(i);
+    key = follower->maybe(stranger) ? stranger : "";
+  }
+  const GateAnswer first = follower->maybe(key);
+  follower->report_false_positive(key, first);
+  EXPECT_FALSE(follower->maybe(key));
+  ASSERT_TRUE(insert(*gate, key, 2001));
+  EXPECT_EQ(follower->refresh(), true);
+  EXPECT_TRUE(follower->maybe(key));
+  follower->report_false_positive(key, first);
+  EXPECT_TRUE(follower->maybe(key));
+  EXPECT_EQ(follower->counts().late_reports, 1U);
+}
+
+TEST_F(GateFollowerTest, is_asked_while_it_is_refreshed) {
+  auto gate = Gate::open(path());
+  auto follower = GateFollower::open(path());
+  std::atomic<std::uint64_t> fresh{0};
+  std::atomic<std::uint64_t> lost{0};
+  std::jthread asker([&](const std::stop_token& stop) {
+    test::Random random(3);
+    while (!stop.stop_requested()) {
+      const std::uint64_t known = fresh.load();
+      if (known > 0 && !follower->maybe("key " + std::to_string(1 + random.below(known)))) {
+        ++lost;
+      }
+    }
+  });
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    ASSERT_TRUE(insert(*gate, "key " + std::to_string(i), i));
+    ASSERT_TRUE(follower->refresh());
+    fresh = i;
+  }
+  asker.request_stop();
+  asker.join();
+  EXPECT_EQ(lost.load(), 0U);
+}
+
+TEST_F(GateFollowerTest, counts_of_several_processes_are_added_up) {
+  EXPECT_EQ(read_gate_counts(path()), GateCounts{});
+  const GateCounts each = {.asked = 10, .empty = 7, .maybe = 3, .memo_hits = 2, .waiting = 1, .false_positives = 2};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        for (int round = 0; round < 3; ++round) {
+          EXPECT_TRUE(add_gate_counts(path(), each).has_value());
+        }
+      });
+    }
+  }
+  const auto sum = read_gate_counts(path());
+  ASSERT_TRUE(sum.has_value());
+  EXPECT_EQ(sum->asked, 120U);
+  EXPECT_EQ(sum->false_positives, 24U);
+  EXPECT_EQ(counted_since(*sum, each).empty, 77U);
+  std::ofstream(gate_counts_path(path())) << "something else";
+  EXPECT_EQ(read_gate_counts(path()).error().code, ErrorCode::corrupt);
+  EXPECT_EQ(add_gate_counts(path(), each).error().code, ErrorCode::corrupt);
+}
+
+TEST(GateCountsText, no_cut_is_taken_for_whole) {
+  const std::string text = to_text(GateCounts{.asked = 12, .empty = 5, .maybe = 7});
+  EXPECT_EQ(parse_gate_counts(text), (GateCounts{.asked = 12, .empty = 5, .maybe = 7}));
+  for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
+    EXPECT_FALSE(parse_gate_counts(text.substr(0, bytes)).has_value()) << bytes;
+  }
+  EXPECT_FALSE(parse_gate_counts(text + "x").has_value());
+  EXPECT_EQ(parse_gate_counts("mankai gate counts 2\n").error().code, ErrorCode::unsupported_version);
+}
+
+}  // namespace
+}  // namespace mankai

@@ -1,0 +1,167 @@
+#include "mankai/guard/guard_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/guard/guard_format.hpp"
+
+namespace mankai {
+namespace {
+
+// Nothing is changed for the sake of one wrong rule among many.
+Result<void> check_rules(std::span<const std::string_view> rules) {
+  url::CanonicalUrl url;
+  for (const std::string_view rule : rules) {
+    if (const auto parsed = GuardRule::parse(rule, url); !parsed) {
+      return std::unexpected(parsed.error().within(shown_rule(rule)));
+    }
+  }
+  return {};
+}
+
+Result<bool> is_there(const std::string& path, FileCalls& calls) {
+  const auto found = identify(path, calls);
+  if (!found && found.error().code != ErrorCode::not_found) {
+    return std::unexpected(found.error());
+  }
+  return found.has_value();
+}
+
+// A guard that is a view of its file.
+struct Mapped {
+  FileIdentity identity;
+  Guard guard;
+};
+
+Result<Mapped> map_guard(const std::string& path, FileCalls& calls) {
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  if (file.size() == 0) {
+    return fail(ErrorCode::corrupt, path + ": is empty");
+  }
+  MANKAI_ASSIGN(auto region, file.map_region(file.size()));
+  auto guard = Guard::from_region(std::move(region));
+  if (!guard) {
+    return std::unexpected(guard.error().within(path));
+  }
+  return Mapped{.identity = file.identity(), .guard = std::move(*guard)};
+}
+
+}  // namespace
+
+Result<void> GuardFile::write(const std::string& path, const Guard& guard, Existing existing, FileCalls& calls,
+                              FileMode mode) {
+  MANKAI_ASSIGN(const auto exists, is_there(path, calls));
+  std::optional<FileLock> lock;
+  if (exists && existing == Existing::replace) {
+    MANKAI_ASSIGN(auto acquired, FileLock::acquire(path, calls));
+    lock = std::move(acquired);
+    MANKAI_TRY(check_replaceable(path, calls));
+  }
+  // What others make meanwhile is not ours to replace.
+  return write_file(path, guard.to_bytes(), exists ? existing : Existing::refuse, lock ? &*lock : nullptr, calls, mode);
+}
+
+Result<void> GuardFile::check_replaceable(const std::string& path, FileCalls& calls) {
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  std::array<std::byte, kGuardMagic.size()> start{};
+  const std::size_t length = std::min<std::size_t>(file.size(), start.size());
+  MANKAI_TRY(file.read(0, std::span(start).first(length)));
+  const auto magic = std::as_bytes(std::span(kGuardMagic)).first(length);
+  return std::ranges::equal(std::span(start).first(length), magic)
+             ? Result<void>()
+             : fail(ErrorCode::invalid_argument, path + ": is no guard, and is not replaced by one; remove it first");
+}
+
+Result<GuardFile> GuardFile::open(const std::string& path, Mode mode, FileCalls& calls) {
+  std::optional<FileLock> lock;
+  if (mode == Mode::write) {
+    MANKAI_ASSIGN(auto acquired, FileLock::acquire(path, calls));
+    lock = std::move(acquired);
+  }
+  auto mapped = map_guard(path, calls);
+  return mapped ? Result<GuardFile>(GuardFile(path, calls, std::move(lock), mapped->identity, std::move(mapped->guard)))
+                : std::unexpected(mapped.error());
+}
+
+Result<GuardFile::Outcomes> GuardFile::change(std::span<const std::string_view> rules, const Change& make) {
+  MANKAI_ASSERT(lock_.has_value());
+  if (auto valid = check_rules(rules); !valid) {
+    return std::unexpected(valid.error().within(path_));
+  }
+  Outcomes outcomes;
+  for (const std::string_view rule : rules) {
+    const auto changed = make(guard_, rule);
+    if (!changed) {
+      return std::unexpected(undo(changed.error().within(shown_rule(rule)).within(path_)));
+    }
+    ++(*changed ? outcomes.changed : outcomes.unchanged);
+  }
+  if (outcomes.changed != 0) {
+    MANKAI_TRY(save());
+  }
+  return outcomes;
+}
+
+// The rules before the one that failed are in guard(), and not in the file.
+Error GuardFile::undo(Error why) {
+  auto before = map_guard(path_, *calls_);
+  if (!before) {
+    return before.error();
+  }
+  guard_ = std::move(before->guard);
+  return why;
+}
+
+Result<void> GuardFile::save() {
+  MANKAI_TRY(write_file(path_, guard_.to_bytes(), Existing::replace, &*lock_, *calls_));
+  MANKAI_ASSIGN(const auto now, identify(path_, *calls_));
+  identity_ = now;
+  return {};
+}
+
+Result<GuardFile::Outcomes> GuardFile::add(std::span<const std::string_view> rules, std::uint64_t id) {
+  return change(rules, [id](Guard& guard, std::string_view rule) { return guard.add(rule, id); });
+}
+
+Result<GuardFile::Outcomes> GuardFile::remove(std::span<const std::string_view> rules, std::optional<std::uint64_t> id,
+                                              const std::function<void(std::string_view, RemoveOutcome)>& tell) {
+  return change(rules, [&](Guard& guard, std::string_view rule) -> Result<bool> {
+    MANKAI_ASSIGN(const auto outcome, guard.remove(rule, id));
+    if (tell) {
+      tell(rule, outcome);
+    }
+    return outcome != RemoveOutcome::not_found;
+  });
+}
+
+Result<GuardFile::Outcomes> GuardFile::allow(std::span<const std::string_view> rules) {
+  return change(rules, [](Guard& guard, std::string_view rule) { return guard.allow(rule); });
+}
+
+Result<GuardFile::Outcomes> GuardFile::disallow(std::span<const std::string_view> rules,
+                                                const std::function<void(std::string_view, bool)>& tell) {
+  return change(rules, [&](Guard& guard, std::string_view rule) {
+    auto was_there = guard.disallow(rule);
+    if (tell && was_there) {
+      tell(rule, *was_there);
+    }
+    return was_there;
+  });
+}
+
+Result<void> GuardFile::compact() {
+  MANKAI_ASSERT(lock_.has_value());
+  if (auto made = guard_.compact(); !made) {
+    return std::unexpected(made.error().within(path_));
+  }
+  return save();
+}
+
+Result<bool> GuardFile::is_replaced() const {
+  const auto now = identify(path_, *calls_);
+  return now ? Result<bool>(*now != identity_) : std::unexpected(now.error());
+}
+
+}  // namespace mankai

@@ -1,0 +1,162 @@
+#include "mankai/hot/hot.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "mankai/base/duration.hpp"
+
+namespace mankai {
+namespace {
+
+// As many keys as hide the latency of a hash and a look at the table; their digests are 2 KiB on the stack.
+constexpr std::size_t kBatchKeys = 256;
+
+Result<DecayedTop::Options> options_of(const HotRequest& request) {
+  HashSpec hash = HashSpec::random(request.hash.value_or(kDefaultHash));
+  hash.seed = request.seed.value_or(hash.seed);
+  MANKAI_TRY(check_seed(hash));
+  return DecayedTop::Options{
+      .bytes = request.memory_bytes.value_or(Hot::kDefaultMemoryBytes),
+      .decay = request.decay ? *request.decay : Decay::of_half_life(Hot::kDefaultHalfLife).value(),
+      .keys_tag = request.keys_tag,
+      .hash = hash};
+}
+
+Result<AnyFilter> make_filter(const HotRequest& request) {
+  MANKAI_ASSIGN(const auto options, options_of(request));
+  auto filter = DecayedTop::create(options);
+  return filter ? Result<AnyFilter>(std::move(*filter)) : std::unexpected(filter.error());
+}
+
+Result<void> check_kind(const std::string& path, const AnyFilter& filter) {
+  const auto* const top = filter.as<DecayedTop>();
+  if (top == nullptr) {
+    return fail(ErrorCode::invalid_argument, path + ": is a filter of kind " + std::string(filter.kind().name) +
+                                                 ", not " + std::string(DecayedTop::kName) + "; name another file");
+  }
+  if (top->canonical_version() != 0) {
+    return fail(ErrorCode::invalid_argument,
+                path + ": has canonical URLs as keys, and keys are taken as they are here; name another file");
+  }
+  return {};
+}
+
+std::string words_of(const DecayedTop& filter) {
+  const Decay decay = filter.decay();
+  return "lambda " + std::to_string(decay.lambda()) + ", epoch " + to_text(decay.epoch) + ", " +
+         std::to_string(filter.image_bytes()) + " bytes, hash " + std::string(name(filter.hash().kind));
+}
+
+// The size of an image is not what was asked for, but what fits into it: equal requests give equal sizes.
+Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
+  if (!request.memory_bytes) {
+    return true;
+  }
+  HotRequest alike = request;
+  alike.decay = filter.decay();
+  const auto options = options_of(alike);
+  const auto bytes = options ? DecayedTop::image_bytes_of(*options) : std::unexpected(options.error());
+  return bytes ? Result<bool>(*bytes == filter.image_bytes()) : std::unexpected(bytes.error());
+}
+
+// A state that was made for another request would answer, but not as asked.
+Result<void> check_request_fits(const std::string& path, const DecayedTop& filter, const HotRequest& request) {
+  MANKAI_ASSIGN(const auto is_sized_so, is_of_size(filter, request));
+  if (is_sized_so && request.decay.value_or(filter.decay()) == filter.decay() &&
+      request.hash.value_or(filter.hash().kind) == filter.hash().kind &&
+      request.seed.value_or(filter.hash().seed) == filter.hash().seed) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument, path + ": was made with " + words_of(filter) +
+                                               ", which is not what was asked for; leave the options out to use it as "
+                                               "it is, or name another file");
+}
+
+void insert(DecayedTop& filter, std::span<const std::string_view> keys, std::span<const Time> times) noexcept {
+  const Hasher hasher = filter.hasher();
+  std::array<Digest, kBatchKeys> digests;
+  for (std::size_t begin = 0; begin < keys.size(); begin += kBatchKeys) {
+    const std::size_t count = std::min(kBatchKeys, keys.size() - begin);
+    const auto hashed = std::span(digests).first(count);
+    hasher(keys.subspan(begin, count), hashed);
+    filter.insert(hashed, keys.subspan(begin, count), times.subspan(begin, count));
+  }
+}
+
+}  // namespace
+
+Hot::Hot(KeptFilter kept, const HotRequest& request) noexcept
+    : kept_(std::move(kept)),
+      late_tolerance_(request.late_tolerance),
+      now_(std::max(filter().newest(), start_of(filter().tick(), filter().epoch()))),
+      newest_(filter().newest()),
+      latest_(request.latest) {}
+
+Result<Hot> Hot::create(const HotRequest& request) {
+  MANKAI_ASSIGN(auto filter, make_filter(request));
+  return Hot(KeptFilter(std::move(filter)), request);
+}
+
+Result<Hot> Hot::open(const std::string& path, const HotRequest& request, const StoreOptions& options) {
+  MANKAI_ASSIGN(auto kept, KeptFilter::open(path, [&request] { return make_filter(request); }, options));
+  MANKAI_TRY(check_kind(path, kept.filter()));
+  MANKAI_TRY(check_request_fits(path, *kept.filter().as<DecayedTop>(), request));
+  return Hot(std::move(kept), request);
+}
+
+Result<void> Hot::observe(std::span<const std::string_view> keys, std::span<const Time> times) {
+  const auto is_in_future = [this](Time time) { return time > latest_; };
+  const auto in_future = static_cast<std::size_t>(std::ranges::count_if(times, is_in_future));
+  if (in_future == 0) {
+    return count(keys, times);
+  }
+  std::vector<std::string_view> accepted;
+  std::vector<Time> accepted_times;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!is_in_future(times[i])) {
+      accepted.push_back(keys[i]);
+      accepted_times.push_back(times[i]);
+    }
+  }
+  in_future_ += in_future;
+  return count(accepted, accepted_times);
+}
+
+Result<void> Hot::count(std::span<const std::string_view> keys, std::span<const Time> times) {
+  if (Store* const store = kept_.store()) {
+    MANKAI_TRY(store->insert(keys, times));
+  } else {
+    insert(*kept_.memory()->as<DecayedTop>(), keys, times);
+  }
+  note_times(times);
+  return {};
+}
+
+void Hot::note_times(std::span<const Time> times) noexcept {
+  const Duration epoch = filter().epoch();
+  for (const Time time : times) {
+    if (time >= newest_) {
+      newest_ = time;
+    } else if (newest_ - time > late_tolerance_ && tick_of(time, epoch) < tick_of(newest_, epoch)) {
+      ++beyond_tolerance_;
+    }
+  }
+  now_ = std::max(now_, newest_);
+}
+
+Result<void> Hot::advance_to(Time now) {
+  if (now <= now_) {
+    return {};
+  }
+  if (Store* const store = kept_.store()) {
+    MANKAI_TRY(store->advance(now));
+  } else {
+    kept_.memory()->as<DecayedTop>()->advance(tick_of(now, filter().epoch()));
+  }
+  now_ = now;
+  return {};
+}
+
+DecayedCount Hot::estimate(std::string_view key) const noexcept { return filter().estimate(filter().hasher()(key)); }
+
+}  // namespace mankai

@@ -1,0 +1,167 @@
+#include "mankai/input/detail/combined_log.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "mankai/input/detail/request_line.hpp"
+#include "mankai/input/detail/text_fields.hpp"
+
+namespace mankai::detail {
+namespace {
+
+bool is_escaped(const char* begin, const char* quote) noexcept {
+  const char* first = quote;
+  while (first > begin && first[-1] == '\\') {
+    --first;
+  }
+  return (quote - first) % 2 != 0;
+}
+
+// Returns the quote that ends the text beginning at `begin`, or the end of the line.
+const char* closing_quote(const char* begin, const char* end) noexcept {
+  for (const char* quote = find(begin, end, '"'); quote != end; quote = find(quote + 1, end, '"')) {
+    const bool is_at_the_end = quote + 1 == end || quote[1] == ' ';
+    if (is_at_the_end && !is_escaped(begin, quote)) {
+      return quote;
+    }
+  }
+  return end;
+}
+
+// Takes `"text" ` off the front; without a closing quote the rest of the line is the text.
+std::string_view take_quoted(std::string_view& rest) noexcept {
+  if (!rest.starts_with('"')) {
+    return {};
+  }
+  const char* const end = rest.data() + rest.size();
+  const char* const begin = rest.data() + 1;
+  const char* const quote = closing_quote(begin, end);
+  rest = between(quote, end);
+  rest.remove_prefix(rest.size() < 2 ? rest.size() : 2);
+  return between(begin, quote);
+}
+
+bool looks_like_an_address(std::string_view text) noexcept {
+  return text.find_first_of(".:") != std::string_view::npos;
+}
+
+// The fields before the time. Three are client, ident and user; of four, or of more if a user's name has blanks, the
+// first is a virtual host where the second is an address.
+bool read_who(std::string_view who, LogRecord& out) noexcept {
+  constexpr std::string_view kUsual = " - -";
+  if (who.ends_with(kUsual)) {
+    const std::string_view client = who.substr(0, who.size() - kUsual.size());
+    if (!client.empty() && client.find(' ') == std::string_view::npos) {
+      out.client = client;
+      return true;
+    }
+  }
+  std::string_view rest = who;
+  const std::string_view first = take_field(rest, ' ');
+  const std::string_view second = take_field(rest, ' ');
+  if (first.empty() || rest.empty()) {
+    return false;
+  }
+  const bool has_four = rest.find(' ') != std::string_view::npos;
+  if (has_four && looks_like_an_address(second)) {
+    out.host = without_port(first);
+    out.client = second;
+  } else {
+    out.client = first;
+  }
+  return true;
+}
+
+// The bracket that the time stands in: a name before it may contain brackets, but hardly one with a date.
+const char* opening_bracket(const char* begin, const char* end) noexcept {
+  constexpr std::ptrdiff_t kSlashAfter = 3;
+  for (const char* at = find(begin, end, '['); at != end; at = find(at + 1, end, '[')) {
+    if (at > begin && at[-1] == ' ' && end - at > kSlashAfter && at[kSlashAfter] == '/') {
+      return at;
+    }
+  }
+  return end;
+}
+
+// Takes digits, or "-" for none, and the blank behind them.
+template <class Number>
+LogLine take_number(std::string_view& rest, Number end, std::optional<Number>& out) noexcept {
+  constexpr std::size_t kDigitsMax = 18;  // fit a Number of 64 bits; `end` bounds narrower ones
+  std::uint64_t value = 0;
+  std::size_t length = 0;
+  for (; length < rest.size() && length <= kDigitsMax; ++length) {
+    const unsigned digit = static_cast<unsigned char>(rest[length]) - unsigned{'0'};
+    if (digit > 9) {
+      break;
+    }
+    value = value * 10 + digit;
+  }
+  const bool is_number = length > 0 && length <= kDigitsMax && value < end;
+  if (is_number) {
+    out = static_cast<Number>(value);
+  } else if (!rest.starts_with('-')) {
+    return rest.empty() || rest.front() == ' ' ? LogLine::malformed_shape : LogLine::malformed_number;
+  } else {
+    length = 1;
+  }
+  if (length < rest.size() && rest[length] != ' ') {
+    return LogLine::malformed_number;
+  }
+  rest.remove_prefix(std::min(length + 1, rest.size()));
+  return LogLine::record;
+}
+
+LogLine take_status_and_bytes(std::string_view& rest, LogRecord& out) noexcept {
+  constexpr unsigned kStatusEnd = 1000;
+  constexpr std::uint64_t kBytesEnd = std::uint64_t{1} << 62;
+  const LogLine status = take_number(rest, kStatusEnd, out.status);
+  if (status != LogLine::record) {
+    return status;
+  }
+  if (out.status == 0U) {
+    out.status.reset();
+  }
+  return take_number(rest, kBytesEnd, out.bytes);
+}
+
+LogLine problem_of(const ScannedTime& time) noexcept {
+  return time.shape == TimeShape::impossible ? LogLine::malformed_time : LogLine::malformed_shape;
+}
+
+}  // namespace
+
+LogLine CombinedLog::parse(std::string_view line, LogRecord& out) noexcept {
+  constexpr std::string_view kAfterTime = "] \"";
+  out = {};
+  const char* const begin = line.data();
+  const char* const end = begin + line.size();
+  const char* const bracket = opening_bracket(begin, end);
+  if (bracket == end || !read_who(between(begin, bracket - 1), out)) {
+    return LogLine::malformed_shape;
+  }
+  const ScannedTime time = clock_.scan(between(bracket + 1, end));
+  if (time.shape != TimeShape::good) {
+    return problem_of(time);
+  }
+  out.time = time.time;
+  std::string_view rest = between(bracket + 1 + time.length, end);
+  if (!rest.starts_with(kAfterTime)) {
+    return LogLine::malformed_shape;
+  }
+  const char* const request = rest.data() + kAfterTime.size();
+  const char* const quote = closing_quote(request, end);
+  if (end - quote < 2) {
+    return LogLine::malformed_shape;
+  }
+  split_request(between(request, quote), out);
+  rest = between(quote + 2, end);
+  if (const LogLine outcome = take_status_and_bytes(rest, out); outcome != LogLine::record) {
+    return outcome;
+  }
+  out.referrer = unless_dash(take_quoted(rest));
+  out.agent = unless_dash(take_quoted(rest));
+  return LogLine::record;
+}
+
+}  // namespace mankai::detail

@@ -1,0 +1,82 @@
+#include "mankai/input/detail/decoder.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "mankai/base/assert.hpp"
+
+namespace mankai::detail {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view kXzMagic = "\xFD\x37zXZ\0"sv;
+constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD"sv;
+// The first byte of a skippable frame's magic is 0x50 to 0x5F; its low four bits are the user's.
+constexpr std::string_view kSkippableMagic = "\x50\x2A\x4D\x18"sv;
+constexpr unsigned kSkippableMask = 0xF0;
+
+enum class Match : std::uint8_t { no, prefix, yes };
+
+Match match(std::string_view bytes, std::string_view magic, unsigned first_byte_mask = 0xFF) {
+  const std::size_t length = std::min(bytes.size(), magic.size());
+  for (std::size_t i = 0; i < length; ++i) {
+    const unsigned mask = i == 0 ? first_byte_mask : 0xFF;
+    if ((static_cast<unsigned char>(bytes[i]) & mask) != static_cast<unsigned char>(magic[i])) {
+      return Match::no;
+    }
+  }
+  return length == magic.size() ? Match::yes : Match::prefix;
+}
+
+}  // namespace
+
+std::optional<Compression> detect_compression(std::string_view prefix, bool is_whole_input) noexcept {
+  const std::array candidates = {
+      std::pair{Compression::gzip, match(prefix, kGzipMagic)},
+      std::pair{Compression::zstd, match(prefix, kZstdMagic)},
+      std::pair{Compression::zstd, match(prefix, kSkippableMagic, kSkippableMask)},
+      std::pair{Compression::xz, match(prefix, kXzMagic)},
+  };
+  bool may_become_one = false;
+  for (const auto& [compression, outcome] : candidates) {
+    if (outcome == Match::yes) {
+      return compression;
+    }
+    may_become_one = may_become_one || outcome == Match::prefix;
+  }
+  if (may_become_one && !is_whole_input) {
+    return std::nullopt;
+  }
+  return Compression::plain;
+}
+
+std::unique_ptr<Decoder> Decoder::create(Compression compression) {
+  auto decoder = std::make_unique<Decoder>();
+  switch (compression) {
+    case Compression::plain: MANKAI_ASSERT(false); break;
+    case Compression::gzip: decoder->decoder_.emplace<GzipDecoder>(); break;
+    case Compression::zstd: decoder->decoder_.emplace<ZstdDecoder>(); break;
+    case Compression::xz: decoder->decoder_.emplace<XzDecoder>(); break;
+  }
+  return decoder;
+}
+
+DecodeStep Decoder::decode(std::string_view input, std::span<char> output, bool is_last) {
+  if (auto* gzip = std::get_if<GzipDecoder>(&decoder_)) {
+    return gzip->decode(input, output, is_last);
+  }
+  if (auto* zstd = std::get_if<ZstdDecoder>(&decoder_)) {
+    return zstd->decode(input, output, is_last);
+  }
+  return std::get<XzDecoder>(decoder_).decode(input, output, is_last);
+}
+
+Compression Decoder::compression() const noexcept { return static_cast<Compression>(decoder_.index()); }
+
+std::uint64_t Decoder::ignored_bytes() const noexcept {
+  const auto* gzip = std::get_if<GzipDecoder>(&decoder_);
+  return gzip == nullptr ? 0 : gzip->ignored_bytes();
+}
+
+}  // namespace mankai::detail

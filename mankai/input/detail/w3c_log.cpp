@@ -1,0 +1,196 @@
+#include "mankai/input/detail/w3c_log.hpp"
+
+#include <array>
+#include <utility>
+
+#include "mankai/input/detail/request_line.hpp"
+#include "mankai/input/detail/text_fields.hpp"
+#include "mankai/input/detail/time_scan.hpp"
+
+namespace mankai::detail {
+namespace {
+
+constexpr std::string_view kFields = "#Fields:";
+constexpr std::string_view kDate = "#Date:";
+constexpr std::array<std::string_view, 7> kDirectives = {
+    kFields, kDate, "#Version:", "#Software:", "#Start-Date:", "#End-Date:", "#Remark:"};
+constexpr std::size_t kColumnsMax = 1024;  // real logs have some twenty
+
+// Returns the column's text without its quotes, and drops it and what parts it from the next.
+std::string_view take_column_text(std::string_view& rest, char separator) noexcept {
+  if (separator == ' ') {
+    skip_all(rest, ' ');
+  }
+  if (!rest.starts_with('"')) {
+    return take_field(rest, separator);
+  }
+  std::size_t quote = rest.find('"', 1);
+  while (quote != std::string_view::npos && quote + 1 < rest.size() && rest[quote + 1] == '"') {
+    quote = rest.find('"', quote + 2);
+  }
+  if (quote == std::string_view::npos) {
+    return take_field(rest, separator);
+  }
+  const std::string_view text = rest.substr(1, quote - 1);
+  rest.remove_prefix(quote + 1);
+  static_cast<void>(take_field(rest, separator));
+  return text;
+}
+
+std::string_view join(std::string_view stem, std::string_view query, TextArena& arena) {
+  if (stem.empty() || query.empty()) {
+    return stem;
+  }
+  const std::span<char> room = arena.allocate(stem.size() + 1 + query.size());
+  stem.copy(room.data(), stem.size());
+  room[stem.size()] = '?';
+  query.copy(room.data() + stem.size() + 1, query.size());
+  return {room.data(), room.size()};
+}
+
+}  // namespace
+
+bool W3cLog::is_directive(std::string_view line) noexcept {
+  for (const std::string_view directive : kDirectives) {
+    if (line.starts_with(directive)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void W3cLog::restart() { *this = {}; }
+
+W3cLog::Column W3cLog::column_named(std::string_view name) noexcept {
+  // cs-bytes is what the client sent; sc-bytes, what was sent to it, is what other formats call the size.
+  constexpr std::array<std::pair<std::string_view, Column>, 15> kNames = {{{"date", Column::date},
+                                                                           {"time", Column::time},
+                                                                           {"c-ip", Column::client},
+                                                                           {"c-dns", Column::client},
+                                                                           {"cs-host", Column::host},
+                                                                           {"cs(Host)", Column::host},
+                                                                           {"cs-method", Column::method},
+                                                                           {"cs-uri-stem", Column::stem},
+                                                                           {"cs-uri-query", Column::query},
+                                                                           {"cs-uri", Column::uri},
+                                                                           {"cs(Referer)", Column::referrer},
+                                                                           {"cs(Referrer)", Column::referrer},
+                                                                           {"cs(User-Agent)", Column::agent},
+                                                                           {"sc-status", Column::status},
+                                                                           {"sc-bytes", Column::bytes}}};
+  for (const auto& [known, column] : kNames) {
+    if (known == name) {
+      return column;
+    }
+  }
+  return Column::other;
+}
+
+void W3cLog::take_directive(std::string_view line) {
+  if (line.starts_with(kDate)) {
+    line.remove_prefix(kDate.size());
+    skip_all(line, ' ');
+    const ScannedTime scanned = scan_iso_time(line);
+    if (scanned.shape == TimeShape::good) {
+      directive_moment_ = scanned.time;
+      directive_date_ = std::chrono::floor<std::chrono::days>(scanned.time);
+    }
+    return;
+  }
+  if (!line.starts_with(kFields)) {
+    return;
+  }
+  line.remove_prefix(kFields.size());
+  columns_.clear();
+  while (columns_.size() < kColumnsMax) {
+    while (line.starts_with(' ') || line.starts_with('\t')) {
+      line.remove_prefix(1);
+    }
+    if (line.empty()) {
+      return;
+    }
+    const std::string_view name = line.substr(0, line.find_first_of(" \t"));
+    line.remove_prefix(name.size());
+    columns_.push_back(column_named(name));
+  }
+}
+
+LogLine W3cLog::parse(std::string_view line, TextArena& arena, LogRecord& out) {
+  out = {};
+  if (line.starts_with('#')) {
+    take_directive(line);
+    return LogLine::skipped;
+  }
+  if (columns_.empty()) {
+    return LogLine::malformed_shape;
+  }
+  const char separator = line.find('\t') == std::string_view::npos ? ' ' : '\t';
+  line_date_.reset();
+  line_clock_.reset();
+  Target target;
+  std::string_view rest = line;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    // Nothing after a last tab is an empty column.
+    const bool may_be_empty = line.ends_with('\t') && i + 1 == columns_.size();
+    if (rest.empty() && !may_be_empty) {
+      return LogLine::malformed_shape;
+    }
+    const std::string_view text = take_column_text(rest, separator);
+    const LogLine outcome = take_column(columns_[i], unless_dash(text), target, out);
+    if (outcome != LogLine::record) {
+      return outcome;
+    }
+  }
+  if (!target.stem.empty()) {
+    out.target = join(target.stem, target.query, arena);
+  }
+  out.time = time_of_line();
+  take_host_of_target(out);
+  return LogLine::record;
+}
+
+LogLine W3cLog::take_column(Column column, std::string_view text, Target& target, LogRecord& out) {
+  switch (column) {
+    case Column::other: break;
+    case Column::date: {
+      const ScannedTime scanned = scan_iso_time(text);
+      line_date_ = scanned.time;
+      return scanned.shape == TimeShape::good && scanned.length == text.size() ? LogLine::record
+                                                                               : LogLine::malformed_time;
+    }
+    case Column::time: return take_time(text);
+    case Column::client: out.client = text; break;
+    case Column::host: out.host = without_port(text); break;
+    case Column::method: out.method = text; break;
+    case Column::stem: target.stem = text; break;
+    case Column::query: target.query = text; break;
+    case Column::uri: out.target = text; break;
+    case Column::referrer: out.referrer = text; break;
+    case Column::agent: out.agent = text; break;
+    case Column::status: return read_status(text, out.status) ? LogLine::record : LogLine::malformed_number;
+    case Column::bytes: return read_number(text, out.bytes) ? LogLine::record : LogLine::malformed_number;
+  }
+  return LogLine::record;
+}
+
+LogLine W3cLog::take_time(std::string_view text) noexcept {
+  const ScannedTime scanned = scan_time_of_day(text);
+  if (scanned.shape != TimeShape::good || scanned.length != text.size()) {
+    return LogLine::malformed_time;
+  }
+  line_clock_ = scanned.time.time_since_epoch();
+  return LogLine::record;
+}
+
+std::optional<Time> W3cLog::time_of_line() const noexcept {
+  const std::optional<Time> date = line_date_ ? line_date_ : directive_date_;
+  if (!line_date_ && !line_clock_) {
+    return directive_moment_;
+  }
+  if (!date) {
+    return std::nullopt;
+  }
+  return *date + line_clock_.value_or(Duration::zero());
+}
+
+}  // namespace mankai::detail

@@ -1,0 +1,79 @@
+#include "mankai/input/detail/zstd_decoder.hpp"
+
+#include <zstd_errors.h>
+
+#include <new>
+
+#include "mankai/base/assert.hpp"
+
+namespace mankai::detail {
+namespace {
+
+// What `zstd --long` and `--long=27` write, and the largest window that zstd(1) itself opens without being asked.
+constexpr int kMaxWindowLog = 27;
+
+// The smallest header that tells the decoder what to ask for next.
+constexpr std::size_t kFrameStartBytes = 5;
+
+// The size that the decoder asks for includes the next block's header where one follows.
+std::size_t without_next_header(std::size_t asked_bytes) {
+  constexpr std::size_t kBlockHeaderBytes = 3;
+  return asked_bytes > kBlockHeaderBytes ? asked_bytes - kBlockHeaderBytes : asked_bytes;
+}
+
+Error describe(std::size_t outcome) {
+  switch (ZSTD_getErrorCode(outcome)) {
+    case ZSTD_error_frameParameter_windowTooLarge:
+      return {.code = ErrorCode::out_of_space,
+              .detail =
+                  "the window is larger than 128 MiB; recompress with --long=27, or pipe through "
+                  "zstd -dc --long=31"};
+    case ZSTD_error_memory_allocation:
+      return {.code = ErrorCode::out_of_space, .detail = "no memory for the decoder's window"};
+    case ZSTD_error_prefix_unknown:
+      return {.code = ErrorCode::corrupt, .detail = "what follows the last frame is not zstd"};
+    default: return {.code = ErrorCode::corrupt, .detail = ZSTD_getErrorName(outcome)};
+  }
+}
+
+}  // namespace
+
+ZstdDecoder::ZstdDecoder() : stream_(ZSTD_createDStream()), wanted_bytes_(kFrameStartBytes) {
+  if (stream_ == nullptr) {
+    throw std::bad_alloc();
+  }
+  const std::size_t outcome = ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
+  MANKAI_ASSERT(ZSTD_isError(outcome) == 0);
+}
+
+DecodeStep ZstdDecoder::decode(std::string_view input, std::span<char> output, bool is_last) {
+  if (may_hold_output_) {
+    DecodeStep step = decode_block({}, output);
+    if (step.produced > 0 || step.failure) {
+      return step;
+    }
+  }
+  DecodeStep step = decode_block(input.substr(0, wanted_bytes_), output);
+  if (is_last && input.empty() && step.produced == 0 && !step.failure && !is_between_frames_) {
+    step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data ends inside a frame; it was cut off"};
+  }
+  return step;
+}
+
+DecodeStep ZstdDecoder::decode_block(std::string_view input, std::span<char> output) {
+  ZSTD_inBuffer in{.src = input.data(), .size = input.size(), .pos = 0};
+  ZSTD_outBuffer out{.dst = output.data(), .size = output.size(), .pos = 0};
+  if (input.empty() && !may_hold_output_) {
+    return {};  // the decoder counts calls without progress and would take them for an error
+  }
+  const std::size_t outcome = ZSTD_decompressStream(stream_.get(), &out, &in);
+  if (ZSTD_isError(outcome) != 0) {
+    return {.consumed = 0, .produced = 0, .failure = describe(outcome)};
+  }
+  may_hold_output_ = out.pos == out.size;
+  is_between_frames_ = outcome == 0 || (is_between_frames_ && in.pos == 0);
+  wanted_bytes_ = is_between_frames_ ? kFrameStartBytes : without_next_header(outcome);
+  return {.consumed = in.pos, .produced = out.pos, .failure = {}};
+}
+
+}  // namespace mankai::detail

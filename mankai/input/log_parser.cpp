@@ -1,0 +1,162 @@
+#include "mankai/input/log_parser.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/input/detail/combined_log.hpp"
+#include "mankai/input/detail/json_log.hpp"
+#include "mankai/input/detail/keys_log.hpp"
+#include "mankai/input/detail/squid_log.hpp"
+#include "mankai/input/detail/text_arena.hpp"
+#include "mankai/input/detail/w3c_log.hpp"
+
+namespace mankai {
+
+namespace detail {
+
+/// The parsers with a memory, and the room for what they put together.
+struct LogFormats {
+  CombinedLog combined;
+  W3cLog w3c;
+  JsonLog json;
+  TextArena arena;
+
+  [[nodiscard]] LogLine parse(LogFormat format, std::string_view line, LogRecord& out) {
+    const bool has_comments = format == LogFormat::combined || format == LogFormat::squid || format == LogFormat::json;
+    if (line.empty() || (has_comments && line.starts_with('#'))) {
+      return LogLine::skipped;
+    }
+    switch (format) {
+      case LogFormat::combined: return combined.parse(line, out);
+      case LogFormat::squid: return parse_squid(line, out);
+      case LogFormat::w3c: return w3c.parse(line, arena, out);
+      case LogFormat::json: return json.parse(line, arena, out);
+      case LogFormat::automatic:
+      case LogFormat::keys: break;
+    }
+    return parse_key(line, out);
+  }
+};
+
+}  // namespace detail
+
+namespace {
+
+constexpr std::array kFormats = {LogFormat::automatic, LogFormat::combined, LogFormat::squid,
+                                 LogFormat::w3c,       LogFormat::json,     LogFormat::keys};
+
+}  // namespace
+
+std::string_view name(LogFormat format) noexcept {
+  switch (format) {
+    case LogFormat::automatic: return "automatic";
+    case LogFormat::combined: return "combined";
+    case LogFormat::squid: return "squid";
+    case LogFormat::w3c: return "w3c";
+    case LogFormat::json: return "json";
+    case LogFormat::keys: return "keys";
+  }
+  return "unknown";
+}
+
+Result<LogFormat> parse_log_format(std::string_view text) {
+  for (const LogFormat format : kFormats) {
+    if (text == name(format)) {
+      return format;
+    }
+  }
+  if (text == "auto") {
+    return LogFormat::automatic;
+  }
+  if (text == "common") {
+    return LogFormat::combined;
+  }
+  return fail(ErrorCode::invalid_argument,
+              "there is no log format '" + std::string(text) + "': give auto, combined, squid, w3c, json or keys");
+}
+
+std::string_view name(LogLine line) noexcept {
+  switch (line) {
+    case LogLine::record: return "a record";
+    case LogLine::skipped: return "empty, a comment or a directive";
+    case LogLine::malformed_shape: return "not a line of the format";
+    case LogLine::malformed_time: return "a time that does not exist";
+    case LogLine::malformed_number: return "a status or size that is no number";
+  }
+  return "unknown";
+}
+
+std::uint64_t LogCounts::lines() const noexcept {
+  return std::accumulate(of_kind.begin(), of_kind.end(), std::uint64_t{0});
+}
+
+std::uint64_t LogCounts::malformed() const noexcept { return lines() - of(LogLine::record) - of(LogLine::skipped); }
+
+LogParser::LogParser(LogFormat format, std::unique_ptr<detail::LogFormats> formats)
+    : wanted_(format), format_(format), formats_(std::move(formats)) {}
+
+LogParser::LogParser(LogParser&& other) noexcept = default;
+LogParser& LogParser::operator=(LogParser&& other) noexcept = default;
+LogParser::~LogParser() = default;
+
+Result<LogParser> LogParser::create(const LogParserOptions& options) {
+  MANKAI_ASSIGN(auto json, detail::JsonLog::create(options.names));
+  return LogParser(options.format, std::make_unique<detail::LogFormats>(detail::LogFormats{
+                                       .combined = {}, .w3c = {}, .json = std::move(json), .arena = {}}));
+}
+
+LogLine LogParser::parse(std::string_view line, LogRecord& out) {
+  LogLine outcome{};
+  parse(std::span(&line, 1), std::span(&out, 1), std::span(&outcome, 1));
+  return outcome;
+}
+
+void LogParser::parse(std::span<const std::string_view> lines, std::span<LogRecord> out, std::span<LogLine> outcomes) {
+  MANKAI_ASSERT(lines.size() == out.size() && lines.size() == outcomes.size());
+  formats_->arena.reset();
+  if (format_ == LogFormat::automatic) {
+    decide(lines);
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    outcomes[i] = formats_->parse(format_, lines[i], out[i]);
+    ++counts_.of_kind[static_cast<std::size_t>(outcomes[i])];
+  }
+}
+
+void LogParser::decide(std::span<const std::string_view> lines) {
+  for (const std::string_view line : lines) {
+    format_ = format_of(line);
+    if (format_ != LogFormat::automatic) {
+      return;
+    }
+    undecided_lines_ += line.empty() ? 0 : 1;
+    if (undecided_lines_ >= kUndecidedLinesMax) {
+      format_ = LogFormat::keys;
+      return;
+    }
+  }
+}
+
+// What it tries changes nothing that a later line depends on, but for directives, which it does not try.
+LogFormat LogParser::format_of(std::string_view line) {
+  if (detail::W3cLog::is_directive(line)) {
+    return LogFormat::w3c;
+  }
+  LogRecord record;
+  for (const LogFormat format : {LogFormat::json, LogFormat::combined, LogFormat::squid}) {
+    const bool may_be_json = line.starts_with('{');
+    if ((format == LogFormat::json) == may_be_json && formats_->parse(format, line, record) == LogLine::record) {
+      return format;
+    }
+  }
+  return LogFormat::automatic;
+}
+
+void LogParser::restart() {
+  format_ = wanted_;
+  undecided_lines_ = 0;
+  formats_->w3c.restart();
+}
+
+}  // namespace mankai

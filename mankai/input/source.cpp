@@ -1,0 +1,215 @@
+#include "mankai/input/source.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/input/detail/decoder.hpp"
+#include "mankai/input/detail/descriptor.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr int kStandardInput = 0;
+
+ReadFunction read_descriptor(detail::Descriptor descriptor, int stop_fd) {
+  return [descriptor = std::move(descriptor), stop_fd](std::span<char> into) { return descriptor.read(into, stop_fd); };
+}
+
+ReadFunction read_memory(std::string_view bytes) {
+  return [bytes](std::span<char> into) mutable -> Result<std::size_t> {
+    const std::size_t length = bytes.copy(into.data(), into.size());
+    bytes.remove_prefix(length);
+    return length;
+  };
+}
+
+}  // namespace
+
+std::string_view name(Compression compression) noexcept {
+  switch (compression) {
+    case Compression::plain: return "plain";
+    case Compression::gzip: return "gzip";
+    case Compression::zstd: return "zstd";
+    case Compression::xz: return "xz";
+  }
+  return "unknown";
+}
+
+Source::Source(ReadFunction read, std::string label, std::optional<std::uint64_t> total, const SourceOptions& options)
+    : read_(std::move(read)), label_(std::move(label)), buffer_bytes_(options.buffer_bytes), raw_bytes_total_(total) {
+  MANKAI_ASSERT(buffer_bytes_ > 0);
+}
+
+Source::Source(Source&& other) noexcept = default;
+Source& Source::operator=(Source&& other) noexcept = default;
+Source::~Source() = default;
+
+Result<Source> Source::open(const std::string& path, const SourceOptions& options) {
+  if (path == "-") {
+    return from_descriptor(kStandardInput, "standard input", options);
+  }
+  Result<detail::Descriptor> descriptor = detail::Descriptor::open(path);
+  if (!descriptor) {
+    return std::unexpected(descriptor.error().within(path));
+  }
+  const auto total = descriptor->remaining_bytes();
+  if (!total) {
+    return std::unexpected(total.error().within(path));
+  }
+  return Source(read_descriptor(std::move(*descriptor), options.stop_fd), path, *total, options);
+}
+
+Result<Source> Source::from_descriptor(int fd, std::string label, const SourceOptions& options) {
+  detail::Descriptor descriptor(fd, false);
+  const auto total = descriptor.remaining_bytes();
+  if (!total) {
+    return std::unexpected(total.error().within(label));
+  }
+  return Source(read_descriptor(std::move(descriptor), options.stop_fd), std::move(label), *total, options);
+}
+
+Source Source::from_memory(std::string_view bytes, std::string label, const SourceOptions& options) {
+  return {read_memory(bytes), std::move(label), bytes.size(), options};
+}
+
+Source Source::from_function(ReadFunction read, std::string label, const SourceOptions& options) {
+  return {std::move(read), std::move(label), std::nullopt, options};
+}
+
+Result<std::size_t> Source::read(std::span<char> into) {
+  MANKAI_ASSERT(!into.empty());
+  if (!peeked_.empty()) [[unlikely]] {
+    const std::size_t length = peeked_.copy(into.data(), into.size());
+    peeked_.erase(0, length);
+    return length;
+  }
+  return read_input(into);
+}
+
+Result<std::string_view> Source::peek_line(std::size_t most) {
+  MANKAI_ASSERT(most > 0 && peeked_.empty());
+  while (peeked_.size() < most) {
+    const std::size_t before = peeked_.size();
+    peeked_.resize(most);
+    const Result<std::size_t> got = read_input(std::span(peeked_).subspan(before));
+    peeked_.resize(before + got.value_or(0));
+    if (!got && peeked_.empty()) {
+      return std::unexpected(got.error());
+    }
+    if (got.value_or(0) == 0 || peeked_.find('\n', before) != std::string::npos) {
+      break;
+    }
+  }
+  return std::string_view(peeked_).substr(0, peeked_.find('\n'));
+}
+
+Result<std::size_t> Source::read_input(std::span<char> into) {
+  if (failure_) {
+    return std::unexpected(*failure_);
+  }
+  if (!is_detected_) {
+    if (const Result<void> outcome = detect(); !outcome) {
+      return std::unexpected(outcome.error());
+    }
+  }
+  return decoder_ == nullptr ? read_plain(into) : read_decoded(into);
+}
+
+Compression Source::compression() const noexcept {
+  return decoder_ == nullptr ? Compression::plain : decoder_->compression();
+}
+
+std::uint64_t Source::ignored_bytes() const noexcept { return decoder_ == nullptr ? 0 : decoder_->ignored_bytes(); }
+
+Result<void> Source::detect() {
+  raw_ = std::make_unique_for_overwrite<char[]>(std::max(buffer_bytes_, detail::kMagicBytesMax));
+  std::optional<Compression> compression;
+  while (!compression) {
+    if (const Result<void> outcome = refill(); !outcome) {
+      return outcome;
+    }
+    compression = detail::detect_compression(raw(), is_raw_ended_);
+  }
+  is_detected_ = true;
+  if (*compression != Compression::plain) {
+    decoder_ = detail::Decoder::create(*compression);
+  }
+  return {};
+}
+
+Result<std::size_t> Source::read_plain(std::span<char> into) {
+  if (raw_ == nullptr) {
+    return read_raw(into);
+  }
+  const std::size_t length = raw().copy(into.data(), into.size());
+  raw_begin_ += length;
+  if (raw_begin_ == raw_end_) {
+    raw_.reset();
+  }
+  return length > 0 ? Result<std::size_t>(length) : read_raw(into);
+}
+
+Result<std::size_t> Source::read_decoded(std::span<char> into) {
+  for (int idle_steps = 0;;) {
+    if (raw().empty() && !decoder_may_hold_output_ && !is_raw_ended_) {
+      if (const Result<void> outcome = refill(); !outcome) {
+        return std::unexpected(outcome.error());
+      }
+    }
+    const bool is_drained = raw().empty();
+    detail::DecodeStep step = decoder_->decode(raw(), into, is_raw_ended_);
+    raw_begin_ += step.consumed;
+    decoder_may_hold_output_ = step.produced == into.size();
+    idle_steps = step.consumed + step.produced == 0 && !is_drained ? idle_steps + 1 : 0;
+    if (!step.failure && idle_steps > 2) {  // no library does this; better an error than a hang if one ever did
+      step.failure = Error{.code = ErrorCode::corrupt, .detail = "the decoder makes no progress"};
+    }
+    if (step.failure) {
+      const std::string place =
+          std::string(mankai::name(compression())) + " input, compressed byte " + std::to_string(raw_bytes_consumed());
+      const auto failed = keep_failure(step.failure->within(place));
+      if (step.produced == 0) {
+        return failed;
+      }
+    }
+    if (step.produced > 0 || (is_drained && is_raw_ended_)) {
+      return step.produced;
+    }
+  }
+}
+
+Result<std::size_t> Source::read_raw(std::span<char> into) {
+  if (is_raw_ended_) {
+    return std::size_t{0};
+  }
+  Result<std::size_t> got = read_(into.first(std::min(into.size(), buffer_bytes_)));
+  if (!got) {
+    return keep_failure(got.error());
+  }
+  raw_bytes_read_ += *got;
+  is_raw_ended_ = *got == 0;
+  return got;
+}
+
+// Appends while the format is unknown; afterwards it is called with nothing left and starts over at the front.
+Result<void> Source::refill() {
+  if (raw_begin_ == raw_end_) {
+    raw_begin_ = raw_end_ = 0;
+  }
+  const std::size_t capacity = std::max(buffer_bytes_, detail::kMagicBytesMax);
+  const Result<std::size_t> got = read_raw({raw_.get() + raw_end_, capacity - raw_end_});
+  if (!got) {
+    return std::unexpected(got.error());
+  }
+  raw_end_ += *got;
+  return {};
+}
+
+std::unexpected<Error> Source::keep_failure(const Error& error) {
+  failure_ = error.within(label_);
+  return std::unexpected(*failure_);
+}
+
+}  // namespace mankai

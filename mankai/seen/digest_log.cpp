@@ -1,0 +1,530 @@
+#include "mankai/seen/digest_log.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/file/file.hpp"
+#include "mankai/hash/checksum.hpp"
+#include "mankai/seen/detail/digest_run.hpp"
+#include "mankai/seen/detail/digest_table.hpp"
+
+namespace mankai {
+namespace {
+
+using detail::DigestRun;
+using detail::DigestTable;
+
+/// A run that is not larger than so many times the new one is merged into it.
+constexpr std::uint64_t kMergeRatio = 2;
+
+std::uint64_t checksum_of(const DigestLogHeader& header) noexcept {
+  return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(DigestLogHeader, checksum)));
+}
+
+std::uint64_t checksum_of(const DigestBatchHeader& batch, std::uint64_t salt) noexcept {
+  return checksum(std::as_bytes(std::span(&batch, 1)).subspan(sizeof(batch.checksum)), salt);
+}
+
+std::uint64_t checksum_of(std::span<const WideDigest> digests, std::uint64_t salt) noexcept {
+  return checksum(std::as_bytes(digests), salt + 1);
+}
+
+DigestBatchHeader header_of(std::span<const WideDigest> digests, std::uint64_t before, std::uint64_t durable,
+                            std::uint64_t salt) noexcept {
+  DigestBatchHeader batch{.checksum = 0,
+                          .digests_checksum = checksum_of(digests, salt),
+                          .before = before,
+                          .durable = durable,
+                          .digests = digests.size()};
+  batch.checksum = checksum_of(batch, salt);
+  return batch;
+}
+
+bool is_batch(const DigestBatchHeader& batch, std::uint64_t salt) noexcept {
+  // Looked at first, since few bytes that are no header get past it, and the search for later batches looks everywhere.
+  return batch.before <= kMaxLoggedDigests && batch.durable <= batch.before && batch.digests <= kMaxLoggedDigests &&
+         batch.checksum == checksum_of(batch, salt);
+}
+
+std::uint64_t digests_in(std::span<const DigestRunEntry> runs) noexcept {
+  std::uint64_t digests = 0;
+  for (const DigestRunEntry& run : runs) {
+    digests += run.digests;
+  }
+  return digests;
+}
+
+DigestLogHeader header_of(const DigestLogKeys& keys) noexcept {
+  return {.magic = kDigestLogMagic,
+          .version = kDigestLogVersion,
+          .canonical_version = keys.canonical_version,
+          .hash_kind = static_cast<std::uint32_t>(keys.first.kind),
+          .run_count = 0,
+          .first_seed = keys.first.seed,
+          .second_seed = keys.second.seed,
+          .next_run = 1,
+          .retired_count = 0,
+          .zero = 0,
+          .runs = {},
+          .retired = {},
+          .salt = 0,
+          .durable = 0,
+          .reserved = {},
+          .checksum = 0};
+}
+
+DigestLogKeys keys_of(const DigestLogHeader& header) noexcept {
+  const auto kind = static_cast<HashKind>(header.hash_kind);
+  return {.first = {.kind = kind, .seed = header.first_seed},
+          .second = {.kind = kind, .seed = header.second_seed},
+          .canonical_version = header.canonical_version};
+}
+
+// What its runs call a log: the seeds are drawn at random, once.
+detail::DigestRunOwner owner_of(const std::string& path, const DigestLogKeys& keys) {
+  const std::array seeds = {keys.first.seed, keys.second.seed};
+  return {.path = path, .id = checksum(std::as_bytes(std::span(seeds)))};
+}
+
+bool is_hash_kind(std::uint32_t value) noexcept {
+  return std::ranges::any_of(kHashKinds, [value](HashKind kind) { return static_cast<std::uint32_t>(kind) == value; });
+}
+
+bool has_zeros(const DigestLogHeader& header) noexcept {
+  return header.zero == 0 &&
+         std::ranges::all_of(std::span(header.runs).subspan(header.run_count),
+                             [](const DigestRunEntry& run) { return run == DigestRunEntry{}; }) &&
+         std::ranges::all_of(std::span(header.retired).subspan(header.retired_count),
+                             [](std::uint64_t number) { return number == 0; }) &&
+         std::ranges::all_of(header.reserved, [](std::uint64_t word) { return word == 0; });
+}
+
+// What a right checksum does not say: that the numbers make sense, as those of a file made to mislead may not.
+bool makes_sense(const DigestLogHeader& header) noexcept {
+  if (header.run_count > kMaxDigestRuns || header.retired_count > kMaxDigestRuns || !is_hash_kind(header.hash_kind) ||
+      !has_zeros(header)) {
+    return false;
+  }
+  const auto runs = std::span(header.runs).first(header.run_count);
+  std::uint64_t before = 0;
+  for (const DigestRunEntry& run : runs) {
+    if (run.digests == 0 || run.digests > kMaxLoggedDigests || run.number <= before || run.number >= header.next_run) {
+      return false;
+    }
+    before = run.number;
+  }
+  // What is retired is removed.
+  const auto counts = [&](std::uint64_t number) {
+    return std::ranges::find(runs, number, &DigestRunEntry::number) != runs.end();
+  };
+  return digests_in(runs) <= kMaxLoggedDigests &&
+         std::ranges::none_of(std::span(header.retired).first(header.retired_count), counts);
+}
+
+Result<void> check_header(const DigestLogHeader& header) {
+  if (header.magic != kDigestLogMagic) {
+    return fail(ErrorCode::corrupt, "is no log of digests");
+  }
+  if (header.checksum != checksum_of(header)) {
+    return fail(ErrorCode::corrupt, "its first page is damaged: its checksum is another one");
+  }
+  if (header.version != kDigestLogVersion) {
+    return fail(ErrorCode::unsupported_version, "is a log of version " + std::to_string(header.version) +
+                                                    ", and this library reads version " +
+                                                    std::to_string(kDigestLogVersion));
+  }
+  if (!makes_sense(header)) {
+    return fail(ErrorCode::corrupt, "its first page contradicts itself");
+  }
+  return {};
+}
+
+Result<DigestLogHeader> read_header(const OpenFile& file, const std::string& path) {
+  DigestLogHeader header{};
+  if (file.size() < sizeof(header)) {
+    return fail(ErrorCode::corrupt,
+                path + ": is no log of digests: it has only " + std::to_string(file.size()) + " bytes");
+  }
+  MANKAI_TRY(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
+  if (auto valid = check_header(header); !valid) {
+    return std::unexpected(valid.error().within(path));
+  }
+  return header;
+}
+
+}  // namespace
+
+class DigestLog::Impl {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Impl>> open(const std::string& path, const DigestLogKeys& if_new,
+                                                          const DigestLogOptions& options) {
+    FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
+    MANKAI_TRY(make_if_missing(path, if_new, calls, options.mode));
+    MANKAI_ASSIGN(auto lock, FileLock::acquire(path, calls));
+    MANKAI_ASSIGN(auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
+    MANKAI_ASSIGN(auto header, read_header(file, path));
+    std::unique_ptr<Impl> impl(new Impl(path, std::move(lock), std::move(file), header, options.recent_digests, calls));
+    MANKAI_TRY(impl->load());
+    return impl;
+  }
+
+  // What is read here without a lock may be of two moments.
+  [[nodiscard]] static Result<DigestLogFacts> verify(const std::string& path, OpenFile file, FileCalls& calls) {
+    MANKAI_ASSIGN(auto header, read_header(file, path));
+    Impl log(path, std::nullopt, std::move(file), header, 0, calls);
+    MANKAI_TRY(log.load_contents());
+    return DigestLogFacts{.digests = log.digests(),
+                          .runs = log.runs(),
+                          .file_bytes = log.file_bytes(),
+                          .dropped_bytes = log.file_.size() - log.end_};
+  }
+
+  [[nodiscard]] const DigestLogKeys& keys() const noexcept { return keys_; }
+
+  [[nodiscard]] bool contains(WideDigest digest) const noexcept {
+    return recent_.contains(digest) ||
+           std::ranges::any_of(runs_, [digest](const DigestRun& run) { return run.contains(digest); });
+  }
+
+  void add(WideDigest digest) { recent_.add(digest); }
+
+  [[nodiscard]] Result<void> commit() { return failure_ ? fail_again() : remember(commit_added()); }
+
+  [[nodiscard]] Result<void> sync() { return failure_ ? fail_again() : remember(sync_batches()); }
+
+  // Batches say what was on the disk before them, and what is cut off the file's end says nothing: its first page does.
+  [[nodiscard]] Result<void> close() {
+    if (failure_) {
+      return fail_again();
+    }
+    return header_.durable == digests_committed() ? Result<void>{} : remember(write_anew(header_));
+  }
+
+  [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
+    for (const DigestRun& run : runs_) {
+      MANKAI_TRY(run.for_each(use));
+    }
+    use(recent_.digests().first(committed_));
+    return {};
+  }
+
+  [[nodiscard]] std::uint64_t in_runs() const noexcept {
+    return digests_in(std::span(header_.runs).first(header_.run_count));
+  }
+  [[nodiscard]] std::uint64_t digests() const noexcept { return in_runs() + recent_.digests().size(); }
+  [[nodiscard]] std::size_t runs() const noexcept { return runs_.size(); }
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept {
+    return end_ + in_runs() * sizeof(WideDigest) + runs_.size() * sizeof(DigestRunFooter);
+  }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return recent_.memory_bytes(); }
+  [[nodiscard]] std::uint64_t dropped_bytes() const noexcept { return dropped_bytes_; }
+
+ private:
+  Impl(std::string path, std::optional<FileLock> lock, OpenFile file, const DigestLogHeader& header,
+       std::size_t recent_most, FileCalls& calls)
+      : path_(std::move(path)),
+        recent_most_(recent_most),
+        calls_(&calls),
+        lock_(std::move(lock)),
+        file_(std::move(file)),
+        header_(header),
+        keys_(keys_of(header)) {}
+
+  // Somebody else may make it at the same time: then there is one.
+  [[nodiscard]] static Result<void> make_if_missing(const std::string& path, const DigestLogKeys& keys,
+                                                    FileCalls& calls, FileMode mode) {
+    if (calls.access(path.c_str(), F_OK) == 0) {
+      return {};
+    }
+    // A log that was moved away without its runs needs them.
+    for (std::uint64_t number = 1; number <= kMaxDigestRuns; ++number) {
+      MANKAI_TRY(detail::check_run_is_free(owner_of(path, keys), number, calls));
+    }
+    DigestLogHeader header = header_of(keys);
+    header.checksum = checksum_of(header);
+    auto made = write_file(path, std::as_bytes(std::span(&header, 1)), Existing::refuse, nullptr, calls, mode);
+    return !made && calls.access(path.c_str(), F_OK) == 0 ? Result<void>{} : made;
+  }
+
+  [[nodiscard]] Result<void> load_contents() {
+    for (const DigestRunEntry& entry : std::span(header_.runs).first(header_.run_count)) {
+      MANKAI_ASSIGN(auto run, DigestRun::open(path_, entry, *calls_));
+      runs_.push_back(std::move(run));
+    }
+    return load_batches();
+  }
+
+  [[nodiscard]] Result<void> load() {
+    MANKAI_TRY(load_contents());
+    MANKAI_TRY(detail::check_run_is_free(owner_of(path_, keys_), header_.next_run, *calls_));
+    MANKAI_TRY(remove_retired());
+    MANKAI_TRY(remove_if_there(detail::new_digest_run_path(path_)));
+    dropped_bytes_ = file_.size() - end_;
+    return dropped_bytes_ == 0 ? Result<void>{} : write_anew(header_);
+  }
+
+  // Up to the first one that is not whole.
+  [[nodiscard]] Result<void> load_batches() {
+    end_ = sizeof(DigestLogHeader);
+    durable_ = header_.durable;
+    while (file_.size() - end_ >= sizeof(DigestBatchHeader)) {
+      MANKAI_ASSIGN(const auto is_whole, load_batch());
+      if (!is_whole) {
+        break;
+      }
+    }
+    return check_end();
+  }
+
+  // Returns false where there is no whole batch.
+  [[nodiscard]] Result<bool> load_batch() {
+    DigestBatchHeader batch{};
+    MANKAI_TRY(file_.read(end_, std::as_writable_bytes(std::span(&batch, 1))));
+    const std::uint64_t most = (file_.size() - end_ - sizeof(batch)) / sizeof(WideDigest);
+    if (!is_batch(batch, header_.salt) || batch.before != digests_committed() || batch.digests > most) {
+      return false;
+    }
+    std::vector<WideDigest> digests(static_cast<std::size_t>(batch.digests));
+    MANKAI_TRY(file_.read(end_ + sizeof(batch), std::as_writable_bytes(std::span(digests))));
+    if (checksum_of(digests, header_.salt) != batch.digests_checksum) {
+      return false;
+    }
+    for (const WideDigest digest : digests) {
+      if (!recent_.contains(digest)) {
+        recent_.add(digest);
+      }
+    }
+    committed_ = recent_.digests().size();
+    durable_ = std::max(durable_, batch.durable);
+    end_ += sizeof(batch) + digests.size() * sizeof(WideDigest);
+    return true;
+  }
+
+  // A crash leaves a batch that was being written, and any of those that were not synchronised, the first ones too.
+  // What somebody knew to be on the disk it does not take.
+  [[nodiscard]] Result<void> check_end() const {
+    MANKAI_ASSIGN(const auto durable, durable_behind());
+    if (const std::uint64_t known = std::max(durable, durable_); known > digests_committed()) {
+      return fail(
+          ErrorCode::corrupt,
+          path_ + ": is damaged at offset " + std::to_string(end_) + ": before it there are " +
+              std::to_string(digests_committed()) + " digests, and what stands elsewhere in the file says that " +
+              std::to_string(known) +
+              " were on the disk; restore it and the files beside it from a copy, or make a new log of what was "
+              "printed");
+    }
+    return {};
+  }
+
+  // The most that a batch behind the end says was on the disk. Its header is evidence enough: the checksum is seeded by
+  // the salt, which is another one whenever the file is written anew.
+  [[nodiscard]] Result<std::uint64_t> durable_behind() const {
+    constexpr std::uint64_t kAlign = sizeof(std::uint64_t);
+    constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 16;
+    std::uint64_t most = 0;
+    std::vector<std::byte> piece;
+    for (std::uint64_t at = end_; file_.size() - at >= sizeof(DigestBatchHeader);
+         at += piece.size() - sizeof(DigestBatchHeader) + kAlign) {
+      piece.resize(static_cast<std::size_t>(std::min(kPieceBytes, file_.size() - at) / kAlign * kAlign));
+      MANKAI_TRY(file_.read(at, piece));
+      for (std::size_t i = 0; i + sizeof(DigestBatchHeader) <= piece.size(); i += kAlign) {
+        DigestBatchHeader batch{};
+        std::memcpy(&batch, piece.data() + i, sizeof(batch));
+        most = is_batch(batch, header_.salt) ? std::max(most, batch.durable) : most;
+      }
+    }
+    return most;
+  }
+
+  [[nodiscard]] Result<void> append(std::span<const WideDigest> digests) {
+    const DigestBatchHeader batch = header_of(digests, digests_committed(), durable_, header_.salt);
+    std::vector<std::byte> bytes;
+    bytes.reserve(sizeof(batch) + digests.size_bytes());
+    std::ranges::copy(std::as_bytes(std::span(&batch, 1)), std::back_inserter(bytes));
+    std::ranges::copy(std::as_bytes(digests), std::back_inserter(bytes));
+    MANKAI_TRY(file_.write(end_, bytes));
+    end_ += bytes.size();
+    committed_ += digests.size();
+    return {};
+  }
+
+  [[nodiscard]] Result<void> commit_added() {
+    const auto added = recent_.digests().subspan(committed_);
+    MANKAI_TRY(added.empty() ? Result<void>{} : append(added));
+    return recent_.digests().size() < recent_most_ ? Result<void>{} : make_run();
+  }
+
+  [[nodiscard]] Result<void> sync_batches() {
+    const std::uint64_t written = digests_committed();
+    MANKAI_TRY(file_.sync());
+    durable_ = written;
+    return {};
+  }
+
+  // After an error nobody knows what the file has, nor whether it still is the one of this name: what would be written
+  // to it could contradict what it says.
+  [[nodiscard]] Result<void> remember(Result<void> done) {
+    if (!done) {
+      failure_ = done.error();
+    }
+    return done;
+  }
+  [[nodiscard]] Result<void> fail_again() const { return std::unexpected(*failure_); }
+
+  [[nodiscard]] std::uint64_t digests_committed() const noexcept { return in_runs() + committed_; }
+
+  // The runs from this one on become one with the recent digests.
+  [[nodiscard]] std::size_t first_merged() const noexcept {
+    std::uint64_t together = recent_.digests().size();
+    std::size_t first = runs_.size();
+    while (first > 0 && (runs_[first - 1].entry().digests <= kMergeRatio * together || first == kMaxDigestRuns)) {
+      together += runs_[--first].entry().digests;
+    }
+    return first;
+  }
+
+  // The new run is on the disk before the log's file, in one step, says that it counts and the old ones and the batches
+  // do not. What a crash leaves is a file of a number that is given again, one that is on the list of the retired, or
+  // one that was never whole.
+  [[nodiscard]] Result<void> make_run() {
+    std::vector<WideDigest> sorted(recent_.digests().begin(), recent_.digests().end());
+    std::ranges::sort(sorted);
+    const std::size_t first = first_merged();
+    const auto merged = std::span(runs_).subspan(first);
+    const auto entry = detail::write_digest_run(owner_of(path_, keys_), header_.next_run, sorted, merged, *calls_);
+    if (!entry) {
+      return std::unexpected(entry.error());
+    }
+    MANKAI_ASSIGN(auto run, DigestRun::open(path_, *entry, *calls_));
+    DigestLogHeader header = header_;
+    header.retired = {};
+    std::ranges::transform(merged, header.retired.begin(), [](const DigestRun& old) { return old.entry().number; });
+    header.retired_count = static_cast<std::uint32_t>(merged.size());
+    header.runs = {};
+    std::ranges::transform(std::span(runs_).first(first), header.runs.begin(), &DigestRun::entry);
+    header.runs[first] = *entry;
+    header.run_count = static_cast<std::uint32_t>(first + 1);
+    header.next_run = header_.next_run + 1;
+    recent_.clear();
+    committed_ = 0;
+    MANKAI_TRY(write_anew(header));
+    runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(first), runs_.end());
+    runs_.push_back(std::move(run));
+    return remove_retired();
+  }
+
+  // Writes the file with this first page and the recent digests as one batch, and goes on with it. It takes its place
+  // when the disk has it.
+  [[nodiscard]] Result<void> write_anew(DigestLogHeader header) {
+    const auto digests = recent_.digests().first(committed_);
+    const std::uint64_t before = digests_in(std::span(header.runs).first(header.run_count));
+    header.salt = header_.checksum;
+    header.durable = before + digests.size();
+    header.checksum = checksum_of(header);
+    const DigestBatchHeader batch = header_of(digests, before, before, header.salt);
+    std::vector<std::span<const std::byte>> parts = {std::as_bytes(std::span(&header, 1))};
+    if (!digests.empty()) {
+      parts.push_back(std::as_bytes(std::span(&batch, 1)));
+      parts.push_back(std::as_bytes(digests));
+    }
+    MANKAI_TRY(write_file_parts(path_, parts, Existing::replace, &*lock_, *calls_));
+    MANKAI_ASSIGN(auto file, OpenFile::open(path_, OpenFile::Mode::write, *calls_));
+    file_ = std::move(file);
+    header_ = header;
+    end_ = file_.size();
+    durable_ = header.durable;
+    return {};
+  }
+
+  [[nodiscard]] Result<void> remove_retired() {
+    for (const std::uint64_t number : std::span(header_.retired).first(header_.retired_count)) {
+      MANKAI_TRY(remove_if_there(detail::digest_run_path(path_, number)));
+    }
+    return {};
+  }
+  [[nodiscard]] Result<void> remove_if_there(const std::string& path) {
+    return calls_->access(path.c_str(), F_OK) == 0 ? remove_file(path, *calls_) : Result<void>{};
+  }
+
+  std::string path_;
+  std::size_t recent_most_;
+  FileCalls* calls_;
+  std::optional<FileLock> lock_;  ///< none: only looked at
+  OpenFile file_;
+  DigestLogHeader header_;
+  DigestLogKeys keys_;
+  std::vector<DigestRun> runs_;
+  DigestTable recent_;
+  std::size_t committed_ = 0;  // of the recent ones
+  std::uint64_t end_ = 0;      // of the batches in the file
+  std::uint64_t durable_ = 0;  // of the digests in the log, those known to be on the disk
+  std::uint64_t dropped_bytes_ = 0;
+  std::optional<Error> failure_;
+};
+
+DigestLog::DigestLog(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+DigestLog::DigestLog(DigestLog&&) noexcept = default;
+DigestLog& DigestLog::operator=(DigestLog&&) noexcept = default;
+DigestLog::~DigestLog() = default;
+
+Result<DigestLog> DigestLog::open(const std::string& path, const DigestLogKeys& if_new,
+                                  const DigestLogOptions& options) {
+  MANKAI_ASSERT(if_new.first.kind == if_new.second.kind);
+  auto impl = Impl::open(path, if_new, options);
+  return impl ? Result<DigestLog>(DigestLog(std::move(*impl))) : std::unexpected(impl.error());
+}
+
+const DigestLogKeys& DigestLog::keys() const noexcept { return impl_->keys(); }
+bool DigestLog::contains(WideDigest digest) const noexcept { return impl_->contains(digest); }
+void DigestLog::add(WideDigest digest) { impl_->add(digest); }
+Result<void> DigestLog::commit() { return impl_->commit(); }
+Result<void> DigestLog::sync() { return impl_->sync(); }
+Result<void> DigestLog::close() { return impl_->close(); }
+Result<void> DigestLog::for_each(const std::function<void(std::span<const WideDigest>)>& use) const {
+  return impl_->for_each(use);
+}
+std::uint64_t DigestLog::digests() const noexcept { return impl_->digests(); }
+std::size_t DigestLog::runs() const noexcept { return impl_->runs(); }
+std::uint64_t DigestLog::file_bytes() const noexcept { return impl_->file_bytes(); }
+std::uint64_t DigestLog::memory_bytes() const noexcept { return impl_->memory_bytes(); }
+std::uint64_t DigestLog::dropped_bytes() const noexcept { return impl_->dropped_bytes(); }
+
+Result<DigestLogFacts> verify_digest_log(const std::string& path, FileCalls& calls) {
+  // A writer replaces the file now and then, and removes runs that it merged: then what was looked at is gone.
+  constexpr int kMaxLooks = 100;
+  for (int looks = 1;; ++looks) {
+    MANKAI_ASSIGN(auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+    const FileIdentity identity = file.identity();
+    auto facts = DigestLog::Impl::verify(path, std::move(file), calls);
+    const auto now = identify(path, calls);
+    if (facts || looks == kMaxLooks || (now && *now == identity)) {
+      return facts;
+    }
+  }
+}
+
+Result<DigestLogFacts> verify_digest_run(const std::string& path, FileCalls& calls) {
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  DigestRunFooter footer{};
+  if (file.size() < sizeof(footer)) {
+    return fail(ErrorCode::corrupt,
+                path + ": is no run of a log of digests: it has only " + std::to_string(file.size()) + " bytes");
+  }
+  MANKAI_TRY(file.read(file.size() - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))));
+  const std::string name = detail::digest_run_path("", footer.entry.number);
+  if (!path.ends_with(name)) {
+    return fail(ErrorCode::corrupt, path + ": is run " + std::to_string(footer.entry.number) +
+                                        " of a log of digests, and is named otherwise");
+  }
+  MANKAI_ASSIGN(const auto run, DigestRun::open(path.substr(0, path.size() - name.size()), footer.entry, calls));
+  return DigestLogFacts{.digests = footer.entry.digests, .runs = 1, .file_bytes = file.size()};
+}
+
+}  // namespace mankai

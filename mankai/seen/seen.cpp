@@ -1,0 +1,194 @@
+#include "mankai/seen/seen.hpp"
+
+#include <memory>
+#include <vector>
+
+#include "mankai/base/duration.hpp"
+#include "mankai/filter/any_filter.hpp"
+
+namespace mankai {
+namespace {
+
+FilterSpec spec_for(const SeenRequest& request) {
+  const Kind kind = request.window ? Kind{RotatingBloom::kKind} : default_kind();
+  FilterSpec spec{.kind = request.kind.value_or(kind),
+                  .keys = request.keys.value_or(Seen::kDefaultKeys),
+                  .fpr = request.fpr.value_or(Seen::kDefaultFpr),
+                  .hash = request.hash.value_or(kDefaultHash),
+                  .seed = request.seed,
+                  .canonical = request.canonical.value_or(false)};
+  if (request.window) {
+    set_option(spec, "window", to_text(*request.window));
+  }
+  return spec;
+}
+
+template <class T>
+bool differs(const std::optional<T>& asked, const T& found) {
+  return asked.has_value() && *asked != found;
+}
+
+// A window has parts of equal length, so that it is a little longer than what was asked for.
+bool differs_in_window(const std::optional<Duration>& asked, const AnyFilter& found) {
+  if (!asked) {
+    return false;
+  }
+  const auto* const rotating = found.as<RotatingBloom>();
+  if (rotating == nullptr) {
+    return true;
+  }
+  const Duration parts(rotating->generations() - 1);
+  return (*asked + parts - Duration(1)) / parts * parts != rotating->window();
+}
+
+// A state that was made for another request would answer, but not as asked.
+Result<void> check_request_fits(const std::string& path, const AnyFilter& filter, const SeenRequest& request) {
+  const FilterSpec found = filter.spec();
+  if (!differs(request.kind, found.kind) && !differs(request.keys, found.keys) && !differs(request.fpr, found.fpr) &&
+      !differs(request.hash, found.hash) && !differs(request.seed, found.seed.value()) &&
+      !differs_in_window(request.window, filter) &&
+      !differs(request.canonical, found.canonical || description_of(found.kind).key_shape == KeyShape::path)) {
+    return {};
+  }
+  FilterSpec shown = found;
+  shown.seed.reset();
+  return fail(ErrorCode::invalid_argument, path + ": was made as " + to_string(shown) +
+                                               ", which is not what was asked for; leave the options out to use it as "
+                                               "it is, or name another file");
+}
+
+// A kind that counts would count every repeat, until its counters are stuck or it has grown without end; one that has
+// time would stand still, unless it has a window.
+Result<void> check_kind_fits(Kind kind, bool may_have_window) {
+  const KindDescription& info = description_of(kind);
+  if (kind == Kind{RotatingBloom::kKind} && may_have_window) {
+    return {};
+  }
+  if (info.has_time || info.key_shape == KeyShape::valued) {
+    return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
+                                                 " is told times or values, which this is not; blocked-bloom, "
+                                                 "scalable-bloom or fading-fingerprints remember keys, and with a "
+                                                 "window rotating-bloom does");
+  }
+  if (!info.can_count) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
+                                               " counts repeats, which has no use here; blocked-bloom or "
+                                               "scalable-bloom remember as many keys in a quarter of the memory");
+}
+
+Result<void> check_request(const SeenRequest& request) {
+  const Kind kind = spec_for(request).kind;
+  if (request.window && kind != Kind{RotatingBloom::kKind}) {
+    return fail(ErrorCode::invalid_argument, "kind " + std::string(description_of(kind).name) +
+                                                 " does not forget after a window: leave the kind out, which is "
+                                                 "rotating-bloom then");
+  }
+  return check_kind_fits(kind, request.window.has_value());
+}
+
+}  // namespace
+
+Result<Seen> Seen::create(const SeenRequest& request) {
+  MANKAI_TRY(check_request(request));
+  MANKAI_ASSIGN(auto filter, create_filter(spec_for(request)));
+  return Seen(KeptFilter(std::move(filter)));
+}
+
+Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, const StoreOptions& options) {
+  MANKAI_TRY(check_request(request));
+  MANKAI_ASSIGN(auto kept, KeptFilter::open(path, [&request] { return create_filter(spec_for(request)); }, options));
+  if (auto valid = check_kind_fits(kept.filter().kind().kind, true); !valid) {
+    return std::unexpected(valid.error().within(path));
+  }
+  MANKAI_TRY(check_request_fits(path, kept.filter(), request));
+  return Seen(std::move(kept));
+}
+
+Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) {
+  if (rotating() != nullptr) {
+    return fail(ErrorCode::invalid_argument, "this memory forgets with time: say when each key comes");
+  }
+  return observe_new(keys, seen);
+}
+
+Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span<bool> seen) {
+  if (Store* const store = kept_.store()) {
+    return store->observe(keys, seen);
+  }
+  return kept_.memory()->observe(keys, seen);
+}
+
+// Keys that are in the memory are only asked for: to observe them would put them into the newest generation too, and
+// what comes often enough would never be forgotten. The others are observed, which finds those that come twice.
+Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<const Time> times, std::span<bool> seen) {
+  if (rotating() == nullptr) {
+    return fail(ErrorCode::invalid_argument, "this memory does not forget, and is told no times");
+  }
+  std::vector<std::string_view> fresh;
+  std::vector<std::size_t> places;
+  for (std::size_t begin = 0, end = 0; begin < keys.size(); begin = end) {
+    MANKAI_TRY(advance_to(times[begin]));
+    const Time until = start_of(Tick{rotating()->tick().value + 1}, rotating()->epoch());
+    end = begin + 1;
+    while (end < keys.size() && times[end] < until) {
+      ++end;
+    }
+    filter().may_contain(keys.subspan(begin, end - begin), seen.subspan(begin, end - begin));
+    fresh.clear();
+    places.clear();
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!seen[i]) {
+        fresh.push_back(keys[i]);
+        places.push_back(i);
+      }
+    }
+    const auto outcomes = std::make_unique<bool[]>(fresh.size());
+    MANKAI_TRY(observe_new(fresh, {outcomes.get(), fresh.size()}));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      seen[places[i]] = outcomes[i];
+    }
+  }
+  return {};
+}
+
+Result<void> Seen::advance_to(Time time) {
+  if (tick_of(time, rotating()->epoch()) <= rotating()->tick()) {
+    return {};
+  }
+  if (Store* const store = kept_.store()) {
+    return store->advance(time);
+  }
+  return kept_.memory()->advance(time);
+}
+
+const RotatingBloom* Seen::rotating() const noexcept { return filter().as<RotatingBloom>(); }
+
+std::optional<Duration> Seen::window() const noexcept {
+  return rotating() == nullptr ? std::nullopt : std::optional(rotating()->window());
+}
+
+std::optional<Duration> Seen::forgets_after() const noexcept {
+  return rotating() == nullptr ? std::nullopt : std::optional(rotating()->window() + rotating()->epoch());
+}
+
+std::optional<Time> Seen::stands_at() const noexcept { return filter().time(); }
+
+bool Seen::is_over_capacity() const noexcept {
+  return rotating() == nullptr ? keys_inserted() > capacity_keys()
+                               : rotating()->keys_of_epoch() > rotating()->epoch_capacity_keys();
+}
+
+bool Seen::is_overfull() const noexcept {
+  if (rotating() != nullptr) {
+    return rotating()->keys_of_epoch() / 2 > rotating()->epoch_capacity_keys();
+  }
+  return keys_inserted() / 2 > capacity_keys() && !filter().kind().forgets;
+}
+
+std::uint64_t Seen::keys_inserted() const noexcept { return filter().keys_inserted(); }
+
+std::uint64_t Seen::capacity_keys() const noexcept { return filter().capacity_keys(); }
+
+}  // namespace mankai

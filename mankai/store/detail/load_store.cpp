@@ -1,0 +1,329 @@
+#include "mankai/store/detail/load_store.hpp"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/file/open_file.hpp"
+#include "mankai/store/detail/store_file.hpp"
+#include "mankai/store/journal_file.hpp"
+#include "mankai/store/journal_reader.hpp"
+#include "mankai/store/store_footer.hpp"
+
+namespace mankai::detail {
+namespace {
+
+/// Larger images are mapped: who changes them has them at once, and pays for a page when it first changes.
+constexpr std::uint64_t kMostReadBytes = std::uint64_t{256} << 20;
+
+/// How often a reader looks again when a writer was faster: a writer cannot make checkpoints so quickly for long.
+constexpr int kMaxLooks = 1000;
+
+// A file that is no image, however large, is refused before anything is allocated for it.
+Result<void> check_start(const OpenFile& file, std::uint64_t image_bytes) {
+  std::array<std::byte, sizeof(ImageHeader)> bytes{};
+  const auto start = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), image_bytes));
+  MANKAI_TRY(file.read(0, start));
+  const auto header = read_header(start, image_bytes);
+  return header ? Result<void>{} : std::unexpected(header.error());
+}
+
+Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, const LoadRequest& request) {
+  MANKAI_TRY(check_start(file, image_bytes));
+  const bool is_mapped = request.access == Access::query || (image_bytes > kMostReadBytes && !request.was_in_memory);
+  auto region = is_mapped ? file.map_region(image_bytes) : file.read_region(image_bytes, request.memory);
+  return region ? filter_from_region(std::move(*region), request.trust, request.memory)
+                : std::unexpected(region.error());
+}
+
+// Whether the image lacks what a record has. A commit without a change of its own is as old as what it commits.
+bool is_new(const JournalRecord& record, std::uint64_t base) noexcept {
+  return record.sequence > base && record.last_sequence() > base;
+}
+
+/// Looks through a journal: which of its records are to be done again, and where they end. Changes nothing.
+class Survey {
+ public:
+  Survey(std::uint64_t base, RecoveryReport& report) noexcept : base_(base), report_(report) {}
+
+  Result<JournalState> run(JournalReader& journal) {
+    state_ = {.superblock = journal.superblock(),
+              .end = journal.offset(),
+              .next_sequence = journal.superblock().first_sequence};
+    if (state_.next_sequence > base_ + 1) {
+      return fail(ErrorCode::corrupt, "begins with change " + std::to_string(state_.next_sequence) +
+                                          ", and its file ends with change " + std::to_string(base_) +
+                                          ": the file is older than its journal; restore both from one copy");
+    }
+    while (const auto record = journal.next()) {
+      MANKAI_TRY(check_not_split(*record));
+      take(*record);
+    }
+    return finish(journal);
+  }
+
+ private:
+  /// What a batch adds once it is committed.
+  struct Batch {
+    std::uint64_t records = 0;
+    std::uint64_t replayed = 0;
+    std::uint64_t changes = 0;
+    std::uint64_t sequence = 0;
+    std::string_view position = {};
+  };
+
+  // The image has all of a record or nothing, since checkpoints are made between batches.
+  [[nodiscard]] Result<void> check_not_split(const JournalRecord& record) const {
+    if (record.sequence > base_ || record.last_sequence() <= base_) {
+      return {};
+    }
+    return fail(ErrorCode::corrupt, "the record at offset " + std::to_string(record.offset) + " has changes " +
+                                        std::to_string(record.sequence) + " to " +
+                                        std::to_string(record.last_sequence()) +
+                                        ", of which the file has some and lacks others, as it ends with change " +
+                                        std::to_string(base_) + "; restore both from one copy");
+  }
+
+  void take(const JournalRecord& record) {
+    ++batch_.records;
+    if (is_new(record, base_)) {
+      ++batch_.replayed;
+      batch_.changes += record.change.keys;
+      batch_.sequence = record.last_sequence();
+      batch_.position = record.position.empty() ? batch_.position : record.position;
+    }
+    if (!record.more_follows) {
+      commit(record);
+    }
+  }
+
+  void commit(const JournalRecord& last) {
+    state_.records += batch_.records;
+    state_.end = last.offset + last.bytes;
+    state_.next_sequence = last.sequence + last.change.keys;
+    if (batch_.replayed != 0) {
+      report_.records_replayed += batch_.replayed;
+      report_.changes_replayed += batch_.changes;
+      report_.sequence = batch_.sequence;
+    }
+    if (!batch_.position.empty()) {
+      report_.position = SourcePosition::of(batch_.position).value_or(SourcePosition());
+    }
+    batch_ = {};
+  }
+
+  Result<JournalState> finish(const JournalReader& journal) {
+    MANKAI_ASSIGN(auto end, journal.end(base_));
+    report_.dropped_at = state_.end;
+    report_.bytes_dropped = end.offset - state_.end + end.bytes_dropped;
+    report_.reason = batch_.records != 0 && end.reason.empty()
+                         ? "the batch at offset " + std::to_string(state_.end) + " was not committed"
+                         : std::move(end.reason);
+    return state_;
+  }
+
+  std::uint64_t base_;
+  RecoveryReport& report_;
+  JournalState state_{};
+  Batch batch_;
+};
+
+bool is_empty(const JournalFile& file) {
+  JournalReader journal(file.superblock, file.records.bytes());
+  if (journal.next()) {
+    return false;
+  }
+  const auto end = journal.end();
+  return end && end->bytes_dropped == 0;
+}
+
+// Whether a journal is another file's, or one that is over: of a file that this one took the place of, or without
+// records, as it is made before the file knows of it.
+bool is_over(const StoreFooter& footer, const JournalFile& file) {
+  const std::uint64_t id = file.superblock.store_id;
+  const bool is_another = footer.is_open == 0 && id != footer.store_id;
+  return is_another && (id == footer.replaced_id || is_empty(file));
+}
+
+Result<void> check_belongs(const std::optional<FoundFooter>& footer, const JournalReader& journal) {
+  if (footer && footer->footer.store_id != journal.superblock().store_id) {
+    return fail(ErrorCode::corrupt,
+                "belongs to another file than the one beside it; put that one back, or move the journal away if "
+                "its changes are not wanted");
+  }
+  return {};
+}
+
+// A writer that ended before its first change leaves a journal beside an image without a footer, but no records.
+Result<void> check_plain(const std::optional<FoundFooter>& footer, const RecoveryReport& report) {
+  if (!footer && report.records_replayed != 0) {
+    return fail(ErrorCode::corrupt,
+                "has changes of a store, and the file beside it is a plain image; put the store's file back, or move "
+                "the journal away if its changes are not wanted");
+  }
+  return {};
+}
+
+/// What is beside the image of a store, at one moment.
+struct Surroundings {
+  std::optional<FoundFooter> footer;
+  std::optional<JournalFile> file;      ///< none: no journal, or one that is over
+  std::optional<JournalState> journal;  ///< of `file`
+  RecoveryReport report;
+
+  [[nodiscard]] std::uint64_t base() const noexcept { return footer ? footer->footer.sequence : 0; }
+};
+
+Result<void> survey(Surroundings& found, JournalFile file) {
+  if (found.footer && is_over(found.footer->footer, file)) {
+    return {};
+  }
+  JournalReader journal(file.superblock, file.records.bytes());
+  MANKAI_TRY(check_belongs(found.footer, journal));
+  MANKAI_ASSIGN(auto state, Survey(found.base(), found.report).run(journal));
+  found.journal = state;
+  found.journal->damaged_superblocks = file.damaged_superblocks;
+  found.file = std::move(file);
+  return check_plain(found.footer, found.report);
+}
+
+// A writer that ended while it made its journal left one that is none yet; the file says that nothing is missing.
+bool is_unborn(const Error& error, const RecoveryReport& report) noexcept {
+  return error.code == ErrorCode::corrupt && report.was_closed;
+}
+
+Result<Surroundings> look_around(const std::string& path, const OpenFile& file, FileCalls& calls) {
+  auto footer = read_footer(file);
+  if (!footer) {
+    return std::unexpected(footer.error().within(path));
+  }
+  Surroundings found{.footer = *footer, .file = {}, .journal = {}, .report = {}};
+  if (*footer) {
+    const StoreFooter& counts = (*footer)->footer;
+    found.report.was_closed = counts.is_open == 0;
+    found.report.sequence = counts.sequence;
+    found.report.position = position_of(counts);
+  }
+  auto journal = read_journal_file(journal_path(path), calls);
+  if (!journal && is_unborn(journal.error(), found.report)) {
+    found.report.had_journal = true;
+    return found;
+  }
+  if (!journal) {
+    return std::unexpected(journal.error());
+  }
+  found.report.had_journal = journal->has_value();
+  if (!*journal && !found.report.was_closed) {
+    return fail(ErrorCode::corrupt, path + ": a writer left it open, and its journal " + journal_path(path) +
+                                        " is not there: changes may be missing; put the journal back, or restore "
+                                        "both from one copy");
+  }
+  if (*journal) {
+    if (auto surveyed = survey(found, std::move(**journal)); !surveyed) {
+      return std::unexpected(surveyed.error().within(journal_path(path)));
+    }
+  }
+  return found;
+}
+
+Result<void> redo(AnyFilter& filter, const JournalRecord& record) {
+  try {
+    auto done = filter.apply(record.change);
+    return done ? done : std::unexpected(done.error().within("the record at offset " + std::to_string(record.offset)));
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::out_of_space, "no memory to do the record at offset " + std::to_string(record.offset));
+  }
+}
+
+// Does again what the image lacks.
+Result<void> replay(AnyFilter& filter, const Surroundings& found) {
+  if (!found.journal || found.report.records_replayed == 0) {
+    return {};
+  }
+  JournalReader journal(found.file->superblock, found.file->records.bytes());
+  while (journal.offset() < found.journal->end) {
+    const auto record = journal.next();
+    MANKAI_ASSERT(record.has_value());  // they were looked at before, in the same memory
+    if (record->has_change && is_new(*record, found.base())) {
+      MANKAI_TRY(redo(filter, *record));
+    }
+  }
+  return {};
+}
+
+Result<LoadedStore> load(const std::string& path, const OpenFile& file, Surroundings found,
+                         const LoadRequest& request) {
+  auto filter = read_image(file, found.footer ? found.footer->footer.image_bytes : file.size(), request);
+  if (!filter) {
+    return std::unexpected(filter.error().within(path));
+  }
+  if (auto replayed = replay(*filter, found); !replayed) {
+    return std::unexpected(replayed.error().within(journal_path(path)));
+  }
+  return LoadedStore{.filter = std::move(*filter),
+                     .footer = found.footer,
+                     .journal = found.journal,
+                     .file_bytes = file.size(),
+                     .report = std::move(found.report)};
+}
+
+// Which superblock of a journal counts now; 0 where there is none.
+std::uint64_t journal_number(const std::string& path, FileCalls& calls) {
+  const auto superblock = read_journal_superblock(path, calls);
+  return superblock ? superblock->number : 0;
+}
+
+/// Tells whether a writer was at work while the files were read one after the other: then what was read may be of two
+/// moments. An open image is never written, only replaced, so it may be read afterwards.
+class Moment {
+ public:
+  Moment(const std::string& path, const OpenFile& file, FileCalls& calls)
+      : path_(path), calls_(calls), identity_(file.identity()), number_(journal_number(journal_path(path), calls)) {}
+
+  [[nodiscard]] bool is_still() const {
+    const auto now = identify(path_, calls_);
+    return now && *now == identity_ && journal_number(journal_path(path_), calls_) == number_;
+  }
+
+ private:
+  const std::string& path_;
+  FileCalls& calls_;
+  FileIdentity identity_;
+  std::uint64_t number_;
+};
+
+}  // namespace
+
+Result<LoadedStore> load_store(const std::string& given, const LoadRequest& request) {
+  MANKAI_ASSIGN(const auto real, resolve_links(given, *request.calls));
+  const std::string& path = real;
+  // A record that was read while it was written is no damage: then the next look differs.
+  constexpr int kEqualLooks = 3;
+  std::string damage;
+  int damaged_looks = 0;
+  for (int looks = 0; looks < kMaxLooks; ++looks) {
+    MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, *request.calls));
+    const Moment moment(path, file, *request.calls);
+    auto found = look_around(path, file, *request.calls);
+    const bool is_still = request.is_writer || moment.is_still();
+    if (is_still && found) {
+      return load(path, file, std::move(*found), request);
+    }
+    if (is_still) {
+      damaged_looks = found.error().detail == damage ? damaged_looks + 1 : 1;
+      damage = found.error().detail;
+    }
+    if (is_still && (request.is_writer || damaged_looks == kEqualLooks)) {
+      return std::unexpected(found.error());
+    }
+    std::this_thread::sleep_for(request.between_looks);
+  }
+  return fail(ErrorCode::io, path + ": a writer replaces it faster than it can be read; try again");
+}
+
+}  // namespace mankai::detail

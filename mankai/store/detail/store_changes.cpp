@@ -1,0 +1,213 @@
+#include <new>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/file/open_file.hpp"
+#include "mankai/store/detail/store_file.hpp"
+#include "mankai/store/detail/store_impl.hpp"
+
+// How a store begins to write, and how changes get into its journal and its filter.
+
+namespace mankai {
+using detail::journal_path;
+using detail::random_word;
+using detail::seal;
+
+// Goes on with a journal that was found: cut behind its good records, and on the disk as far as it goes.
+Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
+  const bool is_current = state.next_sequence == sequence() + 1;
+  MANKAI_ASSIGN(auto journal,
+                JournalWriter::resume(journal_path(path_), state.superblock, state.end, sequence() + 1, calls_));
+  // Its records are all in the image, and others that follow them are lost: the next ones would not continue them.
+  if (!is_current) {
+    if (auto restarted = journal.restart(random_word(), sequence() + 1); !restarted) {
+      journal.forget(journal.end(), sequence() + 1);
+    }
+  }
+  MANKAI_TRY(journal.sync());
+  journal_.emplace(std::move(journal));
+  if (footer_ && footer_->is_open == 0) {
+    MANKAI_TRY(set_open_mark(true));
+  }
+  return start_workers();
+}
+
+// The journal is there for good before the file says that it must be. Each has an id of its own, so that the journal of
+// one copy of a file is never taken for another one's.
+Result<void> Store::Impl::start_writing() {
+  if (auto usable = check_usable(); !usable || journal_) {
+    return usable;
+  }
+  MANKAI_TRY(start_workers());
+  // Beside another file than ours there may be a journal of its own.
+  MANKAI_TRY(lock_->check_at(path_));
+  store_id_ = random_word();
+  MANKAI_TRY(make_journal());
+  // From here on the journal stays, as nobody can tell whether a mark that failed is on the disk.
+  auto marked = footer_ ? set_open_mark(true) : write_base(seal(filter_), snapshot(), Next::open);
+  return marked ? marked : give_up(marked.error());
+}
+
+Result<void> Store::Impl::settle_journal(JournalWriter& journal) const {
+  MANKAI_TRY(journal.copy_permissions(path_));
+  MANKAI_TRY(journal.sync());
+  return sync_folder_of(path_, calls_);
+}
+
+Result<void> Store::Impl::make_journal() {
+  MANKAI_ASSIGN(auto journal, JournalWriter::create(journal_path(path_), store_id_, sequence() + 1, calls_));
+  if (auto settled = settle_journal(journal); !settled) {
+    static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
+    return settled;
+  }
+  const std::scoped_lock lock(syncing_);
+  journal_.emplace(std::move(journal));
+  return {};
+}
+
+// In place. But other names of the file, such as a backup of links, must not get a mark without a journal of theirs;
+// they keep the file as it is. A footer of version 1 has one copy only, so it is replaced with the file.
+Result<void> Store::Impl::set_open_mark(bool is_open) {
+  StoreFooter marked = *footer_;
+  marked.store_id = store_id_;
+  marked.is_open = is_open ? 1 : 0;
+  marked.replaced_id = 0;
+  MANKAI_TRY(lock_->check_at(path_));
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path_, OpenFile::Mode::write, calls_));
+  if (file.links() > 1 || marked.version != kFooterVersion) {
+    return write_base(seal(filter_), snapshot(), is_open ? Next::open : Next::closed);
+  }
+  MANKAI_TRY(replace_footer(file, marked));
+  footer_ = marked;
+  return {};
+}
+
+Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes) {
+  MANKAI_ASSERT(change.keys <= ChangeEncoder::kMaxKeys);
+  bool must_sync = false;
+  {
+    const std::scoped_lock lock(changing_);
+    MANKAI_TRY(make_ready());
+    MANKAI_TRY(change_window(change, outcomes, is_in_batch_));
+    must_sync = options_.durability == Durability::always && !is_in_batch_;
+  }
+  return must_sync ? sync() : Result<void>{};
+}
+
+Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
+  const auto before = journal_ ? journal_->place() : JournalWriter::Place{};
+  const bool had_uncommitted = std::exchange(has_uncommitted_, true);
+  if (is_in_memory()) {
+    changes_in_memory_ += change.keys;
+  } else if (auto appended =
+                 journal_->append(change, {.durable = durable(), .position = {}, .more_follows = more_follows});
+             !appended) {
+    has_uncommitted_ = had_uncommitted;
+    return appended;
+  }
+  std::unique_lock<std::shared_mutex> lock(reading_, std::defer_lock);
+  if (readers_need_lock_) {
+    lock.lock();
+  }
+  try {
+    if (auto applied = filter_.apply(change, outcomes); !applied) {
+      // It is none of this filter's, and the filter is as it was: so be the journal, which could not be replayed.
+      has_uncommitted_ = had_uncommitted;
+      if (is_in_memory()) {
+        changes_in_memory_ -= change.keys;
+      } else {
+        journal_->take_back(before);
+      }
+      return std::unexpected(applied.error().within(path_));
+    }
+  } catch (const std::bad_alloc&) {
+    return give_up({.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for the filter to grow"});
+  }
+  if (!more_follows) {
+    note_commit();
+  }
+  return {};
+}
+
+// A position by itself takes a number, too: the file must tell what it has from what it lacks.
+Result<void> Store::Impl::append_commit(std::string_view position) {
+  const std::uint32_t changes = has_uncommitted_ ? 0 : 1;
+  if (auto appended =
+          journal_->append_commit(changes, {.durable = durable(), .position = position, .more_follows = false});
+      !appended) {
+    return appended;
+  }
+  note_position(position);
+  note_commit();
+  return {};
+}
+
+void Store::Impl::note_position(std::string_view position) {
+  if (!position.empty()) {
+    position_ = SourcePosition::of(position).value_or(position_);
+  }
+}
+
+void Store::Impl::note_commit() {
+  has_uncommitted_ = false;
+  committed_.store(journal_->next_sequence() - 1, std::memory_order_release);
+  commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  if (is_over_limit(journal_->record_bytes_held())) {
+    call_for_checkpoint();
+  }
+}
+
+void Store::Impl::begin(BatchMode mode) {
+  const std::scoped_lock lock(changing_);
+  mode_ = is_in_batch_ ? mode_ : mode;
+  is_in_batch_ = true;
+}
+
+Result<void> Store::Impl::commit(std::string_view position) {
+  MANKAI_TRY(SourcePosition::of(position));
+  std::unique_lock<std::mutex> lock(changing_);
+  if (is_in_memory()) {
+    // Again, in the order of locks; meanwhile another thread may have committed it.
+    lock.unlock();
+    const std::scoped_lock one(checkpointing_);
+    lock.lock();
+    if (is_in_memory() && (has_uncommitted_ || !position.empty())) {
+      return commit_in_memory(position);
+    }
+  }
+  return commit_journaled(position, lock);
+}
+
+Result<void> Store::Impl::commit_journaled(std::string_view position, std::unique_lock<std::mutex>& lock) {
+  if (!has_uncommitted_ && position.empty()) {
+    is_in_batch_ = false;
+    return check_usable();
+  }
+  MANKAI_TRY(start_writing());
+  MANKAI_TRY(append_commit(position));
+  is_in_batch_ = false;
+  lock.unlock();
+  return options_.durability == Durability::always ? sync() : Result<void>{};
+}
+
+// What is in memory becomes the file at once; where there is no journal, none is made.
+Result<void> Store::Impl::commit_in_memory(std::string_view position) {
+  MANKAI_TRY(check_usable());
+  // A position by itself takes a number, too: the file must tell what it has from what it lacks.
+  Snapshot base = snapshot();
+  base.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);
+  base.position = SourcePosition::of(position).value_or(SourcePosition());
+  base.position = base.position.empty() ? position_ : base.position;
+  if (auto written = write_base(seal(filter_), base, journal_ ? Next::open : Next::closed); !written) {
+    return give_up(written.error());
+  }
+  is_in_batch_ = false;
+  has_uncommitted_ = false;
+  changes_in_memory_ = 0;
+  position_ = base.position;
+  committed_.store(base.sequence, std::memory_order_release);
+  commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  forget_journal(base);
+  return {};
+}
+
+}  // namespace mankai

@@ -1,0 +1,143 @@
+#include "mankai/store/detail/store_file.hpp"
+
+#include <array>
+#include <optional>
+#include <variant>
+
+#include "mankai/file/file_lock.hpp"
+#include "mankai/file/open_file.hpp"
+#include "mankai/store/journal_file.hpp"
+#include "mankai/store/store_footer.hpp"
+
+namespace mankai::detail {
+namespace {
+
+Result<bool> exists(const std::string& path, FileCalls& calls) {
+  const auto found = identify(path, calls);
+  if (!found && found.error().code != ErrorCode::not_found) {
+    return std::unexpected(found.error());
+  }
+  return found.has_value();
+}
+
+// A journal without its file would be taken for the new file's.
+Result<void> check_no_journal(const std::string& path, FileCalls& calls) {
+  const auto journal = exists(journal_path(path), calls);
+  if (!journal) {
+    return std::unexpected(journal.error());
+  }
+  if (*journal) {
+    return fail(ErrorCode::invalid_argument,
+                journal_path(path) +
+                    ": is there already, without its file; put that one back, or remove the journal "
+                    "if its changes are not wanted");
+  }
+  return {};
+}
+
+// The journal of the file that is replaced is over as soon as the new one is in place, whatever comes before it is
+// gone.
+Result<std::uint64_t> journal_id(const std::string& path, FileCalls& calls) {
+  const auto journal = read_journal_superblock(journal_path(path), calls);
+  return journal ? journal->store_id : std::uint64_t{0};
+}
+
+Result<void> write_new(const std::string& path, AnyFilter& filter, Existing existing, FileLock* held,
+                       StoreFooter footer, FileCalls& calls, FileMode mode) {
+  MANKAI_ASSIGN(auto file, NewFile::create(path, existing, held, calls, mode));
+  const auto parts = filter.seal_parts();
+  MANKAI_TRY(write_store(file, parts, footer));
+  return file.put_in_place();
+}
+
+Result<void> replace_store(const std::string& path, AnyFilter& filter, FileLock& lock, StoreFooter footer,
+                           FileCalls& calls, FileMode mode) {
+  footer.replaced_id = journal_id(path, calls).value_or(0);
+  MANKAI_TRY(write_new(path, filter, Existing::replace, &lock, footer, calls, mode));
+  static_cast<void>(calls.unlink(journal_path(path).c_str()));
+  return {};
+}
+
+Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls,
+                        FileMode mode) {
+  MANKAI_ASSIGN(const auto is_there, exists(path, calls));
+  // Where the file is there, that is what is wrong.
+  if (auto none = check_no_journal(path, calls); !is_there && !none) {
+    return none;
+  }
+  return write_new(path, filter, Existing::refuse, nullptr, footer, calls, mode);
+}
+
+// Beside a closed file any journal is an old one's; who has the lock knows that nobody is about to open it.
+void remove_old_journal(const std::string& path, FileCalls& calls) {
+  const auto lock = FileLock::acquire(path, calls);
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  const auto footer = file ? read_footer(*file) : Result<std::optional<FoundFooter>>(std::nullopt);
+  if (lock && footer && *footer && (*footer)->footer.is_open == 0) {
+    static_cast<void>(calls.unlink(journal_path(path).c_str()));
+  }
+}
+
+// Whatever is there. A file may come or go between two steps; then they begin anew.
+Result<void> replace_any(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls,
+                         FileMode mode) {
+  for (;;) {
+    auto lock = FileLock::acquire(path, calls);
+    if (lock) {
+      return replace_store(path, filter, *lock, footer, calls, mode);
+    }
+    if (lock.error().code != ErrorCode::not_found) {
+      return std::unexpected(lock.error());
+    }
+    // A journal whose file is gone is over with the new one. Without a lock it is not ours to remove: the file may come
+    // back any time, with a writer.
+    StoreFooter first = footer;
+    first.replaced_id = journal_id(path, calls).value_or(0);
+    auto written = write_new(path, filter, Existing::refuse, nullptr, first, calls, mode);
+    if (written) {
+      remove_old_journal(path, calls);
+    }
+    if (written || written.error().code != ErrorCode::invalid_argument) {
+      return written;
+    }
+  }
+}
+
+// Writes a copy of the footer where it belongs, behind what the file has.
+Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFooter& footer) {
+  static constexpr std::array<std::byte, kFooterPage> kZeros{};
+  MANKAI_TRY(file.write(std::span(kZeros).first(bytes_of(footer).begin - end)));
+  return file.write(std::as_bytes(std::span(&footer, 1)));
+}
+
+}  // namespace
+
+Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts, StoreFooter footer) {
+  footer.image_bytes = 0;
+  for (const auto part : parts) {
+    MANKAI_TRY(file.write(part));
+    footer.image_bytes += part.size();
+  }
+  std::uint64_t end = footer.image_bytes;
+  for (const std::uint64_t generation : {kFooterCopies, kFooterCopies + 1}) {
+    footer.generation = generation;
+    footer = sealed(footer);
+    MANKAI_TRY(write_after_zeros(file, end, footer));
+    end = bytes_of(footer).end;
+  }
+  auto synced = file.sync();
+  return synced ? Result<StoreFooter>(footer) : std::unexpected(synced.error());
+}
+
+Result<void> make_store(const std::string& given, AnyFilter& filter, Existing existing, const StoreState& state,
+                        FileCalls& calls, FileMode mode) {
+  StoreFooter footer{};
+  footer.store_id = HashSpec::random().seed[0];
+  footer.sequence = state.sequence;
+  set_position(footer, state.position);
+  MANKAI_ASSIGN(const auto path, resolve_links(given, calls));
+  return existing == Existing::replace ? replace_any(path, filter, footer, calls, mode)
+                                       : make_first(given, filter, footer, calls, mode);
+}
+
+}  // namespace mankai::detail

@@ -1,0 +1,100 @@
+#include "mankai/store/journal_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "mankai/file/open_file.hpp"
+#include "mankai/store/detail/store_file.hpp"
+#include "mankai/store/journal_reader.hpp"
+
+namespace mankai {
+namespace {
+
+/// How often a journal is read again whose writer began it anew meanwhile, which it cannot do so often for long.
+constexpr int kMaxLooks = 1000;
+
+/// A journal's pages of superblocks, and the one that counts.
+struct Front {
+  alignas(std::uint64_t) std::array<std::byte, kFirstRecord> bytes{};
+  Superblock superblock{};
+};
+
+Result<Front> read_front(const OpenFile& file) {
+  Front front;
+  const auto part = std::span(front.bytes).first(std::min<std::uint64_t>(front.bytes.size(), file.size()));
+  MANKAI_TRY(file.read(0, part));
+  MANKAI_ASSIGN(const auto superblock, read_superblock(part, file.size()));
+  front.superblock = superblock;
+  return front;
+}
+
+// A journal whose front was given back and that began anew there has holes as large as it ever was: a writer stops at
+// 16 GiB, as soon as it can.
+Result<void> check_not_hollow(const OpenFile& file, std::uint64_t start) {
+  constexpr std::uint64_t kMostHollow = std::uint64_t{64} << 30;
+  constexpr std::uint64_t kMostSqueezed = 16;
+  // Some file systems do not tell how much of a file the disk holds, others squeeze it.
+  const bool is_hollow = file.bytes_on_disk() != 0 && file.size() / kMostSqueezed > file.bytes_on_disk();
+  if (!is_hollow || file.size() - start <= kMostHollow) {
+    return {};
+  }
+  return fail(ErrorCode::corrupt, "has " + std::to_string(file.size()) + " bytes, of which the disk holds " +
+                                      std::to_string(file.bytes_on_disk()) +
+                                      ": no writer leaves such holes; restore both files from a copy");
+}
+
+Result<JournalFile> read_once(const OpenFile& file, const Front& front) {
+  MANKAI_TRY(check_not_hollow(file, front.superblock.start));
+  MANKAI_ASSIGN(auto records, Region::allocate(system_memory(), file.size() - front.superblock.start));
+  MANKAI_TRY(file.read(front.superblock.start, records.bytes()));
+  return JournalFile{.superblock = front.superblock,
+                     .records = std::move(records),
+                     .damaged_superblocks = count_damaged_superblocks(front.bytes)};
+}
+
+// What a writer gives back to the disk, and what it writes over, it has forgotten in a superblock before.
+Result<JournalFile> read_at_one_moment(const OpenFile& file) {
+  for (int looks = 0; looks < kMaxLooks; ++looks) {
+    MANKAI_ASSIGN(const auto front, read_front(file));
+    auto journal = read_once(file, front);
+    if (!journal) {
+      return journal;
+    }
+    const auto again = read_front(file);
+    // Not with ==, which compares one byte after the other.
+    if (again && std::memcmp(again->bytes.data(), front.bytes.data(), front.bytes.size()) == 0) {
+      return journal;
+    }
+  }
+  return fail(ErrorCode::io, "a writer begins it anew faster than it can be read; try again");
+}
+
+}  // namespace
+
+Result<std::string> journal_path_of(const std::string& path, FileCalls& calls) {
+  const auto real = resolve_links(path, calls);
+  return real ? Result<std::string>(detail::journal_path(*real)) : std::unexpected(real.error());
+}
+
+Result<std::optional<JournalFile>> read_journal_file(const std::string& path, FileCalls& calls) {
+  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
+  if (!file && file.error().code == ErrorCode::not_found) {
+    return std::nullopt;
+  }
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  auto journal = read_at_one_moment(*file);
+  return journal ? Result<std::optional<JournalFile>>(std::move(*journal))
+                 : std::unexpected(journal.error().within(path));
+}
+
+Result<Superblock> read_journal_superblock(const std::string& path, FileCalls& calls) {
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  const auto front = read_front(file);
+  return front ? Result<Superblock>(front->superblock) : std::unexpected(front.error().within(path));
+}
+
+}  // namespace mankai

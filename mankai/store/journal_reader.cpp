@@ -1,0 +1,197 @@
+#include "mankai/store/journal_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mankai/hash/checksum.hpp"
+
+namespace mankai {
+namespace {
+
+template <class T>
+T load(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
+  return value;
+}
+
+// The checksum is the last field there and the first one here.
+std::uint64_t checksum_of(const Superblock& block) noexcept {
+  return checksum(std::as_bytes(std::span(&block, 1)).first(offsetof(Superblock, checksum)));
+}
+
+std::uint64_t checksum_of(const RecordHeader& header, std::uint64_t salt) noexcept {
+  return checksum(std::as_bytes(std::span(&header, 1)).subspan(sizeof(header.checksum)), salt);
+}
+
+bool is_zero(std::span<const std::byte> bytes) noexcept {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+bool is_valid(const Superblock& block) noexcept {
+  return block.magic == kJournalMagic && block.version == kJournalVersion && block.checksum == checksum_of(block);
+}
+
+// Another version may have everything but this elsewhere.
+std::unexpected<Error> no_superblock(std::span<const std::byte> bytes) {
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    const auto block = load<Superblock>(bytes, superblock_offset(slot, 0));
+    if (block.magic == kJournalMagic && block.version != kJournalVersion) {
+      return fail(ErrorCode::unsupported_version,
+                  "says that it is a journal of version " + std::to_string(block.version) +
+                      ", and this library knows version " + std::to_string(kJournalVersion) +
+                      "; use the one that wrote it, or restore both files from a copy if it is damaged");
+    }
+  }
+  return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) + " is valid");
+}
+
+std::optional<Superblock> newest_superblock(std::span<const std::byte> bytes) {
+  std::optional<Superblock> newest;
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
+      const auto block = load<Superblock>(bytes, superblock_offset(slot, copy));
+      if (is_valid(block) && (!newest || block.number > newest->number)) {
+        newest = block;
+      }
+    }
+  }
+  return newest;
+}
+
+bool is_lost(std::span<const std::byte> bytes, std::uint64_t slot) noexcept {
+  const auto first = load<Superblock>(bytes, superblock_offset(slot, 0));
+  const auto second = load<Superblock>(bytes, superblock_offset(slot, 1));
+  return !is_valid(first) && !is_valid(second) && first != Superblock{} && second != Superblock{};
+}
+
+}  // namespace
+
+Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64_t journal_bytes) {
+  if (bytes.size() < kFirstRecord) {
+    return fail(ErrorCode::corrupt, "ends at byte " + std::to_string(bytes.size()) + ", within its superblocks of " +
+                                        std::to_string(kFirstRecord) + " bytes");
+  }
+  const auto newest = newest_superblock(bytes);
+  if (!newest) {
+    return no_superblock(bytes);
+  }
+  // One of them may be cut short by the end of the process, not both.
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    if (is_lost(bytes, slot)) {
+      return fail(ErrorCode::corrupt,
+                  "both copies of a superblock, at offsets " + std::to_string(superblock_offset(slot, 0)) + " and " +
+                      std::to_string(superblock_offset(slot, 1)) + ", are damaged; restore both files from a copy");
+    }
+  }
+  if (newest->start < kFirstRecord || newest->start > journal_bytes || newest->start % sizeof(std::uint64_t) != 0) {
+    return fail(ErrorCode::corrupt, "its superblock says that records begin at offset " +
+                                        std::to_string(newest->start) + ", and it has " +
+                                        std::to_string(journal_bytes) + " bytes; restore both files from a copy");
+  }
+  return *newest;
+}
+
+Result<JournalReader> JournalReader::open(std::span<const std::byte> bytes) {
+  const auto block = read_superblock(bytes, bytes.size());
+  return block ? Result<JournalReader>(JournalReader(*block, bytes.subspan(static_cast<std::size_t>(block->start))))
+               : std::unexpected(block.error());
+}
+
+std::uint64_t count_damaged_superblocks(std::span<const std::byte> bytes) noexcept {
+  std::uint64_t damaged = 0;
+  for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
+    const auto first = load<Superblock>(bytes, superblock_offset(slot, 0));
+    const auto second = load<Superblock>(bytes, superblock_offset(slot, 1));
+    if (first == second) {
+      damaged += is_valid(first) || first == Superblock{} ? 0U : kSuperblockCopies;
+    } else {
+      damaged += is_valid(first) || is_valid(second) ? 1U : kSuperblockCopies;
+    }
+  }
+  return damaged;
+}
+
+// A header that can be one: its checksum is right, and what it says lies within the journal.
+std::optional<RecordHeader> JournalReader::header_at(std::uint64_t at) const noexcept {
+  if (records_.size() - at < sizeof(RecordHeader)) {
+    return std::nullopt;
+  }
+  const auto header = load<RecordHeader>(records_, at);
+  // Looked at first, since few bytes that are no header get past it, and the search for later records looks everywhere.
+  if (header.sequence < sequence_ || header.zero != 0 || header.checksum != checksum_of(header, superblock_.salt)) {
+    return std::nullopt;
+  }
+  // A record without an operation is a commit and has no payload.
+  const bool is_sane = (header.operation != 0 || (header.payload_bytes == 0 && header.changes <= 1)) &&
+                       header.position_bytes <= kMaxPositionBytes && header.payload_bytes <= kMaxPayloadBytes &&
+                       header.payload_bytes % sizeof(std::uint64_t) == 0 && (header.flags & ~kMoreFollows) == 0 &&
+                       record_bytes(header.position_bytes, header.payload_bytes) <= records_.size() - at;
+  return is_sane ? std::optional(header) : std::nullopt;
+}
+
+std::optional<JournalRecord> JournalReader::record_at(std::uint64_t at) const noexcept {
+  const auto header = header_at(at);
+  if (!header) {
+    return std::nullopt;
+  }
+  const std::uint64_t bytes = record_bytes(header->position_bytes, header->payload_bytes);
+  const auto body = records_.subspan(at + sizeof(RecordHeader), bytes - sizeof(RecordHeader));
+  if (header->payload_checksum != checksum(body, superblock_.salt + 1)) {
+    return std::nullopt;
+  }
+  return JournalRecord{.offset = superblock_.start + at,
+                       .bytes = bytes,
+                       .sequence = header->sequence,
+                       .durable = header->durable,
+                       .more_follows = (header->flags & kMoreFollows) != 0,
+                       .has_change = header->operation != 0,
+                       .change = {.operation = Operation{header->operation},
+                                  .keys = header->changes,
+                                  .payload = body.last(header->payload_bytes)},
+                       .position = {reinterpret_cast<const char*>(body.data()), header->position_bytes}};
+}
+
+std::optional<JournalRecord> JournalReader::next() {
+  auto record = record_at(at_);
+  if (!record || record->sequence != sequence_) {
+    return std::nullopt;
+  }
+  at_ += record->bytes;
+  sequence_ += record->change.keys;
+  return record;
+}
+
+Result<JournalEnd> JournalReader::end(std::uint64_t base_sequence) const {
+  JournalEnd end{.offset = offset()};
+  const std::string here = "the record at offset " + std::to_string(offset());
+  const auto behind = records_.subspan(static_cast<std::size_t>(at_));
+  if (behind.size() < sizeof(RecordHeader)) {
+    end.bytes_dropped = behind.size();
+    end.reason = "the journal ends at offset " + std::to_string(superblock_.start + records_.size()) +
+                 ", without the zeros that end its records: it was cut short";
+  } else if (!is_zero(behind.first(sizeof(RecordHeader)))) {
+    end.bytes_dropped = sizeof(RecordHeader);
+    end.reason = here + " is no whole record";
+  }
+  // A header is evidence enough: its checksum is seeded by the salt, which is drawn anew each time the records begin.
+  // Where they were about to, the first is gone by now and the others are still there: all of them are in the file.
+  for (std::uint64_t at = at_; records_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
+    const auto later = header_at(at);
+    if (!later || later->sequence + later->changes - 1 <= base_sequence) {
+      continue;
+    }
+    if (later->durable >= sequence_) {
+      return fail(ErrorCode::corrupt, here + ", of change " + std::to_string(sequence_) +
+                                          ", is damaged: a later one, at offset " +
+                                          std::to_string(superblock_.start + at) +
+                                          ", says that it was on the disk; restore both files from a copy");
+    }
+    end.reason = here + (at == at_ ? " was not written to its end" : " is missing or was not written to its end");
+    end.bytes_dropped =
+        std::max(end.bytes_dropped, at + record_bytes(later->position_bytes, later->payload_bytes) - at_);
+  }
+  return end;
+}
+
+}  // namespace mankai

@@ -1,0 +1,192 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "mankai/file/file.hpp"
+#include "mankai/store/journal_reader.hpp"
+#include "mankai/store/journal_writer.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::uint64_t kStoreId = 7;
+/// What a record of one digest and no position takes.
+constexpr std::uint64_t kSmallRecord = record_bytes(0, sizeof(std::uint64_t));
+
+class JournalTest : public testing::Test {
+ protected:
+  JournalTest() : path_(std::filesystem::temp_directory_path() / ("mankai-journal-" + std::to_string(::getpid()))) {
+    std::filesystem::remove(path_);
+  }
+  ~JournalTest() override { std::filesystem::remove(path_); }
+
+  [[nodiscard]] JournalWriter create(std::uint64_t first_sequence = 1) const {
+    return JournalWriter::create(path_, kStoreId, first_sequence, system_calls()).value();
+  }
+  // What another process would read now.
+  [[nodiscard]] Region bytes() const { return read_file(path_).value(); }
+
+  // Appends inserts of one key each, whose digest is their sequence.
+  static void append(JournalWriter& journal, int count, const JournalWriter::Mark& mark = {}) {
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t digest = journal.next_sequence();
+      const Change change{.operation = Operation::insert, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))};
+      ASSERT_TRUE(journal.append(change, mark));
+    }
+  }
+
+  std::string path_;
+};
+
+std::vector<std::uint64_t> sequences(JournalReader& reader) {
+  std::vector<std::uint64_t> found;
+  while (const auto record = reader.next()) {
+    found.push_back(record->sequence);
+  }
+  return found;
+}
+
+TEST_F(JournalTest, what_is_appended_is_read) {
+  JournalWriter journal = create();
+  append(journal, 1, {.durable = 0, .position = "here", .more_follows = true});
+  ASSERT_TRUE(journal.append_commit(0, {.durable = 1, .position = {}, .more_follows = false}));
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  const auto first = reader.next();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->offset, kFirstRecord);
+  EXPECT_EQ(first->position, "here");
+  EXPECT_TRUE(first->more_follows);
+  EXPECT_EQ(first->change.operation, Operation::insert);
+  const auto second = reader.next();
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(second->has_change);
+  EXPECT_EQ(second->sequence, 2U);
+  EXPECT_EQ(second->durable, 1U);
+  EXPECT_FALSE(reader.next());
+  const auto end = reader.end();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->offset, journal.end());
+  EXPECT_EQ(end->reason, "");
+}
+
+TEST_F(JournalTest, a_journal_grows_as_it_must) {
+  JournalWriter journal = create();
+  append(journal, 10'000);
+  EXPECT_EQ(journal.end(), kFirstRecord + 10'000 * kSmallRecord);
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader).size(), 10'000U);
+}
+
+TEST_F(JournalTest, a_torn_tail_is_dropped) {
+  JournalWriter journal = create();
+  append(journal, 3);
+  Region region = bytes();
+  region.bytes()[journal.end() - 1] ^= std::byte{1};
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1, 2}));
+  const auto end = reader.end();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->offset, kFirstRecord + 2 * kSmallRecord);
+  EXPECT_EQ(end->bytes_dropped, kSmallRecord);
+  EXPECT_NE(end->reason, "");
+}
+
+TEST_F(JournalTest, a_hole_is_damage_where_a_later_record_vouches_and_a_crash_elsewhere) {
+  for (const std::uint64_t durable : {0U, 1U, 2U}) {
+    std::filesystem::remove(path_);
+    JournalWriter journal = create();
+    append(journal, 2);
+    append(journal, 2, {.durable = durable, .position = {}, .more_follows = false});
+    Region region = bytes();
+    region.bytes()[kFirstRecord + kSmallRecord] ^= std::byte{1};  // change 2
+    JournalReader reader = JournalReader::open(region.bytes()).value();
+    EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1}));
+    const auto end = reader.end();
+    ASSERT_EQ(end.has_value(), durable < 2) << durable;
+    if (end) {
+      EXPECT_EQ(end->bytes_dropped, 3 * kSmallRecord);
+    } else {
+      EXPECT_EQ(end.error().code, ErrorCode::corrupt);
+      EXPECT_NE(end.error().detail.find(std::to_string(kFirstRecord + kSmallRecord)), std::string::npos);
+    }
+  }
+}
+
+TEST_F(JournalTest, old_records_are_none_after_a_restart) {
+  JournalWriter journal = create();
+  append(journal, 5);
+  ASSERT_TRUE(journal.restart(12345, 6));
+  {
+    const Region region = bytes();
+    JournalReader reader = JournalReader::open(region.bytes()).value();
+    EXPECT_TRUE(sequences(reader).empty());
+    EXPECT_EQ(reader.end()->reason, "");
+  }
+  append(journal, 2);
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{6, 7}));
+  EXPECT_EQ(reader.end()->reason, "");
+}
+
+TEST_F(JournalTest, forgotten_records_are_given_back_and_the_rest_stays) {
+  JournalWriter journal = create();
+  append(journal, 1000);
+  const std::uint64_t middle = journal.end();
+  append(journal, 3);
+  journal.forget(middle, 1001);
+  ASSERT_TRUE(journal.sync());
+  static_cast<void>(journal.release_forgotten());  // not every file system can
+  EXPECT_EQ(journal.record_bytes_held(), 3 * kSmallRecord);
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1001, 1002, 1003}));
+}
+
+TEST_F(JournalTest, a_writer_goes_on_behind_what_is_good) {
+  Superblock superblock{};
+  {
+    JournalWriter journal = create();
+    append(journal, 3);
+    const Region region = bytes();
+    superblock = JournalReader::open(region.bytes())->superblock();
+  }
+  // The third record is dropped; what follows must not be found behind a new one of the same length.
+  JournalWriter journal =
+      JournalWriter::resume(path_, superblock, kFirstRecord + kSmallRecord, 2, system_calls()).value();
+  append(journal, 1);
+  const Region region = bytes();
+  JournalReader reader = JournalReader::open(region.bytes()).value();
+  EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(reader.end()->reason, "");
+}
+
+TEST_F(JournalTest, one_damaged_superblock_changes_nothing) {
+  JournalWriter journal = create();
+  append(journal, 2);
+  ASSERT_TRUE(journal.restart(99, 3));
+  append(journal, 1);
+  const Region good = bytes();
+  for (const std::uint64_t at : {0U, 2048U, 4096U, 4096U + 2048U}) {
+    Region region = bytes();
+    region.bytes()[at + 20] ^= std::byte{4};
+    JournalReader reader = JournalReader::open(region.bytes()).value();
+    EXPECT_EQ(sequences(reader), (std::vector<std::uint64_t>{3})) << at;
+  }
+}
+
+TEST_F(JournalTest, what_is_no_journal_is_refused) {
+  const std::vector<std::byte> zeros(16384);
+  EXPECT_EQ(JournalReader::open(zeros).error().code, ErrorCode::corrupt);
+  EXPECT_EQ(JournalReader::open(std::span(zeros).first(100)).error().code, ErrorCode::corrupt);
+}
+
+}  // namespace
+}  // namespace mankai

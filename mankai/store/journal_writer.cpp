@@ -1,0 +1,196 @@
+#include "mankai/store/journal_writer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <span>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/file/open_file.hpp"
+#include "mankai/hash/checksum.hpp"
+#include "mankai/hash/hasher.hpp"
+
+namespace mankai {
+namespace {
+
+constexpr std::uint64_t kFirstFileBytes = std::uint64_t{64} << 10;
+/// A journal doubles until its steps are so large.
+constexpr std::uint64_t kMaxStepBytes = std::uint64_t{16} << 20;
+/// What each record leaves free: a commit with a position, and the zeros behind it.
+constexpr std::uint64_t kCommitRoom = record_bytes(kMaxPositionBytes, 0) + sizeof(RecordHeader);
+
+void seal(Superblock& block) noexcept {
+  block.checksum = checksum(std::as_bytes(std::span(&block, 1)).first(offsetof(Superblock, checksum)));
+}
+
+// What was found may be in memory only, where a sync failed before. Holes between the superblocks and the records stay.
+Result<void> rewrite(const std::string& path, const Superblock& superblock, std::uint64_t end, FileCalls& calls) {
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
+  auto written = file.rewrite(0, kFirstRecord);
+  return written ? file.rewrite(superblock.start, end) : written;
+}
+
+}  // namespace
+
+JournalWriter::JournalWriter(MappedFile file, const Superblock& superblock, std::uint64_t end,
+                             std::uint64_t next_sequence) noexcept
+    : file_(std::move(file)),
+      superblock_(superblock),
+      end_(end),
+      next_sequence_(next_sequence),
+      room_until_(file_.bytes().size()) {}
+
+Result<JournalWriter> JournalWriter::create(const std::string& path, std::uint64_t store_id,
+                                            std::uint64_t first_sequence, FileCalls& calls) {
+  MANKAI_ASSIGN(auto file, MappedFile::create(path, kFirstFileBytes, calls));
+  const Superblock superblock{.magic = kJournalMagic,
+                              .version = kJournalVersion,
+                              .zero = 0,
+                              .store_id = store_id,
+                              .number = 1,
+                              .salt = HashSpec::random().seed[0],
+                              .first_sequence = first_sequence,
+                              .start = kFirstRecord,
+                              .checksum = 0};
+  JournalWriter journal(std::move(file), superblock, kFirstRecord, first_sequence);
+  journal.write_superblock();
+  return journal;
+}
+
+Result<JournalWriter> JournalWriter::resume(const std::string& path, const Superblock& superblock, std::uint64_t end,
+                                            std::uint64_t next_sequence, FileCalls& calls) {
+  MANKAI_TRY(rewrite(path, superblock, end, calls));
+  MANKAI_ASSIGN(auto file, MappedFile::open(path, MappedFile::Mode::write, calls));
+  JournalWriter journal(std::move(file), superblock, end, next_sequence);
+  // A reader that is under way must see that what it reads is about to change.
+  ++journal.superblock_.number;
+  journal.write_superblock();
+  MANKAI_TRY(journal.cut());
+  return journal;
+}
+
+// What stands behind the good records must never look like their continuation; and at every moment zeros end them.
+Result<void> JournalWriter::cut() {
+  const auto behind = file_.bytes().subspan(static_cast<std::size_t>(end_));
+  const auto room = behind.first(std::min<std::size_t>(behind.size(), kCommitRoom));
+  std::ranges::fill(room, std::byte{0});
+  // A superblock that is in memory only may move the beginning of the records forward: the disk's last one would then
+  // point behind the end.
+  MANKAI_TRY(sync());
+  MANKAI_TRY(file_.truncate(static_cast<std::size_t>(end_) + room.size()));
+  room_until_ = end_;
+  has_holes_ = true;
+  return reserve(0);
+}
+
+Result<void> JournalWriter::append(const Change& change, const Mark& mark) {
+  MANKAI_ASSERT(change.payload.size() <= kMaxPayloadBytes && change.payload.size() % sizeof(std::uint64_t) == 0);
+  const std::uint64_t bytes = record_bytes(mark.position.size(), change.payload.size());
+  if (!has_room(bytes)) [[unlikely]] {
+    MANKAI_TRY(reserve(bytes));
+  }
+  write_record(change, mark, static_cast<std::uint16_t>(change.operation));
+  return {};
+}
+
+void JournalWriter::take_back(const Place& place) noexcept {
+  std::memset(file_.bytes().data() + place.end, 0, sizeof(RecordHeader));
+  end_ = place.end;
+  next_sequence_ = place.next_sequence;
+}
+
+Result<void> JournalWriter::append_commit(std::uint32_t changes, const Mark& mark) {
+  // There is room unless commits followed each other.
+  if (auto room = reserve(record_bytes(mark.position.size(), 0)); !room && room_until_ - end_ < kCommitRoom) {
+    return room;
+  }
+  write_record({.operation = {}, .keys = changes, .payload = {}}, mark, 0);
+  return {};
+}
+
+Result<void> JournalWriter::restart(std::uint64_t salt, std::uint64_t next_sequence) {
+  if (has_holes_) {
+    MANKAI_TRY(file_.take_room(kFirstRecord, kFirstFileBytes));
+    room_until_ = kFirstFileBytes;
+  }
+  // No superblock but the new one may find old records in front, nor the new one before it has any.
+  std::ranges::fill(file_.bytes().subspan(kFirstRecord, sizeof(RecordHeader)), std::byte{0});
+  ++superblock_.number;
+  superblock_.salt = salt;
+  superblock_.first_sequence = next_sequence;
+  superblock_.start = kFirstRecord;
+  next_sequence_ = next_sequence;
+  end_ = kFirstRecord;
+  write_superblock();
+  return {};
+}
+
+void JournalWriter::forget(std::uint64_t before, std::uint64_t first_sequence) noexcept {
+  ++superblock_.number;
+  superblock_.first_sequence = first_sequence;
+  superblock_.start = before;
+  // What is in the file may have come by another way than the journal.
+  next_sequence_ = before == end_ ? first_sequence : next_sequence_;
+  write_superblock();
+}
+
+bool JournalWriter::has_room(std::uint64_t bytes) const noexcept { return end_ + bytes + kCommitRoom <= room_until_; }
+
+// Writing through a mapping where the disk has no room left would end the process, so the room is taken first.
+Result<void> JournalWriter::reserve(std::uint64_t bytes) {
+  if (has_room(bytes)) {
+    return {};
+  }
+  const std::uint64_t needed = end_ + bytes + kCommitRoom;
+  const std::uint64_t step = std::clamp(room_until_, kFirstFileBytes, kMaxStepBytes);
+  const std::uint64_t until = align_up(std::max(needed, room_until_ + step), kFirstFileBytes);
+  if (const std::uint64_t size = file_.bytes().size(); room_until_ < size) {
+    MANKAI_TRY(file_.take_room(room_until_, std::min(size, until)));
+  }
+  if (until > file_.bytes().size()) {
+    MANKAI_TRY(file_.grow(static_cast<std::size_t>(until)));
+  }
+  room_until_ = until;
+  return {};
+}
+
+void JournalWriter::write_superblock() noexcept {
+  seal(superblock_);
+  for (std::uint64_t copy = 0; copy < kSuperblockCopies; ++copy) {
+    std::memcpy(file_.bytes().data() + superblock_offset(superblock_.number, copy), &superblock_, sizeof(superblock_));
+  }
+}
+
+// From behind to front: the end of the records, the body, and the header that makes it a record.
+void JournalWriter::write_record(const Change& change, const Mark& mark, std::uint16_t operation) noexcept {
+  std::byte* const at = file_.bytes().data() + end_;
+  std::byte* const body = at + sizeof(RecordHeader);
+  const std::uint64_t position_room = align_up<std::uint64_t>(mark.position.size(), sizeof(std::uint64_t));
+  const std::uint64_t body_bytes = position_room + change.payload.size();
+  std::memset(body + body_bytes, 0, sizeof(RecordHeader));
+  if (position_room != 0) {
+    std::memset(body, 0, position_room);
+    std::ranges::copy(std::as_bytes(std::span(mark.position)), body);
+  }
+  std::ranges::copy(change.payload, body + position_room);
+  RecordHeader header{.checksum = 0,
+                      .sequence = next_sequence_,
+                      .durable = mark.durable,
+                      .payload_checksum = checksum({body, body_bytes}, superblock_.salt + 1),
+                      .payload_bytes = static_cast<std::uint32_t>(change.payload.size()),
+                      .changes = change.keys,
+                      .operation = operation,
+                      .flags = mark.more_follows ? kMoreFollows : std::uint16_t{0},
+                      .position_bytes = static_cast<std::uint16_t>(mark.position.size()),
+                      .zero = 0};
+  // Its checksum makes it a record, which neither the compiler nor the processor may do before the rest is there.
+  const auto rest = std::as_bytes(std::span(&header, 1)).subspan(sizeof(header.checksum));
+  header.checksum = checksum(rest, superblock_.salt);
+  std::ranges::copy(rest, at + sizeof(header.checksum));
+  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at))
+      .store(header.checksum, std::memory_order_release);
+  end_ += sizeof(RecordHeader) + body_bytes;
+  next_sequence_ += change.keys;
+}
+
+}  // namespace mankai

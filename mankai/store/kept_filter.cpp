@@ -1,0 +1,54 @@
+#include "mankai/store/kept_filter.hpp"
+
+#include <utility>
+
+namespace mankai {
+
+Result<KeptFilter> KeptFilter::open(const std::string& path, const Make& make, const StoreOptions& options) {
+  auto store = Store::open(path, options);
+  if (!store && store.error().code == ErrorCode::not_found) {
+    MANKAI_ASSIGN(auto filter, make());
+    auto created = Store::create(path, std::move(filter), options);
+    // Somebody else may have made it meanwhile; if nobody has, what kept us from it is the answer.
+    store = created ? std::move(created) : Store::open(path, options);
+    if (!store && store.error().code == ErrorCode::not_found) {
+      store = std::move(created);
+    }
+  }
+  if (!store) {
+    return std::unexpected(store.error());
+  }
+  return KeptFilter(std::move(*store), path, options);
+}
+
+void KeptFilter::begin(BatchMode mode) {
+  if (store_) {
+    store_->begin(mode);
+    is_in_batch_ = true;
+  }
+}
+
+Result<void> KeptFilter::commit(std::string_view position) {
+  if (!store_) {
+    return {};
+  }
+  auto committed = store_->commit(position);
+  is_in_batch_ = is_in_batch_ && !committed;
+  return committed;
+}
+
+Result<void> KeptFilter::close() {
+  if (!store_) {
+    return {};
+  }
+  auto closed = store_->close();
+  if (std::exchange(is_in_batch_, false)) {
+    // What was committed is safe whether this succeeds or not; it spares others a file that looks open.
+    if (auto again = Store::open(path_, options_); again) {
+      static_cast<void>(again->close());
+    }
+  }
+  return closed;
+}
+
+}  // namespace mankai
