@@ -53,9 +53,10 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options) 
 }
 
 Result<Store> Store::open(const std::string& path, const StoreOptions& options, Origin origin) {
+  constexpr std::chrono::hours kMaxInterval{24};
   if (options.durability == Durability::interval &&
-      (options.interval <= Duration::zero() || options.interval > detail::kLongWait)) {
-    return fail(ErrorCode::invalid_argument, "an interval between syncs is above 0 and at most a day");
+      (options.interval <= Duration::zero() || options.interval > kMaxInterval)) {
+    return fail(ErrorCode::invalid_argument, "the interval between syncs must be above 0 and at most 24 hours");
   }
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
   MANKAI_ASSIGN(const auto resolved, resolve_links(path, calls));

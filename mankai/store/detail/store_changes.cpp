@@ -12,6 +12,13 @@ using detail::journal_path;
 using detail::random_word;
 using detail::seal;
 
+Result<void> Store::Impl::check_usable() const {
+  if (is_closed_) {
+    return fail(ErrorCode::invalid_argument, path_ + ": the store is closed; open it again to change it");
+  }
+  return journal_.check_sound();
+}
+
 // Goes on with a journal that was found: cut behind its good records, and on the disk as far as it goes.
 Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
   const bool is_current = state.next_sequence == sequence() + 1;
@@ -24,7 +31,7 @@ Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
     }
   }
   MANKAI_TRY(journal.sync());
-  journal_.emplace(std::move(journal));
+  journal_.take(std::move(journal));
   if (footer_ && footer_->is_open == 0) {
     MANKAI_TRY(set_open_mark(true));
   }
@@ -44,7 +51,7 @@ Result<void> Store::Impl::start_writing() {
   MANKAI_TRY(make_journal());
   // From here on the journal stays, as nobody can tell whether a mark that failed is on the disk.
   auto marked = footer_ ? set_open_mark(true) : write_base(seal(filter_), snapshot(), Next::open);
-  return marked ? marked : give_up(marked.error());
+  return marked ? marked : journal_.give_up(marked.error());
 }
 
 Result<void> Store::Impl::settle_journal(JournalWriter& journal) const {
@@ -59,8 +66,7 @@ Result<void> Store::Impl::make_journal() {
     static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
     return settled;
   }
-  const std::scoped_lock lock(syncing_);
-  journal_.emplace(std::move(journal));
+  journal_.take(std::move(journal));
   return {};
 }
 
@@ -98,8 +104,8 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
   const bool had_uncommitted = std::exchange(has_uncommitted_, true);
   if (is_in_memory()) {
     changes_in_memory_ += change.keys;
-  } else if (auto appended =
-                 journal_->append(change, {.durable = durable(), .position = {}, .more_follows = more_follows});
+  } else if (auto appended = journal_->append(
+                 change, {.durable = journal_.durable(), .position = {}, .more_follows = more_follows});
              !appended) {
     has_uncommitted_ = had_uncommitted;
     return appended;
@@ -120,7 +126,7 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
       return std::unexpected(applied.error().within(path_));
     }
   } catch (const std::bad_alloc&) {
-    return give_up({.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for the filter to grow"});
+    return journal_.give_up({.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for the filter to grow"});
   }
   if (!more_follows) {
     note_commit();
@@ -131,8 +137,8 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
 // A position by itself takes a number, too: the file must tell what it has from what it lacks.
 Result<void> Store::Impl::append_commit(std::string_view position) {
   const std::uint32_t changes = has_uncommitted_ ? 0 : 1;
-  if (auto appended =
-          journal_->append_commit(changes, {.durable = durable(), .position = position, .more_follows = false});
+  if (auto appended = journal_->append_commit(
+          changes, {.durable = journal_.durable(), .position = position, .more_follows = false});
       !appended) {
     return appended;
   }
@@ -149,8 +155,7 @@ void Store::Impl::note_position(std::string_view position) {
 
 void Store::Impl::note_commit() {
   has_uncommitted_ = false;
-  committed_.store(journal_->next_sequence() - 1, std::memory_order_release);
-  commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  journal_.note_commit(journal_->next_sequence() - 1);
   if (is_over_limit(journal_->record_bytes_held())) {
     call_for_checkpoint();
   }
@@ -198,14 +203,13 @@ Result<void> Store::Impl::commit_in_memory(std::string_view position) {
   base.position = SourcePosition::of(position).value_or(SourcePosition());
   base.position = base.position.empty() ? position_ : base.position;
   if (auto written = write_base(seal(filter_), base, journal_ ? Next::open : Next::closed); !written) {
-    return give_up(written.error());
+    return journal_.give_up(written.error());
   }
   is_in_batch_ = false;
   has_uncommitted_ = false;
   changes_in_memory_ = 0;
   position_ = base.position;
-  committed_.store(base.sequence, std::memory_order_release);
-  commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  journal_.note_commit(base.sequence);
   forget_journal(base);
   return {};
 }

@@ -56,7 +56,7 @@ Store::Impl::Snapshot Store::Impl::snapshot() const {
   return {.sequence = sequence(),
           .position = position_,
           .journal_end = journal_ ? journal_->end() : 0,
-          .commits = commits_.load(std::memory_order_relaxed)};
+          .commits = journal_.commits()};
 }
 
 // Looked at after each commit, so the image is only asked for its size when the answer depends on it.
@@ -108,16 +108,16 @@ void Store::Impl::forget_journal(const Snapshot& base) {
   if (journal_ && !(is_all && restart_journal(base))) {
     // The records go on where they are, and later ones say that what is in the image is on the disk. Until the disk
     // knows that the earlier ones are forgotten, they must be there as well.
-    if (auto synced = base.is_synced ? Result<void>{} : sync_commits(base.commits); !synced) {
+    if (auto synced = base.is_synced ? Result<void>{} : journal_.sync_commits(base.commits); !synced) {
       return;
     }
     if (auto forgotten = forget_records(base); !forgotten) {
       return;
     }
   }
-  raise_durable(base.sequence);
+  journal_.raise_durable(base.sequence);
   if (is_all) {
-    durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    journal_.all_durable();
   }
 }
 
@@ -126,12 +126,7 @@ void Store::Impl::forget_journal(const Snapshot& base) {
 Result<void> Store::Impl::forget_records(const Snapshot& base) {
   const bool leaps = journal_->end() == base.journal_end && journal_->next_sequence() != base.sequence + 1;
   journal_->forget(base.journal_end, base.sequence + 1);
-  if (!leaps) {
-    return {};
-  }
-  const std::scoped_lock lock(syncing_);
-  auto synced = journal_->sync();
-  return synced ? synced : give_up(synced.error());
+  return leaps ? journal_.sync_now() : Result<void>{};
 }
 
 // Fails where the room in front cannot be had again.
@@ -150,7 +145,7 @@ Result<void> Store::Impl::checkpoint() {
 
 // After a failure memory has more than the disk may ever have.
 bool Store::Impl::may_checkpoint(bool is_time) const noexcept {
-  if (!journal_ || is_in_batch_ || has_uncommitted_ || is_closed_ || has_failed_.load(std::memory_order_acquire)) {
+  if (!journal_ || is_in_batch_ || has_uncommitted_ || is_closed_ || journal_.has_failed()) {
     return false;
   }
   const std::uint64_t bytes = journal_->record_bytes_held();
@@ -174,13 +169,13 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   lock.unlock();
   MANKAI_TRY(write_base({copy->bytes()}, base, Next::open));
   // Here, beside changes, since forgetting needs it while they wait.
-  MANKAI_TRY(sync_commits(base.commits));
+  MANKAI_TRY(journal_.sync_commits(base.commits));
   base.is_synced = true;
   lock.lock();
   forget_journal(base);
   const bool is_far = journal_->end() > kMaxJournalEnd;
   lock.unlock();
-  if (release_journal() && !is_far) {
+  if (journal_.release_forgotten() && !is_far) {
     return {};
   }
   lock.lock();
@@ -188,18 +183,52 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   return must_wait ? checkpoint_in_place(Next::open) : Result<void>{};
 }
 
-// Returns whether the journal may go on where it is. What is given back must not be looked for again, so first the
-// superblock that forgets it is on the disk.
-bool Store::Impl::release_journal() {
-  const std::scoped_lock lock(syncing_);
-  if (has_failed_.load(std::memory_order_acquire)) {
-    return true;
+// Most stores are opened for a few changes and have no work for a thread: then none is started.
+Result<void> Store::Impl::start_workers() {
+  if (options_.checkpoint_interval > Duration::zero()) {
+    MANKAI_TRY(start_checkpointer());
   }
-  if (auto synced = journal_->sync(); !synced) {
-    static_cast<void>(give_up(synced.error()));
-    return true;
+  if (options_.durability != Durability::interval) {
+    return {};
   }
-  return journal_->release_forgotten();
+  return syncer_.start(options_.interval, [this](detail::Worker::Wake) {
+    static_cast<void>(sync());  // the next change reports a failure
+  });
+}
+
+Result<void> Store::Impl::start_checkpointer() {
+  auto started = checkpointer_.start(options_.checkpoint_interval, [this](detail::Worker::Wake wake) {
+    try_checkpoint(wake == detail::Worker::Wake::interval);
+  });
+  return started ? started : std::unexpected(started.error().within(path_));
+}
+
+// If no thread can be started, the next attempt is when the journal has grown as much again.
+void Store::Impl::call_for_checkpoint() {
+  if (auto started = start_checkpointer(); !started) {
+    checkpoint_failure_ = std::move(started.error());
+    checkpoint_delay_ = journal_->record_bytes_held();
+    return;
+  }
+  checkpointer_.call();
+}
+
+// What keeps a checkpoint from being made, such as a full disk, keeps nobody from changing the filter as long as the
+// journal can be written; it is tried again when there is as much journal again.
+void Store::Impl::try_checkpoint(bool is_time) {
+  std::optional<Error> failure;
+  try {
+    auto made = checkpoint_beside(is_time);
+    if (made) {
+      return;
+    }
+    failure = std::move(made.error());
+  } catch (const std::bad_alloc&) {
+    failure = Error{.code = ErrorCode::out_of_space, .detail = path_ + ": no memory for a checkpoint"};
+  }
+  const std::scoped_lock lock(changing_);
+  checkpoint_failure_ = std::move(failure);
+  checkpoint_delay_ = journal_ ? journal_->record_bytes_held() : 0;
 }
 
 Result<void> Store::Impl::replace(const std::function<Result<void>(AnyFilter&)>& replace) {
@@ -225,7 +254,8 @@ Result<void> Store::Impl::close() {
       return closed_;
     }
   }
-  stop_workers();  // nobody starts one any more
+  checkpointer_.stop();
+  syncer_.stop();
   const std::scoped_lock locks(checkpointing_, changing_);
   closed_ = close_files();
   lock_.reset();
@@ -237,7 +267,7 @@ Result<void> Store::Impl::close_files() {
   if (!journal_) {
     return {};
   }
-  if (has_failed_.load(std::memory_order_acquire) || is_in_batch_ || has_uncommitted_) {
+  if (journal_.has_failed() || is_in_batch_ || has_uncommitted_) {
     return sync();
   }
   const bool has_all = footer_->sequence == sequence() && position_of(*footer_) == position_;
@@ -249,10 +279,8 @@ Result<void> Store::Impl::close_files() {
   if (is_name_unsynced_) {
     MANKAI_TRY(sync_folder_of(path_, calls_));
   }
-  raise_durable(sequence());
-  const std::scoped_lock lock(syncing_);
-  durable_commits_.store(commits_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  journal_.reset();
+  journal_.raise_durable(sequence());
+  journal_.drop();
   static_cast<void>(calls_.unlink(journal_path(path_).c_str()));
   return {};
 }

@@ -1,24 +1,22 @@
 #pragma once
 
-/// What a store is made of. Its functions are in four files: store_changes.cpp, store_checkpoints.cpp,
-/// store_workers.cpp, and those that callers see in ../store.cpp.
+/// What a store is made of. store_changes.cpp has how changes get into the journal and the filter,
+/// store_checkpoints.cpp how they get from there into the file.
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <shared_mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "mankai/file/file_lock.hpp"
 #include "mankai/store/detail/load_store.hpp"
-#include "mankai/store/journal_writer.hpp"
+#include "mankai/store/detail/synced_journal.hpp"
+#include "mankai/store/detail/worker.hpp"
 #include "mankai/store/store.hpp"
 #include "mankai/store/store_footer.hpp"
 
@@ -32,12 +30,9 @@ using Parts = std::vector<std::span<const std::byte>>;
 /// The filter's image as it is now.
 [[nodiscard]] Parts seal(AnyFilter& filter);
 
-/// How long a worker sleeps for whom nothing happens because of time.
-inline constexpr std::chrono::hours kLongWait{24};
-
 }  // namespace detail
 
-/// Lock order: closing_, checkpointing_, changing_, then syncing_ or reading_.
+/// Lock order: closing_, checkpointing_, changing_, then the journal's own or reading_.
 class Store::Impl {
  public:
   Impl(std::string path, const StoreOptions& options, FileLock lock, detail::LoadedStore loaded)
@@ -51,9 +46,8 @@ class Store::Impl {
         store_id_(loaded.footer ? loaded.footer->footer.store_id : 0),
         footer_(loaded.footer ? std::optional(loaded.footer->footer) : std::nullopt),
         report_(std::move(loaded.report)),
-        position_(report_.position),
-        committed_(report_.sequence),
-        durable_(report_.sequence) {}
+        journal_(report_.sequence),
+        position_(report_.position) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() { static_cast<void>(close()); }
@@ -66,15 +60,15 @@ class Store::Impl {
   Result<void> replace(const std::function<Result<void>(AnyFilter&)>& replace);
   void begin(BatchMode mode);
   Result<void> commit(std::string_view position);
-  Result<void> sync();
+  Result<void> sync() { return journal_.sync(); }
   Result<void> checkpoint();
   Result<void> close();
 
   ChangeEncoder& encoder() noexcept { return encoder_; }
   [[nodiscard]] const AnyFilter& filter() const noexcept { return filter_; }
   [[nodiscard]] const RecoveryReport& report() const noexcept { return report_; }
-  [[nodiscard]] std::uint64_t sequence() const noexcept { return committed_.load(std::memory_order_acquire); }
-  [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return journal_.committed(); }
+  [[nodiscard]] std::uint64_t durable() const noexcept { return journal_.durable(); }
   [[nodiscard]] SourcePosition position() const {
     const std::scoped_lock lock(changing_);
     return position_;
@@ -101,11 +95,10 @@ class Store::Impl {
 
   // With changing_ held:
   [[nodiscard]] Result<void> check_usable() const;
-  [[nodiscard]] Result<void> check_sound() const;
   [[nodiscard]] bool is_in_memory() const noexcept { return is_in_batch_ && mode_ == BatchMode::in_memory; }
   /// Before each change: nearly always there is a journal and nothing to do.
   [[nodiscard]] Result<void> make_ready() {
-    if (journal_ && !is_closed_ && !has_failed_.load(std::memory_order_acquire)) [[likely]] {
+    if (journal_ && !is_closed_ && !journal_.has_failed()) [[likely]] {
       return {};
     }
     return is_in_memory() ? check_usable() : start_writing();
@@ -134,20 +127,12 @@ class Store::Impl {
   [[nodiscard]] bool may_checkpoint(bool is_time) const noexcept;
   [[nodiscard]] bool is_over_limit(std::uint64_t journal_bytes) const noexcept;
   Result<void> start_workers();
-  Result<void> start_worker(std::thread& worker, void (Impl::*work)());
+  Result<void> start_checkpointer();
   void call_for_checkpoint();
 
   // With checkpointing_ held:
   Result<void> write_base(const detail::Parts& parts, const Snapshot& base, Next next);
   Result<void> checkpoint_beside(bool is_time);
-  [[nodiscard]] bool release_journal();
-
-  Result<void> sync_commits(std::uint64_t commits);
-  void raise_durable(std::uint64_t sequence) noexcept;
-  std::unexpected<Error> give_up(const Error& error);
-  void stop_workers();
-  void sync_at_intervals();
-  void make_checkpoints();
   void try_checkpoint(bool is_time);
 
   std::string path_;
@@ -165,35 +150,22 @@ class Store::Impl {
   std::mutex closing_;
   mutable std::mutex checkpointing_;
   mutable std::mutex changing_;
-  mutable std::mutex syncing_;
   mutable std::shared_mutex reading_;
 
-  std::optional<JournalWriter> journal_;
+  detail::SyncedJournal journal_;
   SourcePosition position_;       ///< of the last commit
   bool is_in_batch_ = false;      ///< between begin() and commit()
   bool has_uncommitted_ = false;  ///< changes without a commit behind them
   BatchMode mode_ = BatchMode::journaled;
   std::uint64_t changes_in_memory_ = 0;  ///< that are not committed, of a batch that is not journaled
   bool is_closed_ = false;
-  Result<void> closed_;                   ///< what close() said
-  bool is_name_unsynced_ = false;         ///< of the file, after a folder that could not be synchronised
-  std::atomic<std::uint64_t> committed_;  ///< the last change of the last commit
-  std::atomic<std::uint64_t> durable_;
-  std::atomic<std::uint64_t> commits_ = 0;          ///< since it was opened
-  std::atomic<std::uint64_t> durable_commits_ = 0;  ///< of those
-  std::uint64_t checkpoint_delay_ = 0;              ///< bytes of journal, after a checkpoint that failed
+  Result<void> closed_;                 ///< what close() said
+  bool is_name_unsynced_ = false;       ///< of the file, after a folder that could not be synchronised
+  std::uint64_t checkpoint_delay_ = 0;  ///< bytes of journal, after a checkpoint that failed
   std::optional<Error> checkpoint_failure_;
 
-  mutable std::mutex failing_;
-  std::optional<Error> failure_;
-  std::atomic<bool> has_failed_ = false;
-
-  std::thread checkpointer_;
-  std::thread syncer_;
-  std::mutex working_;
-  std::condition_variable wake_;
-  bool is_stopping_ = false;
-  bool is_checkpoint_due_ = false;
+  detail::Worker checkpointer_;
+  detail::Worker syncer_;
 };
 
 template <class Encode>
@@ -229,7 +201,7 @@ Result<void> Store::Impl::change_windows(std::size_t keys, const Outcomes& outco
     if (!changed) {
       // What is in memory by now must stay, so it is committed, for which there is always room. Where the store gave up
       // it is the disk that counts, and there the batch is none.
-      if (has_uncommitted_ && !is_in_batch_ && !has_failed_.load(std::memory_order_acquire)) {
+      if (has_uncommitted_ && !is_in_batch_ && !journal_.has_failed()) {
         static_cast<void>(append_commit({}));
       }
       return changed;

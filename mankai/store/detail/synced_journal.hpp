@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "mankai/base/error.hpp"
+#include "mankai/store/journal_writer.hpp"
+
+namespace mankai::detail {
+
+/// A store's journal, how much of it is committed, and how much of that is on the disk. One sync serves all threads
+/// that wait for one. After a sync has failed the journal accepts nothing more: the system reports such a failure once,
+/// and the next sync would succeed without the data.
+///
+/// Threads: `sync…`, `give_up`, `check_sound` and the numbers from any thread; everything else one at a time.
+class SyncedJournal {
+ public:
+  /// No journal yet, and everything up to `sequence` on the disk.
+  explicit SyncedJournal(std::uint64_t sequence) noexcept : committed_(sequence), durable_(sequence) {}
+
+  explicit operator bool() const noexcept { return writer_.has_value(); }
+  [[nodiscard]] JournalWriter* operator->() noexcept { return &*writer_; }
+  [[nodiscard]] const JournalWriter* operator->() const noexcept { return &*writer_; }
+
+  void take(JournalWriter writer);
+  /// The store's file has everything: there is no journal any more.
+  void drop();
+
+  void note_commit(std::uint64_t sequence) noexcept;
+  /// The last change of the last commit.
+  [[nodiscard]] std::uint64_t committed() const noexcept { return committed_.load(std::memory_order_acquire); }
+  /// The last change that survives power loss.
+  [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
+  /// Number of commits since the store was opened.
+  [[nodiscard]] std::uint64_t commits() const noexcept { return commits_.load(std::memory_order_acquire); }
+  /// The store's file has everything up to this change.
+  void raise_durable(std::uint64_t sequence) noexcept;
+  void all_durable() noexcept;
+
+  /// Returns when everything committed so far, or the first `commits` commits, are on the disk. Errors: io.
+  [[nodiscard]] Result<void> sync();
+  [[nodiscard]] Result<void> sync_commits(std::uint64_t commits);
+  /// A sync whatever is known to be on the disk. Errors: io.
+  [[nodiscard]] Result<void> sync_now();
+  /// Gives room in front of the records back to the disk; returns whether the journal may grow on where it is. The
+  /// superblock that forgets the room is on the disk first.
+  [[nodiscard]] bool release_forgotten();
+
+  /// Refuses all further changes, and returns the first error for which that happened.
+  std::unexpected<Error> give_up(const Error& error);
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_.load(std::memory_order_acquire); }
+  [[nodiscard]] Result<void> check_sound() const;
+
+ private:
+  std::optional<JournalWriter> writer_;
+  std::atomic<std::uint64_t> committed_;
+  std::atomic<std::uint64_t> durable_;
+  std::atomic<std::uint64_t> commits_ = 0;
+  std::atomic<std::uint64_t> durable_commits_ = 0;
+  mutable std::mutex syncing_;
+
+  mutable std::mutex failing_;
+  std::optional<Error> failure_;
+  std::atomic<bool> has_failed_ = false;
+};
+
+}  // namespace mankai::detail
