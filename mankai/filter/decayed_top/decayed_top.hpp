@@ -8,10 +8,7 @@
 ///
 ///     cells: | ledger, a line | k partitions of cells_per_probe cells of 32 bits | buckets of 448 bytes | arena |
 ///
-///     bucket: | 16 digests | 16 scores, 64 bits | 16 times | 16 records, 32 bits |    seven lines
-///                   ▲ a key's bucket is high(remixed digest × buckets); it may be in any of the 16 places
-///
-///     arena: | record | record | … | free      record: | u32 place | u32 length and flags | bytes, filled up to 8 |
+/// Buckets and arena are the table (key_table.hpp).
 ///
 /// An event of a key in the table is added to its score and goes nowhere else. That of another one is added to the
 /// smallest of the key's k cells, and cells below it are raised to it (conservative update); the key enters the table
@@ -52,6 +49,7 @@
 #include <vector>
 
 #include "mankai/filter/concepts.hpp"
+#include "mankai/filter/decayed_top/key_table.hpp"
 #include "mankai/filter/parts/decayed_cells.hpp"
 #include "mankai/filter/parts/flat_filter.hpp"
 
@@ -66,7 +64,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   static constexpr Promise kPromise{.no_false_negatives = true, .forgets = true};
 
   /// No more of a key's bytes is kept, and less where the arena is small; two keys with one beginning stay two.
-  static constexpr std::size_t kMostKeyBytes = 1024;
+  static constexpr std::size_t kMostKeyBytes = KeyTable::kMostKeyBytes;
   /// The most events of a key that are counted at once.
   static constexpr std::uint32_t kMostAtOnce = ~std::uint32_t{0};
 
@@ -175,8 +173,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   /// What the keys are, as whoever created the filter numbers it; 0: not stored.
   [[nodiscard]] std::uint64_t keys_tag() const noexcept { return slice_tag(); }
   /// Keys that the table has room for, and how many are in it.
-  [[nodiscard]] std::uint64_t candidates_capacity() const noexcept;
-  [[nodiscard]] std::uint64_t candidates() const noexcept;
+  [[nodiscard]] std::uint64_t candidates_capacity() const noexcept { return table_.slots(); }
+  [[nodiscard]] std::uint64_t candidates() const noexcept { return table_.count(); }
   /// Cells of the sketch.
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return sketch_.cell_count(); }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return sketch_.shape().k; }
@@ -195,9 +193,14 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   static constexpr std::size_t kNewest = 2;
   static constexpr std::size_t kStateWords = 3;
 
-  struct Ledger;
-  struct Bucket;
-  struct Record;
+  /// The first line of the cells: what changes with them and has no place in the header.
+  struct Ledger {
+    std::uint64_t late_records;
+    KeyTable::State table;
+    CutCells cut;  ///< of the sketch
+    std::array<std::uint64_t, 4> zeros;
+  };
+  static_assert(sizeof(Ledger) == kCacheLineBytes);
   struct Shape;
 
   [[nodiscard]] static Result<Shape> shape_of(const Options& options);
@@ -218,54 +221,21 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   bool add_to_candidate(Digest digest, std::uint64_t score, std::int64_t at) noexcept;
   void add_to_sketch(Digest digest, std::uint64_t units) noexcept;
   void count_saturations(std::uint64_t cut, std::uint64_t units) noexcept;
-  void add_stranger(Digest digest, std::string_view key, std::uint64_t score, std::int64_t at) noexcept;
+  void enter(std::uint32_t slot, const KeyTable::Candidate& candidate) noexcept;
+  void add_to_others(Digest digest, std::string_view key, std::uint64_t score, std::int64_t at) noexcept;
   void raise(Digest digest, std::uint64_t bound) noexcept;
 
-  // The table.
-  struct Candidate {
-    Digest digest;
-    std::string_view key;
-    std::uint64_t score;
-    std::uint64_t last_seen;
-    std::uint32_t flags;
-  };
-  [[nodiscard]] std::uint32_t bucket_index(Digest digest) const noexcept;
-  bool offer(const Candidate& candidate) noexcept;
-  void place(std::uint32_t slot, const Candidate& candidate) noexcept;
-  void evict(std::uint32_t slot) noexcept;
-  [[nodiscard]] Candidate candidate_at(std::uint32_t slot) const noexcept;
   void add_theirs(std::uint32_t slot, const DecayedTop& other) noexcept;
-  [[nodiscard]] Entry entry_of(std::uint32_t slot) const noexcept;
   [[nodiscard]] std::vector<Entry> hottest(std::uint64_t least_score, std::size_t skip, std::size_t most) const;
-  template <class Use>
-  void for_each_candidate(const Use& use) const;
-
-  // The arena.
-  [[nodiscard]] Record record_at(std::uint64_t unit) const noexcept;
-  [[nodiscard]] bool is_live(const Record& record, std::uint64_t unit) const noexcept;
-  void make_room(std::uint64_t units) noexcept;
-  void evict_coldest(std::uint64_t units) noexcept;
-  void compact() noexcept;
-
-  [[nodiscard]] std::uint64_t count_live_units() const noexcept;
 
   [[nodiscard]] Result<void> check_state() const;
-  [[nodiscard]] Result<void> check_slot(std::uint32_t slot) const;
-  [[nodiscard]] Result<void> check_table() const;
-  [[nodiscard]] Result<void> check_record(std::uint64_t unit) const;
-  [[nodiscard]] Result<void> check_arena() const;
   [[nodiscard]] std::unexpected<Error> wrong_at(const void* place, const std::string& what) const;
 
   Ledger* ledger_;
   DecayedCells sketch_;
-  Bucket* buckets_;
-  std::uint64_t* arena_;
-  std::uint64_t arena_units_;
-  std::uint32_t bucket_count_;
-  std::uint32_t most_key_bytes_;
+  KeyTable table_;
   Duration epoch_;
   // Known from the image, kept so that an event does not have to find it out.
-  std::uint64_t live_units_ = 0;  ///< of the arena, in records of keys that are in the table
   std::int64_t epoch_begin_ = 0;  ///< the newest epoch, in microseconds since 1970
   std::int64_t epoch_last_ = 0;   ///< its last microsecond
 };
