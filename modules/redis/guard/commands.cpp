@@ -13,7 +13,7 @@ namespace mankai::redis {
 namespace {
 
 constexpr std::size_t kFirstRule = 2;
-constexpr const char* kLoad = "URL.RULESLOAD";
+constexpr const char* kLoad = "GUARD.LOADCHUNK";
 constexpr const char* kNoRule =
     "ERR not a rule: it has no host, one that is too long, a wildcard or a fragment, or is a network";
 constexpr const char* kNoUrl = "ERR not a URL: it has no host";
@@ -96,24 +96,24 @@ bool has_room_for_removal(const GuardValue& value, std::string_view rule, Memory
   return limit.has_room(value.memory_bytes()) || !value.guard()->is_removal_kept(rule).value_or(false);
 }
 
-constexpr RuleCommand kBlock = {.name = "URL.BLOCK",
-                                .event = "url.block",
+constexpr RuleCommand kBlock = {.name = "GUARD.BLOCK",
+                                .event = "guard.block",
                                 .takes_id = true,
                                 .creates = true,
                                 .has_room = has_room_for_rule,
                                 .change = [](Guard& guard, std::string_view rule, std::optional<std::uint64_t> id) {
                                   return outcome_of(guard.add(rule, id.value_or(0)));
                                 }};
-constexpr RuleCommand kUnblock = {.name = "URL.UNBLOCK",
-                                  .event = "url.unblock",
+constexpr RuleCommand kUnblock = {.name = "GUARD.UNBLOCK",
+                                  .event = "guard.unblock",
                                   .takes_id = true,
                                   .creates = false,
                                   .has_room = has_room_for_removal,
                                   .change = [](Guard& guard, std::string_view rule, std::optional<std::uint64_t> id) {
                                     return outcome_of(guard.remove(rule, id));
                                   }};
-constexpr RuleCommand kAllow = {.name = "URL.ALLOW",
-                                .event = "url.allow",
+constexpr RuleCommand kAllow = {.name = "GUARD.ALLOW",
+                                .event = "guard.allow",
                                 .takes_id = false,
                                 .creates = true,
                                 .has_room = has_room_for_exception,
@@ -121,8 +121,8 @@ constexpr RuleCommand kAllow = {.name = "URL.ALLOW",
                                   return outcome_of(guard.allow(rule));
                                 }};
 constexpr RuleCommand kDisallow = {
-    .name = "URL.DISALLOW",
-    .event = "url.disallow",
+    .name = "GUARD.DISALLOW",
+    .event = "guard.disallow",
     .takes_id = false,
     .creates = false,
     .has_room = nullptr,
@@ -318,12 +318,12 @@ const char* take_bytes(const Call& call, GuardLookup& lookup, std::uint64_t offs
 
 }  // namespace
 
-int url_block(Call& call) { return change(call, kBlock); }
-int url_unblock(Call& call) { return change(call, kUnblock); }
-int url_allow(Call& call) { return change(call, kAllow); }
-int url_disallow(Call& call) { return change(call, kDisallow); }
+int guard_block(Call& call) { return change(call, kBlock); }
+int guard_unblock(Call& call) { return change(call, kUnblock); }
+int guard_allow(Call& call) { return change(call, kAllow); }
+int guard_disallow(Call& call) { return change(call, kDisallow); }
 
-int url_check(Call& call) {
+int guard_check(Call& call) {
   if (call.size() <= kFirstRule) {
     return call.wrong_arity();
   }
@@ -353,7 +353,7 @@ int url_check(Call& call) {
   return kOk;
 }
 
-int url_rules(Call& call) {
+int guard_info(Call& call) {
   if (call.size() != 2) {
     return call.wrong_arity();
   }
@@ -381,7 +381,7 @@ int url_rules(Call& call) {
   return kOk;
 }
 
-int url_rulesload(Call& call) {
+int guard_loadchunk(Call& call) {
   constexpr std::size_t kArguments = 5;
   if (call.size() != kArguments) {
     return call.wrong_arity();
@@ -409,7 +409,7 @@ int url_rulesload(Call& call) {
     return call.error("ERR received bad data");
   }
   engine.replicate_verbatim(call.context());
-  call.key_changed(name, "url.rulesload");
+  call.key_changed(name, "guard.loadchunk");
   return call.ok();
 }
 

@@ -38,19 +38,19 @@ constexpr CommandInfo kLoad = info("Restores rules piece by piece, such as a fil
                                    "O(N), N bytes", 5, kCreates.data(), kLoadRules.data());
 
 constexpr std::array kCommands = {
-    Command{"url.block", run<url_block>, "write deny-oom fast", "url write fast", 1, &kBlock},
-    Command{"url.unblock", run<url_unblock>, "write fast", "url write fast", 1, &kUnblock},
-    Command{"url.allow", run<url_allow>, "write deny-oom fast", "url write fast", 1, &kAllow},
-    Command{"url.disallow", run<url_disallow>, "write fast", "url write fast", 1, &kDisallow},
-    Command{"url.check", run<url_check>, "readonly fast", "url read fast", 1, &kCheck},
-    Command{"url.rules", run<url_rules>, "readonly fast", "url read fast", 1, &kFacts},
-    Command{"url.rulesload", run<url_rulesload>, "write deny-oom", "url write slow", 1, &kLoad},
+    Command{"guard.block", run<guard_block>, "write deny-oom fast", "guard write fast", 1, &kBlock},
+    Command{"guard.unblock", run<guard_unblock>, "write fast", "guard write fast", 1, &kUnblock},
+    Command{"guard.allow", run<guard_allow>, "write deny-oom fast", "guard write fast", 1, &kAllow},
+    Command{"guard.disallow", run<guard_disallow>, "write fast", "guard write fast", 1, &kDisallow},
+    Command{"guard.check", run<guard_check>, "readonly fast", "guard read fast", 1, &kCheck},
+    Command{"guard.info", run<guard_info>, "readonly fast", "guard read fast", 1, &kFacts},
+    Command{"guard.loadchunk", run<guard_loadchunk>, "write deny-oom", "guard write slow", 1, &kLoad},
 };
 
 }  // namespace
 
 int register_guard(Context* context) noexcept {
-  add_category(context, "url");
+  add_category(context, "guard");
   return register_guard_type(context) == kOk && register_commands(context, kCommands) == kOk ? kOk : kError;
 }
 

@@ -90,7 +90,7 @@ void aof_rewrite(Io* io, String* name, void* value) noexcept {
         const LoadingGuard image = value_at(value).image();
         const auto total = static_cast<long long>(image.total_bytes);
         for_each_piece(image.bytes, [&](std::size_t offset, std::string_view piece) {
-          engine.emit_aof(io, "URL.RULESLOAD", "sllb", name, static_cast<long long>(offset), total, piece.data(),
+          engine.emit_aof(io, "GUARD.LOADCHUNK", "sllb", name, static_cast<long long>(offset), total, piece.data(),
                           piece.size());
         });
       },
