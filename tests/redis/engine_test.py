@@ -2,6 +2,7 @@
 
 Permissions, memory limits, transactions, notifications, client-side caching, scripts, many keys, large commands.
 """
+import pathlib
 import struct
 import unittest
 
@@ -59,6 +60,22 @@ class PermissionTest(OneServerTest):
         self.addCleanup(user.close)
         user.must("AUTH", "someone", "x")
         return user
+
+    def test_every_family_is_told_and_documented(self):
+        """The server lists the families; a new one needs its section of INFO, its ACL category and its page."""
+        docs = pathlib.Path(__file__).parents[2] / "docs"
+        pages = "".join(page.read_text() for page in (docs / "redis").glob("*.md"))
+        names = [bytes(name).decode() for name in self.client.must("COMMAND", "LIST", "FILTERBY", "MODULE", "mankai")]
+        for family in {name.partition(".")[0] for name in names}:
+            self.assertIn(f"`{family.upper()}.*`", (docs / "redis.md").read_text())
+        self.assertEqual(len({name.partition(".")[0] for name in names}),
+                         sum(name in ("mankai_filters", "mankai_keys") for name in self.info_names()))
+        for name in names:
+            self.assertIn(f"{name.upper()}", pages)
+
+    def info_names(self):
+        text = bytes(self.client.must("INFO", "mankai")).decode()
+        return [line.partition(":")[0] for line in text.splitlines()]
 
     def test_commands_and_keys_are_guarded(self):
         self.client.must("BF.ADD", "mine", "a")

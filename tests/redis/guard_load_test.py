@@ -150,7 +150,7 @@ class ProgressTest(RedisTest):
         with subprocess.Popen([MANKAI, "guard", "load", GOLDEN_GUARD, "--redis", f"unix:{server.socket}", "--key", "lists",
                                "--quiet"], stdout=inner, stderr=inner) as load:
             os.close(inner)
-            wait_for("the load waits", lambda: b"cmd=exec" in bytes(client.must("CLIENT", "LIST")))
+            wait_for("the load waits", lambda: b"cmd=guard.loadchunk" in bytes(client.must("CLIENT", "LIST")))
             time.sleep(1.5)
             client.must("CLIENT", "UNPAUSE")
             shown = b""
