@@ -40,17 +40,16 @@ concept KeyContent = requires(T& content, const T& constant, Io* io, String* nam
   content.value();
 };
 
-/// A base of every class of contents: how many objects of it there are. Threads: safe.
-template <class Derived>
+/// The last member of every class of contents: how many objects of the class there are. The last one, so that who sees
+/// the memory of an object freed no longer finds it counted. Threads: safe.
+template <class Owner>
 class Counted {
  public:
   Counted() noexcept { objects.fetch_add(1, std::memory_order_relaxed); }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
-  [[nodiscard]] static std::uint64_t alive() noexcept { return objects.load(std::memory_order_relaxed); }
-
- protected:
   ~Counted() { objects.fetch_sub(1, std::memory_order_relaxed); }
+  [[nodiscard]] static std::uint64_t alive() noexcept { return objects.load(std::memory_order_relaxed); }
 
  private:
   inline static std::atomic<std::uint64_t> objects = 0;

@@ -24,7 +24,7 @@ struct LoadingGuard {
 };
 
 /// See KeyContent.
-class GuardKey : public Counted<GuardKey> {
+class GuardKey {
  public:
   static constexpr const char* kTypeName = "mankai-gd";
 
@@ -46,6 +46,7 @@ class GuardKey : public Counted<GuardKey> {
   void add_to(DigestState* digest) const;
   [[nodiscard]] Result<std::unique_ptr<GuardKey>> copy() const { return make(image()); }
 
+  [[nodiscard]] static std::uint64_t alive() noexcept { return Counted<GuardKey>::alive(); }
   /// As far as allocators' sizes can be known. Cost: a few sums.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
@@ -57,6 +58,7 @@ class GuardKey : public Counted<GuardKey> {
 
   std::unique_ptr<Guard> guard_;  ///< not here: the engine may move these bytes, and some containers point into theirs
   LoadingGuard loading_;          ///< where there is no guard
+  [[no_unique_address]] Counted<GuardKey> counted_;
 };
 
 }  // namespace mankai::redis

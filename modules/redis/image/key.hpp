@@ -25,7 +25,7 @@ void digest_parts(DigestState* state, const ImageFamily& family, const ImagePart
 
 /// A value, or one whose pieces have not all arrived. See KeyContent.
 template <ImageValue Value>
-class ImageKey : public Counted<ImageKey<Value>> {
+class ImageKey {
  public:
   static constexpr const char* kTypeName = Value::kFamily.type_name;
 
@@ -70,6 +70,7 @@ class ImageKey : public Counted<ImageKey<Value>> {
   void add_to(DigestState* digest) const { digest_parts(digest, Value::kFamily, parts()); }
   [[nodiscard]] Result<std::unique_ptr<ImageKey>> copy() const { return make(copy_parts(Value::kFamily, parts())); }
 
+  [[nodiscard]] static std::uint64_t alive() noexcept { return Counted<ImageKey>::alive(); }
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     return sizeof(ImageKey) + (value() != nullptr ? value()->heap_bytes() : assembly()->memory_bytes());
   }
@@ -83,6 +84,7 @@ class ImageKey : public Counted<ImageKey<Value>> {
   }
 
   std::variant<Value, std::unique_ptr<Assembly>> content_;
+  [[no_unique_address]] Counted<ImageKey> counted_;
 };
 
 template <ImageValue Value>
