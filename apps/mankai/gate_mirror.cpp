@@ -5,11 +5,19 @@
 namespace mankai::command {
 
 std::vector<Option> mirror_options(MirrorRequest& request) {
-  return {text_option("--mirror", "REDIS",
-                      "A Redis server with Mankai's module: redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. The "
-                      "password is taken from MANKAI_REDIS_PASSWORD in the environment.",
-                      ValueKind::text, request.address),
+  return {text_option("--mirror", "REDIS", std::string(kRedisAddressHelp), ValueKind::text, request.address),
           text_option("--mirror-key", "KEY", "The key there that has the gate.", ValueKind::text, request.key)};
+}
+
+Result<RedisAddress> redis_address(std::string_view text, std::string_view option) {
+  auto address = parse_redis_address(text);
+  if (!address) {
+    return std::unexpected(address.error().within(option));
+  }
+  if (const char* const password = std::getenv("MANKAI_REDIS_PASSWORD"); password != nullptr) {
+    address->password = password;
+  }
+  return address;
 }
 
 Result<std::optional<RedisMirrorSettings>> mirror_settings(const MirrorRequest& request) {
@@ -19,14 +27,8 @@ Result<std::optional<RedisMirrorSettings>> mirror_settings(const MirrorRequest& 
   if (request.address.empty() || request.key.empty()) {
     return fail(ErrorCode::invalid_argument, "--mirror and --mirror-key need each other");
   }
-  auto address = parse_redis_address(request.address);
-  if (!address) {
-    return std::unexpected(address.error().within("--mirror"));
-  }
-  if (const char* const password = std::getenv("MANKAI_REDIS_PASSWORD"); password != nullptr) {
-    address->password = password;
-  }
-  return RedisMirrorSettings{.address = std::move(*address), .key = request.key};
+  MANKAI_ASSIGN(auto address, redis_address(request.address, "--mirror"));
+  return RedisMirrorSettings{.address = std::move(address), .key = request.key};
 }
 
 std::string mirror_name(const RedisMirrorSettings& settings) { return to_text(settings.address) + " " + settings.key; }

@@ -2,12 +2,21 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/mankai/subcommand.hpp"
 #include "mankai/gate/database/redis_mirror.hpp"
 
 namespace mankai::command {
+
+// Of an option with the address of a server.
+inline constexpr std::string_view kRedisAddressHelp =
+    "A Redis server with Mankai's module: redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. The password is taken "
+    "from MANKAI_REDIS_PASSWORD in the environment.";
+
+// Reads the value of such an option; the password is that of the environment. Errors: invalid_argument.
+[[nodiscard]] Result<RedisAddress> redis_address(std::string_view text, std::string_view option);
 
 // Where a copy of a gate is, as options say it.
 struct MirrorRequest {

@@ -12,10 +12,10 @@ void show(const std::string& text) { static_cast<void>(!write(STDERR_FILENO, tex
 
 }  // namespace
 
-Progress::Progress(std::optional<std::uint64_t> total_bytes)
-    : is_on_(isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0), total_bytes_(total_bytes) {}
+Progress::Progress(std::optional<std::uint64_t> total_bytes, bool writes_output)
+    : is_on_(isatty(STDERR_FILENO) == 1 && !(writes_output && isatty(STDOUT_FILENO) == 1)), total_bytes_(total_bytes) {}
 
-void Progress::advance(std::uint64_t bytes, std::uint64_t lines) {
+void Progress::advance(std::uint64_t bytes, std::optional<std::uint64_t> lines) {
   if (!is_on_ || Clock::now() < next_) {
     return;
   }
@@ -27,7 +27,8 @@ void Progress::advance(std::uint64_t bytes, std::uint64_t lines) {
     share = fmt::format(" of {}, {:.0f} %", human_bytes(*total_bytes_),
                         100 * static_cast<double>(bytes) / static_cast<double>(*total_bytes_));
   }
-  show(fmt::format("\r\x1b[K{}{}; {} lines, {}/s", human_bytes(bytes), share, human_count(lines),
+  const std::string counted = lines ? fmt::format("{} lines, ", human_count(*lines)) : std::string();
+  show(fmt::format("\r\x1b[K{}{}; {}{}/s", human_bytes(bytes), share, counted,
                    human_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds))));
   is_shown_ = true;
 }

@@ -6,14 +6,15 @@
 
 namespace mankai::command {
 
-/// A line on the terminal for work that takes long. It shows only when standard error is a terminal and standard output
-/// is not, where it would write into the data.
+/// A line on the terminal for work that takes long. It shows only when standard error is a terminal, and standard
+/// output is not one that data is written to meanwhile.
 class Progress {
  public:
   /// `total_bytes` is unset where nobody knows, as for a pipe.
-  explicit Progress(std::optional<std::uint64_t> total_bytes);
+  explicit Progress(std::optional<std::uint64_t> total_bytes, bool writes_output = true);
 
-  void advance(std::uint64_t bytes, std::uint64_t lines);
+  /// `lines` is unset where there are none.
+  void advance(std::uint64_t bytes, std::optional<std::uint64_t> lines = {});
   /// Takes the line away, so that something else can be said.
   void clear();
 

@@ -1,13 +1,7 @@
-#include "modules/redis/bloom/config.hpp"
-#include "modules/redis/bloom/docs.hpp"
-#include "modules/redis/bloom/type.hpp"
-#include "modules/redis/counting/counting.hpp"
+#include <algorithm>
+
+#include "modules/redis/engine/family.hpp"
 #include "modules/redis/engine/memory.hpp"
-#include "modules/redis/fade/fade.hpp"
-#include "modules/redis/gate/gate.hpp"
-#include "modules/redis/guard/guard.hpp"
-#include "modules/redis/hot/hot.hpp"
-#include "modules/redis/url/url.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -16,32 +10,33 @@ constexpr const char* kModuleName = "mankai";
 
 // Called for INFO, and when the server reports a crash: nothing is allocated here.
 void add_info(InfoState* info, int /*for_crash_report*/) noexcept {
-  BloomType::add_info(info);
-  add_counting_info(info);
-  add_url_info(info);
-  add_hot_info(info);
-  add_fade_info(info);
-  add_guard_info(info);
-  add_gate_info(info);
+  for (const Family* family : families()) {
+    engine.info_add_section(info, family->name);
+    engine.info_add_field_u_long_long(info, family->keys_name, family->type.alive());
+  }
   engine.info_add_section(info, "memory");
   engine.info_add_field_u_long_long(info, "cells_bytes", engine_bytes_in_use());
   engine.info_add_field_u_long_long(info, "cells_moved", engine_blocks_moved());
 }
 
-int register_bloom(Context* context) noexcept {
-  add_category(context, "bloom");
-  const bool is_done = BloomType::register_type(context) == kOk && register_bloom_configs(context) == kOk &&
-                       register_commands(context, bloom_commands()) == kOk;
+int register_family(Context* context, const Family& family) noexcept {
+  const bool is_done = family.type.register_type(context) == kOk &&
+                       (family.register_settings == nullptr || family.register_settings(context) == kOk) &&
+                       register_commands(context, family.category, family.commands) == kOk;
   return is_done ? kOk : kError;
+}
+
+bool do_all_take(const Call& arguments) noexcept {
+  return std::ranges::all_of(families(), [&](const Family* family) {
+    return family->read_arguments == nullptr || family->read_arguments(arguments) == kOk;
+  });
 }
 
 int load(Context* context, const Call& arguments) noexcept {
   engine.set_module_options(context, kHandleIoErrors | kNoImplicitSignalModified | kHandleReplAsyncLoad);
-  const bool are_there = register_memory_config(context) == kOk && register_bloom(context) == kOk &&
-                         register_counting(context) == kOk && register_url(context) == kOk &&
-                         register_hot(context) == kOk && register_fade(context) == kOk &&
-                         register_guard(context) == kOk && register_gate(context) == kOk;
-  const bool is_ready = are_there && engine.load_configs(context) == kOk && read_bloom_arguments(arguments) == kOk &&
+  const auto is_registered = [&](const Family* family) { return register_family(context, *family) == kOk; };
+  const bool is_ready = register_memory_config(context) == kOk && std::ranges::all_of(families(), is_registered) &&
+                        engine.load_configs(context) == kOk && do_all_take(arguments) &&
                         engine.register_info_func(context, add_info) == kOk;
   return is_ready ? kOk : kError;
 }

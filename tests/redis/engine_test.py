@@ -2,6 +2,7 @@
 
 Permissions, memory limits, transactions, notifications, client-side caching, scripts, many keys, large commands.
 """
+import pathlib
 import struct
 import unittest
 
@@ -59,6 +60,22 @@ class PermissionTest(OneServerTest):
         self.addCleanup(user.close)
         user.must("AUTH", "someone", "x")
         return user
+
+    def test_every_family_is_told_and_documented(self):
+        """The server lists the families; a new one needs its section of INFO, its ACL category and its page."""
+        docs = pathlib.Path(__file__).parents[2] / "docs"
+        pages = "".join(page.read_text() for page in (docs / "redis").glob("*.md"))
+        names = [bytes(name).decode() for name in self.client.must("COMMAND", "LIST", "FILTERBY", "MODULE", "mankai")]
+        for family in {name.partition(".")[0] for name in names}:
+            self.assertIn(f"`{family.upper()}.*`", (docs / "redis.md").read_text())
+        self.assertEqual(len({name.partition(".")[0] for name in names}),
+                         sum(name in ("mankai_filters", "mankai_keys") for name in self.info_names()))
+        for name in names:
+            self.assertIn(f"{name.upper()}", pages)
+
+    def info_names(self):
+        text = bytes(self.client.must("INFO", "mankai")).decode()
+        return [line.partition(":")[0] for line in text.splitlines()]
 
     def test_commands_and_keys_are_guarded(self):
         self.client.must("BF.ADD", "mine", "a")
@@ -417,11 +434,11 @@ class AnnouncedSizeTest(RedisTest):
     def test_rules(self):
         client, _ = self.crowded("volatile-lru")
         image = GOLDEN_GUARD.read_bytes()
-        client.must("URL.RULESLOAD", "forged", 0, len(image), image)
+        client.must("GUARD.LOADCHUNK", "forged", 0, len(image), image)
         dump = client.must("DUMP", "forged")
         client.must("DEL", "forged")
         for size in self.SIZES[:-1]:
-            self.assertEqual(client.must("URL.RULESLOAD", "forged", 0, size, image), b"OK")
+            self.assertEqual(client.must("GUARD.LOADCHUNK", "forged", 0, size, image), b"OK")
             self.assert_others_stay(client, size)
             for received, data in ((0, b""), (len(image), image)):
                 forged = dump[:10] + rdb_number(size) + rdb_number(received) + rdb_string(data) + b"\0"
@@ -719,8 +736,8 @@ class DefragTest(OneServerTest):
         count = 6000
         image = GOLDEN_GUARD.read_bytes()
         self.client.config("activedefrag", "no")
-        self.client.pipeline([("URL.RULESLOAD", f"g{number}", 0, len(image), image) for number in range(count)])
-        self.client.pipeline([("URL.ALLOW", f"g{number}", f"h{number}.evil.example") for number in range(count)])
+        self.client.pipeline([("GUARD.LOADCHUNK", f"g{number}", 0, len(image), image) for number in range(count)])
+        self.client.pipeline([("GUARD.ALLOW", f"g{number}", f"h{number}.evil.example") for number in range(count)])
         self.client.pipeline([("DEL", f"g{number}") for number in range(count) if number % 7])
         digest = bytes(self.client.must("DEBUG", "DIGEST"))
         before = self.moved()
@@ -729,9 +746,9 @@ class DefragTest(OneServerTest):
         self.client.config("activedefrag", "no")
         self.assertEqual(self.client.must("DEBUG", "DIGEST"), digest)
         for number in range(0, count, 7):
-            self.assertEqual(self.client.must("URL.UNBLOCK", f"g{number}", "other.example/foo", "not.there.example"), [1, 0])
+            self.assertEqual(self.client.must("GUARD.UNBLOCK", f"g{number}", "other.example/foo", "not.there.example"), [1, 0])
             self.assertEqual(
-                self.client.must("URL.CHECK", f"g{number}", "x.evil.example", f"h{number}.evil.example", "other.example/foo"),
+                self.client.must("GUARD.CHECK", f"g{number}", "x.evil.example", f"h{number}.evil.example", "other.example/foo"),
                 [b"evil.example", NULL_BULK, NULL_BULK])
 
 

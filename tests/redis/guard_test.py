@@ -1,4 +1,4 @@
-"""URL.BLOCK and its like: rules and the URLs that they cover. Contract, an exact model, what every family must stand.
+"""GUARD.*: rules and the URLs that they cover. Contract, an exact model, what every family must stand.
 
 Usage: guard_test.py MODULE [unittest arguments...]
 """
@@ -30,41 +30,40 @@ def covering(url):
 
 
 class Rules(Family):
-    prefix = "URL"
-    category = "url"
-    others = ("URL.RESERVE", "URL.ADD", "URL.SEEN", "URL.INFO", "URL.SCANDUMP", "URL.LOADCHUNK")
+    prefix = "GUARD"
+    category = "guard"
     keys = ("blocked", "held", "mixed")
-    reads = (("URL.CHECK", "http://a.example/"), ("URL.RULES",))
-    writes = (("URL.BLOCK", "a.example"), ("URL.UNBLOCK", "a.example"), ("URL.ALLOW", "a.example"),
-              ("URL.DISALLOW", "a.example"), ("URL.RULESLOAD", 0, 5, "12345"))
-    events = ((("URL.UNBLOCK", "f", "a.example"), []), (("URL.BLOCK", "f", "mailto:x"), []),
-              (("URL.BLOCK", "f", "a.example", "mailto:x"), ["url.block"]), (("URL.BLOCK", "f", "A.example"), []),
-              (("URL.CHECK", "f", "a.example"), []), (("URL.BLOCK", "f", "a.example", "ID", 7), ["url.block"]),
-              (("URL.UNBLOCK", "f", "a.example", "ID", 8), []), (("URL.UNBLOCK", "f", "a.example", "ID", 7), ["url.unblock"]),
-              (("URL.UNBLOCK", "f", "a.example"), ["url.unblock"]), (("URL.ALLOW", "f", "a.example"), ["url.allow"]),
-              (("URL.ALLOW", "f", "a.example"), []), (("URL.DISALLOW", "f", "a.example"), ["url.disallow"]),
-              (("URL.DISALLOW", "f", "a.example"), []), (("DEL", "f"), ["del"]))
+    reads = (("GUARD.CHECK", "http://a.example/"), ("GUARD.INFO",))
+    writes = (("GUARD.BLOCK", "a.example"), ("GUARD.UNBLOCK", "a.example"), ("GUARD.ALLOW", "a.example"),
+              ("GUARD.DISALLOW", "a.example"), ("GUARD.LOADCHUNK", 0, 5, "12345"))
+    events = ((("GUARD.UNBLOCK", "f", "a.example"), []), (("GUARD.BLOCK", "f", "mailto:x"), []),
+              (("GUARD.BLOCK", "f", "a.example", "mailto:x"), ["guard.block"]), (("GUARD.BLOCK", "f", "A.example"), []),
+              (("GUARD.CHECK", "f", "a.example"), []), (("GUARD.BLOCK", "f", "a.example", "ID", 7), ["guard.block"]),
+              (("GUARD.UNBLOCK", "f", "a.example", "ID", 8), []), (("GUARD.UNBLOCK", "f", "a.example", "ID", 7), ["guard.unblock"]),
+              (("GUARD.UNBLOCK", "f", "a.example"), ["guard.unblock"]), (("GUARD.ALLOW", "f", "a.example"), ["guard.allow"]),
+              (("GUARD.ALLOW", "f", "a.example"), []), (("GUARD.DISALLOW", "f", "a.example"), ["guard.disallow"]),
+              (("GUARD.DISALLOW", "f", "a.example"), []), (("DEL", "f"), ["del"]))
 
     def fill(self, client):
-        client.must("URL.BLOCK", "blocked", *(f"h{number}.d{number % 3}.example/p{number % 2}" for number in range(60)))
+        client.must("GUARD.BLOCK", "blocked", *(f"h{number}.d{number % 3}.example/p{number % 2}" for number in range(60)))
         for number in range(9):
-            client.must("URL.BLOCK", "held", "h1.d1.example", f"h{number}.d2.example", "ID", number)
-        client.must("URL.BLOCK", "mixed", "d0.example", "d1.example", "h2.d2.example/p0")
-        client.must("URL.UNBLOCK", "mixed", "d1.example")
-        client.must("URL.ALLOW", "mixed", "h0.d0.example")
+            client.must("GUARD.BLOCK", "held", "h1.d1.example", f"h{number}.d2.example", "ID", number)
+        client.must("GUARD.BLOCK", "mixed", "d0.example", "d1.example", "h2.d2.example/p0")
+        client.must("GUARD.UNBLOCK", "mixed", "d1.example")
+        client.must("GUARD.ALLOW", "mixed", "h0.d0.example")
 
     def ask(self, client, key):
-        return client.pipeline([("URL.CHECK", key, *URLS), ("URL.RULES", key)])
+        return client.pipeline([("GUARD.CHECK", key, *URLS), ("GUARD.INFO", key)])
 
     def add(self, client, key, words):
-        return client.must("URL.BLOCK", key, *(f"added.example/{word}" for word in words))
+        return client.must("GUARD.BLOCK", key, *(f"added.example/{word}" for word in words))
 
     def change_nothing(self, client, key):
-        client.must("URL.BLOCK", key, "mailto:x")
-        client.must("URL.UNBLOCK", key, "not.there.example", "mailto:x")
-        client.must("URL.UNBLOCK", key, "h1.d1.example", "ID", 99)
-        client.must("URL.DISALLOW", key, "not.there.example")
-        client.call("URL.RULESLOAD", key, 0, 5, "12345")
+        client.must("GUARD.BLOCK", key, "mailto:x")
+        client.must("GUARD.UNBLOCK", key, "not.there.example", "mailto:x")
+        client.must("GUARD.UNBLOCK", key, "h1.d1.example", "ID", 99)
+        client.must("GUARD.DISALLOW", key, "not.there.example")
+        client.call("GUARD.LOADCHUNK", key, 0, 5, "12345")
 
     def chunks(self, client, key):  # there are none to ask for
         return []
@@ -76,35 +75,35 @@ class ContractTest(OneServerTest):
     def test_replies(self, client):
         null = "_" if client.protocol == 3 else "$-1"
         for words, reply in (
-                (("URL.CHECK", "f", "http://a.example/", ""), f"*[{null} {NO_URL}]"),
-                (("URL.UNBLOCK", "f", "a.example", ""), f"*[:0 {NO_RULE}]"),
-                (("URL.DISALLOW", "f", "a.example"), "*[:0]"),
-                (("URL.RULES", "f"), "-ERR not found"),
-                (("URL.BLOCK", "f", "", "mailto:x"), f"*[{NO_RULE} {NO_RULE}]"),
+                (("GUARD.CHECK", "f", "http://a.example/", ""), f"*[{null} {NO_URL}]"),
+                (("GUARD.UNBLOCK", "f", "a.example", ""), f"*[:0 {NO_RULE}]"),
+                (("GUARD.DISALLOW", "f", "a.example"), "*[:0]"),
+                (("GUARD.INFO", "f"), "-ERR not found"),
+                (("GUARD.BLOCK", "f", "", "mailto:x"), f"*[{NO_RULE} {NO_RULE}]"),
                 (("EXISTS", "f"), ":0"),
-                (("URL.BLOCK", "f", "Evil.example", "mailto:x", "a.example/p/", "http://a.example/p"),
+                (("GUARD.BLOCK", "f", "Evil.example", "mailto:x", "a.example/p/", "http://a.example/p"),
                  f"*[:1 {NO_RULE} :1 :0]"),
                 (("TYPE", "f"), "+mankai-gd"),
-                (("URL.CHECK", "f", "http://x.y.EVIL.example:80/z", "a.example/p/q?r", "a.example/pq", "mailto:x",
+                (("GUARD.CHECK", "f", "http://x.y.EVIL.example:80/z", "a.example/p/q?r", "a.example/pq", "mailto:x",
                   "b.a.example/%70"), f'*["evil.example" "a.example/p" {null} {NO_URL} "a.example/p"]'),
-                (("URL.ALLOW", "f", "good.evil.example", ""), f"*[:1 {NO_RULE}]"),
-                (("URL.CHECK", "f", "http://good.evil.example/", "http://bad.evil.example/"),
+                (("GUARD.ALLOW", "f", "good.evil.example", ""), f"*[:1 {NO_RULE}]"),
+                (("GUARD.CHECK", "f", "http://good.evil.example/", "http://bad.evil.example/"),
                  f'*[{null} "evil.example"]'),
-                (("URL.DISALLOW", "f", "good.evil.example", "good.evil.example"), "*[:1 :0]"),
-                (("URL.BLOCK", "f", "evil.example", "ID", 5), "*[:1]"),
-                (("URL.UNBLOCK", "f", "evil.example", "ID", 6), "*[:0]"),
-                (("URL.UNBLOCK", "f", "evil.example", "ID", 5), "*[:2]"),
-                (("URL.UNBLOCK", "f", "evil.example"), "*[:1]"),
-                (("URL.BLOCK", "f", "id"), "*[:1]"),  # a host of one label
-                (("URL.CHECK", "f", "http://evil.example/", "http://x.id/"), f'*[{null} "id"]')):
+                (("GUARD.DISALLOW", "f", "good.evil.example", "good.evil.example"), "*[:1 :0]"),
+                (("GUARD.BLOCK", "f", "evil.example", "ID", 5), "*[:1]"),
+                (("GUARD.UNBLOCK", "f", "evil.example", "ID", 6), "*[:0]"),
+                (("GUARD.UNBLOCK", "f", "evil.example", "ID", 5), "*[:2]"),
+                (("GUARD.UNBLOCK", "f", "evil.example"), "*[:1]"),
+                (("GUARD.BLOCK", "f", "id"), "*[:1]"),  # a host of one label
+                (("GUARD.CHECK", "f", "http://evil.example/", "http://x.id/"), f'*[{null} "id"]')):
             self.assertEqual(render(client.call(*words)), reply, words)
 
     def test_no_spelling_leads_around_a_rule(self):
-        self.client.must("URL.BLOCK", "f", *spellings.RULES)
-        self.client.must("URL.ALLOW", "f", *spellings.EXCEPTIONS)
-        null = render(self.client.must("URL.CHECK", "f", "http://ok.test/")[0])
+        self.client.must("GUARD.BLOCK", "f", *spellings.RULES)
+        self.client.must("GUARD.ALLOW", "f", *spellings.EXCEPTIONS)
+        null = render(self.client.must("GUARD.CHECK", "f", "http://ok.test/")[0])
         for urls, answer in ((spellings.BLOCKED, None), (spellings.INVALID, NO_URL), (spellings.OK, null)):
-            for url, reply in zip(urls, self.client.must("URL.CHECK", "f", *urls), strict=True):
+            for url, reply in zip(urls, self.client.must("GUARD.CHECK", "f", *urls), strict=True):
                 with self.subTest(url):
                     if answer is None:
                         self.assertIn(bytes(reply).decode(), spellings.COVERED)
@@ -113,26 +112,26 @@ class ContractTest(OneServerTest):
 
     def test_errors(self):
         for words, error in (
-                (("URL.BLOCK", "f"), "wrong number of arguments"),
-                (("URL.UNBLOCK", "f"), "wrong number of arguments"),
-                (("URL.CHECK", "f"), "wrong number of arguments"),
-                (("URL.RULES", "f", "x"), "wrong number of arguments"),
-                (("URL.RULESLOAD", "f", 0, 1), "wrong number of arguments"),
-                (("URL.BLOCK", "f", "a.example", "ID", "x"), "ID must be a number"),
-                (("URL.BLOCK", "f", "a.example", "ID", -1), "ID must be a number"),
-                (("URL.RULESLOAD", "f", 0, 3, "xxx"), "bad data"),
-                (("URL.RULESLOAD", "f", 0, 2, "xxx"), "bad data"),
-                (("URL.RULESLOAD", "f", 5, 9, "xxx"), "not found"),
-                (("URL.RULESLOAD", "f", -1, 9, "xxx"), "numbers of bytes"),
-                (("URL.RULESLOAD", "f", 0, 1 << 50, "xxx"), "numbers of bytes")):
+                (("GUARD.BLOCK", "f"), "wrong number of arguments"),
+                (("GUARD.UNBLOCK", "f"), "wrong number of arguments"),
+                (("GUARD.CHECK", "f"), "wrong number of arguments"),
+                (("GUARD.INFO", "f", "x"), "wrong number of arguments"),
+                (("GUARD.LOADCHUNK", "f", 0, 1), "wrong number of arguments"),
+                (("GUARD.BLOCK", "f", "a.example", "ID", "x"), "ID must be a number"),
+                (("GUARD.BLOCK", "f", "a.example", "ID", -1), "ID must be a number"),
+                (("GUARD.LOADCHUNK", "f", 0, 3, "xxx"), "bad data"),
+                (("GUARD.LOADCHUNK", "f", 0, 2, "xxx"), "bad data"),
+                (("GUARD.LOADCHUNK", "f", 5, 9, "xxx"), "not found"),
+                (("GUARD.LOADCHUNK", "f", -1, 9, "xxx"), "numbers of bytes"),
+                (("GUARD.LOADCHUNK", "f", 0, 1 << 50, "xxx"), "numbers of bytes")):
             self.assertRegex(render(self.client.call(*words)), f"-.*{error}", words)
         self.assertEqual(self.client.must("EXISTS", "f"), 0)
 
     def test_facts(self):
-        self.client.must("URL.BLOCK", "f", "a.example", "b.example", "c.example/x")
-        self.client.must("URL.UNBLOCK", "f", "b.example")
-        self.client.must("URL.ALLOW", "f", "d.example")
-        info = self.client.must("URL.RULES", "f")
+        self.client.must("GUARD.BLOCK", "f", "a.example", "b.example", "c.example/x")
+        self.client.must("GUARD.UNBLOCK", "f", "b.example")
+        self.client.must("GUARD.ALLOW", "f", "d.example")
+        info = self.client.must("GUARD.INFO", "f")
         fields = {bytes(name).decode(): value for name, value in zip(info[::2], info[1::2])}
         self.assertGreater(fields.pop("Size"), 0)
         self.assertEqual(fields, {"Rules": 2, "Added rules": 2, "Removed rules": 0, "Exceptions": 1, "URL rules": 1})
@@ -141,20 +140,20 @@ class ContractTest(OneServerTest):
         """What comes half is saved and copied half, refuses questions, and is whole with the last byte."""
         self.client.config("rdbcompression", "no")
         self.addCleanup(self.client.config, "rdbcompression", "yes")
-        self.client.must("URL.BLOCK", "f", *(f"h{number}.example" for number in range(100)))
+        self.client.must("GUARD.BLOCK", "f", *(f"h{number}.example" for number in range(100)))
         dump = self.client.must("DUMP", "f")
         start = dump.index(b"MKGUAR")
         length, = struct.unpack_from("<Q", dump, start + 48)  # docs/formats/guard.md
         image = dump[start:start + length]
-        self.assertEqual(self.client.must("URL.RULESLOAD", "g", 0, length, image), b"OK")
+        self.assertEqual(self.client.must("GUARD.LOADCHUNK", "g", 0, length, image), b"OK")
         self.assertEqual(*self.client.must("DEBUG", "DIGEST-VALUE", "f", "g"))
         self.client.must("DEL", "g")
         for offset in range(0, len(image), 1000):
             if offset:
-                self.assertRegex(render(self.client.call("URL.CHECK", "g", "h1.example")), "not complete")
-                self.assertRegex(render(self.client.call("URL.BLOCK", "g", "h1.example")), "not complete")
-                self.assertRegex(render(self.client.call("URL.RULESLOAD", "g", 1, len(image), "x")), "do not belong")
-            self.assertEqual(self.client.must("URL.RULESLOAD", "g", offset, len(image), image[offset:offset + 1000]), b"OK")
+                self.assertRegex(render(self.client.call("GUARD.CHECK", "g", "h1.example")), "not complete")
+                self.assertRegex(render(self.client.call("GUARD.BLOCK", "g", "h1.example")), "not complete")
+                self.assertRegex(render(self.client.call("GUARD.LOADCHUNK", "g", 1, len(image), "x")), "do not belong")
+            self.assertEqual(self.client.must("GUARD.LOADCHUNK", "g", offset, len(image), image[offset:offset + 1000]), b"OK")
             self.client.must("DEBUG", "RELOAD")
             self.client.must("COPY", "g", "h", "REPLACE")
         self.assertEqual(*self.client.must("DEBUG", "DIGEST-VALUE", "f", "g"))
@@ -164,28 +163,28 @@ class ContractTest(OneServerTest):
             bad = bytearray(image)
             bad[dice.randrange(len(bad))] ^= 1 << dice.randrange(8)
             self.client.must("DEL", "bad")
-            if self.client.call("URL.RULESLOAD", "bad", 0, len(bad), bytes(bad)) == b"OK":
-                self.assertEqual(self.client.must("URL.CHECK", "bad", *URLS), self.client.must("URL.CHECK", "f", *URLS))
+            if self.client.call("GUARD.LOADCHUNK", "bad", 0, len(bad), bytes(bad)) == b"OK":
+                self.assertEqual(self.client.must("GUARD.CHECK", "bad", *URLS), self.client.must("GUARD.CHECK", "f", *URLS))
 
     def test_above_the_limit_nothing_is_taken(self):
         """Whether rules, ids, or texts fill a key: it stays below the limit, what is there answers, and can go."""
         limit = 200_000
         self.addCleanup(self.client.config, "mankai.filter-memory-limit", 0)
         self.client.config("mankai.filter-memory-limit", 1000)
-        self.assertRegex(render(self.client.call("URL.BLOCK", "f", "a.example")), "-ERR .*filter-memory-limit")
+        self.assertRegex(render(self.client.call("GUARD.BLOCK", "f", "a.example")), "-ERR .*filter-memory-limit")
         self.assertEqual(self.client.must("EXISTS", "f"), 0)
         self.client.config("mankai.filter-memory-limit", limit // 20)
         text = "x" * 20_000
-        self.assertRegex(render(self.client.must("URL.ALLOW", "f", f"h.example/{text}")[0]), "-ERR .*filter-memory-limit")
+        self.assertRegex(render(self.client.must("GUARD.ALLOW", "f", f"h.example/{text}")[0]), "-ERR .*filter-memory-limit")
         self.assertEqual(self.client.must("EXISTS", "f"), 0)
         self.client.config("mankai.filter-memory-limit", limit)
         text = text[:5000]
         for block, unblock, covered in (
-                (lambda number: ("URL.BLOCK", "f", f"h{number}.example"), ("URL.UNBLOCK", "f", "h0.example"), "h0.example"),
-                (lambda number: ("URL.BLOCK", "f", "h.example", "ID", 9999 - number), ("URL.UNBLOCK", "f", "h.example"),
+                (lambda number: ("GUARD.BLOCK", "f", f"h{number}.example"), ("GUARD.UNBLOCK", "f", "h0.example"), "h0.example"),
+                (lambda number: ("GUARD.BLOCK", "f", "h.example", "ID", 9999 - number), ("GUARD.UNBLOCK", "f", "h.example"),
                  "h.example"),
-                (lambda number: ("URL.ALLOW", "f", f"h{number}.example/{text}"),
-                 ("URL.DISALLOW", "f", f"h0.example/{text}"), None)):
+                (lambda number: ("GUARD.ALLOW", "f", f"h{number}.example/{text}"),
+                 ("GUARD.DISALLOW", "f", f"h0.example/{text}"), None)):
             with self.subTest(block(0)[:2], covered=covered):
                 self.client.must("DEL", "f")
                 replies = [render(reply[0]) for reply in self.client.pipeline([block(number) for number in range(5000)])]
@@ -197,7 +196,7 @@ class ContractTest(OneServerTest):
                 self.assertGreater(usage, limit / 3)
                 self.assertLessEqual(usage, limit)
                 if covered:
-                    self.assertEqual(self.client.must("URL.CHECK", "f", covered), [covered.encode()])
+                    self.assertEqual(self.client.must("GUARD.CHECK", "f", covered), [covered.encode()])
                 self.assertEqual(self.client.must(*unblock), [1])
                 self.assertLessEqual(self.client.must("MEMORY", "USAGE", "f"), usage)
 
@@ -205,20 +204,20 @@ class ContractTest(OneServerTest):
         image = GOLDEN_GUARD.read_bytes()
         self.client.config("mankai.filter-memory-limit", len(image))
         self.addCleanup(self.client.config, "mankai.filter-memory-limit", 0)
-        self.assertRegex(render(self.client.call("URL.RULESLOAD", "f", 0, len(image), image)), "filter-memory-limit")
+        self.assertRegex(render(self.client.call("GUARD.LOADCHUNK", "f", 0, len(image), image)), "filter-memory-limit")
         self.client.config("mankai.filter-memory-limit", 0)
-        self.client.must("URL.RULESLOAD", "f", 0, len(image), image)
+        self.client.must("GUARD.LOADCHUNK", "f", 0, len(image), image)
         before = self.client.must("MEMORY", "USAGE", "f")
         self.assertGreater(before, len(image))
-        self.assertEqual(self.client.must("URL.UNBLOCK", "f", "other.example/foo"), [1])
+        self.assertEqual(self.client.must("GUARD.UNBLOCK", "f", "other.example/foo"), [1])
         after = self.client.must("MEMORY", "USAGE", "f")
         self.assertGreater(after, before + 16)
         self.client.config("mankai.filter-memory-limit", 1000)
-        self.assertEqual(list(map(render, self.client.must("URL.UNBLOCK", "f", "added.example/here", "evil.example"))),
+        self.assertEqual(list(map(render, self.client.must("GUARD.UNBLOCK", "f", "added.example/here", "evil.example"))),
                          [":1", "-ERR the filter would be larger than filter-memory-limit allows"])
-        self.assertEqual(self.client.must("URL.CHECK", "f", "evil.example"), [b"evil.example"])
+        self.assertEqual(self.client.must("GUARD.CHECK", "f", "evil.example"), [b"evil.example"])
         self.client.config("mankai.filter-memory-limit", 0)
-        self.assertEqual(self.client.must("URL.UNBLOCK", "f", "evil.example"), [1])
+        self.assertEqual(self.client.must("GUARD.UNBLOCK", "f", "evil.example"), [1])
 
     def test_memory_is_counted_and_given_back(self):
         def used():
@@ -226,8 +225,8 @@ class ContractTest(OneServerTest):
 
         text = "x" * 3000
         before = used()
-        for fill in (lambda number: ("URL.BLOCK", "f", *(f"h{number}.{part}.example/x" for part in range(1000))),
-                     lambda number: ("URL.ALLOW", "f", *(f"h{number}.{part}.example/{text}" for part in range(40)))):
+        for fill in (lambda number: ("GUARD.BLOCK", "f", *(f"h{number}.{part}.example/x" for part in range(1000))),
+                     lambda number: ("GUARD.ALLOW", "f", *(f"h{number}.{part}.example/{text}" for part in range(40)))):
             for number in range(50):
                 self.client.must(*fill(number))
             took = used() - before
@@ -246,13 +245,13 @@ class ContractTest(OneServerTest):
         """In falling order, each inserted before all others."""
         count = 50_000
         before = int(self.client.info("memory")["used_memory"])
-        replies = self.client.pipeline([("URL.BLOCK", "f", "h.example", "ID", number) for number in range(count, 0, -1)])
+        replies = self.client.pipeline([("GUARD.BLOCK", "f", "h.example", "ID", number) for number in range(count, 0, -1)])
         self.assertEqual(sum(reply[0] for reply in replies), count)
         took = int(self.client.info("memory")["used_memory"]) - before
         self.assertAlmostEqual(self.client.must("MEMORY", "USAGE", "f"), took, delta=took * 0.3)
         self.client.must("DEBUG", "RELOAD")
-        self.assertEqual(self.client.must("URL.UNBLOCK", "f", "h.example", "ID", 7), [2])
-        self.assertEqual(self.client.must("URL.UNBLOCK", "f", "h.example"), [1])
+        self.assertEqual(self.client.must("GUARD.UNBLOCK", "f", "h.example", "ID", 7), [2])
+        self.assertEqual(self.client.must("GUARD.UNBLOCK", "f", "h.example"), [1])
 
 
 class RulesModel:
@@ -270,33 +269,33 @@ class RulesModel:
         spelt = dice.choice((rule, rule.partition("/")[0].upper() + "".join(rule.partition("/")[1:]), f"http://{rule}"))
         chosen, holder, held = dice.random(), dice.randrange(3), self.ids.setdefault(rule, set())
         if chosen < 0.45:
-            words, expected = ("URL.BLOCK", self.key, spelt, "ID", holder), int(holder not in held)
+            words, expected = ("GUARD.BLOCK", self.key, spelt, "ID", holder), int(holder not in held)
             held.add(holder)
         elif chosen < 0.6:
-            words = ("URL.UNBLOCK", self.key, spelt, "ID", holder)
+            words = ("GUARD.UNBLOCK", self.key, spelt, "ID", holder)
             expected = (1 if held == {holder} else 2) if holder in held else 0
             held.discard(holder)
         elif chosen < 0.7:
-            words, expected = ("URL.UNBLOCK", self.key, spelt), int(bool(held))
+            words, expected = ("GUARD.UNBLOCK", self.key, spelt), int(bool(held))
             held.clear()
         elif chosen < 0.85:
-            words, expected = ("URL.ALLOW", self.key, spelt), int(rule not in self.exceptions)
+            words, expected = ("GUARD.ALLOW", self.key, spelt), int(rule not in self.exceptions)
             self.exceptions.add(rule)
         else:
-            words, expected = ("URL.DISALLOW", self.key, spelt), int(rule in self.exceptions)
+            words, expected = ("GUARD.DISALLOW", self.key, spelt), int(rule in self.exceptions)
             self.exceptions.discard(rule)
         test.assertEqual(client.must(*words), [expected], words)
 
     def assert_right(self, test, client):
         in_force = {rule for rule, held in self.ids.items() if held}
-        for asked, answer in zip(self.urls, client.must("URL.CHECK", self.key, *self.urls)):
+        for asked, answer in zip(self.urls, client.must("GUARD.CHECK", self.key, *self.urls)):
             rules = covering(asked)
             wanted = set() if rules & self.exceptions else rules & in_force
             found = set() if isinstance(answer, Null) else {bytes(answer).decode()}
             test.assertEqual(bool(found), bool(wanted), asked)
             test.assertLessEqual(found, wanted, asked)
         # All else that is in force there is not among the URLs.
-        exceptions = client.must("URL.RULES", self.key)[7]
+        exceptions = client.must("GUARD.INFO", self.key)[7]
         test.assertEqual(exceptions, len(self.exceptions))
 
 
@@ -308,7 +307,7 @@ class ModelTest(OneServerTest):
         for number in range(3 * ROUNDS):
             dice = random.Random(SEED * 1000 + number)
             self.client.must("DEL", "f")
-            self.client.must("URL.BLOCK", "f", "only.so.that.there.is.a.key")
+            self.client.must("GUARD.BLOCK", "f", "only.so.that.there.is.a.key")
             model = RulesModel("f", URLS[:60])
             for _ in range(150):
                 model.change(self, self.client, dice)
@@ -348,8 +347,8 @@ class RestartedModelTest(RedisTest):
         image = GOLDEN_GUARD.read_bytes()
         server = self.start(appendonly="yes", appendfsync="always")
         client = server.client()
-        client.must("URL.RULESLOAD", "loaded", 0, len(image), image)
-        client.must("URL.BLOCK", "given", "only.so.that.there.is.a.key")
+        client.must("GUARD.LOADCHUNK", "loaded", 0, len(image), image)
+        client.must("GUARD.BLOCK", "given", "only.so.that.there.is.a.key")
         urls = [f"http://{host}/{path}" for host in self.HOSTS for path in self.PATHS]
         models = (RulesModel("loaded", urls, self.LOADED, {"good.evil.example"}), RulesModel("given", URLS[:60]))
         dice = random.Random(SEED)
@@ -377,8 +376,8 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
         server = self.start(appendonly="yes", appendfsync="no", aof_use_rdb_preamble="no", rdbcompression="no", tcp=True)
         client = server.client()
         text = "x" * 60_000
-        client.pipeline([("URL.ALLOW", "f", f"h{number}.example/{text}") for number in range(300)])
-        client.must("URL.BLOCK", "f", "example")
+        client.pipeline([("GUARD.ALLOW", "f", f"h{number}.example/{text}") for number in range(300)])
+        client.must("GUARD.BLOCK", "f", "example")
         digest = client.must("DEBUG", "DIGEST-VALUE", "f")
         client.must("DEBUG", "RELOAD")
         self.assertEqual(client.must("DEBUG", "DIGEST-VALUE", "f"), digest)
@@ -392,15 +391,15 @@ class PersistenceTest(PersistenceMatrix, RedisTest):
         replica = self.start(tcp=True)
         replica.replicate(server)
         self.assertEqual(replica.client().must("DEBUG", "DIGEST-VALUE", "f"), digest)
-        self.assertEqual(list(map(render, client.must("URL.CHECK", "f", f"h7.example/{text}/y", "h7.example/y"))),
+        self.assertEqual(list(map(render, client.must("GUARD.CHECK", "f", f"h7.example/{text}/y", "h7.example/y"))),
                          ["$-1", '"example"'])
 
     def test_of_many_rules_those_that_change_something_are_appended(self):
         client = self.start(appendonly="yes", appendfsync="always").client()
         rules = [f"h{number}.example" for number in range(300)]
-        client.must("URL.BLOCK", "f", *rules)
+        client.must("GUARD.BLOCK", "f", *rules)
         before = int(client.info("persistence")["aof_current_size"])
-        client.must("URL.BLOCK", "f", *rules, "new.example", *rules)
+        client.must("GUARD.BLOCK", "f", *rules, "new.example", *rules)
         self.assertLess(int(client.info("persistence")["aof_current_size"]) - before, 200)
 
 
@@ -414,50 +413,50 @@ class KeyTest(KeyMatrix, OneServerTest):
     def test_what_commands_say_of_themselves(self):
         for name, flags in (("block", {"write", "denyoom", "fast"}), ("unblock", {"write", "fast"}),
                             ("allow", {"write", "denyoom", "fast"}), ("disallow", {"write", "fast"}),
-                            ("check", {"readonly", "fast"}), ("rules", {"readonly", "fast"}),
-                            ("rulesload", {"write", "denyoom"})):
-            (info,) = self.client.must("COMMAND", "INFO", f"url.{name}")
+                            ("check", {"readonly", "fast"}), ("info", {"readonly", "fast"}),
+                            ("loadchunk", {"write", "denyoom"})):
+            (info,) = self.client.must("COMMAND", "INFO", f"guard.{name}")
             self.assertEqual({bytes(flag).decode() for flag in info[2]}, flags | {"module"}, name)
 
     def test_a_loaded_key_takes_the_place_of_another(self):
         """As docs/redis/guard.md says of lists that come anew every day."""
         image = GOLDEN_GUARD.read_bytes()
-        self.client.must("URL.BLOCK", "lists", "old.example")
-        self.assertEqual(self.client.must("URL.RULESLOAD", "lists:next", 0, len(image), image), b"OK")
+        self.client.must("GUARD.BLOCK", "lists", "old.example")
+        self.assertEqual(self.client.must("GUARD.LOADCHUNK", "lists:next", 0, len(image), image), b"OK")
         self.assertEqual(self.client.must("RENAME", "lists:next", "lists"), b"OK")
-        self.assertEqual(list(map(render, self.client.must("URL.CHECK", "lists", "old.example", "www.evil.example"))),
+        self.assertEqual(list(map(render, self.client.must("GUARD.CHECK", "lists", "old.example", "www.evil.example"))),
                          ["$-1", '"evil.example"'])
 
     def test_long_urls_and_rules_are_refused_each_for_itself(self):
         url, rule = "http://a.example/".ljust((64 << 10) + 1, "x"), "b.example/".ljust((64 << 10) + 1, "/")
-        too_long = render(self.client.must("URL.BLOCK", "f", "no host")[0])
+        too_long = render(self.client.must("GUARD.BLOCK", "f", "no host")[0])
         self.assertRegex(too_long, "ERR not a rule")
-        self.assertEqual(list(map(render, self.client.must("URL.BLOCK", "f", "a.example", rule, "c.example"))),
+        self.assertEqual(list(map(render, self.client.must("GUARD.BLOCK", "f", "a.example", rule, "c.example"))),
                          [":1", too_long, ":1"])
-        for name in ("URL.UNBLOCK", "URL.ALLOW", "URL.DISALLOW"):
+        for name in ("GUARD.UNBLOCK", "GUARD.ALLOW", "GUARD.DISALLOW"):
             self.assertEqual(list(map(render, self.client.must(name, "f", rule))), [too_long])
             self.assertEqual(list(map(render, self.client.must(name, "new", rule))), [too_long])
-        self.assertEqual(list(map(render, self.client.must("URL.BLOCK", "new", rule))), [too_long])
+        self.assertEqual(list(map(render, self.client.must("GUARD.BLOCK", "new", rule))), [too_long])
         self.assertEqual(self.client.must("EXISTS", "new"), 0)
-        self.assertEqual(list(map(render, self.client.must("URL.CHECK", "f", url, "http://c.example/", url[:-1]))),
+        self.assertEqual(list(map(render, self.client.must("GUARD.CHECK", "f", url, "http://c.example/", url[:-1]))),
                          ["-ERR the URL is too long: at most 65536 bytes", '"c.example"', '"a.example"'])
 
     def test_urls_of_one_command_are_bounded(self):
-        self.client.must("URL.BLOCK", "f", "a.example")
+        self.client.must("GUARD.BLOCK", "f", "a.example")
         plain = ["a.example/".ljust(1 << 16, "x")] * 32
         costly = ["a.example/%41".ljust(1 << 16, "x"), "a.example/ü".ljust((1 << 16) - 1, "x")] * 2
         urls = plain + costly
-        self.assertEqual(self.client.must("URL.CHECK", "f", *urls), [b"a.example"] * len(urls))
-        self.assertEqual(render(self.client.call("URL.CHECK", "f", *urls, "a.example/%41")),
+        self.assertEqual(self.client.must("GUARD.CHECK", "f", *urls), [b"a.example"] * len(urls))
+        self.assertEqual(render(self.client.call("GUARD.CHECK", "f", *urls, "a.example/%41")),
                          "-ERR the URLs with escapes or bytes beyond ASCII are too long: at most 262144 bytes in one command; send fewer")
 
     def test_above_the_limit_rules_are_refused_and_checks_answered(self):
-        self.client.must("URL.BLOCK", "f", "a.example")
+        self.client.must("GUARD.BLOCK", "f", "a.example")
         self.client.config("maxmemory", 1)
         self.addCleanup(self.client.config, "maxmemory", 0)
-        self.assertRegex(render(self.client.call("URL.BLOCK", "f", "b.example")), "OOM command not allowed")
-        self.assertEqual(render(self.client.must("URL.CHECK", "f", "a.example", "b.example")[0]), '"a.example"')
-        self.assertEqual(render(self.client.must("URL.UNBLOCK", "f", "a.example")[0]), ":1")
+        self.assertRegex(render(self.client.call("GUARD.BLOCK", "f", "b.example")), "OOM command not allowed")
+        self.assertEqual(render(self.client.must("GUARD.CHECK", "f", "a.example", "b.example")[0]), '"a.example"')
+        self.assertEqual(render(self.client.must("GUARD.UNBLOCK", "f", "a.example")[0]), ":1")
 
 
 @needs_module
@@ -497,7 +496,7 @@ class ForgeryTest(ForgeryMatrix, OneServerTest):
             self.skipTest("no libxxhash.so.0")
         image = GOLDEN_GUARD.read_bytes()
         self.assertEqual(self.sealed_image(bytearray(image)), image)
-        self.client.must("URL.RULESLOAD", "golden", 0, len(image), image)
+        self.client.must("GUARD.LOADCHUNK", "golden", 0, len(image), image)
         dump = self.client.must("DUMP", "golden")
         at = dump.index(image)
         dice = random.Random(SEED)
@@ -509,7 +508,7 @@ class ForgeryTest(ForgeryMatrix, OneServerTest):
                 forged[place] = dice.choice((0, 1, 2, 127, 128, 255, forged[place] ^ 1 << dice.randrange(8)))
             forged = self.sealed_image(forged)
             self.client.must("DEL", "forged")
-            reply = self.client.call("URL.RULESLOAD", "forged", 0, len(forged), forged)
+            reply = self.client.call("GUARD.LOADCHUNK", "forged", 0, len(forged), forged)
             if reply != b"OK":
                 self.assertEqual(reply, "ERR received bad data")
                 self.assertEqual(self.client.must("EXISTS", "forged"), 0)
@@ -533,13 +532,13 @@ class ForgeryTest(ForgeryMatrix, OneServerTest):
                 total = dice.choice((len(image),) * 9 + (len(image) + 1,))
                 piece = image[offset:offset + dice.choice((0, 100, 400, len(image)))]
                 is_right = (offset, total) == (have, begun) and 0 < offset < begun if begun else offset == 0
-                reply = self.client.call("URL.RULESLOAD", "forged", offset, total, piece)
+                reply = self.client.call("GUARD.LOADCHUNK", "forged", offset, total, piece)
                 self.assertEqual(render(reply) == "+OK", is_right, (offset, total, have, begun))
                 if is_right:
                     have, begun = (have or 0) + len(piece), total
                     self.assertEqual(self.use("forged")[-1], b"PONG")
             if have == begun == len(image):
-                self.assertEqual(self.client.must("URL.RULES", "forged")[0], b"Rules")
+                self.assertEqual(self.client.must("GUARD.INFO", "forged")[0], b"Rules")
 
 
 if __name__ == "__main__":

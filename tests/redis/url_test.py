@@ -27,7 +27,6 @@ def spelled(dice, url):
 class Urls(Family):
     prefix = "URL"
     category = "url"
-    others = ("URL.BLOCK", "URL.UNBLOCK", "URL.ALLOW", "URL.DISALLOW", "URL.CHECK", "URL.RULES", "URL.RULESLOAD")
     keys = ("default", "grown", "equal", "empty")
     reads = (("URL.SEEN", "http://a.example/"), ("URL.INFO",))
     writes = (("URL.RESERVE", "0.01", 10), ("URL.ADD", "http://a.example/"), ("URL.LOADCHUNK", 1, "x"), ("URL.SCANDUMP", 0))

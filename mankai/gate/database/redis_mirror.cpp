@@ -64,27 +64,13 @@ bool read_host(std::string_view text, RedisAddress& address) {
   return !host.empty() && ends_well && (port.empty() || (read_number(port, address.port) && address.port != 0));
 }
 
-// Names of one slot share what stands between the first braces.
-bool has_slot_tag(std::string_view key) {
-  const std::size_t open = key.find('{');
-  const std::size_t close = open == std::string_view::npos ? open : key.find('}', open);
-  return close != std::string_view::npos && close > open + 1;
-}
-
-std::string name_beside(const std::string& key, const std::string& source_id) {
-  return (has_slot_tag(key) ? key : "{" + key + "}") + ":" + source_id;
-}
-
 GatePosition position_of(const Gate& gate) {
   return {.position = gate.position().value_or(0), .source_id = gate.source_id(), .mark = gate.position_mark()};
 }
 
 // What no attempt would change.
 Result<void> check_can_be_kept(const std::string& key, const GatePosition& position) {
-  if (key.find('}') != std::string::npos && !has_slot_tag(key)) {
-    return fail(ErrorCode::invalid_argument,
-                "the key " + key + " has a brace that closes none: no name is of its slot");
-  }
+  MANKAI_TRY(detail::check_has_names_beside(key));
   if (position.source_id.empty() || position.position > std::numeric_limits<std::int64_t>::max()) {
     return fail(ErrorCode::invalid_argument, "the gate has no source with an id and a position below 2^63");
   }
@@ -249,7 +235,7 @@ Result<MirrorState> RedisMirror::apply_or_fail(const Gate& gate, const GateChang
 // The header of a load that was given up may come any time after that, and then waits for cells.
 Result<MirrorState> RedisMirror::take_away_litter(const Gate& gate) {
   if (has_given_up_) {
-    const std::string name = name_beside(settings_.key, gate.source_id());
+    const std::string name = detail::name_beside(settings_.key, gate.source_id());
     MANKAI_TRY((*connected())->must(std::array<std::string_view, 2>{"DEL", name}));
   }
   return MirrorState::in_step;
@@ -259,7 +245,7 @@ Result<MirrorState> RedisMirror::take_away_litter(const Gate& gate) {
 // no other load, and its RENAME moves nothing that is older than what is there.
 Result<MirrorState> RedisMirror::load(const Gate& gate) {
   MANKAI_ASSIGN(const auto connection, connected());
-  const std::string name = name_beside(settings_.key, gate.source_id());
+  const std::string name = detail::name_beside(settings_.key, gate.source_id());
   const detail::GatePieces pieces(gate.filter(), position_of(gate));
   std::optional<Error> error;
   const auto send = [&](const auto&... words) {

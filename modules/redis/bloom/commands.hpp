@@ -3,25 +3,28 @@
 /// The BF.* commands: RedisBloom's contract, and BF.REM, BF.MERGE, BF.CLEAR and some words of our own
 /// (docs/redis/bloom.md).
 
-#include "modules/redis/engine/call.hpp"
-#include "modules/redis/engine/redis_abi.hpp"
+#include "modules/redis/bloom/value.hpp"
+#include "modules/redis/image/key.hpp"
 
 namespace mankai::redis {
 
-// The commands, by what they do; each replies and returns what the engine wants to have.
-int bloom_reserve(Call& call);
-int bloom_add(Call& call);
-int bloom_madd(Call& call);
-int bloom_insert(Call& call);
-int bloom_exists(Call& call);
-int bloom_mexists(Call& call);
-int bloom_card(Call& call);
-int bloom_info(Call& call);
-int bloom_debug(Call& call);
-int bloom_scandump(Call& call);
-int bloom_loadchunk(Call& call);
-int bloom_merge(Call& call);
-int bloom_clear(Call& call);
-int bloom_rem(Call& call);
+using BloomKey = ImageKey<BloomValue>;
+using BloomLookup = Lookup<BloomKey>;
+
+// The commands.
+Answer bloom_reserve(Call& call);
+Answer bloom_add(Call& call);
+Answer bloom_madd(Call& call);
+Answer bloom_insert(Call& call);
+Answer bloom_exists(Call& call);
+Answer bloom_mexists(Call& call);
+Answer bloom_card(Call& call);
+Answer bloom_info(Call& call);
+Answer bloom_debug(Call& call);
+Answer bloom_scandump(Call& call);
+Answer bloom_loadchunk(Call& call);
+Answer bloom_merge(Call& call);
+Answer bloom_clear(Call& call);
+Answer bloom_rem(Call& call);
 
 }  // namespace mankai::redis

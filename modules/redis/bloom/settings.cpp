@@ -40,7 +40,7 @@ BloomSettings BloomRequest::settings() const {
           .hash = hash_.hash()};
 }
 
-void replicate_creation(const Call& call, String* key, const BloomSettings& settings) noexcept {
+void replicate_creation(const Call& call, const BloomSettings& settings) {
   constexpr std::size_t kTextBytes = 64;
   std::array<char, kTextBytes> fpr;
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
@@ -49,11 +49,11 @@ void replicate_creation(const Call& call, String* key, const BloomSettings& sett
   // An expansion of 0 is a filter that does not scale.
   const long long expansion = settings.is_nonscaling ? 0 : static_cast<long long>(settings.expansion);
   if (settings.is_deletable) {
-    engine.replicate(call.context(), "BF.RESERVE", "sclclccccc", key, fpr.data(), capacity, "EXPANSION", expansion,
-                     "DELETABLE", "HASH", hash.name.data(), "SEED", hash.seed.data());
+    engine.replicate(call.context(), "BF.RESERVE", "sclclccccc", call.key(), fpr.data(), capacity, "EXPANSION",
+                     expansion, "DELETABLE", "HASH", hash.name.data(), "SEED", hash.seed.data());
   } else {
-    engine.replicate(call.context(), "BF.RESERVE", "sclclcccc", key, fpr.data(), capacity, "EXPANSION", expansion,
-                     "HASH", hash.name.data(), "SEED", hash.seed.data());
+    engine.replicate(call.context(), "BF.RESERVE", "sclclcccc", call.key(), fpr.data(), capacity, "EXPANSION",
+                     expansion, "HASH", hash.name.data(), "SEED", hash.seed.data());
   }
 }
 

@@ -19,8 +19,8 @@ class BloomRequest {
   bool read_fpr(const Call& call, std::size_t index) noexcept;
   bool read_capacity(const Call& call, std::size_t index) noexcept;
   bool read_expansion(const Call& call, std::size_t index) noexcept;
-  /// Reads HASH or SEED and its value. Returns the error to reply, or null.
-  const char* read_hash(const Call& call, std::size_t index) noexcept { return hash_.read(call, index); }
+  /// Reads HASH or SEED and its value. Errors: to be replied.
+  Result<void> read_hash(const Call& call, std::size_t index) { return hash_.read(call, index); }
   void set_nonscaling() noexcept { is_nonscaling_ = true; }
   void set_deletable() noexcept { is_deletable_ = true; }
 
@@ -37,6 +37,6 @@ class BloomRequest {
 };
 
 /// Tells replicas and the AOF to make the same filter, its hash and seed included.
-void replicate_creation(const Call& call, String* key, const BloomSettings& settings) noexcept;
+void replicate_creation(const Call& call, const BloomSettings& settings);
 
 }  // namespace mankai::redis

@@ -7,9 +7,6 @@
 #include <new>
 #include <string>
 
-#include "mankai/filter/parts/hash_windows.hpp"
-#include "modules/redis/engine/memory.hpp"
-
 namespace mankai::redis {
 namespace {
 
@@ -43,10 +40,8 @@ void observe(ScalableCountingBloom& filter, std::span<const Digest> digests, std
 }
 
 Result<BloomValue> valued(auto filter, bool is_nonscaling) {
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  return BloomValue(std::move(*filter), is_nonscaling);
+  MANKAI_ASSIGN(auto made, std::move(filter));
+  return BloomValue(std::move(made), is_nonscaling);
 }
 
 }  // namespace
@@ -72,11 +67,9 @@ Result<BloomValue> BloomValue::from_image(AssembledImage image) {
   const bool is_nonscaling = (image.flags & kNonscaling) != 0;
   ImageHeader outer;
   std::memcpy(&outer, image.image.bytes().data(), sizeof(outer));
-  if (outer.kind == ScalableCountingBloom::kKind) {
-    return valued(ScalableCountingBloom::from_region(std::move(image.image), Trust::fast, engine_memory()),
-                  is_nonscaling);
-  }
-  return valued(ScalableBloom::from_region(std::move(image.image), Trust::fast, engine_memory()), is_nonscaling);
+  return outer.kind == ScalableCountingBloom::kKind
+             ? valued(filter_of<ScalableCountingBloom>(std::move(image)), is_nonscaling)
+             : valued(filter_of<ScalableBloom>(std::move(image)), is_nonscaling);
 }
 
 Result<BloomValue> BloomValue::create_like() const {
@@ -219,15 +212,8 @@ void BloomValue::relocate(std::size_t piece, const Mover& mover) noexcept {
   std::visit([&](auto& filter) { filter.relocate(piece, mover); }, filter_);
 }
 
-std::size_t BloomValue::memory_bytes() const noexcept {
-  std::size_t bytes = sizeof(BloomValue);
-  std::size_t slice_objects = 0;
-  for_each_slice([&](const auto& slice) {
-    bytes += engine_bytes(slice.image_bytes());
-    slice_objects += sizeof(slice);
-  });
-  // The first one's object is part of this one.
-  return bytes + slice_objects - slice_objects / slice_count();
+std::size_t BloomValue::heap_bytes() const noexcept {
+  return std::visit([](const auto& filter) { return heap_bytes_of(filter); }, filter_);
 }
 
 }  // namespace mankai::redis

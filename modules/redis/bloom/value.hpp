@@ -21,7 +21,7 @@
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "modules/redis/image/add.hpp"
-#include "modules/redis/image/family.hpp"
+#include "modules/redis/image/value.hpp"
 #include "modules/redis/image/work.hpp"
 
 namespace mankai::redis {
@@ -50,9 +50,7 @@ class BloomValue {
                                           .flags = kNonscaling,
                                           .state_bytes = 0,
                                           .is_of_one_moment = false,
-                                          .section = "bf",
-                                          .load_command = "BF.LOADCHUNK",
-                                          .load_event = "bf.loadchunk"};
+                                          .load_command = "bf.loadchunk"};
 
   /// Errors: out_of_space.
   [[nodiscard]] static Result<BloomValue> create(const BloomSettings& settings);
@@ -89,8 +87,8 @@ class BloomValue {
   /// The rate of false positives of now. Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept;
   [[nodiscard]] ImageParts parts() const;
-  /// What the filter takes from the engine, this object included.
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  /// What the filter takes from the engine beside this object.
+  [[nodiscard]] std::size_t heap_bytes() const noexcept;
 
   /// As GrowingFilter has them: the pieces of memory, and one of them is moved.
   [[nodiscard]] std::size_t memory_pieces() const noexcept;

@@ -3,9 +3,7 @@
 #include <vector>
 
 #include "modules/redis/bloom/commands.hpp"
-#include "modules/redis/bloom/lookup.hpp"
 #include "modules/redis/engine/guard.hpp"
-#include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
 namespace {
@@ -13,16 +11,14 @@ namespace {
 /// The filters that BF.MERGE adds to another.
 class Sources {
  public:
-  /// Returns the error to reply, or null. Errors: std::bad_alloc.
-  const char* open(const Call& call) {
+  /// Errors: to be replied; std::bad_alloc.
+  Result<void> open(const Call& call) {
     constexpr std::size_t kFirst = 2;
     for (std::size_t i = kFirst; i < call.size(); ++i) {
-      lookups_.push_back(std::make_unique<BloomLookup>(call, call.arguments()[i], kRead));
-      if (lookups_.back()->value() == nullptr) {
-        return lookups_.back()->error();
-      }
+      lookups_.push_back(std::make_unique<BloomLookup>(call, kRead, i));
+      MANKAI_TRY(lookups_.back()->must_be_whole());
     }
-    return nullptr;
+    return {};
   }
   [[nodiscard]] std::size_t size() const noexcept { return lookups_.size(); }
   [[nodiscard]] const BloomValue& operator[](std::size_t index) const noexcept { return *lookups_[index]->value(); }
@@ -63,65 +59,48 @@ std::size_t merge_all(BloomValue& destination, const Sources& sources) noexcept 
 
 }  // namespace
 
-int bloom_merge(Call& call) {
-  if (call.size() < 3) {
-    return call.wrong_arity();
-  }
-  String* name = call.arguments()[1];
-  BloomLookup lookup(call, name, kRead | kWrite);
-  if (lookup.value() == nullptr && !lookup.is_absent()) {
-    return call.error(lookup.error());
-  }
+Answer bloom_merge(Call& call) {
+  BloomLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(lookup.may_be_absent());
   Sources sources;
-  if (const char* error = sources.open(call); error != nullptr) {
-    return call.error(error);
-  }
+  MANKAI_TRY(sources.open(call));
   MemoryLimit limit(call.context());
   lookup.limit(limit);
   std::unique_ptr<BloomKey> created;
   if (lookup.is_absent()) {
     auto like = sources[0].create_like();
     if (!like) {
-      return call.error(memory_error(kNoMemory));
+      return refuse(memory_error(kNoMemory));
     }
     created = std::make_unique<BloomKey>(std::move(*like));
   }
   BloomValue& destination = created != nullptr ? *created->value() : *lookup.value();
-  if (auto possible = check_all(destination, sources); !possible) {
-    return call.error(("ERR " + possible.error().detail).c_str());
+  if (const auto possible = check_all(destination, sources); !possible) {
+    return refuse("ERR " + possible.error().detail);
   }
   const std::size_t merged = merge_all(destination, sources);
   if (merged > 0) {
-    engine.replicate(call.context(), "BF.MERGE", "sv", name, call.arguments().data() + 2, merged);
+    engine.replicate(call.context(), "BF.MERGE", "sv", call.key(), call.arguments().data() + 2, merged);
     if (created != nullptr) {
       lookup.set(std::move(created));
     }
-    call.key_changed(name, "bf.merge");
+    call.key_changed("bf.merge");
   }
-  if (merged == sources.size()) {
-    return call.ok();
-  }
-  return call.error(memory_error(kNoMemory));
+  return merged == sources.size() ? Answer(call.ok()) : refuse(memory_error(kNoMemory));
 }
 
-int bloom_clear(Call& call) {
-  if (call.size() != 2) {
-    return call.wrong_arity();
-  }
-  String* name = call.arguments()[1];
-  BloomLookup lookup(call, name, kRead | kWrite);
-  if (lookup.value() == nullptr) {
-    return call.error(lookup.error());
-  }
+Answer bloom_clear(Call& call) {
+  BloomLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(lookup.must_be_whole());
   if (!lookup.value()->is_empty()) {
     // Made anew rather than cleared, so that the memory of what it grew to goes back.
     auto like = lookup.value()->create_like();
     if (!like) {
-      return call.error(kNoMemory);
+      return refuse(kNoMemory);
     }
     lookup.found()->set_value(std::move(*like));
     engine.replicate_verbatim(call.context());
-    call.key_changed(name, "bf.clear");
+    call.key_changed("bf.clear");
   }
   return call.ok();
 }

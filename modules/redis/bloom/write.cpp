@@ -4,24 +4,20 @@
 #include <vector>
 
 #include "modules/redis/bloom/commands.hpp"
-#include "modules/redis/bloom/lookup.hpp"
 #include "modules/redis/bloom/settings.hpp"
-#include "modules/redis/engine/memory.hpp"
+#include "modules/redis/image/reserve.hpp"
 
 namespace mankai::redis {
 namespace {
 
 constexpr const char* kFull = "ERR non scaling filter is full";
 constexpr const char* kAddFailed = "ERR problem inserting into filter";
-constexpr const char* kCreateFailed = "ERR could not create filter";
-constexpr const char* kCreateNoMemory = "ERR Insufficient memory to create filter";
-constexpr const char* kNotDeletable = "ERR nothing can be removed from this filter: reserve one with DELETABLE";
-constexpr const char* kAddEvent = "bf.add";
 constexpr const char* kReserveEvent = "bf.reserve";
-constexpr const char* kRemoveEvent = "bf.rem";
 
-const char* creation_error(const Error& error) noexcept {
-  return error.code == ErrorCode::out_of_space ? memory_error(kCreateNoMemory) : kCreateFailed;
+Error not_created(const Error& error) {
+  const bool is_memory = error.code == ErrorCode::out_of_space;
+  return refuse(is_memory ? memory_error("ERR Insufficient memory to create filter") : "ERR could not create filter")
+      .error();
 }
 
 const char* stop_error(const BloomValue& value, AddStop stop) noexcept {
@@ -46,7 +42,7 @@ void replicate_add(const Call& call, const AddRequest& request, const AddReport&
     return;
   }
   const auto keys = call.arguments().subspan(request.first, report.done);
-  engine.replicate(call.context(), "BF.MADD", "sv", call.arguments()[1], keys.data(), keys.size());
+  engine.replicate(call.context(), "BF.MADD", "sv", call.key(), keys.data(), keys.size());
 }
 
 int reply_add(const Call& call, const AddRequest& request, const AddReport& report, std::span<const bool> fresh,
@@ -63,14 +59,11 @@ int reply_add(const Call& call, const AddRequest& request, const AddReport& repo
   return is_cut ? call.error(error) : kOk;
 }
 
-int add_keys(const Call& call, const AddRequest& request) {
+Answer add_keys(const Call& call, const AddRequest& request) {
   MemoryLimit limit(call.context());
-  String* name = call.arguments()[1];
-  BloomLookup lookup(call, name, kRead | kWrite);
+  BloomLookup lookup(call, kRead | kWrite);
   lookup.limit(limit);
-  if (lookup.value() == nullptr && !(lookup.is_absent() && request.may_create)) {
-    return call.error(lookup.error());
-  }
+  MANKAI_TRY(request.may_create ? lookup.may_be_absent() : lookup.must_be_whole());
   const KeyBatch batch(call, request.first);
   const std::span<bool> fresh = batch.answers();
 
@@ -78,13 +71,13 @@ int add_keys(const Call& call, const AddRequest& request) {
   if (lookup.is_absent()) {
     auto made = BloomValue::create(request.filter.settings());
     if (!made) {
-      return call.error(creation_error(made.error()));
+      return std::unexpected(not_created(made.error()));
     }
     created = std::make_unique<BloomKey>(std::move(*made));
   }
   BloomValue& value = created != nullptr ? *created->value() : *lookup.value();
   if (is_too_much(call, work_of_adding(value.work_shape(), batch.keys().size()))) {
-    return call.error(kTooMuchWork);
+    return refuse(kTooMuchWork);
   }
   const AddReport report = value.add(batch.keys(), fresh);
 
@@ -92,13 +85,13 @@ int add_keys(const Call& call, const AddRequest& request) {
   const bool has_changed =
       value.is_deletable() ? report.done > 0 : std::ranges::count(fresh.first(report.done), true) > 0;
   if (created != nullptr) {
-    replicate_creation(call, name, value.settings());
+    replicate_creation(call, value.settings());
     lookup.set(std::move(created));
-    call.key_changed(name, kReserveEvent);
+    call.key_changed(kReserveEvent);
   }
   if (has_changed) {
     replicate_add(call, request, report);
-    call.key_changed(name, kAddEvent);
+    call.key_changed("bf.add");
   }
   return reply_add(call, request, report, fresh, stop_error(value, report.stop));
 }
@@ -106,47 +99,44 @@ int add_keys(const Call& call, const AddRequest& request) {
 /// Reads the options of BF.RESERVE behind its capacity.
 class ReserveOptions {
  public:
-  /// Returns the error to reply, or null.
-  const char* read(const Call& call, BloomRequest& request) noexcept {
+  /// Errors: to be replied.
+  Result<void> read(const Call& call, BloomRequest& request) {
     constexpr std::size_t kFirstOption = 4;
-    std::size_t i = kFirstOption;
-    while (i < call.size()) {
-      if (const char* error = read_one(call, i, request); error != nullptr) {
-        return error;
-      }
+    for (std::size_t i = kFirstOption; i < call.size();) {
+      MANKAI_TRY(read_one(call, i, request));
     }
-    return has_growth_ && is_nonscaling_ ? "Nonscaling filters cannot expand" : nullptr;
+    return has_growth_ && is_nonscaling_ ? refuse("Nonscaling filters cannot expand") : Result<void>();
   }
 
  private:
-  const char* read_one(const Call& call, std::size_t& i, BloomRequest& request) noexcept {
+  Result<void> read_one(const Call& call, std::size_t& i, BloomRequest& request) {
     if (call.is(i, "NONSCALING")) {
       request.set_nonscaling();
       is_nonscaling_ = true;
       ++i;
-      return nullptr;
+      return {};
     }
     if (call.is(i, "DELETABLE")) {
       request.set_deletable();
       ++i;
-      return nullptr;
+      return {};
     }
     const bool is_hash = HashRequest::is_option(call, i);
     if (!is_hash && !call.is(i, "EXPANSION")) {
-      return kUnknownArgument;
+      return refuse(kUnknownArgument);
     }
     i += 2;
     return is_hash ? request.read_hash(call, i - 2) : read_expansion(call, i - 1, request);
   }
-  const char* read_expansion(const Call& call, std::size_t index, BloomRequest& request) noexcept {
+  Result<void> read_expansion(const Call& call, std::size_t index, BloomRequest& request) {
     if (index == call.size()) {
-      return "ERR no expansion";
+      return refuse("ERR no expansion");
     }
     if (request.read_expansion(call, index)) {
       has_growth_ = call.integer(index) != 0;
-      return nullptr;
+      return {};
     }
-    return call.integer(index) ? "ERR expansion must be in the range [0, 32768]" : "ERR bad expansion";
+    return refuse(call.integer(index) ? "ERR expansion must be in the range [0, 32768]" : "ERR bad expansion");
   }
 
   bool has_growth_ = false;
@@ -168,26 +158,28 @@ bool has_reserve_arity(const Call& call) noexcept {
   return words >= kLeast && words <= kMost;
 }
 
-// Returns the error to reply, or null.
-const char* read_reserve(const Call& call, BloomRequest& request) noexcept {
+// Errors: to be replied.
+Result<BloomSettings> read_reserve(const Call& call) {
+  BloomRequest request;
   if (!request.read_fpr(call, 2)) {
-    return call.real(2) ? "ERR error rate must be in the range (0.000000, 1.000000)" : "ERR bad error rate";
+    return refuse(call.real(2) ? "ERR error rate must be in the range (0.000000, 1.000000)" : "ERR bad error rate");
   }
   if (!request.read_capacity(call, 3)) {
-    return call.integer(3) ? "ERR capacity must be in the range [1, 1073741824]" : "ERR bad capacity";
+    return refuse(call.integer(3) ? "ERR capacity must be in the range [1, 1073741824]" : "ERR bad capacity");
   }
-  return ReserveOptions().read(call, request);
+  MANKAI_TRY(ReserveOptions().read(call, request));
+  return request.settings();
 }
 
 /// Reads BF.INSERT's options up to ITEMS.
 class InsertOptions {
  public:
-  /// Returns the error to reply, or null; `first_key()` is 0 when there are no keys.
-  const char* read(const Call& call, BloomRequest& request) noexcept {
+  /// Errors: to be replied. `first_key()` is 0 when there are no keys.
+  Result<void> read(const Call& call, BloomRequest& request) {
     for (std::size_t i = 2; i < call.size(); ++i) {
       if (call.is(i, "ITEMS")) {
         first_key_ = i + 1 < call.size() ? i + 1 : 0;
-        return nullptr;
+        return {};
       }
       if (call.is(i, "NOCREATE")) {
         may_create_ = false;
@@ -195,31 +187,29 @@ class InsertOptions {
         request.set_nonscaling();
       } else if (call.is(i, "DELETABLE")) {
         request.set_deletable();
-      } else if (const char* error = read_value(call, i, request); error != nullptr) {
-        return error;
       } else {
-        ++i;
+        MANKAI_TRY(read_value(call, i++, request));
       }
     }
-    return nullptr;
+    return {};
   }
 
   [[nodiscard]] bool may_create() const noexcept { return may_create_; }
   [[nodiscard]] std::size_t first_key() const noexcept { return first_key_; }
 
  private:
-  static const char* read_value(const Call& call, std::size_t i, BloomRequest& request) noexcept {
+  static Result<void> read_value(const Call& call, std::size_t i, BloomRequest& request) {
     const bool has_value = i + 1 < call.size();
     if (call.is(i, "ERROR")) {
-      return !has_value || request.read_fpr(call, i + 1) ? nullptr : "Bad error rate";
+      return !has_value || request.read_fpr(call, i + 1) ? Result<void>() : refuse("Bad error rate");
     }
     if (call.is(i, "CAPACITY")) {
-      return !has_value || request.read_capacity(call, i + 1) ? nullptr : "Bad capacity";
+      return !has_value || request.read_capacity(call, i + 1) ? Result<void>() : refuse("Bad capacity");
     }
     if (call.is(i, "EXPANSION")) {
-      return !has_value || request.read_expansion(call, i + 1) ? nullptr : "Bad expansion";
+      return !has_value || request.read_expansion(call, i + 1) ? Result<void>() : refuse("Bad expansion");
     }
-    return kUnknownArgument;
+    return refuse(kUnknownArgument);
   }
 
   bool may_create_ = true;
@@ -228,56 +218,26 @@ class InsertOptions {
 
 }  // namespace
 
-int bloom_reserve(Call& call) {
+Answer bloom_reserve(Call& call) {
   if (!has_reserve_arity(call)) {
     return call.wrong_arity();
   }
-  BloomRequest request;
-  if (const char* error = read_reserve(call, request); error != nullptr) {
-    return call.error(error);
-  }
-  String* name = call.arguments()[1];
-  BloomLookup lookup(call, name, kRead | kWrite);
-  if (!lookup.is_absent()) {
-    return call.error(lookup.found() != nullptr ? kItemExists : kWrongType);
-  }
-  MemoryLimit limit(call.context());
-  lookup.limit(limit);
-  auto made = BloomValue::create(request.settings());
-  if (!made) {
-    return call.error(creation_error(made.error()));
-  }
-  auto created = std::make_unique<BloomKey>(std::move(*made));
-  replicate_creation(call, name, created->value()->settings());
-  lookup.set(std::move(created));
-  call.key_changed(name, kReserveEvent);
-  return call.ok();
+  MANKAI_ASSIGN(const auto settings, read_reserve(call));
+  return reserve<BloomValue>(call, settings, kReserveEvent, replicate_creation, not_created);
 }
 
-int bloom_add(Call& call) {
-  if (call.size() != 3) {
-    return call.wrong_arity();
-  }
+Answer bloom_add(Call& call) {
   return add_keys(call, {.filter = BloomRequest(), .may_create = true, .has_single_reply = true, .first = 2});
 }
 
-int bloom_madd(Call& call) {
-  if (call.size() < 3) {
-    return call.wrong_arity();
-  }
+Answer bloom_madd(Call& call) {
   return add_keys(call, {.filter = BloomRequest(), .may_create = true, .has_single_reply = false, .first = 2});
 }
 
-int bloom_insert(Call& call) {
-  constexpr std::size_t kLeast = 4;
-  if (call.size() < kLeast) {
-    return call.wrong_arity();
-  }
+Answer bloom_insert(Call& call) {
   BloomRequest request;
   InsertOptions options;
-  if (const char* error = options.read(call, request); error != nullptr) {
-    return call.error(error);
-  }
+  MANKAI_TRY(options.read(call, request));
   if (options.first_key() == 0) {
     return call.wrong_arity();
   }
@@ -286,24 +246,18 @@ int bloom_insert(Call& call) {
       {.filter = request, .may_create = options.may_create(), .has_single_reply = false, .first = options.first_key()});
 }
 
-int bloom_rem(Call& call) {
-  if (call.size() < 3) {
-    return call.wrong_arity();
-  }
-  String* name = call.arguments()[1];
-  const BloomLookup lookup(call, name, kRead | kWrite);
+Answer bloom_rem(Call& call) {
+  const BloomLookup lookup(call, kRead | kWrite);
   const KeyBatch batch(call, 2);
   if (lookup.is_absent()) {
     return call.truths(batch.answers());  // nothing is in it
   }
-  if (lookup.value() == nullptr) {
-    return call.error(lookup.error());
-  }
+  MANKAI_TRY(lookup.must_be_whole());
   if (!lookup.value()->is_deletable()) {
-    return call.error(kNotDeletable);
+    return refuse("ERR nothing can be removed from this filter: reserve one with DELETABLE");
   }
   if (is_too_much(call, batch.keys().size() * lookup.value()->slice_count())) {
-    return call.error(kTooMuchWork);
+    return refuse(kTooMuchWork);
   }
   std::vector<String*> gone;
   gone.reserve(batch.keys().size());  // what may fail comes before what is done
@@ -315,8 +269,8 @@ int bloom_rem(Call& call) {
     }
   }
   if (!gone.empty()) {
-    engine.replicate(call.context(), "BF.REM", "sv", name, gone.data(), gone.size());
-    call.key_changed(name, kRemoveEvent);
+    engine.replicate(call.context(), "BF.REM", "sv", call.key(), gone.data(), gone.size());
+    call.key_changed("bf.rem");
   }
   return call.truths(removed);
 }

@@ -12,12 +12,12 @@ namespace mankai::redis {
 /// What CBF.ADD makes a filter with; the configs cbf-* set it. Threads: the engine's main thread.
 [[nodiscard]] GrowingDefaults& counting_defaults() noexcept;
 
-// The commands, by what they do; each replies and returns what the engine wants to have.
-int counting_reserve(Call& call);
-int counting_add(Call& call);
-int counting_rem(Call& call);
-int counting_count(Call& call);
-int counting_exists(Call& call);
-int counting_info(Call& call);
+// The commands.
+Answer counting_reserve(Call& call);
+Answer counting_add(Call& call);
+Answer counting_rem(Call& call);
+Answer counting_count(Call& call);
+Answer counting_exists(Call& call);
+Answer counting_info(Call& call);
 
 }  // namespace mankai::redis

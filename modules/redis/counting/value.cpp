@@ -1,7 +1,5 @@
 #include "modules/redis/counting/value.hpp"
 
-#include "modules/redis/engine/memory.hpp"
-
 namespace mankai::redis {
 
 Result<CountingValue> CountingValue::create(const GrowingSettings& settings) {
@@ -14,7 +12,7 @@ Result<CountingValue> CountingValue::create(const GrowingSettings& settings) {
 }
 
 Result<CountingValue> CountingValue::from_image(AssembledImage image) {
-  MANKAI_ASSIGN(auto filter, ScalableCountingBloom::from_region(std::move(image.image), Trust::fast, engine_memory()));
+  MANKAI_ASSIGN(auto filter, filter_of<ScalableCountingBloom>(std::move(image)));
   return CountingValue(std::move(filter));
 }
 

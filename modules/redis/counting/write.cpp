@@ -24,39 +24,31 @@ bool is_change(Outcome outcome) noexcept {
 }
 
 /// Items with their ids, and an outcome for each.
-class NumberedItems {
- public:
-  /// Reads `item id [item id ...]`. Returns the error to reply, or null. Errors: std::bad_alloc.
-  const char* read(const Call& call) {
-    const std::size_t count = (call.size() - kFirstItem) / kPair;
-    items_.reserve(count);
-    ids_.reserve(count);
-    outcomes_.assign(count, Outcome::out_of_memory);
-    for (std::size_t i = kFirstItem; i < call.size(); i += kPair) {
-      const auto id = call.integer(i + 1);
-      if (!id || *id < 0) {
-        return "ERR bad id: give a number from 0 to 9223372036854775807";
-      }
-      items_.push_back(call.text(i));
-      ids_.push_back(static_cast<std::uint64_t>(*id));
-    }
-    return nullptr;
-  }
-
-  [[nodiscard]] std::span<const std::string_view> items() const noexcept { return items_; }
-  [[nodiscard]] std::span<const std::uint64_t> ids() const noexcept { return ids_; }
-  [[nodiscard]] std::span<Outcome> outcomes() noexcept { return outcomes_; }
-  [[nodiscard]] std::span<const Outcome> outcomes() const noexcept { return outcomes_; }
-
- private:
-  std::vector<std::string_view> items_;
-  std::vector<std::uint64_t> ids_;
-  std::vector<Outcome> outcomes_;
+struct NumberedItems {
+  std::vector<std::string_view> items;
+  std::vector<std::uint64_t> ids;
+  std::vector<Outcome> outcomes;
 };
 
-bool has_arguments(const Call& call) noexcept {
-  return call.size() >= kFirstItem + kPair && (call.size() - kFirstItem) % kPair == 0;
+/// Reads `item id [item id ...]`. Errors: to be replied; std::bad_alloc.
+Result<NumberedItems> read_items(const Call& call) {
+  const std::size_t count = (call.size() - kFirstItem) / kPair;
+  NumberedItems found;
+  found.items.reserve(count);
+  found.ids.reserve(count);
+  found.outcomes.assign(count, Outcome::out_of_memory);
+  for (std::size_t i = kFirstItem; i < call.size(); i += kPair) {
+    const auto id = call.integer(i + 1);
+    if (!id || *id < 0) {
+      return refuse("ERR bad id: give a number from 0 to 9223372036854775807");
+    }
+    found.items.push_back(call.text(i));
+    found.ids.push_back(static_cast<std::uint64_t>(*id));
+  }
+  return found;
 }
+
+bool are_pairs(const Call& call) noexcept { return (call.size() - kFirstItem) % kPair == 0; }
 
 // The first slice that takes keys of these ids: the newest that begins at or below the lowest. Those before it stay as
 // they are.
@@ -102,10 +94,11 @@ void add_window(ScalableCountingBloom& filter, std::span<const Digest> digests, 
 // In order. Where there is no memory left for a slice, that item and all behind it keep their first outcome.
 void add_items(ScalableCountingBloom& filter, NumberedItems& items) noexcept {
   try {
-    for_each_hashed_window(filter.hasher(), items.items(), [&](std::size_t start, std::span<const Digest> digests) {
-      add_window(filter, digests, items.ids().subspan(start, digests.size()),
-                 items.outcomes().subspan(start, digests.size()));
-    });
+    for_each_hashed_window(filter.hasher(), std::span<const std::string_view>(items.items),
+                           [&](std::size_t start, std::span<const Digest> digests) {
+                             add_window(filter, digests, std::span(items.ids).subspan(start, digests.size()),
+                                        std::span(items.outcomes).subspan(start, digests.size()));
+                           });
   } catch (const std::bad_alloc&) {
     return;
   }
@@ -124,11 +117,13 @@ Outcome outcome_of(EraseResult result) noexcept {
 
 void remove_items(ScalableCountingBloom& filter, NumberedItems& items) noexcept {
   std::array<EraseResult, kHashWindow> results;
-  for_each_hashed_window(filter.hasher(), items.items(), [&](std::size_t start, std::span<const Digest> digests) {
-    const auto window = std::span(results).first(digests.size());
-    filter.erase(digests, items.ids().subspan(start, digests.size()), window);
-    std::ranges::transform(window, items.outcomes().begin() + static_cast<std::ptrdiff_t>(start), outcome_of);
-  });
+  for_each_hashed_window(filter.hasher(), std::span<const std::string_view>(items.items),
+                         [&](std::size_t start, std::span<const Digest> digests) {
+                           const auto window = std::span(results).first(digests.size());
+                           filter.erase(digests, std::span(items.ids).subspan(start, digests.size()), window);
+                           std::ranges::transform(window, items.outcomes.begin() + static_cast<std::ptrdiff_t>(start),
+                                                  outcome_of);
+                         });
 }
 
 // Replicas get what was done: the whole command, or the items that changed something. Errors: std::bad_alloc.
@@ -138,7 +133,7 @@ void replicate_changes(const Call& call, const char* command, std::span<const Ou
     engine.replicate_verbatim(call.context());
     return;
   }
-  engine.replicate(call.context(), command, "sv", call.arguments()[1], changed.data(), changed.size());
+  engine.replicate(call.context(), command, "sv", call.key(), changed.data(), changed.size());
 }
 
 int reply_outcome(const Call& call, Outcome outcome) noexcept {
@@ -175,12 +170,11 @@ void note_changed(const Call& call, std::span<const Outcome> outcomes, std::vect
 }
 
 // Tells everybody what was done.
-int finish(const Call& call, const char* command, const char* event, std::span<const Outcome> outcomes,
-           std::vector<String*>& changed) {
+int finish(const Call& call, const char* command, std::span<const Outcome> outcomes, std::vector<String*>& changed) {
   note_changed(call, outcomes, changed);
   if (!changed.empty()) {
     replicate_changes(call, command, outcomes, changed);
-    call.key_changed(call.arguments()[1], event);
+    call.key_changed(command);
   }
   return reply_outcomes(call, outcomes);
 }
@@ -205,65 +199,56 @@ GrowingDefaults& counting_defaults() noexcept {
   return defaults;
 }
 
-int counting_reserve(Call& call) {
-  return growing_reserve<CountingValue>(call, counting_defaults(), kReserve, kReserveEvent);
+Answer counting_reserve(Call& call) {
+  MANKAI_ASSIGN(const auto settings, read_reserve(call, counting_defaults()));
+  return reserve<CountingValue>(call, settings, kReserveEvent, [](const Call& made_by, const GrowingSettings& made) {
+    replicate_reserve(made_by, kReserve, made);
+  });
 }
 
-int counting_add(Call& call) {
-  if (!has_arguments(call)) {
+Answer counting_add(Call& call) {
+  if (!are_pairs(call)) {
     return call.wrong_arity();
   }
-  NumberedItems items;
-  if (const char* error = items.read(call); error != nullptr) {
-    return call.error(error);
-  }
+  MANKAI_ASSIGN(auto items, read_items(call));
   std::vector<String*> changed;
   changed.reserve(call.size());
   MemoryLimit limit(call.context());
-  CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
+  CountingLookup lookup(call, kRead | kWrite);
   lookup.limit(limit);
   const bool is_new = lookup.is_absent();
-  if (is_too_much(call, work_of_adding(shape_of(lookup), items.items().size()))) {
-    return call.error(kTooMuchWork);
+  if (is_too_much(call, work_of_adding(shape_of(lookup), items.items.size()))) {
+    return refuse(kTooMuchWork);
   }
   if (is_new) {
-    if (const auto reserved = reserve_growing(call, lookup, kReserve, counting_defaults().settings()); !reserved) {
-      return reply_not_made(call, reserved.error());
-    }
+    MANKAI_TRY(reserve_growing(call, lookup, kReserve, counting_defaults().settings()));
   }
-  if (lookup.value() == nullptr) {
-    return call.error(lookup.error());
-  }
+  MANKAI_TRY(lookup.must_be_whole());
   add_items(lookup.value()->filter(), items);
   if (is_new) {
-    call.key_changed(call.arguments()[1], kReserveEvent);
+    call.key_changed(kReserveEvent);
   }
-  return finish(call, "CBF.ADD", "cbf.add", items.outcomes(), changed);
+  return finish(call, "cbf.add", items.outcomes, changed);
 }
 
-int counting_rem(Call& call) {
-  if (!has_arguments(call)) {
+Answer counting_rem(Call& call) {
+  if (!are_pairs(call)) {
     return call.wrong_arity();
   }
-  NumberedItems items;
-  if (const char* error = items.read(call); error != nullptr) {
-    return call.error(error);
-  }
+  MANKAI_ASSIGN(auto items, read_items(call));
   std::vector<String*> changed;
   changed.reserve(call.size());
-  const CountingLookup lookup(call, call.arguments()[1], kRead | kWrite);
-  if (lookup.value() == nullptr && !lookup.is_absent()) {
-    return call.error(lookup.error());
-  }
-  if (is_too_much(call, items.items().size() * shape_of(lookup).slices)) {
-    return call.error(kTooMuchWork);
+  const CountingLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(lookup.may_be_absent());
+  if (is_too_much(call, items.items.size() * shape_of(lookup).slices)) {
+    return refuse(kTooMuchWork);
   }
   if (lookup.value() != nullptr) {
     remove_items(lookup.value()->filter(), items);
   } else {
-    std::ranges::fill(items.outcomes(), Outcome::absent);
+    std::ranges::fill(items.outcomes, Outcome::absent);
   }
-  return finish(call, "CBF.REM", "cbf.rem", items.outcomes(), changed);
+  return finish(call, "cbf.rem", items.outcomes, changed);
 }
 
 }  // namespace mankai::redis

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "modules/redis/engine/facts.hpp"
+
 namespace mankai::redis {
 namespace {
 
@@ -35,12 +37,13 @@ std::optional<double> Call::real(std::size_t index) const noexcept {
 }
 
 KeyBatch::KeyBatch(const Call& call, std::size_t first) {
-  if (const std::size_t count = call.size() - first; count > 1) {
+  const std::size_t count = call.size() - first;
+  if (count > 1) {
     many_keys_.resize(count);
     many_answers_ = std::make_unique<bool[]>(count);
-    keys_ = many_keys_;
-    answers_ = {many_answers_.get(), count};
   }
+  keys_ = {count > 1 ? many_keys_.data() : &one_key_, count};
+  answers_ = {count > 1 ? many_answers_.get() : &one_answer_, count};
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     keys_[i] = call.text(first + i);
   }
@@ -61,6 +64,9 @@ int Call::number(std::uint64_t number) const noexcept {
   return engine.reply_with_long_long(context_, static_cast<long long>(number));
 }
 int Call::real_number(double number) const noexcept { return engine.reply_with_double(context_, number); }
+int Call::bytes(std::string_view text) const noexcept {
+  return engine.reply_with_string_buffer(context_, text.data(), text.size());
+}
 int Call::truth(bool value) const noexcept { return engine.reply_with_bool(context_, static_cast<int>(value)); }
 int Call::array(std::size_t size) const noexcept { return engine.reply_with_array(context_, static_cast<long>(size)); }
 int Call::truths(std::span<const bool> values) const noexcept {
@@ -71,9 +77,24 @@ int Call::truths(std::span<const bool> values) const noexcept {
   return kOk;
 }
 
-void Call::key_changed(String* key, const char* event) const noexcept {
-  engine.signal_modified_key(context_, key);
-  engine.notify_keyspace_event(context_, kNotifyModule, event, key);
+void Call::key_changed(const char* event) const noexcept {
+  engine.signal_modified_key(context_, key());
+  engine.notify_keyspace_event(context_, kNotifyModule, event, key());
+}
+
+int reply_facts(const Call& call, std::initializer_list<Fact> facts) noexcept {
+  engine.reply_with_map(call.context(), static_cast<long>(facts.size()));
+  for (const Fact& fact : facts) {
+    engine.reply_with_simple_string(call.context(), fact.name);
+    if (const auto* number = std::get_if<std::uint64_t>(&fact.value); number != nullptr) {
+      call.number(*number);
+    } else if (const auto* real = std::get_if<double>(&fact.value); real != nullptr) {
+      call.real_number(*real);
+    } else {
+      call.bytes(std::get<std::string_view>(fact.value));
+    }
+  }
+  return kOk;
 }
 
 }  // namespace mankai::redis

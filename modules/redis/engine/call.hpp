@@ -1,6 +1,6 @@
 #pragma once
 
-/// One call of a command: its arguments, and the answers that all families give alike.
+/// One call of a command: its arguments, and the replies that all families send alike.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,18 @@
 #include <string_view>
 #include <vector>
 
+#include "mankai/base/error.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
+
+/// What a command returns: kOk after it has replied, or the error that is to be replied, whose text is its `detail`.
+using Answer = Result<int>;
+
+/// Makes an error with the text of the reply, which begins with ERR or another code, as engines have it.
+[[nodiscard]] inline std::unexpected<Error> refuse(std::string text) {
+  return fail(ErrorCode::invalid_argument, std::move(text));
+}
 
 inline constexpr const char* kWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr const char* kNotFound = "ERR not found";
@@ -21,6 +30,7 @@ inline constexpr const char* kNoMemory = "ERR Insufficient memory";
 inline constexpr const char* kIncomplete = "ERR the filter is not complete: chunks of it are still to be loaded";
 inline constexpr const char* kFilterFull = "ERR the filter is full: reserve a larger one";
 inline constexpr const char* kUnknownArgument = "Unknown argument received";
+inline constexpr const char* kBadData = "ERR received bad data";
 
 class Call {
  public:
@@ -30,6 +40,8 @@ class Call {
   [[nodiscard]] Context* context() const noexcept { return context_; }
   /// All arguments, the command's name first.
   [[nodiscard]] std::span<String*> arguments() const noexcept { return arguments_; }
+  /// The first argument behind the name: the key.
+  [[nodiscard]] String* key() const noexcept { return arguments_[1]; }
   [[nodiscard]] std::size_t size() const noexcept { return arguments_.size(); }
   [[nodiscard]] std::string_view text(std::size_t index) const noexcept;
   /// Whether the argument is this word, given in capitals, in any letters.
@@ -47,6 +59,8 @@ class Call {
   int wrong_arity() const noexcept;
   int number(std::uint64_t number) const noexcept;
   int real_number(double number) const noexcept;
+  /// A string of any bytes.
+  int bytes(std::string_view text) const noexcept;
   /// 1 or 0, or a boolean where the protocol has them.
   int truth(bool value) const noexcept;
   /// Begins an array of so many replies.
@@ -54,15 +68,15 @@ class Call {
   /// An array of truths.
   int truths(std::span<const bool> values) const noexcept;
 
-  /// Tells watchers and subscribers that the key has changed.
-  void key_changed(String* key, const char* event) const noexcept;
+  /// Tells watchers and subscribers that the command's key has changed.
+  void key_changed(const char* event) const noexcept;
 
  private:
   Context* context_;
   std::span<String*> arguments_;
 };
 
-/// The keys of a command, and an answer for each, false at first; one key takes no memory.
+/// The keys of a command, if there are any, and an answer for each, false at first; one key takes no memory.
 class KeyBatch {
  public:
   /// All arguments from `first` on. Errors: std::bad_alloc.
@@ -79,38 +93,11 @@ class KeyBatch {
   bool one_answer_ = false;
   std::vector<std::string_view> many_keys_;
   std::unique_ptr<bool[]> many_answers_;
-  std::span<std::string_view> keys_{&one_key_, 1};
-  std::span<bool> answers_{&one_answer_, 1};
+  std::span<std::string_view> keys_;
+  std::span<bool> answers_;
 };
 
 /// Whether two words differ in nothing but the case of their letters.
 [[nodiscard]] bool equal_words(std::string_view a, std::string_view b) noexcept;
-
-/// A key that is open while this lives.
-class OpenedKey {
- public:
-  OpenedKey(Context* context, String* name, int mode) noexcept : key_(engine.open_key(context, name, mode)) {}
-  OpenedKey(const OpenedKey&) = delete;
-  OpenedKey& operator=(const OpenedKey&) = delete;
-  ~OpenedKey() {
-    if (key_ != nullptr) {
-      engine.close_key(key_);
-    }
-  }
-
-  [[nodiscard]] bool is_absent() const noexcept { return key_ == nullptr || engine.key_type(key_) == kKeyTypeEmpty; }
-  /// The value, if it is of the type; else nullptr.
-  [[nodiscard]] void* value(const Type* type) const noexcept {
-    const bool is_ours =
-        key_ != nullptr && engine.key_type(key_) == kKeyTypeModule && engine.module_type_get_type(key_) == type;
-    return is_ours ? engine.module_type_get_value(key_) : nullptr;
-  }
-  /// Gives the key a value, which the engine owns from then on, instead of what it had.
-  void set_value(Type* type, void* value) noexcept { engine.module_type_set_value(key_, type, value); }
-  void remove() noexcept { engine.delete_key(key_); }
-
- private:
-  Key* key_;
-};
 
 }  // namespace mankai::redis

@@ -5,32 +5,55 @@
 #include <span>
 
 #include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/docs.hpp"
 #include "modules/redis/engine/guard.hpp"
 #include "modules/redis/engine/redis_abi.hpp"
 
 namespace mankai::redis {
 
-/// A row of a family's table.
+/// A row of a family's table. The keys of a command and its ACL categories follow from it.
 struct Command {
   const char* name;
   CommandFunction function;
-  const char* flags;       ///< as CreateCommand takes them
-  const char* categories;  ///< of ACLs, where the engine can
-  int last_key;            ///< the first key is argument 1, and keys follow each other; -1: to the end
-  const CommandInfo* info;
+  const char* flags;  ///< as CreateCommand takes them
+  CommandInfo info;
 };
 
-/// What the engine calls for a command: the work, and an error reply where there is no memory for it.
-template <int (*Work)(Call&)>
+/// What the engine calls for a command: the work, and an error reply where there is no memory for it. The engine counts
+/// the arguments too, but not those that it reads from an AOF file.
+template <int Arity, Answer (*Work)(Call&)>
 int run(Context* context, String** arguments, int count) noexcept {
   Call call(context, arguments, count);
-  return guarded([&] { return Work(call); }, [&] { return call.error(kNoMemory); });
+  if (Arity < 0 ? count < -Arity : count != Arity) {
+    return call.wrong_arity();
+  }
+  const auto answer = [&] {
+    const Answer answered = Work(call);
+    return answered ? *answered : call.error(answered.error().detail.c_str());
+  };
+  return guarded(answer, [&] { return call.error(kNoMemory); });
 }
 
-/// Makes a category of ACLs, where the engine can and has not one of that name.
-void add_category(Context* context, const char* name) noexcept;
+/// Makes a row. Arity counts the command's name; below 0 it is the least. `keys` and `arguments` end with an empty one.
+template <int Arity, Answer (*Work)(Call&)>
+constexpr Command command(const char* name, const char* flags, const char* summary, const char* complexity,
+                          std::span<const KeySpec> keys, std::span<const CommandArgument> arguments) {
+  return {.name = name,
+          .function = run<Arity, Work>,
+          .flags = flags,
+          .info = {.version = &kInfoVersion,
+                   .summary = summary,
+                   .complexity = complexity,
+                   .since = kSince,
+                   .history = nullptr,
+                   .tips = nullptr,
+                   .arity = Arity,
+                   .key_specs = keys.data(),
+                   .arguments = arguments.data()}};
+}
 
-/// Returns kOk, or kError after it has been logged which command there is already.
-[[nodiscard]] int register_commands(Context* context, std::span<const Command> commands) noexcept;
+/// Registers the commands, in an ACL category where the engine has these. Returns kOk, or kError after it has been
+/// logged why.
+[[nodiscard]] int register_commands(Context* context, const char* category, std::span<const Command> commands) noexcept;
 
 }  // namespace mankai::redis

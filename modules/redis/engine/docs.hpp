@@ -52,6 +52,11 @@ inline constexpr CommandArgument kKeyArgument = key_argument("key");
 /// Ends a list of arguments.
 inline constexpr CommandArgument kEnd = {};
 
+/// Arguments that belong together, or of which one is given.
+constexpr CommandArgument group(const char* name, ArgumentKind kind, int flags, const CommandArgument* parts) {
+  return {.name = name, .kind = kind, .key_spec_index = -1, .flags = flags, .parts = parts};
+}
+
 inline constexpr CommandArgument kItems = argument("item", ArgumentKind::string, kArgumentMultiple);
 inline constexpr std::array kKeyOnly = {kKeyArgument, kEnd};
 inline constexpr std::array kKeyItems = {kKeyArgument, kItems, kEnd};
@@ -67,18 +72,5 @@ inline constexpr CommandArgument kExpansion =
     argument("expansion", ArgumentKind::integer, kArgumentOptional, "EXPANSION");
 inline constexpr CommandArgument kHash = argument("hash", ArgumentKind::string, kArgumentOptional, "HASH");
 inline constexpr CommandArgument kSeed = argument("seed", ArgumentKind::string, kArgumentOptional, "SEED");
-
-constexpr CommandInfo info(const char* summary, const char* complexity, int arity, const KeySpec* keys,
-                           const CommandArgument* arguments) {
-  return {.version = &kInfoVersion,
-          .summary = summary,
-          .complexity = complexity,
-          .since = kSince,
-          .history = nullptr,
-          .tips = nullptr,
-          .arity = arity,
-          .key_specs = keys,
-          .arguments = arguments};
-}
 
 }  // namespace mankai::redis

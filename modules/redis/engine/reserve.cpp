@@ -45,41 +45,30 @@ int set_number(const char* /*name*/, long long value, void* data, String** /*err
   return kOk;
 }
 
-const char* read_fpr(const Call& call, std::size_t index, GrowingSettings& settings) noexcept {
+Result<double> read_fpr(const Call& call, std::size_t index) {
   const auto value = call.real(index);
-  if (!value) {
-    return "ERR bad error rate";
+  if (!value || !is_fpr(*value)) {
+    return refuse(value ? "ERR error rate must be in the range (0.000000, 1.000000)" : "ERR bad error rate");
   }
-  settings.fpr = *value;
-  return is_fpr(*value) ? nullptr : "ERR error rate must be in the range (0.000000, 1.000000)";
+  return *value;
 }
 
-const char* read_capacity(const Call& call, std::size_t index, GrowingSettings& settings) noexcept {
+// Errors: to be replied, unless it is a number from 1 to `most`.
+template <class Number>
+Result<Number> read_number(const Call& call, std::size_t index, const std::string& name, Number most) {
   const auto value = call.integer(index);
-  if (!value) {
-    return "ERR bad capacity";
+  if (!value || *value < 1 || *value > static_cast<long long>(most)) {
+    return refuse(value ? "ERR " + name + " must be in the range [1, " + std::to_string(most) + "]"
+                        : "ERR bad " + name);
   }
-  settings.capacity_keys = static_cast<std::uint64_t>(*value);
-  return *value >= 1 && *value <= kMaxCapacity ? nullptr : "ERR capacity must be in the range [1, 1073741824]";
+  return static_cast<Number>(*value);
 }
 
-const char* read_expansion(const Call& call, std::size_t index, GrowingSettings& settings) noexcept {
-  const auto value = call.integer(index);
-  if (!value) {
-    return "ERR bad expansion";
-  }
-  settings.expansion = static_cast<std::uint32_t>(*value);
-  return *value >= 1 && *value <= kMaxExpansion ? nullptr : "ERR expansion must be in the range [1, 32768]";
-}
-
-const char* read_url_rules(const Call& call, std::size_t index, std::optional<unsigned>& version) noexcept {
+Result<unsigned> read_url_rules(const Call& call, std::size_t index) {
   const auto value = call.integer(index);
   const bool is_known = value == url::kCanonicalVersion || value == url::kSafeBrowsingVersion;
-  if (!is_known) {
-    return "ERR bad rules: give 1 or 2, the version of the rules by which URLs are made canonical";
-  }
-  version = static_cast<unsigned>(*value);
-  return nullptr;
+  return is_known ? Result<unsigned>(static_cast<unsigned>(*value))
+                  : refuse("ERR bad rules: give 1 or 2, the version of the rules by which URLs are made canonical");
 }
 
 /// Reads the options of RESERVE behind its capacity.
@@ -87,19 +76,20 @@ class GrowingOptions {
  public:
   explicit GrowingOptions(unsigned url_rules) noexcept : default_rules_(url_rules) {}
 
-  /// Returns the error to reply, or null.
-  const char* read(const Call& call, std::size_t index, GrowingSettings& settings) noexcept {
+  /// Errors: to be replied.
+  Result<void> read(const Call& call, std::size_t index, GrowingSettings& settings) {
     if (HashRequest::is_option(call, index)) {
       return hash_.read(call, index);
     }
-    if (index + 1 == call.size()) {
-      return kUnknownArgument;
+    const bool has_value = index + 1 < call.size();
+    if (has_value && call.is(index, "EXPANSION")) {
+      MANKAI_ASSIGN(settings.expansion, read_number<std::uint32_t>(call, index + 1, "expansion", kMaxExpansion));
+    } else if (has_value && default_rules_ != 0 && call.is(index, "RULES")) {
+      MANKAI_ASSIGN(rules_, read_url_rules(call, index + 1));
+    } else {
+      return refuse(kUnknownArgument);
     }
-    if (call.is(index, "EXPANSION")) {
-      return read_expansion(call, index + 1, settings);
-    }
-    const bool is_rules = default_rules_ != 0 && call.is(index, "RULES");
-    return is_rules ? read_url_rules(call, index + 1, rules_) : kUnknownArgument;
+    return {};
   }
   /// Sets what belongs together, when all options are read.
   void finish(GrowingSettings& settings) const {
@@ -144,14 +134,14 @@ bool HashRequest::is_option(const Call& call, std::size_t index) noexcept {
   return call.is(index, "SEED") || call.is(index, "HASH");
 }
 
-const char* HashRequest::read(const Call& call, std::size_t index) noexcept {
+Result<void> HashRequest::read(const Call& call, std::size_t index) {
   const bool has_value = index + 1 < call.size();
   if (call.is(index, "HASH")) {
     kind_ = has_value ? read_hash_kind(call, index + 1) : std::nullopt;
-    return kind_ ? nullptr : "ERR bad hash: give nh-siphash or siphash";
+    return kind_ ? Result<void>() : refuse("ERR bad hash: give nh-siphash or siphash");
   }
   seed_ = has_value ? read_seed(call.text(index + 1)) : std::nullopt;
-  return seed_ ? nullptr : "ERR bad seed: give 32 hexadecimal digits";
+  return seed_ ? Result<void>() : refuse("ERR bad seed: give 32 hexadecimal digits");
 }
 
 HashSpec HashRequest::hash() const {
@@ -209,26 +199,20 @@ int register_growing_configs(Context* context, GrowingDefaults& defaults, unsign
       [] { return kError; });
 }
 
-const char* read_reserve(const Call& call, const GrowingDefaults& defaults, GrowingSettings& settings) {
-  settings = defaults.settings();
-  if (const char* error = read_fpr(call, 2, settings); error != nullptr) {
-    return error;
-  }
-  if (const char* error = read_capacity(call, 3, settings); error != nullptr) {
-    return error;
-  }
+Result<GrowingSettings> read_reserve(const Call& call, const GrowingDefaults& defaults) {
+  GrowingSettings settings = defaults.settings();
+  MANKAI_ASSIGN(settings.fpr, read_fpr(call, 2));
+  MANKAI_ASSIGN(settings.capacity_keys, read_number<std::uint64_t>(call, 3, "capacity", kMaxCapacity));
   constexpr std::size_t kFirstOption = 4;
   GrowingOptions options(defaults.url_rules);
   for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
-    if (const char* error = options.read(call, i, settings); error != nullptr) {
-      return error;
-    }
+    MANKAI_TRY(options.read(call, i, settings));
   }
   options.finish(settings);
-  return nullptr;
+  return settings;
 }
 
-void replicate_reserve(const Call& call, const char* command, String* key, const GrowingSettings& settings) noexcept {
+void replicate_reserve(const Call& call, const char* command, const GrowingSettings& settings) noexcept {
   constexpr std::size_t kTextBytes = 64;
   std::array<char, kTextBytes> fpr;
   std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
@@ -236,17 +220,18 @@ void replicate_reserve(const Call& call, const char* command, String* key, const
   const auto capacity = static_cast<long long>(settings.capacity_keys);
   const auto expansion = static_cast<long long>(settings.expansion);
   if (settings.url_rules != 0) {
-    engine.replicate(call.context(), command, "sclclcccccl", key, fpr.data(), capacity, "EXPANSION", expansion, "HASH",
-                     hash.name.data(), "SEED", hash.seed.data(), "RULES", static_cast<long long>(settings.url_rules));
+    engine.replicate(call.context(), command, "sclclcccccl", call.key(), fpr.data(), capacity, "EXPANSION", expansion,
+                     "HASH", hash.name.data(), "SEED", hash.seed.data(), "RULES",
+                     static_cast<long long>(settings.url_rules));
   } else {
-    engine.replicate(call.context(), command, "sclclcccc", key, fpr.data(), capacity, "EXPANSION", expansion, "HASH",
-                     hash.name.data(), "SEED", hash.seed.data());
+    engine.replicate(call.context(), command, "sclclcccc", call.key(), fpr.data(), capacity, "EXPANSION", expansion,
+                     "HASH", hash.name.data(), "SEED", hash.seed.data());
   }
 }
 
-int reply_not_made(const Call& call, const Error& error) {
-  return call.error(error.code == ErrorCode::out_of_space ? memory_error(kNoMemory)
-                                                          : ("ERR " + error.message()).c_str());
+Error not_made(const Error& error) {
+  const bool is_memory = error.code == ErrorCode::out_of_space;
+  return refuse(is_memory ? memory_error(kNoMemory) : "ERR " + error.message()).error();
 }
 
 }  // namespace mankai::redis

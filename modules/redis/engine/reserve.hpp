@@ -23,8 +23,8 @@ class HashRequest {
  public:
   /// Whether the argument is an option that `read` reads.
   [[nodiscard]] static bool is_option(const Call& call, std::size_t index) noexcept;
-  /// Reads an option and the value behind it, which may be missing. Returns the error to reply, or null.
-  [[nodiscard]] const char* read(const Call& call, std::size_t index) noexcept;
+  /// Reads an option and the value behind it, which may be missing. Errors: to be replied.
+  [[nodiscard]] Result<void> read(const Call& call, std::size_t index);
 
   /// Whether it is what older versions tell replicas.
   [[nodiscard]] bool is_of_old_form() const noexcept { return seed_.has_value() && !kind_.has_value(); }
@@ -79,13 +79,13 @@ struct GrowingDefaults {
 [[nodiscard]] int register_growing_configs(Context* context, GrowingDefaults& defaults,
                                            unsigned flags = kConfigDefault) noexcept;
 
-/// Reads the arguments of RESERVE behind the key; draws a seed when there is none. Returns the error to reply, or null.
-[[nodiscard]] const char* read_reserve(const Call& call, const GrowingDefaults& defaults, GrowingSettings& settings);
+/// Reads the arguments of RESERVE behind the key; draws a seed when there is none. Errors: to be replied.
+[[nodiscard]] Result<GrowingSettings> read_reserve(const Call& call, const GrowingDefaults& defaults);
 
 /// Tells replicas and the AOF to make the same filter: its hash, seed and URL rules included.
-void replicate_reserve(const Call& call, const char* command, String* key, const GrowingSettings& settings) noexcept;
+void replicate_reserve(const Call& call, const char* command, const GrowingSettings& settings) noexcept;
 
-/// Replies with what went wrong when a filter was made.
-int reply_not_made(const Call& call, const Error& error);
+/// What to reply when a filter could not be made.
+[[nodiscard]] Error not_made(const Error& error);
 
 }  // namespace mankai::redis

@@ -1,55 +1,127 @@
-#include "modules/redis/fade/fade.hpp"
+/// The FADE.* commands: what came lately is known, and what came long ago forgotten.
 
 #include <array>
+#include <cstdio>
 
-#include "modules/redis/engine/commands.hpp"
-#include "modules/redis/engine/docs.hpp"
-#include "modules/redis/fade/commands.hpp"
+#include "modules/redis/engine/facts.hpp"
+#include "modules/redis/engine/family.hpp"
 #include "modules/redis/fade/value.hpp"
 #include "modules/redis/image/move.hpp"
+#include "modules/redis/image/reserve.hpp"
 
 namespace mankai::redis {
 namespace {
 
+using FadeKey = ImageKey<FadeValue>;
+using FadeLookup = Lookup<FadeKey>;
+
+constexpr long long kMostCapacity = 1LL << 30;
+
+Result<void> read_option(const Call& call, std::size_t index, FadeSettings& settings, HashRequest& hash) {
+  if (HashRequest::is_option(call, index)) {
+    return hash.read(call, index);
+  }
+  if (!call.is(index, "SLOTS") || index + 1 == call.size()) {
+    return refuse(kUnknownArgument);
+  }
+  const long long slots = call.integer(index + 1).value_or(0);
+  settings.k = static_cast<std::uint32_t>(slots);
+  return slots >= 1 && slots <= FadeValue::kMostSlots ? Result<void>()
+                                                      : refuse("ERR slots must be an integer in the range [1, 32]");
+}
+
+// Reads RESERVE's arguments behind the key; draws a seed when there is none. Errors: to be replied.
+Result<FadeSettings> read_settings(const Call& call) {
+  const auto fpr = call.real(2);
+  // Of old items no more than half are known, so a higher rate would make absent items better known than them.
+  constexpr double kMostFpr = 0.5;
+  if (!fpr || !(*fpr > 0 && *fpr < kMostFpr)) {
+    return refuse("ERR the error rate must be a number between 0 and 0.5, both excluded");
+  }
+  const auto capacity = call.integer(3);
+  if (!capacity || *capacity < 1 || *capacity > kMostCapacity) {
+    return refuse("ERR the capacity must be an integer in the range [1, 1073741824]");
+  }
+  FadeSettings settings = {.fpr = *fpr, .capacity_keys = static_cast<std::uint64_t>(*capacity), .hash = {}};
+  HashRequest hash;
+  constexpr std::size_t kFirstOption = 4;
+  for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
+    MANKAI_TRY(read_option(call, i, settings, hash));
+  }
+  settings.hash = hash.hash();
+  return settings;
+}
+
+void replicate_creation(const Call& call, const FadeSettings& settings) {
+  constexpr std::size_t kTextBytes = 32;
+  std::array<char, kTextBytes> fpr;
+  std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  const auto capacity = static_cast<long long>(settings.capacity_keys);
+  const HashText hash = hash_text(settings.hash);
+  engine.replicate(call.context(), "FADE.RESERVE", "sclclcccc", call.key(), fpr.data(), capacity, "SLOTS",
+                   static_cast<long long>(settings.k), "HASH", hash.name.data(), "SEED", hash.seed.data());
+}
+
+Answer fade_reserve(Call& call) {
+  MANKAI_ASSIGN(const auto settings, read_settings(call));
+  return reserve<FadeValue>(call, settings, "fade.reserve", replicate_creation);
+}
+
+Answer fade_put(Call& call) {
+  const FadeLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(lookup.must_be_whole());
+  const KeyBatch batch(call, 2);
+  lookup.value()->put(batch.keys(), batch.answers());
+  engine.replicate_verbatim(call.context());
+  call.key_changed("fade.put");
+  return call.truths(batch.answers());
+}
+
+Answer fade_seen(Call& call) {
+  const FadeLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
+  const KeyBatch batch(call, 2);
+  lookup.value()->ask(batch.keys(), batch.answers());
+  return call.truths(batch.answers());
+}
+
+Answer fade_info(Call& call) {
+  const FadeLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
+  const FadingFingerprints& filter = lookup.value()->filter();
+  return reply_facts(call, {{"Capacity", filter.capacity_keys()},
+                            {"Error rate", filter.fpr_target()},
+                            {"Size", lookup.found()->memory_bytes()},
+                            {"Slots", filter.cell_count()},
+                            {"Slots per item", filter.probes_per_key()},
+                            {"Bits per slot", filter.params().bits},
+                            {"Half-life", filter.half_life()},
+                            {"Items put", filter.keys_inserted()},
+                            {"False positive rate", filter.fpr_expected(filter.keys_inserted())}});
+}
+
 constexpr std::array kReserveArguments = {
     kKeyArgument, kErrorRate, kCapacity, argument("slots", ArgumentKind::integer, kArgumentOptional, "SLOTS"),
     kHash,        kSeed,      kEnd};
-
-constexpr const char* kItemsCost = "O(N), N items";
-
-constexpr CommandInfo kReserve =
-    info("Makes an empty filter that has forgotten half of its items when so many more have come", "O(1)", -4,
-         kCreates.data(), kReserveArguments.data());
-constexpr CommandInfo kPut =
-    info("Puts items in, and tells which of them were not known", kItemsCost, -3, kUpdates.data(), kKeyItems.data());
-constexpr CommandInfo kSeen =
-    info("Tells which items are known to have come lately", kItemsCost, -3, kReads.data(), kKeyItems.data());
-constexpr CommandInfo kInfo =
-    info("Returns facts about a filter that forgets", "O(1)", 2, kReads.data(), kKeyOnly.data());
-constexpr CommandInfo kScandump = info("Returns the next piece of a filter that forgets", "O(N), N bytes of piece", 3,
-                                       kReadsSeed.data(), kDumpArguments.data());
-constexpr CommandInfo kLoadchunk = info("Restores a filter that forgets piece by piece", "O(N), N bytes of piece", 4,
-                                        kCreates.data(), kLoadArguments.data());
+constexpr const char* kBatch = "O(N), N items";
 
 constexpr std::array kCommands = {
-    Command{"fade.reserve", run<fade_reserve>, "write deny-oom", "fade write slow", 1, &kReserve},
+    command<-4, fade_reserve>("fade.reserve", "write deny-oom",
+                              "Creates an empty filter that forgets half of its items after as many new ones", "O(1)",
+                              kCreates, kReserveArguments),
     // It takes no memory: the filter has all that it will ever have.
-    Command{"fade.put", run<fade_put>, "write fast", "fade write fast", 1, &kPut},
-    Command{"fade.seen", run<fade_seen>, "readonly fast", "fade read fast", 1, &kSeen},
-    Command{"fade.info", run<fade_info>, "readonly fast", "fade read fast", 1, &kInfo},
-    Command{"fade.scandump", run<image_scandump<FadeValue>>, "readonly", "fade slow dangerous", 1, &kScandump},
-    Command{"fade.loadchunk", run<image_loadchunk<FadeValue>>, "write deny-oom", "fade write slow", 1, &kLoadchunk},
+    command<-3, fade_put>("fade.put", "write fast", "Adds items and returns which of them were not known", kBatch,
+                          kUpdates, kKeyItems),
+    command<-3, fade_seen>("fade.seen", "readonly fast", "Returns which items were added recently", kBatch, kReads,
+                           kKeyItems),
+    command<2, fade_info>("fade.info", "readonly fast", "Returns facts about a filter that forgets", "O(1)", kReads,
+                          kKeyOnly),
+    scandump<FadeValue>("fade.scandump"),
+    loadchunk<FadeValue>(),
 };
 
 }  // namespace
 
-int register_fade(Context* context) noexcept {
-  add_category(context, "fade");
-  const bool is_done =
-      ImageType<FadeValue>::register_type(context) == kOk && register_commands(context, kCommands) == kOk;
-  return is_done ? kOk : kError;
-}
-
-void add_fade_info(InfoState* info) noexcept { ImageType<FadeValue>::add_info(info); }
+MANKAI_DEFINE_FAMILY(fade) = {.name = "fade", .category = "fade", .type = type_of<FadeKey>, .commands = kCommands};
 
 }  // namespace mankai::redis

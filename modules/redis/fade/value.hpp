@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
-#include "modules/redis/image/family.hpp"
+#include "modules/redis/image/value.hpp"
 
 namespace mankai::redis {
 
@@ -20,13 +20,13 @@ inline constexpr std::uint32_t kUsualSlots = 2;
 
 /// What a filter is made with; all of it is told to replicas.
 struct FadeSettings {
-  double fpr = 0;                   ///< of strangers that are taken for known, at most
+  double fpr = 0;                   ///< of absent items, at most
   std::uint64_t capacity_keys = 0;  ///< half of the items are still known when so many more have come
   std::uint32_t k = kUsualSlots;    ///< slots that an item writes
   HashSpec hash;
 };
 
-class FadeValue {
+class FadeValue : public FilterValue<FadingFingerprints> {
  public:
   static constexpr ImageFamily kFamily{.type_name = "mankai-fd",
                                        .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'f', 'd'},
@@ -35,9 +35,7 @@ class FadeValue {
                                        .flags = 0,
                                        .state_bytes = 0,
                                        .is_of_one_moment = false,
-                                       .section = "fade",
-                                       .load_command = "FADE.LOADCHUNK",
-                                       .load_event = "fade.loadchunk"};
+                                       .load_command = "fade.loadchunk"};
 
   static constexpr std::uint32_t kMostSlots = 32;
 
@@ -48,21 +46,9 @@ class FadeValue {
 
   /// Puts items in, in order, and tells which were not known before. Shape: keys[c], fresh[c].
   void put(std::span<const std::string_view> keys, std::span<bool> fresh) noexcept;
-  /// Shape: keys[c], known[c].
-  void ask(std::span<const std::string_view> keys, std::span<bool> known) const noexcept;
-
-  [[nodiscard]] const FadingFingerprints& filter() const noexcept { return filter_; }
-  [[nodiscard]] ImageParts parts() const;
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
-
-  /// As GrowingFilter has them.
-  [[nodiscard]] static std::size_t memory_pieces() noexcept { return 1; }
-  void relocate(std::size_t /*piece*/, const Mover& mover) noexcept { filter_.relocate(mover); }
 
  private:
-  explicit FadeValue(FadingFingerprints filter) noexcept : filter_(std::move(filter)) {}
-
-  FadingFingerprints filter_;
+  explicit FadeValue(FadingFingerprints filter) noexcept : FilterValue(std::move(filter)) {}
 };
 
 }  // namespace mankai::redis

@@ -1,15 +1,140 @@
-#include "modules/redis/gate/gate.hpp"
+/// The GATE.* commands: a gate that `mankai gate sync --mirror` keeps in step, for many servers to ask.
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <optional>
+#include <string_view>
 
-#include "modules/redis/engine/commands.hpp"
-#include "modules/redis/engine/docs.hpp"
-#include "modules/redis/gate/commands.hpp"
+#include "modules/redis/engine/facts.hpp"
+#include "modules/redis/engine/family.hpp"
 #include "modules/redis/gate/value.hpp"
 #include "modules/redis/image/move.hpp"
 
 namespace mankai::redis {
 namespace {
+
+constexpr const char* kBadPosition = "ERR bad position: give a number below 2^63, or one such as 0/16B3748";
+
+template <int Base>
+std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t most) noexcept {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, Base);
+  const bool is_one = error == std::errc() && end == text.data() + text.size() && value <= most;
+  return is_one ? std::optional(value) : std::nullopt;
+}
+
+// A number, or two hexadecimal halves with a slash between, as PostgreSQL writes its own.
+std::optional<std::uint64_t> read_position(std::string_view text) noexcept {
+  constexpr int kDecimal = 10;
+  constexpr int kHexadecimal = 16;
+  constexpr unsigned kHalfBits = 32;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::uint64_t kMostHalf = std::numeric_limits<std::uint32_t>::max();
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) {
+    return whole_number<kDecimal>(text, kMost);
+  }
+  const auto upper = whole_number<kHexadecimal>(text.substr(0, slash), kMost >> kHalfBits);
+  const auto lower = whole_number<kHexadecimal>(text.substr(slash + 1), kMostHalf);
+  return upper && lower ? std::optional((*upper << kHalfBits) | *lower) : std::nullopt;
+}
+
+/// GATE.APPLY key source from from-mark to to-mark count item … item …: the first `count` items came, the others went.
+struct Changes {
+  std::string_view source_id;
+  GateValue::Position from;
+  GateValue::Position to;
+  std::size_t inserted = 0;
+};
+
+constexpr std::size_t kFirstChange = 8;
+
+std::optional<GateValue::Position> read_marked_position(const Call& call, std::size_t index) noexcept {
+  const auto number = read_position(call.text(index));
+  const std::string_view mark = call.text(index + 1);
+  return number && GateValue::is_mark(mark) ? std::optional(GateValue::Position{*number, mark}) : std::nullopt;
+}
+
+// Errors: to be replied.
+Result<Changes> read_changes(const Call& call) {
+  constexpr std::size_t kSource = 2;
+  constexpr std::size_t kFrom = 3;
+  constexpr std::size_t kTo = 5;
+  constexpr std::size_t kCount = 7;
+  const auto from = read_marked_position(call, kFrom);
+  const auto to = read_marked_position(call, kTo);
+  if (!from || !to) {
+    return refuse("ERR bad position: give a number below 2^63, or one such as 0/16B3748, and its mark");
+  }
+  if (to->number < from->number) {
+    return refuse("ERR a position does not fall");
+  }
+  const auto count = call.integer(kCount);
+  const std::size_t items = call.size() - kFirstChange;
+  if (!count || *count < 0 || static_cast<std::uint64_t>(*count) > items) {
+    return refuse("ERR bad count: give how many of the items came; the others went");
+  }
+  if (*to == *from && items != 0) {
+    return refuse("ERR a position that stays has no changes: they could be taken twice");
+  }
+  return Changes{
+      .source_id = call.text(kSource), .from = *from, .to = *to, .inserted = static_cast<std::size_t>(*count)};
+}
+
+// Where nothing is known, everything is maybe: a key that is gone must never say "empty".
+Answer gate_maybe(Call& call) {
+  constexpr std::size_t kFirstItem = 3;
+  const auto after = read_position(call.text(2));
+  if (!after) {
+    return refuse(kBadPosition);
+  }
+  const GateLookup lookup(call, kRead);
+  if (lookup.found() == nullptr && !lookup.is_absent()) {
+    return refuse(kWrongType);
+  }
+  const KeyBatch batch(call, kFirstItem);
+  const GateValue* gate = lookup.value();
+  if (gate != nullptr && gate->position().number >= *after) {
+    gate->ask(batch.keys(), batch.answers());
+  } else {
+    std::ranges::fill(batch.answers(), true);
+  }
+  return call.truths(batch.answers());
+}
+
+Answer gate_apply(Call& call) {
+  MANKAI_ASSIGN(const auto changes, read_changes(call));
+  const GateLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(lookup.must_be_whole());
+  GateValue& gate = *lookup.value();
+  if (gate.source_id() != changes.source_id || gate.position() != changes.from) {
+    return refuse("GATEPOSITION the gate stands at position " + std::to_string(gate.position().number) + " of " +
+                  std::string(gate.source_id()));
+  }
+  const KeyBatch batch(call, kFirstChange);
+  gate.apply(batch.keys().first(changes.inserted), batch.keys().subspan(changes.inserted), changes.to);
+  engine.replicate_verbatim(call.context());
+  call.key_changed("gate.apply");
+  return call.ok();
+}
+
+Answer gate_info(Call& call) {
+  const GateLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
+  const GateValue& gate = *lookup.value();
+  return reply_facts(call, {{"Source", gate.source_id()},
+                            {"Position", gate.position().number},
+                            {"Mark", gate.position().mark},
+                            {"Number of items", gate.filter().keys_inserted()},
+                            {"Capacity", gate.filter().capacity_keys()},
+                            {"Error rate", gate.filter().fpr_target()},
+                            {"Stuck counters", gate.filter().saturated_cells()},
+                            {"Size", lookup.found()->memory_bytes()}});
+}
 
 constexpr std::array kAsked = {kKeyArgument, argument("position", ArgumentKind::string), kItems, kEnd};
 constexpr std::array kChanges = {kKeyArgument,
@@ -22,31 +147,20 @@ constexpr std::array kChanges = {kKeyArgument,
                                  argument("item", ArgumentKind::string, kArgumentMultiple | kArgumentOptional),
                                  kEnd};
 
-constexpr CommandInfo kMaybe = info("Tells for which items the database may have a row; for all before a position",
-                                    "O(N), N items", -4, kReads.data(), kAsked.data());
-constexpr CommandInfo kApply = info("Puts items into a gate and takes others out, if it stands at a position",
-                                    "O(N), N items", -8, kUpdates.data(), kChanges.data());
-constexpr CommandInfo kInfo = info("Returns facts about a gate", "O(1)", 2, kReads.data(), kKeyOnly.data());
-constexpr CommandInfo kLoadchunk =
-    info("Loads a gate piece by piece", "O(N), N bytes of piece", 4, kCreates.data(), kLoadArguments.data());
-
 constexpr std::array kCommands = {
-    Command{"gate.maybe", run<gate_maybe>, "readonly fast", "gate read fast", 1, &kMaybe},
+    command<-4, gate_maybe>("gate.maybe", "readonly fast",
+                            "Returns for which items the database may have a row; 1 for all before a position",
+                            "O(N), N items", kReads, kAsked),
     // It takes no memory: the filter has all that it will ever have.
-    Command{"gate.apply", run<gate_apply>, "write fast", "gate write fast", 1, &kApply},
-    Command{"gate.info", run<gate_info>, "readonly fast", "gate read fast", 1, &kInfo},
-    Command{"gate.loadchunk", run<image_loadchunk<GateValue>>, "write deny-oom", "gate write slow", 1, &kLoadchunk},
+    command<-8, gate_apply>("gate.apply", "write fast",
+                            "Adds items to a gate and removes others, if it is at a position", "O(N), N items",
+                            kUpdates, kChanges),
+    command<2, gate_info>("gate.info", "readonly fast", "Returns facts about a gate", "O(1)", kReads, kKeyOnly),
+    loadchunk<GateValue>(),
 };
 
 }  // namespace
 
-int register_gate(Context* context) noexcept {
-  add_category(context, "gate");
-  const bool is_done =
-      ImageType<GateValue>::register_type(context) == kOk && register_commands(context, kCommands) == kOk;
-  return is_done ? kOk : kError;
-}
-
-void add_gate_info(InfoState* info) noexcept { ImageType<GateValue>::add_info(info); }
+MANKAI_DEFINE_FAMILY(gate) = {.name = "gate", .category = "gate", .type = type_of<GateKey>, .commands = kCommands};
 
 }  // namespace mankai::redis

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 
-#include "mankai/filter/parts/hash_windows.hpp"
 #include "mankai/hash/checksum.hpp"
 
 namespace mankai::redis {
@@ -34,8 +33,7 @@ Result<GateValue> GateValue::from_image(AssembledImage source) {
   if (state.position > std::numeric_limits<std::int64_t>::max()) {
     return fail(ErrorCode::corrupt, "a gate at an impossible position");
   }
-  MANKAI_ASSIGN(auto image, Image::adopt(std::move(source.image), Trust::fast));
-  MANKAI_ASSIGN(auto filter, CountingBloom::from_image(std::move(image)));
+  MANKAI_ASSIGN(auto filter, filter_of<CountingBloom>(std::move(source)));
   if (checksum(filter.cells()) != state.cells_checksum) {
     return fail(ErrorCode::corrupt, "cells of another gate, or of another moment of this one");
   }
@@ -48,21 +46,15 @@ bool GateValue::is_mark(std::string_view mark) noexcept {
 
 void GateValue::apply(std::span<const std::string_view> inserted, std::span<const std::string_view> erased,
                       const Position& position) noexcept {
-  for_each_hashed_window(filter_.hasher(), inserted,
-                         [&](std::size_t, std::span<const Digest> digests) { filter_.insert(digests); });
+  for_each_hashed_window(filter().hasher(), inserted,
+                         [&](std::size_t, std::span<const Digest> digests) { filter().insert(digests); });
   std::array<EraseResult, kHashWindow> results;
-  for_each_hashed_window(filter_.hasher(), erased, [&](std::size_t, std::span<const Digest> digests) {
-    filter_.erase(digests, std::span(results).first(digests.size()));
+  for_each_hashed_window(filter().hasher(), erased, [&](std::size_t, std::span<const Digest> digests) {
+    filter().erase(digests, std::span(results).first(digests.size()));
   });
   state_.position = position.number;
   state_.mark.fill('\0');
   std::ranges::copy(position.mark, state_.mark.begin());
-}
-
-void GateValue::ask(std::span<const std::string_view> keys, std::span<bool> maybe) const noexcept {
-  for_each_hashed_window(filter_.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    filter_.may_contain(digests, maybe.subspan(start, digests.size()));
-  });
 }
 
 GateValue::Position GateValue::position() const noexcept {
@@ -71,9 +63,9 @@ GateValue::Position GateValue::position() const noexcept {
 std::string_view GateValue::source_id() const noexcept { return word_in(state_.id); }
 
 ImageParts GateValue::parts() const {
-  ImageParts parts = parts_of(filter_);
+  ImageParts parts = parts_of(filter());
   State state = state_;
-  state.cells_checksum = checksum(filter_.cells());
+  state.cells_checksum = checksum(filter().cells());
   const auto bytes = std::as_bytes(std::span(&state, 1));
   parts.state.assign(bytes.begin(), bytes.end());
   bind_to_moment(parts);

@@ -11,11 +11,12 @@
 #include <utility>
 
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
-#include "modules/redis/image/lookup.hpp"
+#include "modules/redis/image/key.hpp"
+#include "modules/redis/image/value.hpp"
 
 namespace mankai::redis {
 
-class GateValue {
+class GateValue : public FilterValue<CountingBloom> {
  public:
   /// Behind the prefix of a header: the position's number, its mark and the source's id, with zeros up to here, and the
   /// checksum of all cells. Pieces are bound to all that, so those of another load do not fit, whatever came late.
@@ -28,9 +29,7 @@ class GateValue {
                                           .flags = 0,
                                           .state_bytes = 2 * sizeof(std::uint64_t) + kMarkBytes + kIdBytes,
                                           .is_of_one_moment = true,
-                                          .section = "gate",
-                                          .load_command = "GATE.LOADCHUNK",
-                                          .load_event = "gate.loadchunk"};
+                                          .load_command = "gate.loadchunk"};
 
   /// Errors: corrupt, also when the cells are not those of the header; unsupported_version. Cost: a pass over the
   /// cells.
@@ -49,23 +48,13 @@ class GateValue {
   /// Puts keys in, takes others out, and stands at a position from then on, whose mark is one.
   void apply(std::span<const std::string_view> inserted, std::span<const std::string_view> erased,
              const Position& position) noexcept;
-  /// Shape: keys[c], maybe[c].
-  void ask(std::span<const std::string_view> keys, std::span<bool> maybe) const noexcept;
 
   [[nodiscard]] Position position() const noexcept;
   /// The source whose positions these are; printable, without blanks.
   [[nodiscard]] std::string_view source_id() const noexcept;
-  [[nodiscard]] const CountingBloom& filter() const noexcept { return filter_; }
 
   /// Cost: a pass over the cells.
   [[nodiscard]] ImageParts parts() const;
-  [[nodiscard]] std::size_t memory_bytes() const noexcept {
-    return sizeof(GateValue) - sizeof(filter_) + filter_memory(filter_);
-  }
-
-  /// As GrowingFilter has them.
-  [[nodiscard]] static std::size_t memory_pieces() noexcept { return 1; }
-  void relocate(std::size_t /*piece*/, const Mover& mover) noexcept { filter_.relocate(mover); }
 
  private:
   /// As headers have it.
@@ -77,13 +66,12 @@ class GateValue {
   };
   static_assert(sizeof(State) == kFamily.state_bytes);
 
-  GateValue(CountingBloom filter, const State& state) noexcept : filter_(std::move(filter)), state_(state) {}
+  GateValue(CountingBloom filter, const State& state) noexcept : FilterValue(std::move(filter)), state_(state) {}
 
-  CountingBloom filter_;
   State state_;
 };
 
 using GateKey = ImageKey<GateValue>;
-using GateLookup = ImageLookup<GateValue>;
+using GateLookup = Lookup<GateKey>;
 
 }  // namespace mankai::redis

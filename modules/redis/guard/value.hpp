@@ -1,22 +1,21 @@
 #pragma once
 
-/// What a key of rules holds: a guard, or the bytes of one that have not all come.
+/// What a key of rules holds: a guard, or the bytes of one that have not all arrived; and its native type.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "mankai/guard/guard.hpp"
+#include "modules/redis/engine/type.hpp"
 
 namespace mankai::redis {
 
-/// The most bytes that a command, or a string of a file, carries of a guard.
-inline constexpr std::size_t kGuardPieceBytes = std::size_t{16} << 20;
 inline constexpr std::uint64_t kMaxGuardBytes = std::uint64_t{1} << 40;
 
-/// The bytes of a guard as they come.
+/// The bytes of a guard as they arrive.
 struct LoadingGuard {
   std::uint64_t total_bytes = 0;
   std::vector<std::byte> bytes;
@@ -24,35 +23,42 @@ struct LoadingGuard {
   [[nodiscard]] bool is_complete() const noexcept { return bytes.size() == total_bytes; }
 };
 
-class GuardValue {
+/// See KeyContent.
+class GuardKey {
  public:
-  explicit GuardValue(Guard guard);
-  explicit GuardValue(LoadingGuard loading) noexcept;
-  GuardValue(const GuardValue&) = delete;
-  GuardValue& operator=(const GuardValue&) = delete;
-  ~GuardValue();
+  static constexpr const char* kTypeName = "mankai-gd";
+
+  explicit GuardKey(Guard guard) : guard_(std::make_unique<Guard>(std::move(guard))) {}
+  explicit GuardKey(LoadingGuard loading) noexcept : loading_(std::move(loading)) {}
 
   /// Null while bytes are missing.
-  [[nodiscard]] Guard* guard() noexcept { return guard_.get(); }
-  [[nodiscard]] const Guard* guard() const noexcept { return guard_.get(); }
+  [[nodiscard]] Guard* value() noexcept { return guard_.get(); }
+  [[nodiscard]] const Guard* value() const noexcept { return guard_.get(); }
   /// Null when it is a guard.
   [[nodiscard]] LoadingGuard* loading() noexcept { return guard_ ? nullptr : &loading_; }
+  /// Makes the guard when all bytes have arrived. Errors: corrupt, unsupported_version, out_of_space, after which the
+  /// key must go.
+  [[nodiscard]] Result<void> finish_if_complete();
 
+  [[nodiscard]] static Result<std::unique_ptr<GuardKey>> load(Io* io);
+  void save(Io* io) const;
+  void rewrite(Io* io, String* name) const;
+  void add_to(DigestState* digest) const;
+  [[nodiscard]] Result<std::unique_ptr<GuardKey>> copy() const { return make(image()); }
+
+  [[nodiscard]] static std::uint64_t alive() noexcept { return Counted<GuardKey>::alive(); }
+  /// As far as allocators' sizes can be known. Cost: a few sums.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+
+ private:
+  [[nodiscard]] static Result<std::unique_ptr<GuardKey>> make(LoadingGuard image);
   /// How many bytes it is made of, and those of them that are here. Cost: a guard is written down.
   /// Errors: std::bad_alloc.
   [[nodiscard]] LoadingGuard image() const;
-  /// Makes the guard when all bytes have come. Errors: corrupt, unsupported_version, out_of_space, after which the key
-  /// must go.
-  [[nodiscard]] Result<void> finish_if_complete();
 
-  /// What it takes from the engine, as far as allocators' sizes can be known. Cost: a few sums.
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
-  /// How many there are. Threads: safe.
-  [[nodiscard]] static std::uint64_t alive() noexcept;
-
- private:
   std::unique_ptr<Guard> guard_;  ///< not here: the engine may move these bytes, and some containers point into theirs
   LoadingGuard loading_;          ///< where there is no guard
+  [[no_unique_address]] Counted<GuardKey> counted_;
 };
 
 }  // namespace mankai::redis

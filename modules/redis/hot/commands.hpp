@@ -6,15 +6,15 @@
 
 namespace mankai::redis {
 
-// The commands, by what they do; each replies and returns what the engine wants to have.
-int hot_reserve(Call& call);
-int hot_incrby(Call& call);
-int hot_incrbyat(Call& call);
-int hot_count(Call& call);
-int hot_countat(Call& call);
-int hot_rate(Call& call);
-int hot_rateat(Call& call);
-int hot_top(Call& call);
-int hot_info(Call& call);
+// The commands.
+Answer hot_reserve(Call& call);
+Answer hot_incrby(Call& call);
+Answer hot_incrbyat(Call& call);
+Answer hot_count(Call& call);
+Answer hot_countat(Call& call);
+Answer hot_rate(Call& call);
+Answer hot_rateat(Call& call);
+Answer hot_top(Call& call);
+Answer hot_info(Call& call);
 
 }  // namespace mankai::redis

@@ -1,9 +1,6 @@
-#include "modules/redis/hot/hot.hpp"
-
 #include <array>
 
-#include "modules/redis/engine/commands.hpp"
-#include "modules/redis/engine/docs.hpp"
+#include "modules/redis/engine/family.hpp"
 #include "modules/redis/hot/commands.hpp"
 #include "modules/redis/hot/value.hpp"
 #include "modules/redis/image/move.hpp"
@@ -20,10 +17,6 @@ constexpr std::array kLambda = {argument("lambda", ArgumentKind::real, 0, "LAMBD
                                 argument("epoch", ArgumentKind::string, 0, "EPOCH"), kEnd};
 constexpr std::array kSized = {argument("capacity", ArgumentKind::integer, 0, "CAPACITY"),
                                argument("error", ArgumentKind::real, kArgumentOptional, "ERROR"), kEnd};
-
-constexpr CommandArgument group(const char* name, ArgumentKind kind, int flags, const CommandArgument* parts) {
-  return {.name = name, .kind = kind, .key_spec_index = -1, .flags = flags, .parts = parts};
-}
 
 constexpr std::array kDecays = {group("by_half_life", ArgumentKind::block, 0, kHalfLife.data()),
                                 group("by_lambda", ArgumentKind::block, 0, kLambda.data()), kEnd};
@@ -53,53 +46,35 @@ constexpr const char* kItemsCost = "O(N), N items";
 constexpr const char* kIncreaseCost = "O(N), N items; the first of an epoch also O(M), M bytes of filter";
 constexpr const char* kTableCost = "O(P log n), P places and n items asked for";
 
-constexpr CommandInfo kReserve = info("Makes an empty filter for counts that fade by half in a half-life",
-                                      "O(M), M bytes of filter", -2, kCreates.data(), kReserveArguments.data());
-constexpr CommandInfo kIncrby = info("Counts items now, and returns what their counts are then", kIncreaseCost, -4,
-                                     kUpdates.data(), kIncrbyArguments.data());
-constexpr CommandInfo kIncrbyat = info("Counts items at a time, and returns what their counts are then", kIncreaseCost,
-                                       -5, kUpdates.data(), kIncrbyatArguments.data());
-constexpr CommandInfo kCount =
-    info("Returns the decayed counts of items as of now", kItemsCost, -3, kReads.data(), kKeyItems.data());
-constexpr CommandInfo kCountat =
-    info("Returns the decayed counts of items as of a time", kItemsCost, -4, kReads.data(), kKeyTimeItems.data());
-constexpr CommandInfo kRate = info("Returns how often per hour items arrive, by their counts as of now", kItemsCost, -3,
-                                   kReads.data(), kKeyItems.data());
-constexpr CommandInfo kRateat = info("Returns how often per hour items arrived, by their counts as of a time",
-                                     kItemsCost, -4, kReads.data(), kKeyTimeItems.data());
-constexpr CommandInfo kTop = info("Returns the items with the highest counts, in pages of at most 10000", kTableCost,
-                                  -2, kReads.data(), kTopArguments.data());
-constexpr CommandInfo kInfo =
-    info("Returns facts about a filter of decayed counts", "O(P), P places", 2, kReads.data(), kKeyOnly.data());
-constexpr CommandInfo kScandump = info("Returns the next piece of a filter of decayed counts", "O(N), N bytes of piece",
-                                       3, kReadsSeed.data(), kDumpArguments.data());
-constexpr CommandInfo kLoadchunk = info("Restores a filter of decayed counts piece by piece", "O(N), N bytes of piece",
-                                        4, kCreates.data(), kLoadArguments.data());
-
 constexpr std::array kCommands = {
-    Command{"hot.reserve", run<hot_reserve>, "write deny-oom", "hot write slow", 1, &kReserve},
+    command<-2, hot_reserve>("hot.reserve", "write deny-oom", "Creates an empty filter of decayed counts",
+                             "O(M), M bytes of filter", kCreates, kReserveArguments),
     // Neither takes memory: the filter has all that it will ever have.
-    Command{"hot.incrby", run<hot_incrby>, "write", "hot write slow", 1, &kIncrby},
-    Command{"hot.incrbyat", run<hot_incrbyat>, "write", "hot write slow", 1, &kIncrbyat},
-    Command{"hot.count", run<hot_count>, "readonly fast", "hot read fast", 1, &kCount},
-    Command{"hot.countat", run<hot_countat>, "readonly fast", "hot read fast", 1, &kCountat},
-    Command{"hot.rate", run<hot_rate>, "readonly fast", "hot read fast", 1, &kRate},
-    Command{"hot.rateat", run<hot_rateat>, "readonly fast", "hot read fast", 1, &kRateat},
-    Command{"hot.top", run<hot_top>, "readonly", "hot read slow", 1, &kTop},
-    Command{"hot.info", run<hot_info>, "readonly", "hot read slow", 1, &kInfo},
-    Command{"hot.scandump", run<image_scandump<HotValue>>, "readonly", "hot slow dangerous", 1, &kScandump},
-    Command{"hot.loadchunk", run<image_loadchunk<HotValue>>, "write deny-oom", "hot write slow", 1, &kLoadchunk},
+    command<-4, hot_incrby>("hot.incrby", "write", "Counts items now and returns their decayed counts", kIncreaseCost,
+                            kUpdates, kIncrbyArguments),
+    command<-5, hot_incrbyat>("hot.incrbyat", "write", "Counts items at a time and returns their decayed counts",
+                              kIncreaseCost, kUpdates, kIncrbyatArguments),
+    command<-3, hot_count>("hot.count", "readonly fast", "Returns the decayed counts of items as of now", kItemsCost,
+                           kReads, kKeyItems),
+    command<-4, hot_countat>("hot.countat", "readonly fast", "Returns the decayed counts of items as of a time",
+                             kItemsCost, kReads, kKeyTimeItems),
+    command<-3, hot_rate>("hot.rate", "readonly fast",
+                          "Returns how often per hour items arrive, by their counts as of now", kItemsCost, kReads,
+                          kKeyItems),
+    command<-4, hot_rateat>("hot.rateat", "readonly fast",
+                            "Returns how often per hour items arrived, by their counts as of a time", kItemsCost,
+                            kReads, kKeyTimeItems),
+    command<-2, hot_top>("hot.top", "readonly", "Returns the items with the highest counts, in pages of at most 10000",
+                         kTableCost, kReads, kTopArguments),
+    command<2, hot_info>("hot.info", "readonly", "Returns facts about a filter of decayed counts", "O(P), P places",
+                         kReads, kKeyOnly),
+    scandump<HotValue>("hot.scandump"),
+    loadchunk<HotValue>(),
 };
 
 }  // namespace
 
-int register_hot(Context* context) noexcept {
-  add_category(context, "hot");
-  const bool is_done =
-      ImageType<HotValue>::register_type(context) == kOk && register_commands(context, kCommands) == kOk;
-  return is_done ? kOk : kError;
-}
-
-void add_hot_info(InfoState* info) noexcept { ImageType<HotValue>::add_info(info); }
+MANKAI_DEFINE_FAMILY(hot) = {
+    .name = "hot", .category = "hot", .type = type_of<ImageKey<HotValue>>, .commands = kCommands};
 
 }  // namespace mankai::redis

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include "mankai/base/duration.hpp"
 
@@ -16,7 +17,8 @@ constexpr std::uint64_t kUsualBytes = std::uint64_t{256} << 10;
 constexpr std::int64_t kEpochsPerHalfLife = 64;
 constexpr double kUsualFpr = 0.01;
 
-std::unexpected<Error> refuse(const char* why) { return fail(ErrorCode::invalid_argument, why); }
+// hot_reserve puts ERR in front.
+std::unexpected<Error> wrong(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
 
 Result<void> read_time(const Call& call, std::size_t index, std::optional<Duration>& time) {
   MANKAI_ASSIGN(const auto duration, parse_duration(call.text(index)));
@@ -27,7 +29,7 @@ Result<void> read_time(const Call& call, std::size_t index, std::optional<Durati
 Result<void> read_count(const Call& call, std::size_t index, const char* why, std::optional<std::uint64_t>& count) {
   const auto value = call.integer(index);
   if (!value || *value < 1) {
-    return refuse(why);
+    return wrong(why);
   }
   count = static_cast<std::uint64_t>(*value);
   return {};
@@ -36,7 +38,7 @@ Result<void> read_count(const Call& call, std::size_t index, const char* why, st
 Result<void> read_share(const Call& call, std::size_t index, const char* why, std::optional<double>& share) {
   const auto value = call.real(index);
   if (!value || !(*value > 0 && *value < 1)) {
-    return refuse(why);
+    return wrong(why);
   }
   share = value;
   return {};
@@ -46,9 +48,8 @@ Result<void> read_share(const Call& call, std::size_t index, const char* why, st
 
 Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
   if (HashRequest::is_option(call, index)) {
-    const char* error = hash_.read(call, index);
-    // Replies are errors with the prefix that this one has already.
-    return error == nullptr ? Result<void>{} : refuse(error + std::string_view("ERR ").size());
+    const auto read = hash_.read(call, index);
+    return read ? read : wrong(read.error().detail.substr(std::string_view("ERR ").size()));
   }
   const std::size_t value = index + 1;
   if (call.is(index, "HALFLIFE")) {
@@ -69,13 +70,13 @@ Result<void> HotRequest::read_option(const Call& call, std::size_t index) {
   if (call.is(index, "ERROR")) {
     return read_share(call, value, "error rate must lie between 0 and 1, both excluded", fpr_);
   }
-  return refuse("unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, HASH and SEED are known");
+  return wrong("unknown argument: HALFLIFE, LAMBDA, EPOCH, MEMORY, CAPACITY, ERROR, HASH and SEED are known");
 }
 
 Result<void> HotRequest::read(const Call& call, std::size_t first) {
   for (std::size_t i = first; i < call.size(); i += 2) {
     if (i + 1 == call.size()) {
-      return refuse("the last argument has no value, or is none");
+      return wrong("the last argument has no value, or is none");
     }
     MANKAI_TRY(read_option(call, i));
   }
@@ -85,26 +86,25 @@ Result<void> HotRequest::read(const Call& call, std::size_t first) {
 Result<Decay> HotRequest::decay() const {
   if (lambda_) {
     if (half_life_) {
-      return refuse("HALFLIFE and LAMBDA say the same: give one of them");
+      return wrong("HALFLIFE and LAMBDA say the same: give one of them");
     }
-    return epoch_ ? Decay::of(*lambda_, *epoch_) : refuse("LAMBDA needs EPOCH: how often counts are multiplied by it");
+    return epoch_ ? Decay::of(*lambda_, *epoch_) : wrong("LAMBDA needs EPOCH: how often counts are multiplied by it");
   }
   const Duration half_life = half_life_.value_or(kUsualHalfLife);
   if (epoch_ && *epoch_ > half_life / kEpochsPerHalfLife) {
-    return fail(ErrorCode::invalid_argument, "an epoch of " + to_text(*epoch_) + " is too long for a half-life of " +
-                                                 to_text(half_life) + ": give " +
-                                                 to_text(half_life / kEpochsPerHalfLife) +
-                                                 " at most, or leave it out; LAMBDA with EPOCH takes any");
+    return wrong("an epoch of " + to_text(*epoch_) + " is too long for a half-life of " + to_text(half_life) +
+                 ": give " + to_text(half_life / kEpochsPerHalfLife) +
+                 " at most, or leave it out; LAMBDA with EPOCH takes any");
   }
   return Decay::of_half_life(half_life, epoch_.value_or(Duration::zero()));
 }
 
 Result<HotSettings> HotRequest::settings() const {
   if (bytes_ && (capacity_keys_ || fpr_)) {
-    return refuse("MEMORY says how large the filter is, CAPACITY and ERROR what it must hold: give one or the other");
+    return wrong("MEMORY says how large the filter is, CAPACITY and ERROR what it must hold: give one or the other");
   }
   if (fpr_ && !capacity_keys_) {
-    return refuse("ERROR needs CAPACITY: of how many items");
+    return wrong("ERROR needs CAPACITY: of how many items");
   }
   MANKAI_ASSIGN(const auto decay, this->decay());
   return HotSettings{.decay = decay,
@@ -114,7 +114,7 @@ Result<HotSettings> HotRequest::settings() const {
                      .hash = hash_.hash()};
 }
 
-void replicate_creation(const Call& call, String* key, const HotSettings& settings) {
+void replicate_creation(const Call& call, const HotSettings& settings) {
   constexpr std::size_t kTextBytes = 32;
   std::array<char, kTextBytes> lambda;
   std::array<char, kTextBytes> fpr;
@@ -124,11 +124,11 @@ void replicate_creation(const Call& call, String* key, const HotSettings& settin
   const std::string epoch = to_text(settings.decay.epoch);
   const HashText hash = hash_text(settings.hash);
   if (settings.bytes != 0) {
-    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccc", key, "LAMBDA", lambda.data(), "EPOCH", epoch.c_str(),
-                     "MEMORY", std::to_string(settings.bytes).c_str(), "HASH", hash.name.data(), "SEED",
+    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccc", call.key(), "LAMBDA", lambda.data(), "EPOCH",
+                     epoch.c_str(), "MEMORY", std::to_string(settings.bytes).c_str(), "HASH", hash.name.data(), "SEED",
                      hash.seed.data());
   } else {
-    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccc", key, "LAMBDA", lambda.data(), "EPOCH",
+    engine.replicate(call.context(), "HOT.RESERVE", "scccccccccccc", call.key(), "LAMBDA", lambda.data(), "EPOCH",
                      epoch.c_str(), "CAPACITY", std::to_string(settings.capacity_keys).c_str(), "ERROR", fpr.data(),
                      "HASH", hash.name.data(), "SEED", hash.seed.data());
   }

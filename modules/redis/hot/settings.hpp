@@ -33,6 +33,6 @@ class HotRequest {
 };
 
 /// Tells replicas and the AOF to make the same filter: λ, hash and seed as they are computed with.
-void replicate_creation(const Call& call, String* key, const HotSettings& settings);
+void replicate_creation(const Call& call, const HotSettings& settings);
 
 }  // namespace mankai::redis

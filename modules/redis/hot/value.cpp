@@ -5,8 +5,6 @@
 #include <cmath>
 #include <string>
 
-#include "modules/redis/image/key.hpp"
-
 namespace mankai::redis {
 namespace {
 
@@ -57,51 +55,50 @@ Result<HotValue> HotValue::create(const HotSettings& settings) {
   if (bytes > kMostBytes) {
     return fail_too_large(bytes);
   }
-  auto filter = DecayedTop::create(options);
-  return filter ? Result<HotValue>(HotValue(std::move(*filter))) : std::unexpected(filter.error());
+  MANKAI_ASSIGN(auto filter, DecayedTop::create(options));
+  return HotValue(std::move(filter));
 }
 
 Result<HotValue> HotValue::from_image(AssembledImage source) {
-  MANKAI_ASSIGN(auto image, Image::adopt(std::move(source.image), Trust::fast));
-  auto filter = DecayedTop::from_image(std::move(image));
-  return filter ? Result<HotValue>(HotValue(std::move(*filter))) : std::unexpected(filter.error());
+  MANKAI_ASSIGN(auto filter, filter_of<DecayedTop>(std::move(source)));
+  return HotValue(std::move(filter));
 }
 
 double HotValue::add(std::string_view key, std::uint32_t increment, Time at) noexcept {
-  const Digest digest = filter_.hasher()(key);
+  const Digest digest = filter().hasher()(key);
   // After a pause of many epochs a server cannot wait until they have passed one by one.
-  filter_.leap(tick_of(at, filter_.epoch()));
-  filter_.insert(digest, key, at, increment);
-  return filter_.estimate(digest).raw;
+  filter().leap(tick_of(at, filter().epoch()));
+  filter().insert(digest, key, at, increment);
+  return filter().estimate(digest).raw;
 }
 
 double HotValue::share_left(Time at) const noexcept {
-  const Tick then = tick_of(at, filter_.epoch());
-  const Tick now = filter_.tick();
-  return then > now ? std::pow(filter_.decay().lambda(), static_cast<double>(then.value - now.value)) : 1;
+  const Tick then = tick_of(at, filter().epoch());
+  const Tick now = filter().tick();
+  return then > now ? std::pow(filter().decay().lambda(), static_cast<double>(then.value - now.value)) : 1;
 }
 
 // At the start of an epoch λ + λ² + … epochs' worth of events are left, and then they come whole.
 double HotValue::count_of_steady_stream(Time at) const noexcept {
-  const Tick tick = std::max(tick_of(at, filter_.epoch()), filter_.tick());
-  const Duration elapsed = std::max(Duration(at - start_of(tick, filter_.epoch())), kLeastElapsed);
-  const double lambda = filter_.decay().lambda();
-  return seconds_of(filter_.epoch()) * lambda / (1 - lambda) + seconds_of(elapsed);
+  const Tick tick = std::max(tick_of(at, filter().epoch()), filter().tick());
+  const Duration elapsed = std::max(Duration(at - start_of(tick, filter().epoch())), kLeastElapsed);
+  const double lambda = filter().decay().lambda();
+  return seconds_of(filter().epoch()) * lambda / (1 - lambda) + seconds_of(elapsed);
 }
 
 double HotValue::count(std::string_view key, Time at) const noexcept {
-  return filter_.estimate(filter_.hasher()(key)).raw * share_left(at);
+  return filter().estimate(filter().hasher()(key)).raw * share_left(at);
 }
 
 double HotValue::rate(std::string_view key, Time at) const noexcept {
   constexpr double kSecondsPerHour = 3600;
-  return kSecondsPerHour * count(key, at) / count_of_steady_stream(std::max(at, filter_.newest()));
+  return kSecondsPerHour * count(key, at) / count_of_steady_stream(std::max(at, filter().newest()));
 }
 
 std::vector<HotValue::Item> HotValue::top(std::size_t most, std::size_t skip, Time at) const {
   const double left = share_left(at);
   std::vector<Item> items;
-  for (const DecayedTop::Entry& entry : filter_.top(most, skip)) {
+  for (const DecayedTop::Entry& entry : filter().top(most, skip)) {
     if (const double count = entry.count.raw * left; count > kNothing) {
       items.push_back({.key = entry.key, .count = count});
     }
@@ -111,13 +108,9 @@ std::vector<HotValue::Item> HotValue::top(std::size_t most, std::size_t skip, Ti
 
 // The tick is in the header: cells that have faded since would fade again.
 ImageParts HotValue::parts() const {
-  ImageParts parts = parts_of(filter_);
+  ImageParts parts = parts_of(filter());
   bind_to_moment(parts);
   return parts;
-}
-
-std::size_t HotValue::memory_bytes() const noexcept {
-  return sizeof(HotValue) - sizeof(filter_) + filter_memory(filter_);
 }
 
 }  // namespace mankai::redis

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "mankai/filter/decayed_top/decayed_top.hpp"
-#include "modules/redis/image/family.hpp"
+#include "modules/redis/image/value.hpp"
 
 namespace mankai::redis {
 
@@ -25,7 +25,7 @@ struct HotSettings {
   HashSpec hash;
 };
 
-class HotValue {
+class HotValue : public FilterValue<DecayedTop> {
  public:
   static constexpr ImageFamily kFamily{.type_name = "mankai-ht",
                                        .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'h', 't'},
@@ -34,9 +34,7 @@ class HotValue {
                                        .flags = 0,
                                        .state_bytes = 0,
                                        .is_of_one_moment = true,
-                                       .section = "hot",
-                                       .load_command = "HOT.LOADCHUNK",
-                                       .load_event = "hot.loadchunk"};
+                                       .load_command = "hot.loadchunk"};
   /// The largest image that is made: all of it fades, in one go, at the start of every epoch.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
   /// More epochs would bring the pass over the image too often, for a count that is hardly smoother.
@@ -66,23 +64,15 @@ class HotValue {
   /// Errors: std::bad_alloc.
   [[nodiscard]] std::vector<Item> top(std::size_t most, std::size_t skip, Time at) const;
 
-  [[nodiscard]] const DecayedTop& filter() const noexcept { return filter_; }
   [[nodiscard]] ImageParts parts() const;
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
-
-  /// As GrowingFilter has them.
-  [[nodiscard]] static std::size_t memory_pieces() noexcept { return 1; }
-  void relocate(std::size_t /*piece*/, const Mover& mover) noexcept { filter_.relocate(mover); }
 
  private:
-  explicit HotValue(DecayedTop filter) noexcept : filter_(std::move(filter)) {}
+  explicit HotValue(DecayedTop filter) noexcept : FilterValue(std::move(filter)) {}
 
   /// What is left at a moment of what is counted now.
   [[nodiscard]] double share_left(Time at) const noexcept;
   /// The count that one event a second has come to at a moment.
   [[nodiscard]] double count_of_steady_stream(Time at) const noexcept;
-
-  DecayedTop filter_;
 };
 
 }  // namespace mankai::redis

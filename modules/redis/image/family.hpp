@@ -1,19 +1,13 @@
 #pragma once
 
-/// What a family of commands says of itself when the values of its keys are images: filters of one kind, flat or in
-/// slices. All else that the engine wants of a native type follows from it (type.hpp), and so do SCANDUMP and LOADCHUNK
-/// (move.hpp).
+/// What a family says of itself when the values of its keys are images: filters of one kind, flat or in slices. All
+/// else that the engine wants of a native type follows from it (key.hpp), and so do SCANDUMP and LOADCHUNK (move.hpp).
 ///
-/// A new family is: a class that satisfies `ImageValue` below, the commands, and a table of them (engine/docs.hpp).
-///
-///     class CountingValue {                                   // modules/redis/counting/value.hpp
+///     class CountingValue : public FilterValue<ScalableCountingBloom> {   // value.hpp
 ///       static constexpr ImageFamily kFamily{...};
-///       static Result<CountingValue> from_image(AssembledImage image);
-///       ImageParts parts() const;                             // parts_of(filter_) does it
-///       std::size_t memory_bytes() const noexcept;            // with filter_memory(filter_)
+///       static Result<CountingValue> from_image(AssembledImage image);    // filter_of<ScalableCountingBloom> does it
 ///     };
-///     using CountingType = ImageType<CountingValue>;          // CountingType::register_type(context)
-///     using CountingKey = ImageKey<CountingValue>;            // what a key holds
+///     using CountingKey = ImageKey<CountingValue>;                        // what a key holds
 
 #include <array>
 #include <concepts>
@@ -37,9 +31,7 @@ struct ImageFamily {
   std::uint8_t flags;            ///< all that it knows of
   std::size_t state_bytes;       ///< what it keeps besides the image, behind the prefix of a header
   bool is_of_one_moment;         ///< its pieces are of use with no other header than that of the same moment
-  const char* section;           ///< of INFO
-  const char* load_command;      ///< its LOADCHUNK, in capitals, as AOF files call it
-  const char* load_event;        ///< what is told to subscribers then
+  const char* load_command;      ///< its LOADCHUNK; in AOF files, and what is told to subscribers then
 };
 
 /// A value taken apart. The spans are the value's own: they stand until it changes.
@@ -89,9 +81,9 @@ concept ImageValue = std::movable<Value> && requires(const Value value, Assemble
   /// unsupported_version, out_of_space.
   { Value::from_image(std::move(image)) } -> std::same_as<Result<Value>>;
   { value.parts() } -> std::same_as<ImageParts>;
-  /// What it takes from the engine, the object included.
-  { value.memory_bytes() } noexcept -> std::same_as<std::size_t>;
-  // Where it has them, as GrowingFilter: memory_pieces() and relocate(piece, mover), for an engine that defragments.
+  /// What it takes from the engine beside the object.
+  { value.heap_bytes() } noexcept -> std::same_as<std::size_t>;
+  // And relocate(mover), or memory_pieces() and relocate(piece, mover), for an engine that defragments.
 };
 
 }  // namespace mankai::redis

@@ -1,28 +1,37 @@
 #pragma once
 
-#include <atomic>
+/// What a key of a family holds whose values are images, and its native type.
+
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
 #include <utility>
 #include <variant>
 
-#include "modules/redis/engine/memory.hpp"
+#include "modules/redis/engine/lookup.hpp"
 #include "modules/redis/image/pieces.hpp"
 
 namespace mankai::redis {
 
-/// What a key of a family holds: a value, or one whose pieces have not all come.
+// What all families do alike with the parts of a value. Each may throw std::bad_alloc.
+
+/// Reads what `save_parts` wrote. Errors: corrupt, unsupported_version, out_of_space, io.
+[[nodiscard]] Result<Assembly> load_assembly(Io* io, const ImageFamily& family);
+void save_parts(Io* io, const ImageFamily& family, const ImageParts& parts);
+void rewrite_parts(Io* io, String* name, const ImageFamily& family, const ImageParts& parts);
+void digest_parts(DigestState* state, const ImageFamily& family, const ImageParts& parts);
+/// Errors: out_of_space.
+[[nodiscard]] Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts);
+
+/// A value, or one whose pieces have not all arrived. See KeyContent.
 template <ImageValue Value>
 class ImageKey {
  public:
-  explicit ImageKey(Value value) noexcept : content_(std::move(value)) { count(1); }
+  static constexpr const char* kTypeName = Value::kFamily.type_name;
+
+  explicit ImageKey(Value value) noexcept : content_(std::move(value)) {}
   /// Errors: std::bad_alloc.
-  explicit ImageKey(Assembly assembly) : content_(std::make_unique<Assembly>(std::move(assembly))) { count(1); }
-  ImageKey(const ImageKey&) = delete;
-  ImageKey& operator=(const ImageKey&) = delete;
-  ~ImageKey() { count(-1); }
+  explicit ImageKey(Assembly assembly) : content_(std::make_unique<Assembly>(std::move(assembly))) {}
 
   /// Null while pieces are missing.
   [[nodiscard]] Value* value() noexcept { return std::get_if<Value>(&content_); }
@@ -35,7 +44,7 @@ class ImageKey {
   }
   void set_value(Value value) noexcept { content_ = std::move(value); }
 
-  /// Makes the value when all pieces have come. Errors: as Value::from_image's, after which nothing is left of the
+  /// Makes the value when all pieces have arrived. Errors: as Value::from_image's, after which nothing is left of the
   /// pieces and the key must go; out_of_space among them.
   [[nodiscard]] Result<void> finish_if_complete() {
     if (assembly() == nullptr || !assembly()->is_complete()) {
@@ -53,35 +62,32 @@ class ImageKey {
   /// Of either content. Errors: std::bad_alloc.
   [[nodiscard]] ImageParts parts() const { return value() != nullptr ? value()->parts() : assembly()->parts(); }
 
-  [[nodiscard]] std::size_t memory_bytes() const noexcept {
-    return sizeof(ImageKey) +
-           (value() != nullptr ? value()->memory_bytes() - sizeof(Value) : assembly()->memory_bytes());
+  [[nodiscard]] static Result<std::unique_ptr<ImageKey>> load(Io* io) {
+    return make(load_assembly(io, Value::kFamily));
   }
-  /// How many there are. Threads: safe.
-  [[nodiscard]] static std::uint64_t alive() noexcept { return keys_alive.load(std::memory_order_relaxed); }
+  void save(Io* io) const { save_parts(io, Value::kFamily, parts()); }
+  void rewrite(Io* io, String* name) const { rewrite_parts(io, name, Value::kFamily, parts()); }
+  void add_to(DigestState* digest) const { digest_parts(digest, Value::kFamily, parts()); }
+  [[nodiscard]] Result<std::unique_ptr<ImageKey>> copy() const { return make(copy_parts(Value::kFamily, parts())); }
+
+  [[nodiscard]] static std::uint64_t alive() noexcept { return Counted<ImageKey>::alive(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return sizeof(ImageKey) + (value() != nullptr ? value()->heap_bytes() : assembly()->memory_bytes());
+  }
 
  private:
-  static void count(int change) noexcept {
-    keys_alive.fetch_add(static_cast<std::uint64_t>(change), std::memory_order_relaxed);
+  static Result<std::unique_ptr<ImageKey>> make(Result<Assembly> begun) {
+    MANKAI_ASSIGN(auto assembly, std::move(begun));
+    auto key = std::make_unique<ImageKey>(std::move(assembly));
+    MANKAI_TRY(key->finish_if_complete());
+    return key;
   }
 
-  inline static std::atomic<std::uint64_t> keys_alive = 0;
   std::variant<Value, std::unique_ptr<Assembly>> content_;
+  [[no_unique_address]] Counted<ImageKey> counted_;
 };
 
-/// What a filter whose memory is `engine_memory()` takes from the engine, the object included.
-template <class Filter>
-[[nodiscard]] std::size_t filter_memory(const Filter& filter) noexcept {
-  if constexpr (requires { filter.slice_count(); }) {
-    // The first slice's object is part of the filter's.
-    std::size_t bytes = sizeof(Filter) - sizeof(typename Filter::Slice);
-    for (std::size_t i = 0; i < filter.slice_count(); ++i) {
-      bytes += sizeof(typename Filter::Slice) + engine_bytes(filter.slice(i).image_bytes());
-    }
-    return bytes;
-  } else {
-    return sizeof(Filter) + engine_bytes(filter.image_bytes());
-  }
-}
+template <ImageValue Value>
+using ImageLookup = Lookup<ImageKey<Value>>;
 
 }  // namespace mankai::redis

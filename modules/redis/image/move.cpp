@@ -6,22 +6,16 @@
 #include "modules/redis/engine/memory.hpp"
 
 namespace mankai::redis {
-namespace {
-
-constexpr const char* kBadIterator = "ERR the iterator must be a number, not below 0";
-
-}  // namespace
-
 int reply_chunk(const Call& call, long long next, std::span<const std::byte> chunk) noexcept {
   engine.reply_with_array(call.context(), 2);
   engine.reply_with_long_long(call.context(), next);
   return engine.reply_with_string_buffer(call.context(), reinterpret_cast<const char*>(chunk.data()), chunk.size());
 }
 
-int reply_piece(const Call& call, const ImageFamily& family, const ImageParts& parts) {
+Answer reply_piece(const Call& call, const ImageFamily& family, const ImageParts& parts) {
   const auto iterator = call.integer(2);
   if (!iterator || *iterator < 0) {
-    return call.error(kBadIterator);
+    return refuse("ERR the iterator must be a number, not below 0");
   }
   if (*iterator == 0) {
     return reply_chunk(call, kHeaderIterator, header_of(family, parts));
@@ -33,31 +27,29 @@ int reply_piece(const Call& call, const ImageFamily& family, const ImageParts& p
   return reply_chunk(call, *iterator + static_cast<long long>(piece.size() - kPieceChecksumBytes), piece);
 }
 
-const char* read_chunk(const Call& call, Chunk& chunk) noexcept {
+Result<Chunk> read_chunk(const Call& call) {
   const auto iterator = call.integer(2);
   if (!iterator || *iterator < kHeaderIterator) {
-    return "ERR the iterator must be a number, and above 0";
+    return refuse("ERR the iterator must be a number, and above 0");
   }
-  chunk = {.iterator = *iterator, .data = std::as_bytes(std::span(call.text(3)))};
-  return nullptr;
+  return Chunk{.iterator = *iterator, .data = std::as_bytes(std::span(call.text(3)))};
 }
 
-const char* load_piece(Assembly* assembly, std::uint64_t received, const Chunk& chunk) {
+Result<void> load_piece(Assembly* assembly, std::uint64_t received, const Chunk& chunk) {
+  constexpr const char* kBeyond = "ERR the chunk goes beyond the end of the filter";
   const auto end = static_cast<std::uint64_t>(chunk.iterator) - 1;
   if (assembly == nullptr) {
-    return end > received ? "ERR the chunk goes beyond the end of the filter" : kItemExists;
+    return refuse(end > received ? kBeyond : kItemExists);
   }
-  if (const auto added = assembly->add(end, chunk.data); !added) {
-    if (added.error().code == ErrorCode::corrupt) {
-      return kBadData;
-    }
-    if (added.error().code == ErrorCode::out_of_space) {
-      return memory_error(kNoMemory);
-    }
-    return end > assembly->total_bytes() ? "ERR the chunk goes beyond the end of the filter"
-                                         : "ERR the chunk before this one is missing";
+  const auto added = assembly->add(end, chunk.data);
+  if (added) {
+    return {};
   }
-  return nullptr;
+  switch (added.error().code) {
+    case ErrorCode::corrupt: return refuse(kBadData);
+    case ErrorCode::out_of_space: return refuse(memory_error(kNoMemory));
+    default: return refuse(end > assembly->total_bytes() ? kBeyond : "ERR the chunk before this one is missing");
+  }
 }
 
 }  // namespace mankai::redis

@@ -10,12 +10,11 @@
 #include <memory>
 #include <utility>
 
-#include "modules/redis/engine/call.hpp"
-#include "modules/redis/image/lookup.hpp"
+#include "modules/redis/engine/commands.hpp"
+#include "modules/redis/image/key.hpp"
 
 namespace mankai::redis {
 
-inline constexpr const char* kBadData = "ERR received bad data";
 inline constexpr long long kHeaderIterator = 1;
 
 /// The arguments of LOADCHUNK.
@@ -26,91 +25,90 @@ struct Chunk {
 
 /// Replies with a chunk, and the iterator behind it.
 int reply_chunk(const Call& call, long long next, std::span<const std::byte> chunk) noexcept;
-/// Replies with what the iterator asks for. Errors: std::bad_alloc.
-int reply_piece(const Call& call, const ImageFamily& family, const ImageParts& parts);
-/// Reads the arguments. Returns the error to reply, or null.
-[[nodiscard]] const char* read_chunk(const Call& call, Chunk& chunk) noexcept;
-/// Adds cells to a value that is `received` or being put together. Returns the error to reply, or null.
-[[nodiscard]] const char* load_piece(Assembly* assembly, std::uint64_t received, const Chunk& chunk);
+/// Replies with what the iterator asks for. Errors: to be replied; std::bad_alloc.
+Answer reply_piece(const Call& call, const ImageFamily& family, const ImageParts& parts);
+/// Reads the arguments. Errors: to be replied.
+[[nodiscard]] Result<Chunk> read_chunk(const Call& call);
+/// Adds cells to a value that is being put together, or has been: then there is no assembly. Errors: to be replied.
+[[nodiscard]] Result<void> load_piece(Assembly* assembly, std::uint64_t received, const Chunk& chunk);
 
 template <ImageValue Value>
-int image_scandump(Call& call) {
-  if (call.size() != 3) {
-    return call.wrong_arity();
-  }
-  const ImageLookup<Value> lookup(call, call.arguments()[1], kRead);
-  if (lookup.value() == nullptr) {
-    return call.error(lookup.error());
-  }
+Answer image_scandump(Call& call) {
+  const ImageLookup<Value> lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
   return reply_piece(call, Value::kFamily, lookup.value()->parts());
 }
 
-/// Makes a key that waits for its cells. Returns the error to reply, or null.
+/// Makes a key that waits for its cells. Errors: to be replied.
 template <ImageValue Value>
-const char* load_header(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLimit& limit) {
-  if (!lookup.is_absent()) {
-    return lookup.found() != nullptr ? kItemExists : kWrongType;
-  }
-  auto assembly = Assembly::begin(Value::kFamily, chunk.data);
+Result<void> load_header(ImageLookup<Value>& lookup, std::span<const std::byte> header, MemoryLimit& limit) {
+  MANKAI_TRY(lookup.must_be_absent());
+  auto assembly = Assembly::begin(Value::kFamily, header);
   if (!assembly) {
-    return kBadData;
+    return refuse(kBadData);
   }
   lookup.limit(limit);
   if (!limit.would_grant(assembly->image_bytes())) {
-    return memory_error(kNoMemory);
+    return refuse(memory_error(kNoMemory));
   }
   lookup.set(std::make_unique<ImageKey<Value>>(std::move(*assembly)));
-  return nullptr;
+  return {};
 }
 
-/// Takes cells. Returns the error to reply, or null.
+/// Whether the limit has room for a key's filter when it is complete. Errors: to be replied.
 template <ImageValue Value>
-const char* load_cells(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLimit& limit) {
-  if (lookup.found() == nullptr) {
-    return lookup.error();
-  }
+Result<void> check_room(const ImageLookup<Value>& lookup, MemoryLimit& limit) {
   const Assembly* assembly = lookup.found()->assembly();
-  if (assembly != nullptr && !limit.has_room(assembly->image_bytes())) {
-    return memory_error(kNoMemory);
+  return assembly == nullptr || limit.has_room(assembly->image_bytes()) ? Result<void>()
+                                                                        : refuse(memory_error(kNoMemory));
+}
+
+/// Takes cells. Errors: to be replied.
+template <ImageValue Value>
+Result<void> load_cells(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLimit& limit) {
+  if (lookup.found() == nullptr) {
+    return lookup.must_be_whole();
   }
+  MANKAI_TRY(check_room(lookup, limit));
   const std::uint64_t cells_bytes = lookup.value() != nullptr ? lookup.value()->parts().cells_bytes() : 0;
   return load_piece(lookup.found()->assembly(), cells_bytes, chunk);
 }
 
 /// Makes the value when this was the last piece, tells everybody and replies.
-template <ImageValue Value>
-int finish_load(const Call& call, ImageLookup<Value>& lookup) {
-  String* name = call.arguments()[1];
-  const bool is_whole = lookup.found()->finish_if_complete().has_value();
-  if (!is_whole) {
-    // The cells are no filter's. Replicas, which may still wait for the last piece, drop theirs, too.
+template <class KeyValue>
+Answer finish_load(const Call& call, Lookup<KeyValue>& lookup, const char* event) {
+  if (!lookup.found()->finish_if_complete()) {
+    // It is no value. Replicas, which may still wait for the last piece, drop theirs, too.
     lookup.remove();
-    engine.replicate(call.context(), "DEL", "s", name);
-  } else {
-    engine.replicate_verbatim(call.context());
+    engine.replicate(call.context(), "DEL", "s", call.key());
+    call.key_changed("del");
+    return refuse(kBadData);
   }
-  call.key_changed(name, is_whole ? Value::kFamily.load_event : "del");
-  return is_whole ? call.ok() : call.error(kBadData);
+  engine.replicate_verbatim(call.context());
+  call.key_changed(event);
+  return call.ok();
 }
 
 template <ImageValue Value>
-int image_loadchunk(Call& call) {
-  constexpr std::size_t kArguments = 4;
-  if (call.size() != kArguments) {
-    return call.wrong_arity();
-  }
-  Chunk chunk;
-  if (const char* error = read_chunk(call, chunk); error != nullptr) {
-    return call.error(error);
-  }
+Answer image_loadchunk(Call& call) {
+  MANKAI_ASSIGN(const auto chunk, read_chunk(call));
   MemoryLimit limit(call.context());
-  ImageLookup<Value> lookup(call, call.arguments()[1], kRead | kWrite);
-  const char* error =
-      chunk.iterator == kHeaderIterator ? load_header(lookup, chunk, limit) : load_cells(lookup, chunk, limit);
-  if (error != nullptr) {
-    return call.error(error);
-  }
-  return finish_load(call, lookup);
+  ImageLookup<Value> lookup(call, kRead | kWrite);
+  MANKAI_TRY(chunk.iterator == kHeaderIterator ? load_header(lookup, chunk.data, limit)
+                                               : load_cells(lookup, chunk, limit));
+  return finish_load(call, lookup, Value::kFamily.load_command);
+}
+
+/// The rows of these commands in a family's table.
+template <ImageValue Value, Answer (*Work)(Call&) = image_scandump<Value>>
+constexpr Command scandump(const char* name) {
+  return command<3, Work>(name, "readonly", "Returns the next piece of a filter's bytes, which LOADCHUNK takes",
+                          "O(N), N bytes of piece", kReadsSeed, kDumpArguments);
+}
+template <ImageValue Value, Answer (*Work)(Call&) = image_loadchunk<Value>>
+constexpr Command loadchunk() {
+  return command<4, Work>(Value::kFamily.load_command, "write deny-oom", "Restores a filter piece by piece",
+                          "O(N), N bytes of piece", kCreates, kLoadArguments);
 }
 
 }  // namespace mankai::redis

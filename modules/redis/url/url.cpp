@@ -1,15 +1,250 @@
-#include "modules/redis/url/url.hpp"
+/// The URL.* commands: which URLs have been seen, however they are spelled. An argument that is no URL gets an error in
+/// its place of the answer; the others are served.
 
+#include <algorithm>
 #include <array>
+#include <new>
+#include <vector>
 
-#include "modules/redis/engine/commands.hpp"
-#include "modules/redis/engine/docs.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
+#include "mankai/url/canonical_url.hpp"
+#include "modules/redis/engine/facts.hpp"
+#include "modules/redis/engine/family.hpp"
+#include "modules/redis/engine/url_length.hpp"
 #include "modules/redis/image/move.hpp"
-#include "modules/redis/url/commands.hpp"
+#include "modules/redis/image/reserve.hpp"
+#include "modules/redis/image/work.hpp"
 #include "modules/redis/url/value.hpp"
 
 namespace mankai::redis {
 namespace {
+
+constexpr std::size_t kFirstUrl = 2;
+constexpr long long kInitialUrls = 1000;
+
+/// What URL.ADD makes a filter with; the configs url-* set it. Threads: the engine's main thread.
+constinit GrowingDefaults defaults{.prefix = "url", .capacity_keys = kInitialUrls, .url_rules = url::kCanonicalVersion};
+
+// URLs brought into canonical form before any is looked up: what that takes stays in the near caches.
+constexpr std::size_t kUrlWindow = 512;
+static_assert(kUrlWindow <= kHashWindow);
+
+constexpr const char* kOtherRules =
+    "ERR the URLs of this filter were made canonical by rules that this module does not know";
+
+/// What became of an argument.
+enum class Outcome : std::uint8_t { fresh, seen, no_url, too_long, full, out_of_memory };
+
+/// Some arguments of a call in canonical form.
+class UrlWindow {
+ public:
+  /// Errors: std::bad_alloc, here and in `read`.
+  UrlWindow(std::size_t urls, url::UrlRules rules) : rules_(rules), forms_(std::min(urls, kUrlWindow)) {
+    texts_.reserve(forms_.size());
+    places_.reserve(forms_.size());
+  }
+
+  /// Reads the URLs from argument `first` on, as many as fit, and tells how many that were.
+  std::size_t read(const Call& call, std::size_t first) {
+    texts_.clear();
+    places_.clear();
+    const std::size_t count = std::min(call.size() - first, forms_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!is_too_long(call, call.text(first + i)) && url::canonicalize(call.text(first + i), forms_[i], rules_)) {
+        texts_.push_back(forms_[i].text());
+        places_.push_back(i);
+      }
+    }
+    return count;
+  }
+  /// Those that are URLs, and the place of each among those that were read.
+  [[nodiscard]] std::span<const std::string_view> texts() const noexcept { return texts_; }
+  [[nodiscard]] std::span<const std::size_t> places() const noexcept { return places_; }
+
+ private:
+  url::UrlRules rules_;
+  std::vector<url::CanonicalUrl> forms_;
+  std::vector<std::string_view> texts_;
+  std::vector<std::size_t> places_;
+};
+
+/// What becomes of arguments from `start` on, as far as they are not URLs that are looked up.
+void mark_refused(const Call& call, std::size_t start, std::span<Outcome> outcomes) noexcept {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    outcomes[i] = is_too_long(call, call.text(kFirstUrl + start + i)) ? Outcome::too_long : Outcome::no_url;
+  }
+}
+
+/// Adds the URLs of a call, in order. Where there is no room left, that one and all behind it are told so.
+void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) noexcept {
+  try {
+    UrlWindow window(outcomes.size(), value.rules().value());
+    std::array<bool, kUrlWindow> seen;
+    for (std::size_t start = 0; start < outcomes.size();) {
+      const std::size_t count = window.read(call, kFirstUrl + start);
+      const std::size_t urls = window.texts().size();
+      const AddReport report = value.add(window.texts(), std::span(seen).first(urls));
+      const std::size_t done = report.done;
+      const std::size_t end = done == urls ? count : window.places()[done];
+      mark_refused(call, start, outcomes.subspan(start, end));
+      for (std::size_t i = 0; i < done; ++i) {
+        outcomes[start + window.places()[i]] = seen[i] ? Outcome::seen : Outcome::fresh;
+      }
+      if (end != count) {
+        const Outcome stop = report.stop == AddStop::full ? Outcome::full : Outcome::out_of_memory;
+        std::ranges::fill(outcomes.subspan(start + end), stop);
+        return;
+      }
+      start += count;
+    }
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+/// Asks about the URLs of a call; without a filter none has been seen. Errors: std::bad_alloc.
+void ask_urls(const Call& call, const UrlValue* value, std::span<Outcome> outcomes) {
+  UrlWindow window(outcomes.size(), value != nullptr ? value->rules().value() : url::UrlRules::keys);
+  std::array<bool, kUrlWindow> seen{};
+  for (std::size_t start = 0; start < outcomes.size();) {
+    const std::size_t count = window.read(call, kFirstUrl + start);
+    mark_refused(call, start, outcomes.subspan(start, count));
+    if (value != nullptr) {
+      value->ask(window.texts(), std::span(seen).first(window.texts().size()));
+    }
+    for (std::size_t i = 0; i < window.places().size(); ++i) {
+      outcomes[start + window.places()[i]] = seen[i] ? Outcome::seen : Outcome::fresh;
+    }
+    start += count;
+  }
+}
+
+/// Whether a filter that is made now would take one of the arguments.
+bool has_url(const Call& call) {
+  url::CanonicalUrl form;
+  for (std::size_t i = kFirstUrl; i < call.size(); ++i) {
+    if (!is_too_long(call, call.text(i)) && url::canonicalize(call.text(i), form, url::UrlRules::keys)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// An array with an outcome for each argument: `yes` is 1.
+int reply_outcomes(const Call& call, std::span<const Outcome> outcomes, Outcome yes) noexcept {
+  call.array(outcomes.size());
+  for (const Outcome outcome : outcomes) {
+    if (outcome == Outcome::no_url) {
+      call.error("ERR not a URL: it has no host");
+    } else if (outcome == Outcome::too_long) {
+      call.error(kUrlTooLong);
+    } else if (outcome == Outcome::full) {
+      call.error(kFilterFull);
+    } else if (outcome == Outcome::out_of_memory) {
+      call.error(memory_error(kNoMemory));
+    } else {
+      call.truth(outcome == yes);
+    }
+  }
+  return kOk;
+}
+
+// Replicas get the URLs that are new. `fresh` has room for all. Returns whether there are any.
+bool replicate_fresh(const Call& call, std::span<const Outcome> outcomes, std::vector<String*>& fresh) noexcept {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i] == Outcome::fresh) {
+      fresh.push_back(call.arguments()[kFirstUrl + i]);
+    }
+  }
+  if (fresh.empty()) {
+    return false;
+  }
+  if (fresh.size() == outcomes.size()) {
+    engine.replicate_verbatim(call.context());
+  } else {
+    engine.replicate(call.context(), "URL.ADD", "sv", call.arguments()[1], fresh.data(), fresh.size());
+  }
+  return true;
+}
+
+// Of the filter that there is or would be made.
+WorkShape shape_of(const UrlLookup& lookup) noexcept {
+  if (lookup.value() != nullptr) {
+    return work_shape(lookup.value()->filter());
+  }
+  const auto keys = static_cast<std::uint64_t>(defaults.capacity_keys);
+  return {.room = keys, .newest = keys, .expansion = static_cast<std::uint64_t>(defaults.expansion)};
+}
+
+constexpr const char* kReserve = "URL.RESERVE";
+constexpr const char* kReserveEvent = "url.reserve";
+
+Answer url_reserve(Call& call) {
+  MANKAI_ASSIGN(const auto settings, read_reserve(call, defaults));
+  return reserve<UrlValue>(call, settings, kReserveEvent, [](const Call& made_by, const GrowingSettings& made) {
+    replicate_reserve(made_by, kReserve, made);
+  });
+}
+
+Answer url_add(Call& call) {
+  std::vector<Outcome> outcomes(call.size() - kFirstUrl, Outcome::out_of_memory);
+  std::vector<String*> fresh;
+  fresh.reserve(outcomes.size());
+  MemoryLimit limit(call.context());
+  UrlLookup lookup(call, kRead | kWrite);
+  lookup.limit(limit);
+  const bool is_new = lookup.is_absent();
+  if (is_too_much(call, work_of_adding(shape_of(lookup), outcomes.size()))) {
+    return refuse(kTooMuchWork);
+  }
+  if (is_new) {
+    if (!has_url(call)) {
+      ask_urls(call, nullptr, outcomes);
+      return reply_outcomes(call, outcomes, Outcome::seen);
+    }
+    MANKAI_TRY(reserve_growing(call, lookup, kReserve, defaults.settings()));
+  }
+  MANKAI_TRY(lookup.must_be_whole());
+  if (!lookup.value()->rules()) {
+    return refuse(kOtherRules);
+  }
+  add_urls(call, *lookup.value(), outcomes);
+  const bool has_fresh = replicate_fresh(call, outcomes, fresh);
+  if (is_new) {
+    call.key_changed(kReserveEvent);
+  }
+  if (has_fresh) {
+    call.key_changed("url.add");
+  }
+  return reply_outcomes(call, outcomes, Outcome::fresh);
+}
+
+Answer url_seen(Call& call) {
+  const UrlLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.may_be_absent());
+  if (lookup.value() != nullptr && !lookup.value()->rules()) {
+    return refuse(kOtherRules);
+  }
+  std::vector<Outcome> outcomes(call.size() - kFirstUrl, Outcome::out_of_memory);
+  if (lookup.value() != nullptr && is_too_much(call, outcomes.size() * lookup.value()->filter().slice_count())) {
+    return refuse(kTooMuchWork);
+  }
+  ask_urls(call, lookup.value(), outcomes);
+  return reply_outcomes(call, outcomes, Outcome::seen);
+}
+
+Answer url_info(Call& call) {
+  const UrlLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
+  const ScalableBloom& filter = lookup.value()->filter();
+  return reply_facts(call, {{"Capacity", filter.capacity_keys()},
+                            {"Size", lookup.found()->memory_bytes()},
+                            {"Number of filters", filter.slice_count()},
+                            {"Number of URLs", filter.keys_inserted()},
+                            {"Expansion rate", filter.growth().factor},
+                            {"Error rate", filter.fpr_target()},
+                            {"URL rules", filter.canonical_version()}});
+}
 
 constexpr std::array kKeyUrls = {kKeyArgument, argument("url", ArgumentKind::string, kArgumentMultiple), kEnd};
 
@@ -23,41 +258,31 @@ constexpr std::array kReserveArguments = {kKeyArgument,
                                           kEnd};
 
 constexpr const char* kBatch = "O(N * F), N URLs in F sub-filters";
-constexpr const char* kChunk = "O(N), N bytes of chunk";
-
-constexpr CommandInfo kReserve = info("Makes an empty filter for so many URLs at such a rate of false positives",
-                                      "O(1)", -4, kCreates.data(), kReserveArguments.data());
-constexpr CommandInfo kAdd =
-    info("Adds URLs, in whatever spelling, to a filter, which is made if there is none, and tells which are new",
-         kBatch, -3, kInserts.data(), kKeyUrls.data());
-constexpr CommandInfo kSeen = info("Tells which URLs, in whatever spelling, may have been added to a filter", kBatch,
-                                   -3, kReads.data(), kKeyUrls.data());
-constexpr CommandInfo kInfo =
-    info("Returns facts about a filter of URLs", "O(F), F sub-filters", 2, kReads.data(), kKeyOnly.data());
-constexpr CommandInfo kScandump =
-    info("Returns the next chunk of a filter of URLs", kChunk, 3, kReadsSeed.data(), kDumpArguments.data());
-constexpr CommandInfo kLoadchunk =
-    info("Restores a filter of URLs chunk by chunk", kChunk, 4, kCreates.data(), kLoadArguments.data());
 
 constexpr std::array kCommands = {
-    Command{"url.reserve", run<url_reserve>, "write deny-oom fast", "url write fast", 1, &kReserve},
-    Command{"url.add", run<url_add>, "write deny-oom fast", "url write fast", 1, &kAdd},
-    Command{"url.seen", run<url_seen>, "readonly fast", "url read fast", 1, &kSeen},
-    Command{"url.info", run<url_info>, "readonly fast", "url read fast", 1, &kInfo},
-    Command{"url.scandump", run<image_scandump<UrlValue>>, "readonly", "url slow dangerous", 1, &kScandump},
-    Command{"url.loadchunk", run<image_loadchunk<UrlValue>>, "write deny-oom", "url write slow", 1, &kLoadchunk},
+    command<-4, url_reserve>("url.reserve", "write deny-oom fast",
+                             "Creates an empty filter for a number of URLs at a false-positive rate", "O(1)", kCreates,
+                             kReserveArguments),
+    command<-3, url_add>(
+        "url.add", "write deny-oom fast",
+        "Adds URLs, in any spelling, to a filter, creates it if it is absent, and returns which are new", kBatch,
+        kInserts, kKeyUrls),
+    command<-3, url_seen>("url.seen", "readonly fast",
+                          "Returns which URLs, in any spelling, may have been added to a filter", kBatch, kReads,
+                          kKeyUrls),
+    command<2, url_info>("url.info", "readonly fast", "Returns facts about a filter of URLs", "O(F), F sub-filters",
+                         kReads, kKeyOnly),
+    scandump<UrlValue>("url.scandump"),
+    loadchunk<UrlValue>(),
 };
 
 }  // namespace
 
-int register_url(Context* context) noexcept {
-  add_category(context, "url");
-  const bool is_done = UrlType::register_type(context) == kOk &&
-                       register_growing_configs(context, url_defaults()) == kOk &&
-                       register_commands(context, kCommands) == kOk;
-  return is_done ? kOk : kError;
-}
-
-void add_url_info(InfoState* info) noexcept { UrlType::add_info(info); }
+MANKAI_DEFINE_FAMILY(url) = {
+    .name = "url",
+    .category = "url",
+    .type = type_of<UrlKey>,
+    .commands = kCommands,
+    .register_settings = [](Context* context) noexcept { return register_growing_configs(context, defaults); }};
 
 }  // namespace mankai::redis

@@ -2,9 +2,6 @@
 
 #include <array>
 
-#include "mankai/filter/parts/hash_windows.hpp"
-#include "modules/redis/engine/memory.hpp"
-
 namespace mankai::redis {
 
 Result<UrlValue> UrlValue::create(const GrowingSettings& settings) {
@@ -18,29 +15,19 @@ Result<UrlValue> UrlValue::create(const GrowingSettings& settings) {
 }
 
 Result<UrlValue> UrlValue::from_image(AssembledImage image) {
-  auto filter = ScalableBloom::from_region(std::move(image.image), Trust::fast, engine_memory());
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
-  if (filter->canonical_version() == 0) {
+  MANKAI_ASSIGN(auto filter, filter_of<ScalableBloom>(std::move(image)));
+  if (filter.canonical_version() == 0) {
     return fail(ErrorCode::corrupt, "a filter of keys that are no URLs: the version of the rules at offset 15 is 0");
   }
-  return UrlValue(std::move(*filter));
+  return UrlValue(std::move(filter));
 }
 
 AddReport UrlValue::add(std::span<const std::string_view> urls, std::span<bool> seen) {
   std::array<Digest, kHashWindow> window;
   const auto digests = std::span(window).first(urls.size());
-  filter_.hasher()(urls, digests);
-  return add_in_order(filter_, digests, seen, true,
-                      [&](std::span<const Digest> some, std::span<bool> known) { filter_.observe(some, known); });
-}
-
-void UrlValue::ask(std::span<const std::string_view> urls, std::span<bool> seen) const noexcept {
-  std::array<Digest, kHashWindow> window;
-  const auto digests = std::span(window).first(urls.size());
-  filter_.hasher()(urls, digests);
-  filter_.may_contain(digests, seen);
+  filter().hasher()(urls, digests);
+  return add_in_order(filter(), digests, seen, true,
+                      [&](std::span<const Digest> some, std::span<bool> known) { filter().observe(some, known); });
 }
 
 }  // namespace mankai::redis

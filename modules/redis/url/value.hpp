@@ -17,11 +17,12 @@
 #include "mankai/url/canonical_url.hpp"
 #include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/image/add.hpp"
-#include "modules/redis/image/lookup.hpp"
+#include "modules/redis/image/key.hpp"
+#include "modules/redis/image/value.hpp"
 
 namespace mankai::redis {
 
-class UrlValue {
+class UrlValue : public FilterValue<ScalableBloom> {
  public:
   static constexpr ImageFamily kFamily = {.type_name = "mankai-ur",
                                           .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'u', 'r'},
@@ -30,9 +31,7 @@ class UrlValue {
                                           .flags = 0,
                                           .state_bytes = 0,
                                           .is_of_one_moment = false,
-                                          .section = "url",
-                                          .load_command = "URL.LOADCHUNK",
-                                          .load_event = "url.loadchunk"};
+                                          .load_command = "url.loadchunk"};
 
   /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<UrlValue> create(const GrowingSettings& settings);
@@ -41,30 +40,17 @@ class UrlValue {
   /// Adds URLs in canonical form in order, as far as there is room, and tells which had been seen. Shape: urls[c],
   /// seen[c], c at most kHashWindow.
   [[nodiscard]] AddReport add(std::span<const std::string_view> urls, std::span<bool> seen);
-  /// Shape: as add's.
-  void ask(std::span<const std::string_view> urls, std::span<bool> seen) const noexcept;
 
-  [[nodiscard]] const ScalableBloom& filter() const noexcept { return filter_; }
   /// The rules by which its URLs are made canonical, or nothing if this module does not implement them.
   [[nodiscard]] std::optional<url::UrlRules> rules() const noexcept {
-    return url::url_rules(filter_.canonical_version());
+    return url::url_rules(filter().canonical_version());
   }
 
-  [[nodiscard]] ImageParts parts() const { return parts_of(filter_); }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept { return filter_memory(filter_); }
-
-  /// As GrowingFilter has them.
-  [[nodiscard]] std::size_t memory_pieces() const noexcept { return filter_.memory_pieces(); }
-  void relocate(std::size_t piece, const Mover& mover) noexcept { filter_.relocate(piece, mover); }
-
  private:
-  explicit UrlValue(ScalableBloom filter) noexcept : filter_(std::move(filter)) {}
-
-  ScalableBloom filter_;
+  explicit UrlValue(ScalableBloom filter) noexcept : FilterValue(std::move(filter)) {}
 };
 
-using UrlType = ImageType<UrlValue>;
 using UrlKey = ImageKey<UrlValue>;
-using UrlLookup = ImageLookup<UrlValue>;
+using UrlLookup = Lookup<UrlKey>;
 
 }  // namespace mankai::redis

@@ -47,6 +47,27 @@ timeval to_timeval(Duration duration) {
   return {.tv_sec = static_cast<time_t>(seconds.count()), .tv_usec = static_cast<suseconds_t>(rest.count())};
 }
 
+std::string_view error_in(const redisReply& reply) {
+  if (reply.type == REDIS_REPLY_ERROR) {
+    return {reply.str, reply.len};
+  }
+  if (reply.type == REDIS_REPLY_ARRAY) {
+    for (const redisReply* const member : std::span(reply.element, reply.elements)) {
+      if (member->type == REDIS_REPLY_ERROR) {
+        return {member->str, member->len};
+      }
+    }
+  }
+  return {};
+}
+
+// Names of one slot share what stands between the first braces.
+bool has_slot_tag(std::string_view key) {
+  const std::size_t open = key.find('{');
+  const std::size_t close = open == std::string_view::npos ? open : key.find('}', open);
+  return close != std::string_view::npos && close > open + 1;
+}
+
 bool begins_with_one_of(std::string_view text, std::span<const std::string_view> words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return text.starts_with(word); });
 }
@@ -61,6 +82,18 @@ std::unexpected<Error> refused_by_redis(std::string_view reply) {
     return fail(ErrorCode::invalid_argument, said + "; the server must load mankai-redis.so, of this version or later");
   }
   return fail(begins_with_one_of(reply, kLasting) ? ErrorCode::invalid_argument : ErrorCode::io, said);
+}
+
+std::string name_beside(const std::string& key, const std::string& what) {
+  return (has_slot_tag(key) ? key : "{" + key + "}") + ":" + what;
+}
+
+Result<void> check_has_names_beside(const std::string& key) {
+  if (key.find('}') != std::string::npos && !has_slot_tag(key)) {
+    return fail(ErrorCode::invalid_argument,
+                "the key " + key + " has a brace that closes none: no name is of its slot");
+  }
+  return {};
 }
 
 const redisReply* RedisReply::value_of(std::string_view name) const noexcept {
@@ -90,9 +123,7 @@ std::optional<std::uint64_t> RedisReply::number_of(std::string_view name) const 
   return is_number ? std::optional(static_cast<std::uint64_t>(value->integer)) : std::nullopt;
 }
 
-std::string_view RedisReply::error() const noexcept {
-  return reply_->type == REDIS_REPLY_ERROR ? std::string_view(reply_->str, reply_->len) : std::string_view();
-}
+std::string_view RedisReply::error() const noexcept { return error_in(*reply_); }
 
 Result<RedisConnection> RedisConnection::open(const RedisAddress& address, Duration patience) {
   const timeval limit = to_timeval(patience);

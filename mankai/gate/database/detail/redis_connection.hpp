@@ -25,7 +25,7 @@ class RedisReply {
   /// Of a map of facts, as an array of names and values: the value of a name, as text or number.
   [[nodiscard]] std::optional<std::string_view> text_of(std::string_view name) const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> number_of(std::string_view name) const noexcept;
-  /// The text of an error; empty for any other reply.
+  /// The text of an error, also of one in an array (of what a transaction did); empty for any other reply.
   [[nodiscard]] std::string_view error() const noexcept;
 
  private:
@@ -56,6 +56,11 @@ class RedisConnection {
 
   std::unique_ptr<redisContext, void (*)(redisContext*)> context_;
 };
+
+/// A name of the key's slot, so that a value can be loaded under it and renamed to the key, also in a cluster.
+[[nodiscard]] std::string name_beside(const std::string& key, const std::string& what);
+/// Errors: invalid_argument for a key with a brace that closes none: no other name is of its slot.
+[[nodiscard]] Result<void> check_has_names_beside(const std::string& key);
 
 /// An error that the server replied with, as ours.
 [[nodiscard]] std::unexpected<Error> refused_by_redis(std::string_view reply);

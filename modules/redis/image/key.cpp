@@ -1,38 +1,13 @@
-#include "modules/redis/image/type.hpp"
+#include "modules/redis/image/key.hpp"
 
 #include <new>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace mankai::redis {
 namespace {
 
 constexpr std::size_t kMinPieceCells = 4096;
-// What the allocator gives back in about the time that another allocation takes.
-constexpr std::size_t kEffortBytes = std::size_t{64} << 10;
-
-const char* chars(std::span<const std::byte> bytes) noexcept { return reinterpret_cast<const char*>(bytes.data()); }
-
-/// A string of an RDB file, which the engine allocated.
-class LoadedString {
- public:
-  explicit LoadedString(Io* io) noexcept : data_(engine.load_string_buffer(io, &bytes_)) {}
-  LoadedString(const LoadedString&) = delete;
-  LoadedString& operator=(const LoadedString&) = delete;
-  ~LoadedString() {
-    if (data_ != nullptr) {
-      engine.free(data_);
-    }
-  }
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
-    return data_ != nullptr ? std::as_bytes(std::span(data_, bytes_)) : std::span<const std::byte>();
-  }
-
- private:
-  std::size_t bytes_ = 0;
-  char* data_;
-};
 
 // Errors: corrupt, io.
 Result<void> load_pieces(Io* io, Assembly& assembly) {
@@ -76,19 +51,13 @@ void for_each_piece(const ImageParts& parts, const Use& use) {
 
 }  // namespace
 
-Result<Assembly> load_assembly(Io* io, const ImageFamily& family, int encoding_version) {
-  if (encoding_version != kImageEncodingVersion) {
-    return fail(ErrorCode::unsupported_version,
-                "version " + std::to_string(encoding_version) + " of a later module: use a newer one");
-  }
+Result<Assembly> load_assembly(Io* io, const ImageFamily& family) {
   const LoadedString header(io);
   if (engine.is_io_error(io) != 0) {
     return fail(ErrorCode::io, "truncated");
   }
-  auto assembly = Assembly::begin(family, header.bytes());
-  if (assembly) {
-    MANKAI_TRY(load_pieces(io, *assembly));
-  }
+  MANKAI_ASSIGN(auto assembly, Assembly::begin(family, header.bytes()));
+  MANKAI_TRY(load_pieces(io, assembly));
   return assembly;
 }
 
@@ -120,25 +89,11 @@ void digest_parts(DigestState* state, const ImageFamily& family, const ImagePart
 }
 
 Result<Assembly> copy_parts(const ImageFamily& family, const ImageParts& parts) {
-  auto assembly = Assembly::begin(family, header_of(family, parts));
-  if (!assembly) {
-    return assembly;
-  }
-  MANKAI_TRY(assembly->make_room(parts.cells_bytes()));
-  for_each_piece(parts, [&](std::uint64_t end, std::span<const std::byte> piece) {
-    static_cast<void>(assembly->add(end, piece));
-  });
+  MANKAI_ASSIGN(auto assembly, Assembly::begin(family, header_of(family, parts)));
+  MANKAI_TRY(assembly.make_room(parts.cells_bytes()));
+  for_each_piece(
+      parts, [&](std::uint64_t end, std::span<const std::byte> piece) { static_cast<void>(assembly.add(end, piece)); });
   return assembly;
-}
-
-std::size_t release_effort(std::size_t memory_bytes) noexcept { return 1 + memory_bytes / kEffortBytes; }
-
-void log_damaged(Io* io, const Error& error) {
-  engine.log_io_error(io, "warning", "a filter is damaged: %s", error.message().c_str());
-}
-
-void log_no_memory(Io* io) noexcept {
-  engine.log_io_error(io, "warning", "%s", "no memory for a filter; what is being saved of it is damaged");
 }
 
 }  // namespace mankai::redis

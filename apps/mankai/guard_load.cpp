@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include "apps/mankai/format.hpp"
+#include "apps/mankai/gate_mirror.hpp"
+#include "apps/mankai/guard_subcommands.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/progress.hpp"
+#include "apps/mankai/report.hpp"
+#include "mankai/gate/database/redis_guard.hpp"
+#include "mankai/guard/guard_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+struct Request {
+  std::string file;
+  std::string address;
+  std::string key;
+  bool quiet = false;
+  bool json = false;
+};
+
+Report report_on(const Request& request, const RedisAddress& address, const GuardFacts& facts, std::uint64_t bytes) {
+  Report report;
+  report.add("file", request.file, "file", request.file);
+  report.add("redis", to_text(address), "redis", to_text(address));
+  report.add("key", request.key, "key", request.key);
+  report.add("rules", facts.rules_in_force(), "rules", human_count(facts.rules_in_force()));
+  report.add("exceptions", facts.exceptions, "exceptions", human_count(facts.exceptions));
+  report.add("bytes", bytes, "sent", human_bytes(bytes));
+  return report;
+}
+
+Result<int> tell(const Request& request, const Report& report) {
+  Output output;
+  output.append(request.json ? report.json() : request.quiet ? std::string() : report.text());
+  MANKAI_TRY(output.finish());
+  return 0;
+}
+
+Result<int> run(const Request& request) {
+  if (request.address.empty() || request.key.empty()) {
+    return fail(ErrorCode::invalid_argument, "the server and the key are missing; add --redis redis://HOST --key KEY");
+  }
+  MANKAI_ASSIGN(const auto address, redis_address(request.address, "--redis"));
+  MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
+  const auto bytes = file.guard().to_bytes();
+  Progress progress(bytes.size(), false);
+  const auto loaded = load_guard_into_redis({.address = address, .key = request.key}, bytes,
+                                            [&](std::uint64_t sent) { progress.advance(sent); });
+  progress.clear();
+  if (!loaded) {
+    return std::unexpected(loaded.error());
+  }
+  return tell(request, report_on(request, address, file.guard().facts(), bytes.size()));
+}
+
+}  // namespace
+
+Subcommand guard_load_subcommand() {
+  auto request = std::make_shared<Request>();
+  Subcommand command{
+      .name = "guard load",
+      .summary = "load a guard into Redis or Valkey",
+      .description =
+          "Loads a guard's file into one key of a Redis or Valkey server with Mankai's module, where GUARD.CHECK asks "
+          "it. The file is sent in pieces under another name and renamed when it is whole: until then, GUARD.CHECK "
+          "answers from the guard that the key had before. After an error the key is as it was.\n\n"
+          "The new guard replaces everything in the key, also what GUARD.BLOCK and GUARD.ALLOW added to it. Keep such "
+          "rules in a key of their own and check both. A key that holds another type is not replaced.\n\n"
+          "The user needs GUARD.INFO, GUARD.LOADCHUNK, MULTI, EXEC, PEXPIRE, PERSIST, RENAME and DEL on KEY and on "
+          "{KEY}:load-*.",
+      .examples = {{"mankai guard load blocked.mkg --redis redis://10.0.0.5 --key lists", "the server's default port"},
+                   {"mankai guard load blocked.mkg --redis unix:/run/redis.sock --key lists --json", "for programs"},
+                   {"MANKAI_REDIS_PASSWORD=secret mankai guard load blocked.mkg --redis redis://writer@10.0.0.5 --key "
+                    "lists",
+                    "as a user with a password"}},
+  };
+  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file),
+                     text_option("--redis", "REDIS", std::string(kRedisAddressHelp), ValueKind::text, request->address),
+                     text_option("--key", "KEY", "Key to load the guard into.", ValueKind::text, request->key),
+                     flag("--quiet", "Print nothing.", request->quiet),
+                     flag("--json", "Print what was loaded as JSON.", request->json)};
+  command.run = [request] { return run(*request); };
+  return command;
+}
+
+}  // namespace mankai::command

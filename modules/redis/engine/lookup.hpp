@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+
+#include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/memory.hpp"
+#include "modules/redis/engine/type.hpp"
+
+namespace mankai::redis {
+
+/// A key of a command that should hold a value of a type; it is open while this lives.
+template <class KeyValue>
+class Lookup {
+ public:
+  /// Opens the key that is an argument of the call.
+  Lookup(const Call& call, int mode, std::size_t argument = 1) noexcept
+      : key_(engine.open_key(call.context(), call.arguments()[argument], mode)), found_(find()) {}
+  Lookup(const Lookup&) = delete;
+  Lookup& operator=(const Lookup&) = delete;
+  ~Lookup() {
+    if (key_ != nullptr) {
+      engine.close_key(key_);
+    }
+  }
+
+  [[nodiscard]] bool is_absent() const noexcept { return key_ == nullptr || engine.key_type(key_) == kKeyTypeEmpty; }
+  /// Null when the key is absent or something else.
+  [[nodiscard]] KeyValue* found() const noexcept { return found_; }
+  /// Null as well when it is not complete.
+  [[nodiscard]] auto* value() const noexcept { return found_ != nullptr ? found_->value() : nullptr; }
+
+  /// Errors: to be replied, unless there is a value that is complete.
+  [[nodiscard]] Result<void> must_be_whole() const {
+    return value() != nullptr ? Result<void>() : is_absent() ? refuse(kNotFound) : other();
+  }
+  /// Errors: as must_be_whole's, but for a key that is absent.
+  [[nodiscard]] Result<void> may_be_absent() const {
+    return value() != nullptr || is_absent() ? Result<void>() : other();
+  }
+  /// Errors: to be replied, if there is a value.
+  [[nodiscard]] Result<void> must_be_absent() const {
+    return is_absent() ? Result<void>() : refuse(found_ != nullptr ? kItemExists : kWrongType);
+  }
+
+  /// Lets what is allocated from now on count for this key's filter, the one that it has or will have.
+  void limit(MemoryLimit& limit) const noexcept {
+    limit.set_filter(found_ != nullptr ? found_->memory_bytes() : sizeof(KeyValue));
+  }
+
+  /// Makes the key hold this.
+  void set(std::unique_ptr<KeyValue> made) noexcept {
+    found_ = made.get();
+    engine.module_type_set_value(key_, NativeType<KeyValue>::type(), made.release());
+  }
+  void remove() noexcept {
+    found_ = nullptr;
+    engine.delete_key(key_);
+  }
+
+ private:
+  [[nodiscard]] KeyValue* find() const noexcept {
+    const bool is_ours = key_ != nullptr && engine.key_type(key_) == kKeyTypeModule &&
+                         engine.module_type_get_type(key_) == NativeType<KeyValue>::type();
+    return is_ours ? static_cast<KeyValue*>(engine.module_type_get_value(key_)) : nullptr;
+  }
+  [[nodiscard]] std::unexpected<Error> other() const { return refuse(found_ == nullptr ? kWrongType : kIncomplete); }
+
+  Key* key_;
+  KeyValue* found_;
+};
+
+}  // namespace mankai::redis

@@ -1,0 +1,89 @@
+#pragma once
+
+/// What all values do alike that are one filter.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "mankai/filter/parts/hash_windows.hpp"
+#include "mankai/filter/parts/image.hpp"
+#include "modules/redis/engine/memory.hpp"
+#include "modules/redis/image/family.hpp"
+
+namespace mankai::redis {
+
+template <class Filter>
+concept SlicedFilter = requires(const Filter& filter) { filter.slice_count(); };
+
+/// Makes the filter of an image. Errors: as Filter's.
+template <class Filter>
+[[nodiscard]] Result<Filter> filter_of(AssembledImage source) {
+  if constexpr (SlicedFilter<Filter>) {
+    return Filter::from_region(std::move(source.image), Trust::fast, engine_memory());
+  } else {
+    MANKAI_ASSIGN(auto image, Image::adopt(std::move(source.image), Trust::fast));
+    return Filter::from_image(std::move(image));
+  }
+}
+
+/// What a filter whose memory is `engine_memory()` takes from the engine beside the object.
+template <class Filter>
+[[nodiscard]] std::size_t heap_bytes_of(const Filter& filter) noexcept {
+  if constexpr (SlicedFilter<Filter>) {
+    // The first slice's object is part of the filter's.
+    std::size_t bytes = (filter.slice_count() - 1) * sizeof(typename Filter::Slice);
+    for (std::size_t i = 0; i < filter.slice_count(); ++i) {
+      bytes += engine_bytes(filter.slice(i).image_bytes());
+    }
+    return bytes;
+  } else {
+    return engine_bytes(filter.image_bytes());
+  }
+}
+
+/// A base of values.
+template <class T>
+class FilterValue {
+ public:
+  using Filter = T;
+
+  [[nodiscard]] Filter& filter() noexcept { return filter_; }
+  [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
+
+  /// Tells which keys may be in. Shape: keys[c], answers[c].
+  void ask(std::span<const std::string_view> keys, std::span<bool> answers) const noexcept {
+    for_each_hashed_window(filter_.hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+      filter_.may_contain(digests, answers.subspan(start, digests.size()));
+    });
+  }
+
+  [[nodiscard]] ImageParts parts() const { return parts_of(filter_); }
+  [[nodiscard]] std::size_t heap_bytes() const noexcept { return heap_bytes_of(filter_); }
+
+  // For an engine that defragments.
+  [[nodiscard]] std::size_t memory_pieces() const noexcept
+    requires SlicedFilter<Filter>
+  {
+    return filter_.memory_pieces();
+  }
+  void relocate(std::size_t piece, const Mover& mover) noexcept
+    requires SlicedFilter<Filter>
+  {
+    filter_.relocate(piece, mover);
+  }
+  void relocate(const Mover& mover) noexcept
+    requires(!SlicedFilter<Filter>)
+  {
+    filter_.relocate(mover);
+  }
+
+ protected:
+  explicit FilterValue(Filter filter) noexcept : filter_(std::move(filter)) {}
+
+ private:
+  Filter filter_;
+};
+
+}  // namespace mankai::redis
