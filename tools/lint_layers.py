@@ -52,7 +52,6 @@ MAY_USE = {
     "libpq-fe.h": {"database"},
     "hiredis": {"database"},
     "CLI": set(),
-    "httplib.h": set(),
     "nlohmann": {"stream"},
     "fmt": set(),
     "re2": set(),

@@ -1,6 +1,5 @@
 #include "apps/mankai/man_page.hpp"
 
-#include <algorithm>
 #include <string_view>
 
 #include "apps/mankai/help.hpp"
@@ -77,8 +76,11 @@ std::string section(const Subcommand& subcommand) {
 }  // namespace
 
 std::string man_page(const Program& program, const std::string& version) {
+  constexpr char kToUpper = 'A' - 'a';
   std::string title = program.name;
-  std::ranges::transform(title, title.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  for (char& c : title) {
+    c = static_cast<char>(c >= 'a' && c <= 'z' ? c + kToUpper : c);
+  }
   std::string out = ".TH " + escape(title) + " 1 \"\" \"mankai " + version + "\" \"User Commands\"\n.SH NAME\n" +
                     escape(program.name) + " \\- " + escape(program.tagline) + "\n.SH SYNOPSIS\n.B " +
                     escape(program.name) + "\n.I COMMAND\n[\\fIOPTION\\fP...] [\\fIARGUMENT\\fP...]\n" +

@@ -53,8 +53,8 @@ struct Example {
 };
 
 struct Subcommand {
-  std::string name;         ///< all words behind "mankai", such as "guard build"
-  std::string summary;      ///< a line without a full stop
+  std::string name;           ///< all words behind "mankai", such as "guard build"
+  std::string summary;        ///< a line without a full stop
   std::string description{};  ///< paragraphs separated by empty lines
   std::vector<Example> examples{};
   std::vector<Option> options{};
