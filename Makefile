@@ -67,7 +67,7 @@ mutants: ## plant each bug of tests/mutants/ in a copy of the tree: the crash te
 	@tools/mutants.py --jobs $(JOBS)
 
 .PHONY: build
-build: ## the command in build/bin/mankai, the libraries in build/lib/
+build: ## the programs build/bin/mankai and build/bin/mankai-lab, the libraries in build/lib/
 	$(call SAY,build: $(BUILD_TYPE) into build/)
 	$(call NEED,build)
 	@test -f build/CMakeCache.txt || cmake --preset release -DMANKAI_BUILD_TESTS=OFF $(QUIETLY)

@@ -80,9 +80,9 @@ foreach(library input database)
   endif()
 endforeach()
 
-# The command, with the man pages and completions that it wrote into share/ of the build folder.
+# The programs, with the man pages and completions in share/ of the build folder. `mankai` works without `mankai-lab`.
 if(TARGET mankai_command)
-  install(TARGETS mankai_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS mankai_command mankai_lab_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # An example to be copied: where services belong is the system's business, not the prefix's.
   # Written when it is installed: only then is the prefix known.
   install(CODE "

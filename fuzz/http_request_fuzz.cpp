@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "apps/mankai/serve/accept.hpp"
 #include "apps/mankai/serve/query.hpp"
 #include "apps/mankai/serve/request_head.hpp"
 #include "mankai/base/assert.hpp"
@@ -46,16 +45,18 @@ void check_head(std::string_view bytes) {
     return;
   }
   const serve::RequestHead& found = **head;
-  MANKAI_ASSERT(with_more && *with_more && (*with_more)->text == found.text && (*with_more)->bytes == found.bytes);
+  MANKAI_ASSERT(with_more && *with_more && (*with_more)->request_line == found.request_line &&
+                (*with_more)->bytes == found.bytes);
   MANKAI_ASSERT(found.bytes <= bytes.size() && found.body_bytes <= serve::kBodyBytesMax);
-  MANKAI_ASSERT(found.text.ends_with("\r\n\r\n") && found.text.size() <= found.bytes);
-  MANKAI_ASSERT(!has_control(found.request_line) && !has_control(found.target));
-  const auto url = serve::query_value(found.target, "url", serve::OtherParameters::ignored);
+  MANKAI_ASSERT(!has_control(found.accept) && !has_control(found.content_type) && !has_control(found.content_encoding));
+  MANKAI_ASSERT(found.target().starts_with(found.path()) && !found.method().empty());
+  MANKAI_ASSERT(!has_control(found.request_line) && !has_control(found.target()));
+  const auto url = serve::query_value(found.target(), "url", serve::OtherParameters::ignored);
   if (url) {
     MANKAI_ASSERT(!url->empty());
     check_location(*url);
   }
-  const auto alone = serve::query_value(found.target, "url", serve::OtherParameters::refused);
+  const auto alone = serve::query_value(found.target(), "url", serve::OtherParameters::refused);
   MANKAI_ASSERT(!alone || *alone == *url);
 }
 

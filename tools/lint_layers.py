@@ -43,7 +43,6 @@ MAY_USE = {
     "libpq-fe.h": {"gate/database"},
     "hiredis": {"gate/database"},
     "CLI": set(),
-    "httplib.h": set(),
     "nlohmann": {"input"},
     "fmt": set(),
     "re2": set(),
@@ -82,8 +81,10 @@ def complaint(path, target):
         if path.startswith("modules/redis/") and target.startswith("modules/redis/"):
             return module_complaint(path, target)
         folders = (path.split("/")[0], target.split("/")[0])
-        if folders == ("apps", "lab") or (not layer and target.startswith("lab/traffic/")):
+        if not layer and target.startswith("lab/traffic/"):
             return None
+        if folders == ("apps", "lab"):  # the product does not contain the lab
+            return None if path.startswith("apps/mankai-lab/") else "only apps/mankai-lab includes the lab"
         if folders[1] in ("apps", "modules", "lab", "bench") and folders[0] != folders[1]:
             return "nobody includes apps, modules, lab or bench"
         users = MAY_USE.get(target, MAY_USE.get(target.split("/")[0]))

@@ -57,8 +57,9 @@ class Layers(unittest.TestCase):
         self.assert_fails("bench/a.cpp", '#include "apps/mankai/args.hpp"\n', "nobody includes")
         self.assert_passes("apps/mankai/a.cpp", '#include "apps/mankai/args.hpp"\n')
 
-    def test_only_apps_include_the_lab(self):
-        self.assert_passes("apps/mankai/a.cpp", '#include "lab/lab.hpp"\n')
+    def test_only_the_lab_program_includes_the_lab(self):
+        self.assert_passes("apps/mankai-lab/a.cpp", '#include "lab/lab.hpp"\n')
+        self.assert_fails("apps/mankai/a.cpp", '#include "lab/lab.hpp"\n', "lab")
         self.assert_fails("bench/a.cpp", '#include "lab/lab.hpp"\n', "lab")
         self.assert_passes("bench/a.cpp", '#include "lab/traffic/url_generator.hpp"\n')
         self.assert_fails("mankai/input/a.cpp", '#include "lab/traffic/url_generator.hpp"\n', "lab")

@@ -1,11 +1,13 @@
-// Writes the man page and the completions below a folder, at build time. Usage: mankai_docgen FOLDER
+// Writes the man pages and the completions below a folder, at build time. Usage: mankai_docgen FOLDER
 
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 
+#include "apps/mankai-lab/subcommands.hpp"
 #include "apps/mankai/completions.hpp"
 #include "apps/mankai/man_page.hpp"
+#include "apps/mankai/subcommands.hpp"
 
 namespace {
 
@@ -20,6 +22,15 @@ bool write(const std::filesystem::path& path, const std::string& text) {
   return static_cast<bool>(file);
 }
 
+// What can be typed after "mankai": the commands of the lab with their options.
+std::vector<mankai::command::Subcommand> all_of(const mankai::command::Program& product,
+                                                const mankai::command::Program& lab) {
+  auto all = product.subcommands;
+  std::erase_if(all, [](const auto& subcommand) { return subcommand.is_elsewhere(); });
+  all.insert(all.end(), lab.subcommands.begin(), lab.subcommands.end());
+  return all;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -28,9 +39,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::filesystem::path share = argv[1];
-  const auto subcommands = mankai::command::all_subcommands();
+  const auto product = mankai::command::mankai_program();
+  const auto lab = mankai::command::lab_program();
+  const auto subcommands = all_of(product, lab);
   const bool is_written =
-      write(share / "man/man1/mankai.1", mankai::command::man_page(subcommands, MANKAI_VERSION)) &&
+      write(share / "man/man1/mankai.1", mankai::command::man_page(product, MANKAI_VERSION)) &&
+      write(share / "man/man1/mankai-lab.1", mankai::command::man_page(lab, MANKAI_VERSION)) &&
       write(share / "bash-completion/completions/mankai", mankai::command::bash_completion(subcommands)) &&
       write(share / "zsh/site-functions/_mankai", mankai::command::zsh_completion(subcommands)) &&
       write(share / "fish/vendor_completions.d/mankai.fish", mankai::command::fish_completion(subcommands));

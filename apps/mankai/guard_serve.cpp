@@ -121,13 +121,14 @@ class ServeRun {
     const Signals signals;
     MANKAI_ASSIGN(
         auto server,
-        serve::HttpServer::start(std::move(listener.socket),
-                                 {.threads = request_.threads,
-                                  .connections_max = make_room_for(request_.connections),
-                                  .limits = {.receiving = std::chrono::seconds(request_.timeout),
-                                             .sending = std::chrono::seconds(request_.timeout)},
-                                  .handle = [this](const auto& asked, auto& answer) { service_.handle(asked, answer); },
-                                  .observe = [this](const serve::Exchange& exchange) { observe(exchange); }}));
+        serve::HttpServer::start(
+            std::move(listener.socket),
+            {.threads = request_.threads,
+             .connections_max = make_room_for(request_.connections),
+             .limits = {.receiving = std::chrono::seconds(request_.timeout),
+                        .sending = std::chrono::seconds(request_.timeout)},
+             .handle = [this](const auto& head, std::string_view body) { return service_.handle(head, body); },
+             .observe = [this](const serve::Exchange& exchange) { observe(exchange); }}));
     server_ = std::move(server);
     tell_ready(listener.at);
     serve_until_stopped(signals);
@@ -217,7 +218,7 @@ class ServeRun {
     const auto loaded = loading_.get();
     metrics_.count_reload(loaded.has_value());
     say_at_once(loaded ? request_.file + ": loaded again"
-                       : loaded.error().message() + "; what was loaded before goes on serving");
+                       : loaded.error().message() + "; still serving the previous file");
     manager_.tell("READY=1");
     if (std::exchange(loads_again_, false)) {
       begin_reload();
@@ -227,7 +228,7 @@ class ServeRun {
   void reopen_log() {
     if (log_) {
       if (auto reopened = log_->reopen(); !reopened) {
-        say_at_once(reopened.error().message() + "; lines go on into the old one");
+        say_at_once(reopened.error().message() + "; still writing to the previous file");
       }
     }
   }
@@ -293,15 +294,19 @@ Subcommand guard_serve_subcommand() {
       .name = "guard serve",
       .summary = "answer over HTTP whether URLs are blocked",
       .description =
-          "Answers GET /check?url=URL with JSON; POST /check, one URL a line, with lines as guard check prints them, "
-          "or with JSON where Accept asks for application/json; GET /redirect?url=URL with a redirection, or with a "
-          "warning page where the URL is blocked; GET /metrics for Prometheus; GET /healthz. URLs in a query are "
-          "percent-encoded.\n\n"
-          "When FILE is replaced or changed it is opened and checked, and answers come from it from then on, without a "
-          "request lost; one that is damaged is refused, and the old one stays. SIGHUP does the same at once, and "
-          "opens the log anew.\n\n"
-          "On Ctrl-C or SIGTERM nobody is accepted any more, requests that are here are answered, and the exit code is "
-          "0. The address is printed when the service is ready; systemd is told, too.",
+          "GET /check?url=URL returns JSON. POST /check, one URL per line, returns lines in the format of guard check, "
+          "or JSON if Accept prefers application/json. GET /redirect?url=URL redirects, or returns a warning page if "
+          "the "
+          "URL is blocked. GET /metrics returns metrics for Prometheus; GET /healthz returns ok. Percent-encode URLs "
+          "in a "
+          "query.\n\n"
+          "When FILE is replaced or changed, the service opens and checks the new file and then answers from it, "
+          "without "
+          "losing a request. It refuses a corrupt file and keeps the old one. SIGHUP does the same at once and reopens "
+          "the log.\n\n"
+          "After Ctrl-C or SIGTERM the service accepts no connections, answers the requests in progress, and exits "
+          "with "
+          "0. It prints its address when it is ready, and notifies systemd.",
       .examples = {{"mankai guard serve blocked.mkg", "on 127.0.0.1:8080"},
                    {"curl -G http://127.0.0.1:8080/check --data-urlencode url=http://evil.example/", "one URL"},
                    {"curl --data-binary @urls.txt http://127.0.0.1:8080/check", "a batch"},
@@ -310,25 +315,25 @@ Subcommand guard_serve_subcommand() {
   command.options = {
       positional("FILE", "The guard's file.", ValueKind::file, request->file),
       parsed_option("--listen", "ADDRESS:PORT",
-                    "Where to listen; 127.0.0.1:8080 unless given. Port 0 is any free one. For other machines a proxy "
-                    "with TLS belongs in front.",
+                    "Address to listen on [default: 127.0.0.1:8080]. Port 0 chooses a free one. Put a proxy with TLS "
+                    "between the service and other machines.",
                     serve::parse_endpoint, request->listen),
-      parsed_option("--threads", "N", "Threads that answer; as many as there are processors, at least 2, unless given.",
+      parsed_option("--threads", "N",
+                    "Number of threads that answer requests [default: number of processors, at least 2].",
                     parse_number<kThreadsMax>, request->threads),
       parsed_option("--connections", "N",
-                    "Open connections at most, 1024 unless given; each can take 1 MiB. Who has been idle for longest "
-                    "makes room for others, then who has been about one request for longest.",
+                    "Maximum number of open connections [default: 1024]; each can use 1 MiB. To make room, the service "
+                    "closes the connection that was idle for longest, then the one with the longest request.",
                     parse_number<kConnectionsMax>, request->connections),
       parsed_option("--timeout", "SECONDS",
-                    "How long a client may take to send a request, and to read an answer; 10 unless given.",
+                    "Time limit for receiving a request, and for sending a response [default: 10].",
                     parse_number<kTimeoutMax>, request->timeout),
       text_option("--log", "PATH",
-                  "Appends a line a request, in the Common Log Format; - is the standard error. Not written unless "
-                  "given: the lines have the URLs that were asked for. Nobody waits for whoever reads them: lines that "
-                  "a pipe does not take at once are left out, and counted.",
+                  "Appends one line per request, in the Common Log Format; - is standard error [default: no log]. The "
+                  "lines contain the requested URLs. Lines that cannot be written at once are dropped and counted.",
                   ValueKind::file, request->log),
-      flag("--no-watch", "Does not look every second whether the file was replaced.", request->no_watch),
-      flag("--no-redirect", "Leaves /redirect out.", request->no_redirect)};
+      flag("--no-watch", "Does not check every second whether the file was replaced.", request->no_watch),
+      flag("--no-redirect", "Disables /redirect.", request->no_redirect)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -104,12 +104,14 @@ std::string help_for(const Subcommand& subcommand) {
   return text;
 }
 
-std::string overview(const std::vector<Subcommand>& subcommands) {
-  std::string text = fmt::format("mankai: {}\n\nUsage: mankai COMMAND [OPTION...] [ARGUMENT...]\n", kTagline);
-  text += list_of(subcommands);
-  text +=
-      "\nmankai COMMAND --help explains one, with examples; man mankai has it all.\n"
-      "mankai --version prints the version.\n\nExit codes:\n";
+std::string overview(const Program& program) {
+  std::string text =
+      fmt::format("{0}: {1}\n\nUsage: {0} COMMAND [OPTION...] [ARGUMENT...]\n", program.name, program.tagline);
+  text += list_of(program.subcommands);
+  text += fmt::format(
+      "\n{0} COMMAND --help explains one, with examples; man {0} has it all.\n{0} --version prints the version.\n"
+      "\nExit codes:\n",
+      program.name);
   for (const auto& [code, meaning] : exit_codes()) {
     text += fmt::format("  {:<14} {}\n", code, meaning);
   }

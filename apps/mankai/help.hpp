@@ -3,11 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/mankai/subcommand.hpp"
+#include "apps/mankai/program.hpp"
 
 namespace mankai::command {
-
-inline constexpr std::string_view kTagline = "remembers millions of keys in little memory";
 
 /// What the exit codes mean, for help, man page and docs.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& exit_codes();
@@ -18,6 +16,6 @@ inline constexpr std::string_view kTagline = "remembers millions of keys in litt
 [[nodiscard]] std::string option_heading(const Option& option);
 
 [[nodiscard]] std::string help_for(const Subcommand& subcommand);
-[[nodiscard]] std::string overview(const std::vector<Subcommand>& subcommands);
+[[nodiscard]] std::string overview(const Program& program);
 
 }  // namespace mankai::command

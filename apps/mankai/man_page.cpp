@@ -54,6 +54,10 @@ std::string examples(const Subcommand& subcommand) {
 }
 
 std::string section(const Subcommand& subcommand) {
+  if (subcommand.is_elsewhere()) {
+    return ".SS " + escape("mankai " + subcommand.name) + "\n" + escape(subcommand.summary) + ".\nSee " +
+           escape(subcommand.program) + "(1).\n";
+  }
   std::string out = ".SS " + escape("mankai " + subcommand.name) + "\n.B " + escape(usage_line(subcommand)) +
                     "\n.PP\n" + paragraphs(subcommand.description, ".PP");
   for (const bool is_positional : {true, false}) {
@@ -71,14 +75,18 @@ std::string section(const Subcommand& subcommand) {
 
 }  // namespace
 
-std::string man_page(const std::vector<Subcommand>& subcommands, const std::string& version) {
-  std::string out =
-      ".TH MANKAI 1 \"\" \"mankai " + version + "\" \"User Commands\"\n.SH NAME\nmankai \\- " + escape(kTagline) +
-      "\n.SH SYNOPSIS\n.B mankai\n.I COMMAND\n[\\fIOPTION\\fP...] [\\fIARGUMENT\\fP...]\n" + ".SH DESCRIPTION\n" +
-      "A filter answers whether a key was seen before, in one or two bytes a key. It never forgets one; it "
-      "takes a stranger\nfor a key it has seen at a rate that is chosen when it is made.\n" +
-      ".PP\nAn argument that begins with \\- and is no option goes after \\-\\-.\n.SH COMMANDS\n";
-  for (const Subcommand& subcommand : subcommands) {
+std::string man_page(const Program& program, const std::string& version) {
+  constexpr char kToUpper = 'A' - 'a';
+  std::string title = program.name;
+  for (char& c : title) {
+    c = static_cast<char>(c >= 'a' && c <= 'z' ? c + kToUpper : c);
+  }
+  std::string out = ".TH " + escape(title) + " 1 \"\" \"mankai " + version + "\" \"User Commands\"\n.SH NAME\n" +
+                    escape(program.name) + " \\- " + escape(program.tagline) + "\n.SH SYNOPSIS\n.B " +
+                    escape(program.name) + "\n.I COMMAND\n[\\fIOPTION\\fP...] [\\fIARGUMENT\\fP...]\n" +
+                    ".SH DESCRIPTION\n" + paragraphs(program.description, ".PP") +
+                    ".PP\nAn argument that begins with \\- and is no option goes after \\-\\-.\n.SH COMMANDS\n";
+  for (const Subcommand& subcommand : program.subcommands) {
     out += section(subcommand);
   }
   out += ".SH EXIT STATUS\n";
@@ -86,7 +94,7 @@ std::string man_page(const std::vector<Subcommand>& subcommands, const std::stri
     out += item(code, meaning + ".");
   }
   out += ".SH EXAMPLES\n";
-  for (const Subcommand& subcommand : subcommands) {
+  for (const Subcommand& subcommand : program.subcommands) {
     out += examples(subcommand);
   }
   return out;

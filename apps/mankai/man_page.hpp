@@ -1,13 +1,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "apps/mankai/subcommand.hpp"
+#include "apps/mankai/program.hpp"
 
 namespace mankai::command {
 
-/// mankai(1), in man(7) macros, from the texts of the help.
-[[nodiscard]] std::string man_page(const std::vector<Subcommand>& subcommands, const std::string& version);
+/// The program's page in section 1, in man(7) macros, from the texts of the help.
+[[nodiscard]] std::string man_page(const Program& program, const std::string& version);
 
 }  // namespace mankai::command

@@ -1,16 +1,6 @@
 #include "apps/mankai/subcommand.hpp"
 
-#include "apps/mankai/subcommands.hpp"
-
 namespace mankai::command {
-
-std::vector<Subcommand> all_subcommands() {
-  return {create_subcommand(), add_subcommand(),     check_subcommand(),  remove_subcommand(),  count_subcommand(),
-          recall_subcommand(), advance_subcommand(), info_subcommand(),   plan_subcommand(),    merge_subcommand(),
-          import_subcommand(), clear_subcommand(),   verify_subcommand(), recover_subcommand(), journal_subcommand(),
-          guard_subcommand(),  gate_subcommand(),    dedup_subcommand(),  hot_subcommand(),     gen_subcommand(),
-          lab_subcommand(),    demo_subcommand()};
-}
 
 Option flag(std::string name, std::string help, bool& target) {
   return {.name = std::move(name), .help = std::move(help), .take = [&target](const std::string& /*none*/) {

@@ -53,22 +53,22 @@ struct Example {
 };
 
 struct Subcommand {
-  std::string name;         ///< all words behind "mankai", such as "guard build"
-  std::string summary;      ///< a line without a full stop
-  std::string description;  ///< paragraphs separated by empty lines
-  std::vector<Example> examples;
+  std::string name;           ///< all words behind "mankai", such as "guard build"
+  std::string summary;        ///< a line without a full stop
+  std::string description{};  ///< paragraphs separated by empty lines
+  std::vector<Example> examples{};
   std::vector<Option> options{};
   std::function<Result<int>()> run{};  ///< returns the exit code
   /// Of a group, which has neither options nor run: the subcommands below it, whose names begin with its own.
   std::vector<Subcommand> children{};
+  /// Another program that has this command; then the rest is empty.
+  std::string program{};
 
+  [[nodiscard]] bool is_elsewhere() const { return !program.empty(); }
   [[nodiscard]] bool is_group() const { return !children.empty(); }
   /// The last word of the name: what is typed behind the group's.
   [[nodiscard]] std::string word() const { return name.substr(name.rfind(' ') + 1); }
 };
-
-/// Every subcommand, in the order of the help.
-[[nodiscard]] std::vector<Subcommand> all_subcommands();
 
 /// Builders of options, which store what they read where `target` says.
 [[nodiscard]] Option flag(std::string name, std::string help, bool& target);

@@ -1,8 +1,11 @@
 #pragma once
 
-#include "apps/mankai/subcommand.hpp"
+#include "apps/mankai/program.hpp"
 
 namespace mankai::command {
+
+/// The program `mankai`: its own subcommands, and those that it runs as `mankai-lab`, in the order of the help.
+[[nodiscard]] Program mankai_program();
 
 // One file each.
 [[nodiscard]] Subcommand create_subcommand();
@@ -24,8 +27,5 @@ namespace mankai::command {
 [[nodiscard]] Subcommand gate_subcommand();
 [[nodiscard]] Subcommand dedup_subcommand();
 [[nodiscard]] Subcommand hot_subcommand();
-[[nodiscard]] Subcommand gen_subcommand();
-[[nodiscard]] Subcommand lab_subcommand();
-[[nodiscard]] Subcommand demo_subcommand();
 
 }  // namespace mankai::command

@@ -17,7 +17,7 @@ from harness import MANKAI, SHARE, CommandTest, default_signals, main, read_line
 
 
 class Help(CommandTest):
-    COMMANDS = "create add check info plan merge clear verify recover journal dedup gen demo".split()
+    COMMANDS = "create add check info plan merge clear verify recover journal dedup gen lab demo".split()
 
     def test_overview_lists_every_command(self):
         text = self.out("--help").decode()
@@ -534,13 +534,15 @@ class Streams(CommandTest):
 @unittest.skipUnless((SHARE / "man/man1/mankai.1").exists(), "SKIPPED: docgen was not built")
 class Documents(CommandTest):
     def test_man_page_is_clean_and_complete(self):
-        page = (SHARE / "man/man1/mankai.1").read_text()
-        for command in Help.COMMANDS:
-            self.assertIn(f".SS mankai {command}\n", page)
-        if shutil.which("groff") is None:
-            self.skipTest("SKIPPED: no groff")
-        done = subprocess.run(["groff", "-man", "-ww", "-Tascii"], input=page.encode(), capture_output=True, check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        for name, commands in (("mankai", Help.COMMANDS), ("mankai-lab", ["gen", "lab", "demo"])):
+            page = (SHARE / f"man/man1/{name}.1").read_text()
+            for command in commands:
+                self.assertIn(f".SS mankai {command}\n", page)
+            if shutil.which("groff") is None:
+                self.skipTest("SKIPPED: no groff")
+            done = subprocess.run(["groff", "-man", "-ww", "-Tascii"], input=page.encode(), capture_output=True,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
 
     def complete(self, *words):
         script = f'source "{SHARE}/bash-completion/completions/mankai"\ncompopt() {{ :; }}\n' \

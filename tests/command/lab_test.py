@@ -4,6 +4,8 @@ import csv
 import html.parser
 import json
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -39,6 +41,48 @@ class Page(html.parser.HTMLParser):
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
             self.wrong.append(tag)
+
+
+class Program(CommandTest):
+    """The lab is a program of its own, which `mankai` runs."""
+
+    def copy_of_mankai(self):
+        """A copy in a folder without mankai-lab."""
+        (self.dir / "alone").mkdir()
+        return pathlib.Path(shutil.copy(MANKAI, self.dir / "alone"))
+
+    def run_program(self, program, *arguments, path):
+        return subprocess.run([program, *arguments], env={"PATH": str(path)}, capture_output=True, check=False,
+                              cwd=self.dir)
+
+    def test_mankai_runs_it(self):
+        lab = MANKAI.parent / "mankai-lab"
+        for arguments in (["gen", "urls", "--count", "10"], ["lab", "--list"], ["gen", "--help"], ["help", "demo"]):
+            done = self.run_program(lab, *arguments, path="")
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual(self.out(*arguments), done.stdout)
+        self.assertRegex(self.run_program(lab, "--version", path="").stdout, rb"\Amankai-lab \d+\.\d+\.\d+\n\Z")
+        self.assertIn(b"Usage: mankai-lab COMMAND", self.run_program(lab, "--help", path="").stdout)
+
+    def test_it_is_found_on_the_path(self):
+        done = self.run_program(self.copy_of_mankai(), "gen", "urls", "--count", "1", path=MANKAI.parent)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertTrue(done.stdout)
+
+    def test_mankai_says_that_it_is_not_installed(self):
+        mankai = self.copy_of_mankai()
+        for arguments in (["demo"], ["lab", "--list"], ["gen", "--help"], ["help", "gen"]):
+            done = self.run_program(mankai, *arguments, path=self.dir)
+            self.assertEqual((done.returncode, done.stdout), (4, b""))
+            self.assertRegex(done.stderr, rb"\Amankai: [^\n]*mankai-lab[^\n]*install[^\n]*\n\Z")
+        self.assertEqual(self.run_program(mankai, "--version", path=self.dir).returncode, 0)
+
+    def test_one_that_cannot_be_started(self):
+        mankai = self.copy_of_mankai()
+        (mankai.parent / "mankai-lab").write_bytes(b"")
+        done = self.run_program(mankai, "demo", path=self.dir)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn(b"mankai-lab: cannot be started", done.stderr)
 
 
 class Lab(CommandTest):

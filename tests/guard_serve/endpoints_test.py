@@ -56,7 +56,7 @@ class Check(serving.ServeTest):
             ("/check?url=http://evil.example/a&x=1", 400, "another parameter"), ("/check?url=http://a/&", 400, "another parameter"),
             ("/check?url=http://a/&url=http://b/", 400, "url= is given twice"),
             ("/check?url=http://a/?x", 400, "percent-encode"),
-            ("/", 404, "/check?url="), ("/check/", 404, "/check?url="), ("/etc/passwd", 404, "/check?url="),
+            ("/", 404, "/check?url="), ("/check/", 404, "/check?url="), ("/%63heck?url=http://a/", 404, "/check?url="), ("/etc/passwd", 404, "/check?url="),
             ("/check?url=http://a/" + "x" * 9000, 414, "8192"),
         ]:
             with self.subTest(target[:40]):

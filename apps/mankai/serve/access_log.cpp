@@ -16,7 +16,7 @@
 namespace mankai::command::serve {
 namespace {
 
-// What would end the field or drive a terminal: in the form that Apache and nginx write.
+// Escapes what would end the field or control a terminal, as Apache and nginx do.
 std::string escaped(std::string_view text) {
   constexpr char kFirstPrintable = 0x20;
   constexpr char kDelete = 0x7f;
@@ -44,8 +44,8 @@ Result<std::unique_ptr<AccessLog>> AccessLog::open(std::string path) {
   return opened ? Result<std::unique_ptr<AccessLog>>(std::move(log)) : std::unexpected(opened.error());
 }
 
-// A pipe or a terminal is opened anew even where it is open already: not to wait is a thing of this log, and not of
-// whoever has the same one.
+// A pipe or a terminal is opened again even if it is open already: O_NONBLOCK must not affect other processes that
+// share the open file.
 Descriptor AccessLog::open_anew() const {
   constexpr int kFlags = O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   constexpr mode_t kMode = 0640;  // addresses of people
@@ -91,7 +91,7 @@ ssize_t AccessLog::put(std::string_view line) const noexcept {
 }
 
 void AccessLog::write(const Exchange& exchange) {
-  // One write a line, so that lines of several threads and processes do not mix.
+  // One write per line, so that lines of several threads and processes do not mix.
   const std::string line = fmt::format("\n{} - - [{:%d/%b/%Y:%H:%M:%S} +0000] \"{}\" {} {}\n", exchange.address,
                                        fmt::gmtime(std::time(nullptr)), escaped(exchange.request_line), exchange.status,
                                        exchange.answer_bytes);

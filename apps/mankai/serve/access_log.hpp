@@ -10,11 +10,10 @@
 
 namespace mankai::command::serve {
 
-/// A line a request in the Common Log Format, which `mankai hot` and other tools read.
+/// One line per request in the Common Log Format, which `mankai hot` and other tools read.
 ///
-/// Errors:  a line that cannot be written at once is left out and counted; answers are more important. So nobody waits
-///          for whoever reads a pipe.
-/// Threads: write and lost from any; reopen from one.
+/// Errors:  a line that cannot be written at once is dropped and counted: requests do not wait for the reader of a
+/// pipe. Threads: write and lost from any; reopen from one.
 class AccessLog {
  public:
   /// Errors: io and not_found, where the file cannot be opened for appending. "-" is the standard error. A FIFO needs
@@ -22,7 +21,7 @@ class AccessLog {
   [[nodiscard]] static Result<std::unique_ptr<AccessLog>> open(std::string path);
 
   void write(const Exchange& exchange);
-  /// Opens the path anew, so that whoever renamed the file has it for himself. The old file is kept on after an error.
+  /// Opens the path again, after the file was renamed. After an error the old file stays in use.
   [[nodiscard]] Result<void> reopen();
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 
@@ -31,9 +30,9 @@ class AccessLog {
 
   /// How to write without waiting.
   enum class Way : std::uint8_t {
-    at_once,  ///< a file, or what was opened so that nothing waits
-    socket,   ///< it is asked each time
-    shared,   ///< whoever has it, too, may want to wait: looked at first
+    at_once,  ///< a file, or a descriptor that was opened as non-blocking
+    socket,   ///< a flag of each call says so
+    shared,   ///< shared with processes that need it blocking: poll first
   };
 
   [[nodiscard]] static Way way_of(int file) noexcept;

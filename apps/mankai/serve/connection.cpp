@@ -10,9 +10,9 @@ namespace mankai::command::serve {
 namespace {
 
 constexpr std::size_t kReceiveBytes = std::size_t{16} << 10;
-/// How much one client may send before others get their turn.
+/// How many reads in a row one client gets before others get their turn.
 constexpr unsigned kReceivesInARow = 64;
-/// Memory that a request or an answer may leave behind for the next one.
+/// Capacity that a buffer keeps for the next request or response.
 constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
 
 void keep_little(std::string& buffer) {
@@ -39,8 +39,8 @@ std::chrono::seconds TimeLimits::of(Phase phase) const noexcept {
   return idle;
 }
 
-Connection::Connection(Descriptor socket, std::string address, int port, const TimeLimits& limits)
-    : socket_(std::move(socket)), address_(std::move(address)), port_(port), limits_(limits) {
+Connection::Connection(Descriptor socket, std::string address, const TimeLimits& limits)
+    : socket_(std::move(socket)), address_(std::move(address)), limits_(limits) {
   enter(Phase::fresh);
 }
 
@@ -117,7 +117,7 @@ Step Connection::after_sending() {
 
 std::optional<Step> Connection::look_for_request() {
   if (!head_) {
-    // An empty line in front of a request is forgiven (RFC 9112, 2.2).
+    // An empty line before a request is ignored (RFC 9112, 2.2).
     const std::size_t begin = input_.starts_with("\r\n") ? 2 : 0;
     input_.erase(0, begin);
     if (input_.empty()) {
@@ -135,7 +135,6 @@ std::optional<Step> Connection::look_for_request() {
     if (!head_) {
       return std::nullopt;
     }
-    head_at_ = 0;
   }
   if (input_.size() >= head_->bytes + head_->body_bytes) {
     return Step::answer;
@@ -146,7 +145,7 @@ std::optional<Step> Connection::look_for_request() {
   return std::nullopt;
 }
 
-// A few bytes on a connection on which nothing is on its way: they go out at once, or the client is a strange one.
+// A few bytes on a connection with an empty send buffer: they fit, or the client misbehaves.
 void Connection::ask_for_body() {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   head_->awaits_continue = false;
@@ -167,7 +166,7 @@ Connection::Moved Connection::send_output() {
   return Moved::all;
 }
 
-// Returns `some` for bytes, `all` when there are none for now, `failed` at the end.
+// Returns `some` for bytes, `all` if there are none for now, `failed` at the end.
 Connection::Moved Connection::receive() {
   std::array<char, kReceiveBytes> bytes;
   ssize_t received = 0;
@@ -208,28 +207,6 @@ void Connection::end_request(bool closes) {
     keep_little(input_);
     head_.reset();
   }
-}
-
-ssize_t Connection::read(char* bytes, std::size_t size) {
-  const std::size_t length = std::min(size, head_->text.size() - head_at_);
-  std::copy_n(head_->text.data() + head_at_, length, bytes);
-  head_at_ += length;
-  return static_cast<ssize_t>(length);
-}
-
-ssize_t Connection::write(const char* bytes, std::size_t size) {
-  output_.append(bytes, size);
-  return static_cast<ssize_t>(size);
-}
-
-void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
-  ip = address_;
-  port = port_;
-}
-
-void Connection::get_local_ip_and_port(std::string& ip, int& port) const {
-  ip.clear();
-  port = 0;
 }
 
 }  // namespace mankai::command::serve

@@ -1,8 +1,6 @@
 #pragma once
 
-/// One client's connection: what came and was not read yet, what was answered and is not sent yet.
-
-#include <httplib.h>
+/// One client's connection: received bytes that are not parsed yet, and responses that are not sent yet.
 
 #include <atomic>
 #include <chrono>
@@ -18,13 +16,13 @@ namespace mankai::command::serve {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// What a connection is doing; each has a time limit, which no trickle of bytes extends.
+/// What a connection is doing. Each phase has a time limit, which a trickle of bytes does not extend.
 enum class Phase : std::uint8_t {
-  fresh,      ///< nothing has come yet
+  fresh,      ///< nothing was received yet
   idle,       ///< between two requests
   receiving,  ///< a request has begun
-  sending,    ///< an answer waits for the client to read it
-  lingering,  ///< all is said; what still comes is thrown away, so that the client reads the answer before a reset
+  sending,    ///< the client has not read the whole response
+  lingering,  ///< input is discarded, so that the client can read the response before a reset
 };
 
 /// How long each phase may last.
@@ -37,12 +35,12 @@ struct TimeLimits {
   [[nodiscard]] std::chrono::seconds of(Phase phase) const noexcept;
 };
 
-/// Whether a client in this phase waits for no answer.
+/// Whether the client has no request in progress in this phase.
 [[nodiscard]] constexpr bool is_without_request(Phase phase) noexcept {
   return phase == Phase::fresh || phase == Phase::idle;
 }
 
-/// A phase, and since when.
+/// A phase and its beginning.
 struct PhaseState {
   Phase phase;
   SteadyTime since;
@@ -50,23 +48,23 @@ struct PhaseState {
 
 /// What can be done next for a connection.
 enum class Step : std::uint8_t {
-  answer,       ///< a whole request is here
-  refuse,       ///< what is here will never be one: refusal() says why
-  wait_input,   ///< nothing before the client sends more
-  wait_output,  ///< nothing before the client reads
-  close,        ///< it is over
+  answer,       ///< a complete request was received
+  refuse,       ///< the input is invalid: refusal() says why
+  wait_input,   ///< wait until the client sends more
+  wait_output,  ///< wait until the client reads
+  close,        ///< the connection has ended
 };
 
-/// The socket never blocks: a request is answered only when all of it is here, so that slow clients cost memory, of
-/// which each has a bounded amount, and never a thread.
+/// The socket never blocks, and a request is answered only when it is complete. A slow client therefore costs a bounded
+/// amount of memory and no thread.
 ///
 /// Threads: one at a time; `state`, `deadline`, `phase`, `is_ending` and `cut` may be called beside it.
-class Connection final : public httplib::Stream {
+class Connection {
  public:
   /// Takes the socket, which must not block. Pre: the limits live longer.
-  Connection(Descriptor socket, std::string address, int port, const TimeLimits& limits);
+  Connection(Descriptor socket, std::string address, const TimeLimits& limits);
 
-  /// Sends, then receives, as far as it goes without waiting.
+  /// Sends, then receives, as far as possible without waiting.
   [[nodiscard]] Step advance();
 
   /// Pre: advance returned Step::answer. Valid until end_request.
@@ -75,36 +73,26 @@ class Connection final : public httplib::Stream {
   [[nodiscard]] bool is_refused() const noexcept { return refusal_.has_value(); }
   /// Pre: advance returned Step::refuse.
   [[nodiscard]] const Refusal& refusal() const noexcept { return *refusal_; }
-  /// The first line of what was received, as far as it is here: at most as long as a request line may be.
+  /// The received part of the first line: at most as long as a request line may be.
   [[nodiscard]] std::string_view received_line() const noexcept;
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
-  /// Forgets the request, whether or not the parser has read all of it.
+  /// Appends a response to what is not sent yet.
+  void put(std::string_view bytes) { output_ += bytes; }
+  /// Discards the request.
   void end_request(bool closes);
-  /// What was written since the last answer went out, before it is sent.
-  [[nodiscard]] const std::string& answer() const noexcept { return output_; }
 
   [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
-  /// Both of one moment: a new phase is never seen with the time of the old one.
+  /// A consistent pair: a new phase never appears with the time of the old one.
   [[nodiscard]] PhaseState state() const noexcept;
   [[nodiscard]] Phase phase() const noexcept { return state().phase; }
   [[nodiscard]] SteadyTime deadline() const noexcept;
-  /// Whether nothing more is expected of it than its end.
+  /// Whether the connection is only about to end.
   [[nodiscard]] bool is_ending() const noexcept;
   /// Ends the conversation from outside: whoever has the connection next closes it. One that was seen without a request
   /// still answers what is on its way already, as long as it keeps to the limits of that. Returns false but for the
   /// first time.
   bool cut(Phase seen) noexcept;
-
-  // What httplib's parser reads and writes: the request that is here, the answer in memory.
-  [[nodiscard]] bool is_readable() const override { return head_at_ < head_->text.size(); }
-  [[nodiscard]] bool is_writable() const override { return true; }
-  ssize_t read(char* bytes, std::size_t size) override;
-  ssize_t write(const char* bytes, std::size_t size) override;
-  void get_remote_ip_and_port(std::string& ip, int& port) const override;
-  void get_local_ip_and_port(std::string& ip, int& port) const override;
-  /// Not the descriptor: httplib refuses those that select() cannot name, but nobody selects here.
-  [[nodiscard]] socket_t socket() const override { return 0; }
 
  private:
   enum class Moved : std::uint8_t { all, some, failed };
@@ -119,14 +107,12 @@ class Connection final : public httplib::Stream {
 
   Descriptor socket_;
   std::string address_;
-  int port_;
   const TimeLimits& limits_;
   std::string input_;
   std::string output_;
   std::size_t sent_ = 0;
   std::optional<RequestHead> head_;
   std::optional<Refusal> refusal_;
-  std::size_t head_at_ = 0;           ///< how far the parser has read head_->text
   bool is_last_ = false;              ///< the connection ends with the answer
   std::atomic<std::uint64_t> state_;  ///< nanoseconds of the clock, and the phase in the lowest bits
   std::atomic<bool> is_cut_ = false;

@@ -6,7 +6,7 @@
 
 namespace mankai::command::serve {
 
-/// A descriptor that is closed with its owner.
+/// Owns a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) noexcept : number_(number) {}

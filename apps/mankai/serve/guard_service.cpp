@@ -1,11 +1,12 @@
 #include "apps/mankai/serve/guard_service.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "apps/mankai/escape.hpp"
 #include "apps/mankai/guard_report.hpp"
 #include "apps/mankai/report.hpp"
-#include "apps/mankai/serve/accept.hpp"
 #include "apps/mankai/serve/query.hpp"
 #include "apps/mankai/serve/warning_page.hpp"
 
@@ -20,30 +21,26 @@ constexpr int kMethodNotAllowed = 405;
 constexpr int kTooLarge = 413;
 constexpr int kUnsupportedMedia = 415;
 
-constexpr const char* kJson = "application/json";
-constexpr const char* kJsonLines = "application/x-ndjson";
-constexpr const char* kText = "text/plain; charset=utf-8";
-constexpr const char* kHtml = "text/html; charset=utf-8";
+constexpr std::string_view kJsonLines = "application/x-ndjson";
+constexpr std::string_view kText = "text/plain; charset=utf-8";
+constexpr std::string_view kHtml = "text/html; charset=utf-8";
 
 std::string_view name(Verdict::Answer answer) noexcept {
   return Metrics::kAnswerNames[static_cast<std::size_t>(answer)];
 }
 
-void refuse(int status, const std::string& why, httplib::Response& response) {
-  Report report;
-  report.add("error", why);
-  response.status = status;
-  response.set_content(report.json(), kJson);
+HttpResponse page_response(int status, std::string page) {
+  return {.status = status,
+          .content_type = kHtml,
+          .body = std::move(page),
+          .headers = {{"Content-Security-Policy", std::string(page_policy())}, {"X-Robots-Tag", "noindex"}}};
 }
 
-void show_page(int status, const std::string& page, httplib::Response& response) {
-  response.status = status;
-  response.set_header("Content-Security-Policy", std::string(page_policy()));
-  response.set_header("X-Robots-Tag", "noindex");
-  response.set_content(page, kHtml);
+HttpResponse text_response(std::string_view content_type, std::string body) {
+  return {.content_type = content_type, .body = std::move(body), .headers = {}};
 }
 
-// Whether JSON has these bytes as they are, as it has nearly every URL.
+// Whether JSON needs no escapes for these bytes, as for nearly every URL.
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char byte) { return byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\'; });
 }
@@ -52,7 +49,7 @@ std::string_view reason_name(Verdict::Answer answer) noexcept {
   return answer == Verdict::Answer::invalid ? "reason" : "rule";
 }
 
-// For any bytes, with the same members: what is no UTF-8 is escaped, and said to be.
+// For any bytes, with the same members: invalid UTF-8 is escaped and marked as such.
 std::string json_line_of_bytes(std::string_view url, const Verdict& verdict) {
   Report report;
   add_bytes("url", url, report);
@@ -63,7 +60,7 @@ std::string json_line_of_bytes(std::string_view url, const Verdict& verdict) {
   return report.json();
 }
 
-// As `guard check --json` prints it. A report costs as much as all the rest of a request, so most do without.
+// As `guard check --json` prints it. A report costs as much as the rest of a request, so most URLs do without.
 std::string json_line(std::string_view url, const Verdict& verdict) {
   if (!is_plain(url) || !is_plain(verdict.rule)) {
     return json_line_of_bytes(url, verdict);
@@ -78,7 +75,7 @@ std::string json_line(std::string_view url, const Verdict& verdict) {
   return line + "\"}\n";
 }
 
-// As `guard check` prints it: an exception is no news to whoever reads lines.
+// As `guard check` prints it, where an exception is ok.
 std::string text_line(std::string_view url, const Verdict& verdict) {
   const bool is_ok = verdict.answer == Verdict::Answer::ok || verdict.answer == Verdict::Answer::allowed;
   std::string line(is_ok ? "ok" : name(verdict.answer));
@@ -89,10 +86,10 @@ std::string text_line(std::string_view url, const Verdict& verdict) {
   return line + "\n";
 }
 
-/// How a batch is answered.
+/// The format of the response to a batch.
 enum class BatchForm : std::uint8_t { text, json, json_lines };
 
-// What is wanted most, and of equals the lines; text where none of them is named.
+// The format with the highest quality value; of equal ones JSON lines. Text if Accept names none of them.
 BatchForm form_of(std::string_view accept) {
   const double lines = wanted(accept, kJsonLines);
   const double json = wanted(accept, kJson);
@@ -103,7 +100,7 @@ BatchForm form_of(std::string_view accept) {
   return json > 0 && json >= text ? BatchForm::json : BatchForm::text;
 }
 
-const char* content_type(BatchForm form) {
+std::string_view content_type(BatchForm form) {
   switch (form) {
     case BatchForm::json: return kJson;
     case BatchForm::json_lines: return kJsonLines;
@@ -112,15 +109,15 @@ const char* content_type(BatchForm form) {
   return kText;
 }
 
-// curl sends --data as a form, and a form of one line a URL is what it is not.
-bool is_lines(const std::string& content_type) {
+// curl labels --data as a form, even if it has one URL per line.
+bool is_lines(std::string_view content_type) {
   const auto is = [&](std::string_view wanted) { return content_type.starts_with(wanted); };
   return content_type.empty() || is("text/plain") || is("application/x-www-form-urlencoded") ||
          is("application/octet-stream");
 }
 
-// "url=http%3A%2F%2F…", as curl and browsers send a form. In front of a URL's '=' there is a dot or a slash.
-bool is_form(const std::string& content_type, std::string_view body) {
+// "url=http%3A%2F%2F…", as curl and browsers send a form. A URL has a dot or a slash before its first '='.
+bool is_form(std::string_view content_type, std::string_view body) {
   const std::string_view name = body.substr(0, std::min(body.find('='), body.size()));
   return content_type.starts_with("application/x-www-form-urlencoded") && name.size() < body.size() &&
          std::ranges::all_of(
@@ -151,7 +148,7 @@ std::string batch_answer(std::string_view lines, BatchForm form, const std::func
     }
     answer += json_line(url, verdict);
     if (form == BatchForm::json) {
-      answer.back() = ',';  // in place of the line feed
+      answer.back() = ',';  // replaces the line feed
     }
   }
   if (form == BatchForm::json) {
@@ -162,13 +159,14 @@ std::string batch_answer(std::string_view lines, BatchForm form, const std::func
   return answer;
 }
 
-bool allows(const httplib::Request& request, std::string_view methods, httplib::Response& response) {
-  if (methods.find(request.method) != std::string_view::npos) {
-    return true;
+// Returns the refusal of a method that the endpoint does not support.
+std::optional<HttpResponse> method_refusal(const RequestHead& head, std::string_view methods) {
+  if (methods.contains(head.method())) {
+    return std::nullopt;
   }
-  response.set_header("Allow", std::string(methods));
-  refuse(kMethodNotAllowed, request.path + " takes " + std::string(methods), response);
-  return false;
+  auto response = error_response(kMethodNotAllowed, std::string(head.path()) + " takes " + std::string(methods));
+  response.headers.emplace_back("Allow", methods);
+  return response;
 }
 
 GuardScratch& scratch_of_thread() {
@@ -178,30 +176,19 @@ GuardScratch& scratch_of_thread() {
 
 }  // namespace
 
-void GuardService::handle(const Request& request, Response& response) const {
-  constexpr std::string_view kReading = "GET, HEAD";
-  response.set_header("Cache-Control", "no-store");
-  response.set_header("Referrer-Policy", "no-referrer");
-  response.set_header("X-Content-Type-Options", "nosniff");
-  if (request.path == "/check") {
-    if (allows(request, "GET, HEAD, POST", response)) {
-      request.method == "POST" ? check_batch(request, response) : check(request, response);
-    }
-  } else if (request.path == "/redirect" && settings_.redirects) {
-    if (allows(request, kReading, response)) {
-      redirect(request, response);
-    }
-  } else if (request.path == "/metrics") {
-    if (allows(request, kReading, response)) {
-      show_metrics(response);
-    }
-  } else if (request.path == "/healthz") {
-    if (allows(request, kReading, response)) {
-      response.set_content("ok\n", kText);
-    }
-  } else {
-    refuse(kNotFound, "there are /check?url=, /redirect?url=, /metrics and /healthz", response);
+HttpResponse GuardService::handle(const RequestHead& head, std::string_view body) const {
+  const std::string_view path = head.path();
+  const bool is_check = path == "/check";
+  if (!is_check && !(path == "/redirect" && settings_.redirects) && path != "/metrics" && path != "/healthz") {
+    return error_response(kNotFound, "there are /check?url=, /redirect?url=, /metrics and /healthz");
   }
+  if (auto refusal = method_refusal(head, is_check ? "GET, HEAD, POST" : "GET, HEAD")) {
+    return std::move(*refusal);
+  }
+  if (is_check) {
+    return head.method() == "POST" ? check_batch(head, body) : check(head);
+  }
+  return path == "/redirect" ? redirect(head) : path == "/metrics" ? metrics() : text_response(kText, "ok\n");
 }
 
 Verdict GuardService::ask(const Guard& guard, std::string_view url, GuardScratch& scratch) const {
@@ -210,58 +197,57 @@ Verdict GuardService::ask(const Guard& guard, std::string_view url, GuardScratch
   return verdict;
 }
 
-void GuardService::check(const Request& request, Response& response) const {
-  const auto url = query_value(request.target, "url", OtherParameters::refused);
+HttpResponse GuardService::check(const RequestHead& head) const {
+  const auto url = query_value(head.target(), "url", OtherParameters::refused);
   if (!url) {
-    return refuse(kBadRequest, url.error().detail, response);
+    return error_response(kBadRequest, url.error().detail);
   }
   const auto guard = guard_.current();
-  response.set_content(json_line(*url, ask(guard->guard, *url, scratch_of_thread())), kJson);
+  return text_response(kJson, json_line(*url, ask(guard->guard, *url, scratch_of_thread())));
 }
 
-void GuardService::check_batch(const Request& request, Response& response) const {
-  if (!is_lines(request.get_header_value("Content-Type")) || request.has_header("Content-Encoding")) {
-    return refuse(kUnsupportedMedia, "a batch is text/plain, one URL a line, not compressed", response);
+HttpResponse GuardService::check_batch(const RequestHead& head, std::string_view body) const {
+  if (!is_lines(head.content_type) || !head.content_encoding.empty()) {
+    return error_response(kUnsupportedMedia, "a batch is text/plain, one URL per line, not compressed");
   }
-  if (is_form(request.get_header_value("Content-Type"), request.body)) {
-    return refuse(kBadRequest,
-                  "a batch is one URL a line, and this is a form: send one URL as GET /check?url= (curl -G "
-                  "--data-urlencode), or lines (curl --data-binary)",
-                  response);
+  if (is_form(head.content_type, body)) {
+    return error_response(kBadRequest,
+                          "a batch has one URL per line, but this is a form: send one URL as GET /check?url= (curl -G "
+                          "--data-urlencode), or lines (curl --data-binary)");
   }
-  if (static_cast<std::size_t>(std::ranges::count(request.body, '\n')) > kBatchUrlsMax) {
-    return refuse(kTooLarge, "a batch may have " + std::to_string(kBatchUrlsMax) + " lines; send several", response);
+  if (static_cast<std::size_t>(std::ranges::count(body, '\n')) > kBatchUrlsMax) {
+    return error_response(
+        kTooLarge, "a batch may have at most " + std::to_string(kBatchUrlsMax) + " lines; send several requests");
   }
   const auto guard = guard_.current();
-  const BatchForm form = form_of(request.get_header_value("Accept"));
-  response.set_content(batch_answer(request.body, form,
-                                    [&](std::string_view url) { return ask(guard->guard, url, scratch_of_thread()); }),
-                       content_type(form));
+  const BatchForm form = form_of(head.accept);
+  return text_response(content_type(form), batch_answer(body, form, [&](std::string_view url) {
+                         return ask(guard->guard, url, scratch_of_thread());
+                       }));
 }
 
-// Others add parameters to links that people share; the person goes where was checked, whatever is behind.
-void GuardService::redirect(const Request& request, Response& response) const {
-  const auto url = query_value(request.target, "url", OtherParameters::ignored);
+// Sites add parameters to shared links; they are ignored, and the redirect goes to the URL that was checked.
+HttpResponse GuardService::redirect(const RequestHead& head) const {
+  const auto url = query_value(head.target(), "url", OtherParameters::ignored);
   if (!url) {
-    return show_page(kBadRequest, refusal_page("", "The link is incomplete: " + url.error().detail + "."), response);
+    return page_response(kBadRequest, refusal_page("", "The link is incomplete: " + url.error().detail + "."));
   }
   const auto guard = guard_.current();
   const Verdict verdict = ask(guard->guard, *url, scratch_of_thread());
   if (verdict.answer == Verdict::Answer::blocked) {
     const GuardFacts facts = guard->guard.facts();
     const Warning warning{.url = *url, .rule = verdict.rule, .false_positive_rate = facts.is_exact ? 0 : facts.fpr};
-    return show_page(kForbidden, warning_page(warning), response);
+    return page_response(kForbidden, warning_page(warning));
   }
   const auto location = redirect_location(*url);
   if (!location || verdict.answer == Verdict::Answer::invalid) {
     const std::string why = location ? "The address cannot be understood." : location.error().detail;
-    return show_page(kBadRequest, refusal_page(*url, why), response);
+    return page_response(kBadRequest, refusal_page(*url, why));
   }
-  response.status = kFound;
-  response.set_header("Location", *location);
+  return {.status = kFound, .content_type = {}, .body = {}, .headers = {{"Location", *location}}};
 }
 
-void GuardService::show_metrics(Response& response) const {
+HttpResponse GuardService::metrics() const {
   PrometheusText text;
   metrics_.write(text);
   const auto guard = guard_.current();
@@ -280,7 +266,7 @@ void GuardService::show_metrics(Response& response) const {
   text.sample(counts.pushed_out, {{"why", "room"}});
   text.single("mankai_log_lines_lost_total", MetricType::counter, "Lines that the access log could not take.",
               settings_.lost_log_lines());
-  response.set_content(text.text(), std::string(PrometheusText::kContentType));
+  return text_response(PrometheusText::kContentType, text.text());
 }
 
 }  // namespace mankai::command::serve

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <httplib.h>
-
 #include <functional>
 
 #include "apps/mankai/serve/live_guard.hpp"
@@ -9,10 +7,10 @@
 
 namespace mankai::command::serve {
 
-/// A batch beyond this is refused: its answer would be many times its size.
+/// A larger batch is refused: its response would be many times its size.
 inline constexpr std::size_t kBatchUrlsMax = 10'000;
 
-/// The endpoints over a guard; docs/guard-serve.md has them for users.
+/// The endpoints; docs/guard-serve.md describes them for users.
 ///
 /// Threads: handle from any.
 class GuardService {
@@ -26,16 +24,13 @@ class GuardService {
   GuardService(const LiveGuard& guard, Metrics& metrics, Settings settings)
       : guard_(guard), metrics_(metrics), settings_(std::move(settings)) {}
 
-  void handle(const httplib::Request& request, httplib::Response& response) const;
+  [[nodiscard]] HttpResponse handle(const RequestHead& head, std::string_view body) const;
 
  private:
-  using Request = httplib::Request;
-  using Response = httplib::Response;
-
-  void check(const Request& request, Response& response) const;
-  void check_batch(const Request& request, Response& response) const;
-  void redirect(const Request& request, Response& response) const;
-  void show_metrics(Response& response) const;
+  [[nodiscard]] HttpResponse check(const RequestHead& head) const;
+  [[nodiscard]] HttpResponse check_batch(const RequestHead& head, std::string_view body) const;
+  [[nodiscard]] HttpResponse redirect(const RequestHead& head) const;
+  [[nodiscard]] HttpResponse metrics() const;
   [[nodiscard]] Verdict ask(const Guard& guard, std::string_view url, GuardScratch& scratch) const;
 
   const LiveGuard& guard_;

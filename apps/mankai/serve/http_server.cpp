@@ -1,6 +1,5 @@
 #include "apps/mankai/serve/http_server.hpp"
 
-#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -11,7 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <exception>
 #include <new>
 #include <optional>
 #include <span>
@@ -24,40 +23,24 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-/// A client that sends request after request at once lets others have their turn after so many.
+/// After so many pipelined requests of one client, others get their turn.
 constexpr unsigned kRequestsInARow = 64;
-/// How long open connections may come with another request while the server stops.
+/// How long open connections may send another request while the server stops.
 constexpr milliseconds kLastRequests(500);
-/// How long nobody is accepted when there is no room, or the system has no more descriptors.
+/// How long no client is accepted if there is no room, or if the system has no more descriptors.
 constexpr milliseconds kFullPause(10);
 
-// "HTTP/1.1 200 OK": what the client is told, whoever wrote it.
-int status_of(std::string_view answer) {
-  constexpr std::size_t kBefore = std::string_view("HTTP/1.1 ").size();
-  constexpr std::size_t kDigits = 3;
-  int status = 0;
-  if (answer.size() >= kBefore + kDigits) {
-    std::from_chars(answer.data() + kBefore, answer.data() + kBefore + kDigits, status);
-  }
-  return status;
-}
-
-std::pair<std::string, int> name_of(const sockaddr_storage& address, socklen_t length) {
+std::string name_of(const sockaddr_storage& address, socklen_t length) {
   std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host.data(), host.size(), port.data(),
-                  port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return {"", 0};
-  }
-  int number = 0;
-  std::from_chars(port.data(), port.data() + std::string_view(port.data()).size(), number);
-  return {host.data(), number};
+  const int failure = getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host.data(), host.size(),
+                                  nullptr, 0, NI_NUMERICHOST);
+  return failure == 0 ? host.data() : "";
 }
 
 constexpr std::size_t kLeavingOrders = 3;
 
-// Who is asked first to make room, or nothing for who is not: those that have been idle for a moment, then those that
-// have been about a request or an answer for longer than that, then those that have had their answer just now.
+// The order in which connections are closed to make room; nothing if this one stays. First those that were idle for a
+// second, then those that had a request in progress for a second, then those that just got a response.
 std::optional<std::size_t> leaving_order(const PhaseState& state, SteadyTime now) {
   constexpr std::chrono::seconds kMoment(1);
   const bool is_old = now - state.since > kMoment;
@@ -93,21 +76,10 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(Descriptor listener, Setti
 }
 
 HttpServer::HttpServer(Descriptor listener, Settings settings, Descriptor events, Descriptor end)
-    : listener_(std::move(listener)), settings_(std::move(settings)), events_(std::move(events)), end_(std::move(end)) {
-  // Every request is ours before httplib looks for a route, so that its regular expressions are never run.
-  set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-    settings_.handle(request, response);
-    return HandlerResponse::Handled;
-  });
-  set_exception_handler([](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
-    constexpr int kInternalError = 500;
-    response.status = kInternalError;
-    response.set_content("{\"error\":\"out of memory\"}\n", "application/json");
-  });
-  // Those of httplib would promise a number of requests that is not limited here.
-  set_post_routing_handler(
-      [](const httplib::Request&, httplib::Response& response) { response.headers.erase("Keep-Alive"); });
-}
+    : listener_(std::move(listener)),
+      settings_(std::move(settings)),
+      events_(std::move(events)),
+      end_(std::move(end)) {}
 
 HttpServer::~HttpServer() { finish_stop(); }
 
@@ -125,7 +97,7 @@ void HttpServer::work() {
     try {
       serve(connection);
     } catch (const std::bad_alloc&) {
-      end(connection);  // nothing throws once it is somebody else's
+      end(connection);  // nothing throws after another thread may have it
     }
   }
 }
@@ -140,51 +112,46 @@ void HttpServer::serve(Connection& connection) {
       case Step::close: return end(connection);
     }
   }
-  wait_for(connection, EPOLLOUT, EPOLL_CTL_MOD);  // ready at once, behind those that are ready already
+  wait_for(connection, EPOLLOUT, EPOLL_CTL_MOD);  // ready at once, after those that are ready already
+}
+
+HttpResponse HttpServer::response_to(const Connection& connection) const {
+  constexpr int kInternalError = 500;
+  try {
+    return settings_.handle(connection.head(), connection.body());
+  } catch (const std::exception&) {  // no memory: what the handler allocated is free again
+    return error_response(kInternalError, "out of memory");
+  }
 }
 
 void HttpServer::answer(Connection& connection) {
   const SteadyTime begun = Clock::now();
   const bool closes = connection.head().closes || is_stopping_.load(std::memory_order_relaxed);
-  const std::string request_line = connection.head().request_line;
-  bool is_closed = false;
-  bool is_answered = false;
-  try {
-    is_answered = process_request(connection, closes, is_closed, [&](httplib::Request& request) {
-      request.target = connection.head().target;
-      request.body = connection.body();
-    });
-  } catch (const std::bad_alloc&) {
-    // No memory even for saying so: the connection ends, the server does not.
-    is_closed = true;
-  }
-  observe(connection, request_line, begun);
-  connection.end_request(closes || is_closed || !is_answered);
+  respond(connection, response_to(connection), connection.head().request_line, begun, closes);
 }
 
 void HttpServer::refuse(Connection& connection) {
   const SteadyTime begun = Clock::now();
   const Refusal& refusal = connection.refusal();
-  const std::string body = fmt::format("{{\"error\":\"{}\"}}\n", refusal.why);
-  const std::string text = fmt::format(
-      "HTTP/1.1 {} {}\r\nCache-Control: no-store\r\nConnection: close\r\nContent-Length: {}\r\n"
-      "Content-Type: application/json\r\nX-Content-Type-Options: nosniff\r\n\r\n{}",
-      refusal.status, refusal.reason, body.size(), body);
-  connection.write(text.data(), text.size());
-  observe(connection, connection.received_line(), begun);
-  connection.end_request(true);
+  respond(connection, error_response(refusal.status, std::string(refusal.why)), connection.received_line(), begun,
+          true);
 }
 
-void HttpServer::observe(const Connection& connection, std::string_view request_line, SteadyTime begun) const {
+void HttpServer::respond(Connection& connection, const HttpResponse& response, std::string_view request_line,
+                         SteadyTime begun, bool closes) const {
+  const bool has_body = connection.is_refused() || connection.head().method() != "HEAD";
+  const std::string bytes = to_bytes(response, has_body, closes);
+  connection.put(bytes);
   settings_.observe({.request_line = request_line,
                      .is_refused = connection.is_refused(),
                      .address = connection.address(),
-                     .status = status_of(connection.answer()),
-                     .answer_bytes = connection.answer().size(),
+                     .status = response.status,
+                     .answer_bytes = bytes.size(),
                      .seconds = std::chrono::duration<double>(Clock::now() - begun).count()});
+  connection.end_request(closes);
 }
 
-// From here on another thread may have the connection.
+// After this call another thread may have the connection.
 void HttpServer::wait_for(Connection& connection, std::uint32_t events, int operation) {
   epoll_event event{.events = events | EPOLLONESHOT, .data = {.ptr = &connection}};
   if (epoll_ctl(events_.get(), operation, connection.descriptor(), &event) != 0) {
@@ -193,8 +160,8 @@ void HttpServer::wait_for(Connection& connection, std::uint32_t events, int oper
 }
 
 void HttpServer::end(Connection& connection) {
-  // Before the socket is closed: a thread that looks at it within epoll_wait just then would hold it open, and as it
-  // looks on for other events there, the client would wait for the end of the connection.
+  // Before the socket is closed: a thread within epoll_wait could still refer to it and so keep it open, and the client
+  // would wait for the end of the connection.
   epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.descriptor(), nullptr);
   {
     const std::lock_guard lock(mutex_);
@@ -233,8 +200,7 @@ void HttpServer::accept_all() {
     Descriptor socket(accept4(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length,
                               static_cast<int>(SOCK_NONBLOCK) | static_cast<int>(SOCK_CLOEXEC)));
     if (socket.get() >= 0) {
-      auto [name, port] = name_of(address, length);
-      add(std::move(socket), std::move(name), port);
+      add(std::move(socket), name_of(address, length));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return;
     } else if (errno != EINTR && errno != ECONNABORTED) {
@@ -244,10 +210,10 @@ void HttpServer::accept_all() {
   pause_accepting();
 }
 
-void HttpServer::add(Descriptor socket, std::string address, int port) {
+void HttpServer::add(Descriptor socket, std::string address) {
   const int on = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  auto connection = std::make_unique<Connection>(std::move(socket), std::move(address), port, settings_.limits);
+  auto connection = std::make_unique<Connection>(std::move(socket), std::move(address), settings_.limits);
   {
     const std::lock_guard lock(mutex_);
     ++accepted_;
@@ -265,7 +231,7 @@ bool HttpServer::make_room() {
   const auto ending = static_cast<std::size_t>(
       std::ranges::count_if(connections_, [](const Connection* one) { return one->is_ending(); }));
   if (ending >= ending_max(settings_.connections_max)) {
-    // They have had their answers, and a moment to read them.
+    // They got their responses, and some time to read them.
     std::ranges::for_each(connections_, [](Connection* one) {
       if (one->phase() == Phase::lingering) {
         one->cut(Phase::lingering);
@@ -279,8 +245,8 @@ bool HttpServer::make_room() {
   return room_ > 0;
 }
 
-// A client that wants nothing bad has sent its request within a moment after it came, and has read the answer soon. So
-// nobody leaves who came within this moment, and nobody who has just begun with a request.
+// A well-behaved client sends its request soon after it connects and reads the response soon. So a connection that is
+// new, or has just begun a request, is not closed.
 std::size_t HttpServer::ask_to_leave(std::size_t most) {
   constexpr std::size_t kShare = 16;
   struct Candidate {
@@ -325,7 +291,7 @@ void HttpServer::end_overdue() {
 
 void HttpServer::begin_stop() {
   try {
-    accept_all();  // whoever is in the queue already
+    accept_all();  // clients that are in the queue already
   } catch (const std::bad_alloc&) {
     pause_accepting();
   }

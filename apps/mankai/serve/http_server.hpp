@@ -1,8 +1,6 @@
 #pragma once
 
-/// An HTTP server: httplib reads requests and writes answers, the sockets are looked after here.
-
-#include <httplib.h>
+/// An HTTP/1.1 server for short requests.
 
 #include <atomic>
 #include <functional>
@@ -16,18 +14,19 @@
 
 #include "apps/mankai/serve/connection.hpp"
 #include "apps/mankai/serve/descriptor.hpp"
+#include "apps/mankai/serve/http_response.hpp"
 #include "mankai/base/error.hpp"
 
 namespace mankai::command::serve {
 
-/// A request and its answer, as logs and metrics see them.
+/// A request and its response, for logs and metrics.
 struct Exchange {
-  std::string_view request_line;  ///< of a refused request, what was received of it
-  bool is_refused = false;        ///< before any endpoint saw it
+  std::string_view request_line;  ///< of a refused request, the received part
+  bool is_refused = false;        ///< before it reached an endpoint
   std::string_view address;       ///< of the client
   int status = 0;
   std::size_t answer_bytes = 0;  ///< with the head
-  double seconds = 0;            ///< from the whole request being here to the whole answer being written
+  double seconds = 0;            ///< from the complete request to the complete response, before it is sent
 };
 
 struct ServerCounts {
@@ -37,25 +36,22 @@ struct ServerCounts {
   std::uint64_t pushed_out = 0;  ///< closed to make room
 };
 
-/// Why httplib's own loop is not used: it gives a thread to every connection for as long as it lasts, idle or slow,
-/// wakes a hundred times a second for each that is idle, listens with a backlog of 5, shares a taken port, reads bodies
-/// and header lines of any size, and loses what was sent together with a request.
+/// All threads wait on one epoll. No thread owns a connection that waits, so a few threads serve thousands of clients
+/// and none waits for one. The owner accepts and keeps time by calling `look_after` again and again.
+/// docs/adr/0015-guard-serve-keeps-its-server.md says why this is not a library.
 ///
-/// Here all threads wait on one epoll; a connection is nobody's until it can go on, so some threads serve thousands of
-/// clients, and none waits for one. The owner accepts and keeps time by calling `look_after` again and again.
-///
-/// Threads: start, look_after, begin_stop and finish_stop from one, counts from any; `handle` and `observe` are called
-///          from any of the server's.
-class HttpServer : private httplib::Server {
+/// Threads: start, look_after, begin_stop and finish_stop from one thread, counts from any; the server calls `handle`
+///          and `observe` from all of its threads.
+class HttpServer {
  public:
-  /// Connections that are only about to end do not count as open. There may be so many of them beside the others.
+  /// Connections that are only about to end do not count as open. There may be this many of them beside the others.
   [[nodiscard]] static constexpr std::size_t ending_max(std::size_t connections_max) noexcept {
     constexpr std::size_t kShare = 8;
     constexpr std::size_t kLeast = 16;
     return connections_max / kShare + kLeast;
   }
 
-  using Handle = std::function<void(const httplib::Request&, httplib::Response&)>;
+  using Handle = std::function<HttpResponse(const RequestHead&, std::string_view body)>;
   using Observe = std::function<void(const Exchange&)>;
 
   struct Settings {
@@ -68,19 +64,19 @@ class HttpServer : private httplib::Server {
 
   /// Takes a listening socket that does not block. Errors: io.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(Descriptor listener, Settings settings);
-  ~HttpServer() override;
+  ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Readable when there is somebody to accept; -1 while there is no room for anybody, and after begin_stop.
+  /// Readable when a client waits to be accepted; -1 while there is no room, and after begin_stop.
   [[nodiscard]] int listener() const noexcept { return is_full_ ? -1 : listener_.get(); }
-  /// Accepts whoever waits and ends whatever has taken too long.
+  /// Accepts waiting clients and ends connections that exceeded their time limit.
   void look_after();
 
-  /// Ends listening. Requests that come on open connections within a moment are answered and are the last ones there.
+  /// Ends listening. Requests that arrive on open connections within half a second are answered, as the last ones.
   void begin_stop();
   [[nodiscard]] bool has_stopped() const;
-  /// Cuts what is left and ends the threads.
+  /// Closes the remaining connections and ends the threads.
   void finish_stop();
 
   [[nodiscard]] ServerCounts counts() const;
@@ -92,13 +88,15 @@ class HttpServer : private httplib::Server {
   void serve(Connection& connection);
   void answer(Connection& connection);
   void refuse(Connection& connection);
-  void observe(const Connection& connection, std::string_view request_line, SteadyTime begun) const;
+  [[nodiscard]] HttpResponse response_to(const Connection& connection) const;
+  void respond(Connection& connection, const HttpResponse& response, std::string_view request_line, SteadyTime begun,
+               bool closes) const;
   void wait_for(Connection& connection, std::uint32_t events, int operation);
   void end(Connection& connection);
 
   void accept_all();
   void pause_accepting();
-  void add(Descriptor socket, std::string address, int port);
+  void add(Descriptor socket, std::string address);
   [[nodiscard]] bool make_room();
   [[nodiscard]] std::size_t ask_to_leave(std::size_t most);
   void end_overdue();
@@ -106,14 +104,14 @@ class HttpServer : private httplib::Server {
   Descriptor listener_;
   Settings settings_;
   Descriptor events_;  ///< epoll
-  Descriptor end_;     ///< readable when the threads are to end
+  Descriptor end_;     ///< readable when the threads must end
   std::vector<std::thread> threads_;
   std::atomic<bool> is_stopping_ = false;
   SteadyTime stop_begun_;
   SteadyTime next_check_;
   bool is_full_ = false;
   SteadyTime full_until_;
-  std::size_t room_ = 0;  ///< for so many more without looking anew
+  std::size_t room_ = 0;  ///< connections that can be accepted without counting again
   std::uint64_t accepted_ = 0;
   std::uint64_t timed_out_ = 0;
   std::uint64_t pushed_out_ = 0;

@@ -41,7 +41,7 @@ bool LiveGuard::has_changed() {
 }
 
 Result<void> LiveGuard::reload() {
-  // Looked at first: a file that is replaced meanwhile is seen as changed afterwards, and read again.
+  // First the stamp: a file that is replaced while it is read counts as changed afterwards, and is read again.
   tried_ = stamp_of(path_);
   MANKAI_ASSIGN(auto bytes, read_file(path_));
   if (bytes.size() == 0) {

@@ -11,8 +11,8 @@
 
 namespace mankai::command::serve {
 
-/// Which file stands under a path now: replacing or changing it makes another one. More than mankai::FileIdentity,
-/// because a number that a file had is free again once it is replaced, and the next one may get it.
+/// Identifies the current file at a path: replacing or changing the file changes the stamp. It has more than
+/// mankai::FileIdentity because the inode number of a replaced file can be reused.
 struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -22,10 +22,10 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-/// A guard that is replaced while it is in use: who has the old one keeps it until he is done.
+/// A guard that can be replaced while it is in use: requests in progress keep the old one.
 ///
-/// The file is read into memory, not mapped: a service lives for months, and one day somebody copies a new file over
-/// the old one, which pulls the bytes from under whoever has them mapped.
+/// The file is read into memory, not mapped: overwriting a mapped file in place would change the bytes of the guard in
+/// use.
 ///
 /// Threads: current from any; the others from one.
 class LiveGuard {
@@ -40,10 +40,10 @@ class LiveGuard {
 
   [[nodiscard]] std::shared_ptr<const Loaded> current() const;
 
-  /// Whether the path stands for another file than when it was last tried, good or not. One that is gone has changed
-  /// only when it is at the second look, too: it may be about to come back.
+  /// Whether there is another file at the path than at the last attempt, successful or not. A missing file counts as a
+  /// change at the second look only: it may be about to be replaced.
   [[nodiscard]] bool has_changed();
-  /// Opens and checks what is there now, and only then replaces the guard. Errors: as open; the guard stays.
+  /// Opens and checks the current file, and then replaces the guard. Errors: as open; the guard stays.
   [[nodiscard]] Result<void> reload();
 
  private:
@@ -52,7 +52,7 @@ class LiveGuard {
   std::string path_;
   std::optional<FileStamp> tried_;  ///< nothing where there was no file
   bool was_missing_ = false;        ///< at the last look
-  mutable std::mutex mutex_;        ///< of the pointer only: held for as long as it takes to copy it
+  mutable std::mutex mutex_;        ///< of the pointer only, held while it is copied
   std::shared_ptr<const Loaded> loaded_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the service counts, for /metrics.
+/// The counters of the service, for /metrics.
 
 #include <array>
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace mankai::command::serve {
 
-/// What a request asked for.
+/// The endpoint of a request.
 enum class Route : std::uint8_t { check, check_batch, redirect, metrics, healthz, other };
 inline constexpr std::array<std::string_view, 6> kRouteNames = {"check",   "check_batch", "redirect",
                                                                 "metrics", "healthz",     "other"};
@@ -20,7 +20,7 @@ inline constexpr std::array<std::string_view, 6> kRouteNames = {"check",   "chec
 /// The route of "GET /check?url=…".
 [[nodiscard]] Route route_of(std::string_view request_line) noexcept;
 
-/// Counters that any number of threads add to.
+/// Counters that any number of threads increment.
 class Metrics {
  public:
   using Counter = std::atomic<std::uint64_t>;
@@ -39,7 +39,7 @@ class Metrics {
                                                     413, 414, 415, 431, 500, 501, 505};
   static constexpr std::array<double, 11> kBounds = {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3,
                                                      2e-3,  5e-3,  10e-3,  100e-3, 1};
-  using Statuses = std::array<Counter, kStatuses.size() + 1>;  ///< the last one for any other
+  using Statuses = std::array<Counter, kStatuses.size() + 1>;  ///< the last one counts other statuses
 
   std::array<Statuses, kRouteNames.size()> requests_{};
   std::array<Counter, kAnswerNames.size()> checks_{};

@@ -13,7 +13,7 @@
 namespace mankai::command::serve {
 
 ServiceManager::ServiceManager() {
-  // Asked once, before there are threads. NOLINTNEXTLINE(concurrency-mt-unsafe)
+  // Called once, before there are threads. NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (const char* name = std::getenv("NOTIFY_SOCKET"); name != nullptr) {
     socket_ = name;
   }

@@ -5,7 +5,7 @@
 
 namespace mankai::command::serve {
 
-/// Tells the service manager what the service is doing, as sd_notify does, without its library.
+/// Reports the state of the service to the service manager, as sd_notify does, without its library.
 ///
 /// Shape:   lines such as "READY=1" or "STATUS=…".
 /// Errors:  none: without a manager, or when it does not listen, nothing happens.
@@ -16,7 +16,7 @@ class ServiceManager {
   /// Reads NOTIFY_SOCKET.
   ServiceManager();
   void tell(std::string_view lines) const;
-  /// What a reload begins with: RELOADING=1 and when that was, which the manager wants to know.
+  /// Reports the beginning of a reload: RELOADING=1 and its time, which systemd requires.
   void tell_reloading() const;
 
  private:

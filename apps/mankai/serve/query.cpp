@@ -69,7 +69,7 @@ std::string encoded(std::string_view text) {
   return out;
 }
 
-// What no browser takes for anything but a name or an address. No name that can be looked up is longer.
+// What every browser reads as a name or an address. DNS names are not longer.
 bool is_plain_host(std::string_view host) {
   constexpr std::size_t kLongestName = 253;
   return host.size() <= kLongestName && std::ranges::all_of(host, [](char byte) {

@@ -8,7 +8,7 @@
 
 namespace mankai::command::serve {
 
-/// What else a query may have.
+/// Whether a query may contain other parameters.
 enum class OtherParameters : std::uint8_t {
   refused,
   ignored,
@@ -16,14 +16,14 @@ enum class OtherParameters : std::uint8_t {
 
 /// Returns the value of the only parameter `name` of a request's target such as "/check?url=http%3A%2F%2Fa%2F".
 ///
-/// Shape:   a form's encoding: %XX is a byte, '+' a blank; a '%' that no two digits follow stands for itself. The value
+/// Shape:   a form's encoding: %XX is a byte, '+' a blank; a '%' without two digits after it is literal. The value
 ///          ends at '&' or '#', so that what is in it has to be encoded.
-/// Errors:  invalid_argument when the parameter is missing, empty or there twice, and where others are refused and
-///          there is one: an answer about the wrong one of two URLs, or about half of one, would be worse than none.
+/// Errors:  invalid_argument if the parameter is missing, empty or repeated, or if there is another one and others are
+///          refused: checking one of two URLs, or a part of one, would be worse than an error.
 /// Threads: pure.
 [[nodiscard]] Result<std::string> query_value(std::string_view target, std::string_view name, OtherParameters others);
 
-/// Returns the Location for a link to `url`, of which a guard found every reading good, or why there is none.
+/// Returns the Location for a link to `url`, all readings of which passed the guard, or why there is none.
 ///
 /// Shape:   the URL as browsers split it (`url::parse_browser_url`): "http://" or "https://", host and port, and the
 ///          rest with every byte that could end a header percent-encoded. It has no reading that `url` lacks.

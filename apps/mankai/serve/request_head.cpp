@@ -3,31 +3,27 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ranges>
 
 namespace mankai::command::serve {
 namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 
-constexpr Refusal kMalformed{400, "Bad Request", "the request's head is malformed"};
-constexpr Refusal kNotEncoded{400, "Bad Request", "the URL has a second '?': percent-encode the value of url="};
-constexpr Refusal kLengths{400, "Bad Request", "the length of the body is malformed or given twice"};
-constexpr Refusal kLengthMissing{411, "Length Required", "a body needs a Content-Length; chunks are not read"};
-constexpr Refusal kBodyTooLong{413, "Payload Too Large", "a body may have 1 MiB; send several requests"};
-constexpr Refusal kLineTooLong{414, "URI Too Long",
-                               "the request line may have 8192 bytes; send the URL by POST /check"};
-constexpr Refusal kHeadTooLong{431, "Request Header Fields Too Large", "the head may have 16384 bytes"};
+constexpr Refusal kMalformed{400, "the request's head is malformed"};
+constexpr Refusal kNotEncoded{400, "the URL has a second '?': percent-encode the value of url="};
+constexpr Refusal kLengths{400, "the length of the body is malformed or given twice"};
+constexpr Refusal kLengthMissing{411, "a body needs a Content-Length; chunked bodies are not supported"};
+constexpr Refusal kBodyTooLong{413, "a body may have at most 1 MiB; send several requests"};
+constexpr Refusal kLineTooLong{414, "the request line may have at most 8192 bytes; send the URL by POST /check"};
+constexpr Refusal kHeadTooLong{431, "the head may have at most 16384 bytes"};
 
-constexpr Refusal kUnknownMethod{501, "Not Implemented", "the method is not one of HTTP"};
-constexpr Refusal kWrongVersion{505, "HTTP Version Not Supported", "HTTP/1.1 and HTTP/1.0 are understood"};
+constexpr Refusal kUnknownMethod{501, "the method is not one of HTTP"};
+constexpr Refusal kWrongVersion{505, "the versions HTTP/1.1 and HTTP/1.0 are supported"};
 
-// Those that the parser knows; most get a 405 behind it.
+// Other methods get a 501; most of these get a 405 from the endpoint.
 constexpr std::array<std::string_view, 9> kMethods = {"GET",     "HEAD",    "POST",  "PUT",  "DELETE",
                                                       "CONNECT", "OPTIONS", "TRACE", "PATCH"};
-
-// What the answers depend on. Nothing else reaches the parser: no Range, whose regular expression recurses, and no
-// Accept-Encoding, since a proxy compresses at less cost.
-constexpr std::array<std::string_view, 3> kKeptHeaders = {"accept", "content-type", "content-encoding"};
 
 char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte; }
 
@@ -52,7 +48,22 @@ std::string_view trimmed(std::string_view text) noexcept {
                                          : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
-// A tab may stand in a header's value; every other control character is somebody's trick.
+// Reads the parameters after a type, such as ";q=0.5". An invalid number counts as 0.
+double quality(std::string_view parameters) {
+  for (const auto part : std::views::split(parameters, ';')) {
+    const std::string_view parameter = trimmed(std::string_view(part));
+    if (lowered(parameter.substr(0, 2)) != "q=") {
+      continue;
+    }
+    const std::string_view number = parameter.substr(2);
+    double value = 0;
+    const auto parsed = std::from_chars(number.begin(), number.end(), value, std::chars_format::fixed);
+    return parsed.ec == std::errc() && parsed.ptr == number.end() && value >= 0 ? std::min(value, 1.0) : 0;
+  }
+  return 1;
+}
+
+// A header's value may contain tabs, but no other control characters.
 bool has_control(std::string_view line) noexcept {
   constexpr char kFirstPrintable = 0x20;
   constexpr char kDelete = 0x7f;
@@ -75,7 +86,6 @@ class HeadReader {
     if (!has_length_ && head_.request_line.starts_with("POST ")) {
       return std::unexpected(kLengthMissing);
     }
-    head_.text += kLineEnd;
     return std::move(head_);
   }
 
@@ -104,11 +114,6 @@ class HeadReader {
     }
     head_.closes = line.ends_with(" HTTP/1.0");
     head_.request_line = line;
-    const std::size_t begin = line.find(' ') + 1;
-    const std::size_t end = line.rfind(' ');
-    head_.target = line.substr(begin, end - begin);
-    head_.text.append(line.substr(0, std::min(line.find_first_of("?#", begin), end))).append(line.substr(end));
-    head_.text += kLineEnd;
     return std::nullopt;
   }
 
@@ -129,10 +134,17 @@ class HeadReader {
       head_.closes = head_.closes || lowered(value).contains("close");
     } else if (name == "expect") {
       head_.awaits_continue = lowered(value) == "100-continue";
-    } else if (std::ranges::find(kKeptHeaders, name) != kKeptHeaders.end()) {
-      head_.text.append(line).append(kLineEnd);
+    } else if (std::string* kept = kept_value(name); kept != nullptr && kept->empty()) {
+      *kept = value;
     }
     return std::nullopt;
+  }
+
+  std::string* kept_value(std::string_view name) {
+    return name == "accept"             ? &head_.accept
+           : name == "content-type"     ? &head_.content_type
+           : name == "content-encoding" ? &head_.content_encoding
+                                        : nullptr;
   }
 
   std::optional<Refusal> take_length(std::string_view value) {
@@ -155,6 +167,17 @@ class HeadReader {
 
 }  // namespace
 
+std::string_view RequestHead::method() const noexcept {
+  return std::string_view(request_line).substr(0, request_line.find(' '));
+}
+
+std::string_view RequestHead::target() const noexcept {
+  const std::size_t begin = request_line.find(' ') + 1;
+  return std::string_view(request_line).substr(begin, request_line.rfind(' ') - begin);
+}
+
+std::string_view RequestHead::path() const noexcept { return target().substr(0, target().find_first_of("?#")); }
+
 std::expected<std::optional<RequestHead>, Refusal> read_head(std::string_view bytes) {
   constexpr std::string_view kHeadEnd = "\r\n\r\n";
   const std::size_t end = bytes.substr(0, kHeadBytesMax).find(kHeadEnd);
@@ -174,6 +197,18 @@ std::expected<std::optional<RequestHead>, Refusal> read_head(std::string_view by
   }
   head->bytes = end + kHeadEnd.size();
   return std::optional<RequestHead>(std::move(*head));
+}
+
+double wanted(std::string_view accept, std::string_view type) {
+  double most = 0;
+  for (const auto part : std::views::split(accept, ',')) {
+    const std::string_view element(part);
+    const std::string_view name = element.substr(0, element.find(';'));
+    if (lowered(trimmed(name)) == type) {
+      most = std::max(most, quality(element.substr(name.size())));
+    }
+  }
+  return most;
 }
 
 }  // namespace mankai::command::serve

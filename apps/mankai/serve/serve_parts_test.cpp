@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -12,10 +13,10 @@
 #include <string>
 #include <thread>
 
-#include "apps/mankai/serve/accept.hpp"
 #include "apps/mankai/serve/access_log.hpp"
 #include "apps/mankai/serve/connection.hpp"
 #include "apps/mankai/serve/query.hpp"
+#include "apps/mankai/serve/request_head.hpp"
 
 namespace mankai::command::serve {
 namespace {
@@ -28,7 +29,7 @@ class ConnectionTest : public testing::Test {
     std::array<int, 2> ends{};
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
     client_ = Descriptor(ends[0]);
-    connection_ = std::make_unique<Connection>(Descriptor(ends[1]), "127.0.0.1", 1, limits_);
+    connection_ = std::make_unique<Connection>(Descriptor(ends[1]), "127.0.0.1", limits_);
   }
   void send_to_it(std::string_view text) const {
     ASSERT_EQ(::send(client_.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
@@ -56,7 +57,7 @@ TEST_F(ConnectionTest, its_phases) {
   EXPECT_EQ(connection().phase(), Phase::receiving);
   send_to_it(kRequest.substr(9));
   EXPECT_EQ(connection().advance(), Step::answer);
-  connection().write("x", 1);
+  connection().put("x");
   connection().end_request(false);
   EXPECT_EQ(connection().advance(), Step::wait_input);
   EXPECT_EQ(connection().phase(), Phase::idle);
@@ -82,7 +83,7 @@ TEST_F(ConnectionTest, a_phase_is_seen_with_its_own_limit) {
     send_to_it(kRequest);
     ASSERT_EQ(connection().advance(), Step::answer);
     connection().end_request(false);
-    connection().write("x", 1);
+    connection().put("x");
     ASSERT_EQ(connection().advance(), Step::wait_input);
     read_from_it();
   }
@@ -94,7 +95,7 @@ TEST_F(ConnectionTest, one_that_was_cut_can_be_cut_again) {
   EXPECT_TRUE(connection().cut(Phase::idle));
   EXPECT_EQ(connection().advance(), Step::answer);
   const std::string large(std::size_t{8} << 20, 'x');
-  connection().write(large.data(), large.size());
+  connection().put(large);
   connection().end_request(false);
   EXPECT_EQ(connection().advance(), Step::wait_output);
   EXPECT_EQ(connection().phase(), Phase::sending);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/mankai/demo/exhibit.hpp"
+#include "apps/mankai-lab/demo/exhibit.hpp"
 #include "apps/mankai/format.hpp"
 #include "mankai/hot/exact_decayed_counts.hpp"
 

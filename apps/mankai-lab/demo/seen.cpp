@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "apps/mankai/demo/exhibit.hpp"
-#include "apps/mankai/demo/recency.hpp"
+#include "apps/mankai-lab/demo/exhibit.hpp"
+#include "apps/mankai-lab/demo/recency.hpp"
 #include "apps/mankai/format.hpp"
 #include "lab/exact_sets.hpp"
 #include "mankai/filter/any_filter.hpp"

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "apps/mankai/demo/exhibit.hpp"
+#include "apps/mankai-lab/demo/exhibit.hpp"
 #include "apps/mankai/format.hpp"
 #include "lab/exact_sets.hpp"
 #include "mankai/url/canonical_url.hpp"

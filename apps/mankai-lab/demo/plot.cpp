@@ -1,4 +1,4 @@
-#include "apps/mankai/demo/plot.hpp"
+#include "apps/mankai-lab/demo/plot.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "apps/mankai/demo/page.hpp"
+#include "apps/mankai-lab/demo/page.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "apps/mankai/demo/plot.hpp"
+#include "apps/mankai-lab/demo/plot.hpp"
 #include "apps/mankai/format.hpp"
 #include "lab/text.hpp"
 

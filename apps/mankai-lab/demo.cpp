@@ -5,12 +5,13 @@
 #include <span>
 #include <utility>
 
-#include "apps/mankai/demo/page.hpp"
+#include "apps/mankai-lab/demo/page.hpp"
+#include "apps/mankai-lab/step_line.hpp"
+#include "apps/mankai-lab/subcommands.hpp"
 #include "apps/mankai/format.hpp"
+#include "apps/mankai/lab_summaries.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
-#include "apps/mankai/step_line.hpp"
-#include "apps/mankai/subcommands.hpp"
 #include "lab/report.hpp"
 #include "mankai/file/file.hpp"
 #include "mankai/filter/spec.hpp"
@@ -147,7 +148,7 @@ Subcommand demo_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "demo",
-      .summary = "a tour: a day of traffic through the four questions, beside the exact truth",
+      .summary = std::string(kDemoSummary),
       .description =
           "Generates a day of a shop, a link shortener and a crawler, asks the four questions about it and exact "
           "structures the same, and shows answers, errors, memory and speed side by side: as a table, and in a page "

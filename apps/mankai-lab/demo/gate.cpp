@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "apps/mankai/demo/exhibit.hpp"
+#include "apps/mankai-lab/demo/exhibit.hpp"
 #include "apps/mankai/format.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 

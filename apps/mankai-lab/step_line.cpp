@@ -1,4 +1,4 @@
-#include "apps/mankai/step_line.hpp"
+#include "apps/mankai-lab/step_line.hpp"
 
 #include <unistd.h>
 

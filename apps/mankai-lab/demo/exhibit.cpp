@@ -1,4 +1,4 @@
-#include "apps/mankai/demo/exhibit.hpp"
+#include "apps/mankai-lab/demo/exhibit.hpp"
 
 #include <ctime>
 

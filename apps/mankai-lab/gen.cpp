@@ -8,9 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "apps/mankai-lab/subcommands.hpp"
+#include "apps/mankai/lab_summaries.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/progress.hpp"
-#include "apps/mankai/subcommands.hpp"
 #include "apps/mankai/times.hpp"
 #include "lab/traffic/log_generator.hpp"
 #include "lab/traffic/traffic_generator.hpp"
@@ -306,7 +307,7 @@ Subcommand gen_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "gen",
-      .summary = "generate realistic URLs, an access log, or a day of traffic and its block list",
+      .summary = std::string(kGenSummary),
       .description =
           "Prints plausible URLs, the access log of a small group of sites, or a day of traffic: the same ones for the "
           "same options on every machine. The output for a count is the beginning of the output for a larger one, but "

@@ -1,4 +1,4 @@
-#include "apps/mankai/demo/day.hpp"
+#include "apps/mankai-lab/demo/day.hpp"
 
 #include <cstring>
 #include <string>

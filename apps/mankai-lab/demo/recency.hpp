@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/mankai/demo/exhibit.hpp"
+#include "apps/mankai-lab/demo/exhibit.hpp"
 
 namespace mankai::command::demo {
 

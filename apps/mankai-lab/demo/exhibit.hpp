@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "apps/mankai/demo/day.hpp"
-#include "apps/mankai/demo/plot.hpp"
+#include "apps/mankai-lab/demo/day.hpp"
+#include "apps/mankai-lab/demo/plot.hpp"
 #include "mankai/base/error.hpp"
 
 namespace mankai::command::demo {

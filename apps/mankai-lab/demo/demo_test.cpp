@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/mankai/demo/page.hpp"
-#include "apps/mankai/demo/plot.hpp"
-#include "apps/mankai/demo/recency.hpp"
+#include "apps/mankai-lab/demo/page.hpp"
+#include "apps/mankai-lab/demo/plot.hpp"
+#include "apps/mankai-lab/demo/recency.hpp"
 
 namespace mankai::command::demo {
 namespace {

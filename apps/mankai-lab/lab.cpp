@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "apps/mankai-lab/step_line.hpp"
+#include "apps/mankai-lab/subcommands.hpp"
+#include "apps/mankai/lab_summaries.hpp"
 #include "apps/mankai/output.hpp"
-#include "apps/mankai/step_line.hpp"
-#include "apps/mankai/subcommands.hpp"
 #include "lab/report.hpp"
 #include "lab/sources.hpp"
 #include "lab/text.hpp"
@@ -102,7 +103,7 @@ Subcommand lab_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "lab",
-      .summary = "hold published claims about filters beside measurements",
+      .summary = std::string(kLabSummary),
       .description =
           "Measures what published sources claim about filters, and writes a report: index.html with a verdict and an "
           "error bar for each claim (plots when gnuplot is installed), claims.json for programs, and a CSV for each "

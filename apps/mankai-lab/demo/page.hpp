@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/mankai/demo/exhibit.hpp"
+#include "apps/mankai-lab/demo/exhibit.hpp"
 
 namespace mankai::command::demo {
 

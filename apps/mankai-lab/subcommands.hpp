@@ -1,0 +1,15 @@
+#pragma once
+
+#include "apps/mankai/program.hpp"
+
+namespace mankai::command {
+
+/// The program `mankai-lab`: what shows and measures Mankai, and the data for it.
+[[nodiscard]] Program lab_program();
+
+// One file each.
+[[nodiscard]] Subcommand gen_subcommand();
+[[nodiscard]] Subcommand lab_subcommand();
+[[nodiscard]] Subcommand demo_subcommand();
+
+}  // namespace mankai::command
