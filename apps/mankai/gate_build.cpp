@@ -71,7 +71,7 @@ Result<int> run(const Request& request) {
 
 std::vector<Option> options_of(Request& request) {
   return {
-      positional("FILE", "The file to make; beside it FILE-source, which says where the keys come from.",
+      positional("FILE", "File to create. FILE-source beside it describes the source of the keys.",
                  ValueKind::file, request.file),
       text_option("--from", "SOURCE",
                   "sqlite:PATH, or postgres:DSN with a DSN of libpq, such as postgres:dbname=shop. No password: "

@@ -93,7 +93,7 @@ Subcommand gate_check_subcommand() {
                     "maybe, until the change at position 1234 is applied"},
                    {"mankai gate check --quiet baskets.mk 5f21c07a && psql ...", "asks the database only if need be"}},
   };
-  command.options = {positional("FILE", "The gate's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the gate.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }

@@ -47,7 +47,7 @@ Subcommand gate_drop_subcommand() {
       .examples = {{"mankai gate drop baskets.mk && rm baskets.mk", "the end of a gate"}},
   };
   command.options = {
-      positional("FILE", "The gate's file.", ValueKind::file, request->file),
+      positional("FILE", "File of the gate.", ValueKind::file, request->file),
       flag("--force",
            "Also ends the gate if the database cannot be reached, or is not known; what is there stays there.",
            request->force)};

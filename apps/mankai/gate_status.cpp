@@ -221,7 +221,7 @@ std::string metrics_of(const Status& status) {
 
 Result<int> run(const Request& request) {
   if (request.json && request.prometheus) {
-    return fail(ErrorCode::invalid_argument, "--json and --prometheus exclude each other");
+    return fail(ErrorCode::invalid_argument, "--json and --prometheus cannot be combined");
   }
   MANKAI_ASSIGN(const auto status, status_of(request));
   Output output;
@@ -244,16 +244,16 @@ Subcommand gate_status_subcommand() {
           "of cells that are not 0, and phase, the cells a key; and how many queries it saved, as far as those who ask "
           "it add their counts to FILE-counts.\n\n"
           "A source that cannot be reached is said, and is no error.",
-      .examples = {{"mankai gate status baskets.mk", "for people"},
-                   {"mankai gate status --json baskets.mk | jq .lag", "for programs"},
+      .examples = {{"mankai gate status baskets.mk", "a table to read"},
+                   {"mankai gate status --json baskets.mk | jq .lag", "JSON for programs"},
                    {"mankai gate status --prometheus baskets.mk > gate.prom", "for a collector of files"},
                    {"mankai gate status baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
                     "and where the key in Redis stands"}},
   };
-  command.options = {positional("FILE", "The gate's file.", ValueKind::file, request->file),
+  command.options = {positional("FILE", "File of the gate.", ValueKind::file, request->file),
                      flag("--offline", "Does not ask the source.", request->offline),
-                     flag("--json", "Prints a JSON object.", request->json),
-                     flag("--prometheus", "Prints metrics in Prometheus' text format.", request->prometheus)};
+                     flag("--json", "Print a JSON object.", request->json),
+                     flag("--prometheus", "Print metrics in the Prometheus text format.", request->prometheus)};
   for (Option& option : mirror_options(request->mirror)) {
     command.options.push_back(std::move(option));
   }

@@ -113,7 +113,7 @@ Subcommand gate_sync_subcommand() {
                     "and one gate in Redis for all web servers"}},
   };
   command.options = {
-      positional("FILE", "The gate's file.", ValueKind::file, request->file),
+      positional("FILE", "File of the gate.", ValueKind::file, request->file),
       flag("--once", "Ends when everything is applied that was committed before it began, or with an error.",
            request->once)};
   for (Option& option : mirror_options(request->mirror)) {

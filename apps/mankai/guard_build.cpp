@@ -391,7 +391,7 @@ Subcommand guard_build_subcommand() {
                    {"mankai guard build blocked.mkg urlhaus.csv --column url --allow own.txt", "with exceptions"},
                    {"mankai guard build --exact --force blocked.mkg lists/*.txt", "anew, with no false verdict"}},
   };
-  command.options = {positional("FILE", "The file to make.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File to create.", ValueKind::file, request->file)};
   Option lists =
       positionals("LIST", "Lists, plain or compressed, - for standard input.", ValueKind::file, request->lists);
   lists.is_required = true;

@@ -111,7 +111,7 @@ Subcommand changing(const std::string& name, std::string summary, std::string de
                      .summary = std::move(summary),
                      .description = std::move(description),
                      .examples = std::move(examples)};
-  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->rules, request->input)) {
     if (option.is_positional()) {
       option.name = "RULE";
@@ -237,7 +237,7 @@ Subcommand guard_compact_subcommand() {
           "was built with --no-rules cannot be compacted; build it again from its lists.",
       .examples = {{"mankai guard compact blocked.mkg", "after many changes"}},
   };
-  command.options = {positional("FILE", "The guard's file.", ValueKind::file, *file)};
+  command.options = {positional("FILE", "File of the guard.", ValueKind::file, *file)};
   command.run = [file]() -> Result<int> {
     MANKAI_ASSIGN(auto opened, GuardFile::open(*file, GuardFile::Mode::write));
     auto made = opened.compact();

@@ -126,7 +126,7 @@ class Checker {
 
 Result<int> run(const Request& request) {
   if (static_cast<int>(request.blocked) + static_cast<int>(request.ok) + static_cast<int>(request.quiet) > 1) {
-    return fail(ErrorCode::invalid_argument, "--blocked, --ok and --quiet exclude each other");
+    return fail(ErrorCode::invalid_argument, "--blocked, --ok and --quiet cannot be combined");
   }
   MANKAI_TRY(check_keys(request.urls, request.input));
   catch_stop_signals();
@@ -153,9 +153,9 @@ Subcommand guard_check_subcommand() {
           "when it is exact. The exit code is 0 whatever the answers.",
       .examples = {{"mankai guard check blocked.mkg https://evil.example/foo", "one answer"},
                    {"mankai guard check --ok blocked.mkg < frontier.txt", "the URLs that are not blocked"},
-                   {"mankai guard check --quiet blocked.mkg URL || echo blocked", "the answer as the exit code"}},
+                   {"mankai guard check --quiet blocked.mkg URL || echo blocked", "the answer as an exit code"}},
   };
-  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->urls, request->input)) {
     if (option.is_positional()) {
       option.name = "URL";

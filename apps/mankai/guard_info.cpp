@@ -24,7 +24,7 @@ std::string text_of(const Request& request, const GuardFacts& facts) {
 
 Result<int> run(const Request& request) {
   if (request.json && request.prometheus) {
-    return fail(ErrorCode::invalid_argument, "--json and --prometheus exclude each other");
+    return fail(ErrorCode::invalid_argument, "--json and --prometheus cannot be combined");
   }
   MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
   Output output;
@@ -43,12 +43,12 @@ Subcommand guard_info_subcommand() {
       .description =
           "Prints how many rules there are, where, how large that is, and how often a URL is blocked wrongly: of the "
           "URLs with the most looks, and of those whose domain no rule names, as a formula has it.",
-      .examples = {{"mankai guard info blocked.mkg", "for people"},
+      .examples = {{"mankai guard info blocked.mkg", "a table to read"},
                    {"mankai guard info --prometheus blocked.mkg > guard.prom", "for a collector of files"}},
   };
-  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file),
+  command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file),
                      flag("--json", "Prints JSON.", request->json),
-                     flag("--prometheus", "Prints metrics in Prometheus' text format.", request->prometheus)};
+                     flag("--prometheus", "Print metrics in the Prometheus text format.", request->prometheus)};
   command.run = [request] { return run(*request); };
   return command;
 }

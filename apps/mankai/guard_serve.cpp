@@ -308,7 +308,7 @@ Subcommand guard_serve_subcommand() {
                    {"mankai guard serve blocked.mkg --listen 127.0.0.1:9000 --log access.log", "with a log"}},
   };
   command.options = {
-      positional("FILE", "The guard's file.", ValueKind::file, request->file),
+      positional("FILE", "File of the guard.", ValueKind::file, request->file),
       parsed_option("--listen", "ADDRESS:PORT",
                     "Where to listen; 127.0.0.1:8080 unless given. Port 0 is any free one. For other machines a proxy "
                     "with TLS belongs in front.",

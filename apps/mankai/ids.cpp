@@ -38,7 +38,7 @@ std::vector<Option> id_options(IdRequest& request, const std::string& meaning) {
 
 Result<void> check_ids(const IdRequest& request, bool has_key_arguments) {
   if (request.with_ids && request.id) {
-    return fail(ErrorCode::invalid_argument, fmt::format("--{0} and --with-{0}s exclude each other", request.noun));
+    return fail(ErrorCode::invalid_argument, fmt::format("--{0} and --with-{0}s cannot be combined", request.noun));
   }
   if (request.with_ids && has_key_arguments) {
     return fail(ErrorCode::invalid_argument,

@@ -44,11 +44,11 @@ Subcommand info_subcommand() {
           "Prints what a filter is, how full it is and how often it is wrong now, with what its journal has; how many "
           "changes it has seen, and the position of their source; and who has it open. The seed of its hash is not "
           "shown. The file is checked as it is opened.",
-      .examples = {{"mankai info seen.mk", "for people"},
-                   {"mankai info --json seen.mk | jq .fpr_estimate", "for programs"}},
+      .examples = {{"mankai info seen.mk", "a table to read"},
+                   {"mankai info --json seen.mk | jq .fpr_estimate", "JSON for programs"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file),
-                     flag("--json", "Prints a JSON object.", request->json)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                     flag("--json", "Print a JSON object.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -64,11 +64,11 @@ void Input::close_current() {
 }
 
 std::vector<Option> key_options(std::vector<std::string>& keys, InputRequest& request) {
-  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
+  Option input = positionals("--input", "Input file with one item per line; - reads standard input. Repeatable.",
                              ValueKind::file, request.paths);
   input.letter = 'i';
   input.value = "PATH";
-  return {positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, keys),
+  return {positionals("KEY", "Keys [default: one per line from --input or standard input].", ValueKind::text, keys),
           std::move(input)};
 }
 

@@ -166,7 +166,7 @@ Subcommand plan_subcommand() {
       parsed_option("--survival", "SHARE",
                     "With --events: the share of keys that are still known at that age. 0.9 unless given.", parse_rate,
                     request->survival),
-      flag("--json", "Prints a JSON array.", request->json)};
+      flag("--json", "Print a JSON array.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

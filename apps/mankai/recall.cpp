@@ -61,7 +61,7 @@ Subcommand recall_subcommand() {
           "recently.",
       .examples = {{"mankai recall results.mk 'black shoes'", "what was chosen for this query lately"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }

@@ -71,8 +71,8 @@ Subcommand recover_subcommand() {
       .examples = {{"mankai recover seen.mk", "after a crash"},
                    {"mankai recover --json hits.mk | jq -r .position", "where its source has to go on"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file),
-                     flag("--json", "Prints a JSON object.", request->json)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                     flag("--json", "Print a JSON object.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -158,12 +158,12 @@ Subcommand remove_subcommand() {
       .examples = {{"mankai remove spam.mk https://example.com/", "one key"},
                    {"mankai remove spam.mk --with-ids < gone.tsv > refused.tsv",
                     "keys and the ids they were added with"},
-                   {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as the exit code"}},
+                   {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as an exit code"}},
   };
   Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if all keys were removed, 1 if one was refused.",
                       request->quiet);
   quiet.letter = 'q';
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }
@@ -174,8 +174,8 @@ Subcommand remove_subcommand() {
   command.options.push_back(durability_option(request->store, "what was removed"));
   command.options.push_back(position_option(request->store, "all keys"));
   command.options.push_back(
-      flag("--count", "Prints a summary on standard error, as it does on a terminal.", request->count));
-  command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
+      flag("--count", "Print a summary on standard error, as on a terminal.", request->count));
+  command.options.push_back(flag("--json", "Print the summary as JSON.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     auto valid = check(*request);

@@ -223,7 +223,7 @@ Subcommand verify_subcommand() {
   };
   Option files = positionals("FILE", "Files that Mankai wrote.", ValueKind::file, request->files);
   files.is_required = true;
-  command.options = {std::move(files), flag("--json", "Prints a JSON array.", request->json)};
+  command.options = {std::move(files), flag("--json", "Print a JSON array.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }
