@@ -137,8 +137,8 @@ Subcommand dedup_subcommand() {
   add_memory_options(*request, command.options);
   add_input_options(*request, command.options);
   for (Option& option : filter_options(
-           request->memory.filter, "[default: the filter grows; 10M with --kind or --forget].",
-           "[default: 0.001].")) {
+           request->memory.filter, "; fixes the size of a new filter [default: it grows; 10M with --kind or --forget].",
+           " [default: 0.001].")) {
     command.options.push_back(std::move(option));
   }
   add_summary_options(*request, command.options);

@@ -15,7 +15,7 @@ constexpr double kMicroseconds = 1e6;
 constexpr double kMostMicroseconds = 9e18;
 
 std::string hash_words(HashKind hash) {
-  return std::string(name(hash)) + (is_keyed(hash) ? ", keyed; its key is not shown" : ", seeded");
+  return std::string(name(hash)) + (is_keyed(hash) ? ", keyed; the key is not shown" : ", seeded");
 }
 
 // Within what λ says of it, which is a multiple of 2^-32: a half-life of an hour is one of 3600.0000035 s.
@@ -67,10 +67,10 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
   }
   return {std::move(kind),
           parsed_option("--keys", "N",
-                        "Number of distinct keys to size the filter for, such as 1000000, 1e6 or 10M " + keys_default,
+                        "Number of distinct keys to size the filter for, such as 1000000, 1e6 or 10M" + keys_default,
                         parse_count, options.keys),
           parsed_option("--fpr", "RATE",
-                        "False-positive rate at that number of keys, such as 0.01 or 1% " + fpr_default,
+                        "False-positive rate at that number of keys, such as 0.01 or 1%" + fpr_default,
                         parse_rate, options.fpr),
           std::move(hash),
           parsed_option(
