@@ -231,8 +231,9 @@ Result<void> check(const Request& request) {
     return fail(ErrorCode::invalid_argument, "ids and values cannot be combined");
   }
   if (request.ack && !request.store.position.empty()) {
-    return fail(ErrorCode::invalid_argument,
-                "--position and --ack cannot be combined: all keys are one batch, and exit code 0 means that it is on disk");
+    return fail(
+        ErrorCode::invalid_argument,
+        "--position and --ack cannot be combined: all keys are one batch, and exit code 0 means that it is on disk");
   }
   return check_store_request(request.store);
 }
@@ -247,7 +248,14 @@ Subcommand add_subcommand() {
       .name = "add",
       .summary = "add keys to a filter",
       .description =
-          "Adds keys to a filter: those given as arguments, or the lines of the inputs, which may be compressed with gzip, zstd or xz. A key is a line without its line feed or carriage return and line feed.\n\nKeys from inputs are written to FILE-journal as they are read, and to FILE at the end and at checkpoints. Keys that were read survive a crash of the process; --durability sets when they survive a power loss. After Ctrl-C, SIGTERM or an error, the keys read before are in the filter; an error prints their number. Keys given as arguments, and all keys with --position, are added together or not at all. Only one process at a time can add; another one fails immediately.\n\nBeyond its capacity a filter still has no false negatives, but its false-positive rate rises; add prints a warning.",
+          "Adds keys to a filter: those given as arguments, or the lines of the inputs, which may be compressed with "
+          "gzip, zstd or xz. A key is a line without its line feed or carriage return and line feed.\n\nKeys from "
+          "inputs are written to FILE-journal as they are read, and to FILE at the end and at checkpoints. Keys that "
+          "were read survive a crash of the process; --durability sets when they survive a power loss. After Ctrl-C, "
+          "SIGTERM or an error, the keys read before are in the filter; an error prints their number. Keys given as "
+          "arguments, and all keys with --position, are added together or not at all. Only one process at a time can "
+          "add; another one fails immediately.\n\nBeyond its capacity a filter still has no false negatives, but its "
+          "false-positive rate rises; add prints a warning.",
       .examples = {{"mankai add seen.mk https://example.com/", "one key"},
                    {"mankai add seen.mk < urls.txt", "one key per line"},
                    {"mankai add seen.mk --input monday.gz --input tuesday.zst --count",
@@ -259,8 +267,9 @@ Subcommand add_subcommand() {
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }
-  for (Option& option : id_options(request->ids,
-                                   "for kinds that take ids; remove needs the same id [default: the next number for each key].")) {
+  for (Option& option :
+       id_options(request->ids,
+                  "for kinds that take ids; remove needs the same id [default: the next number for each key].")) {
     command.options.push_back(std::move(option));
   }
   for (Option& option : id_options(request->values, "for kinds that store values; a whole number.")) {
@@ -269,16 +278,15 @@ Subcommand add_subcommand() {
   command.options.push_back(parsed_option("--strength", "S",
                                           "Share of a key's slots that the value overwrites [default: 0.5].",
                                           parse_share, request->strength));
-  command.options.push_back(
-      at_option("Time of the keys, for kinds with time [default: now, or the filter's time if that is later].",
-                request->at));
+  command.options.push_back(at_option(
+      "Time of the keys, for kinds with time [default: now, or the filter's time if that is later].", request->at));
   command.options.push_back(durability_option(request->store, "added keys"));
   command.options.push_back(flag("--ack",
-                                 "Print each key on a line of its own once it is on disk: with always after its batch, with interval after a sync, with never at the end.",
+                                 "Print each key on a line of its own once it is on disk: with always after its batch, "
+                                 "with interval after a sync, with never at the end.",
                                  request->ack));
   command.options.push_back(position_option(request->store, "all keys"));
-  command.options.push_back(
-      flag("--count", "Print a summary on standard error, as on a terminal.", request->count));
+  command.options.push_back(flag("--count", "Print a summary on standard error, as on a terminal.", request->count));
   command.options.push_back(flag("--json", "Print the summary as JSON.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {

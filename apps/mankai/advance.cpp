@@ -32,12 +32,13 @@ Subcommand advance_subcommand() {
       .name = "advance",
       .summary = "move a filter with time to a later time",
       .description =
-          "Moves a filter to a later time and writes the file: keys expire, and counts decay. Time never goes back.\n\nadd, check and count take --at themselves; advance is for expiring keys without adding any.",
+          "Moves a filter to a later time and writes the file: keys expire, and counts decay. Time never goes "
+          "back.\n\nadd, check and count take --at themselves; advance is for expiring keys without adding any.",
       .examples = {{"mankai advance seen.mk --at now", "expire what is due"},
                    {"mankai advance hits.mk --at 2026-03-28T12:00:00Z", "decay counts to that time"}},
   };
   command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
-                     at_option("Time to move to:", request->at)};
+                     at_option("Time to move to.", request->at)};
   command.run = [request] { return run(*request); };
   return command;
 }

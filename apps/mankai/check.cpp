@@ -73,7 +73,10 @@ Subcommand check_subcommand() {
       .name = "check",
       .summary = "test which keys may be in a filter",
       .description =
-          "Prints yes or no, a tab and the key, for each key given as an argument or for each line of the inputs, in order. Answers are flushed whenever no more input is available.\n\nno is always right, except that keys expire from kinds with a window. yes is wrong for absent keys at the filter's false-positive rate.\n\nA kind with time answers as of the time of its last key, or of --at.",
+          "Prints yes or no, a tab and the key, for each key given as an argument or for each line of the inputs, in "
+          "order. Answers are flushed whenever no more input is available.\n\nno is always right, except that keys "
+          "expire from kinds with a window. yes is wrong for absent keys at the filter's false-positive rate.\n\nA "
+          "kind with time answers as of the time of its last key, or of --at.",
       .examples = {{"mankai check seen.mk https://example.com/", "yes or no"},
                    {"mankai check --absent seen.mk < urls.txt", "the lines that were never added"},
                    {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as an exit code"}},
@@ -87,12 +90,12 @@ Subcommand check_subcommand() {
   }
   command.options.push_back(
       flag("--present", "Print only the keys that may be in the filter, without yes.", request->present));
-  command.options.push_back(flag("--absent", "Print only the keys that are not in the filter, without no.", request->absent));
+  command.options.push_back(
+      flag("--absent", "Print only the keys that are not in the filter, without no.", request->absent));
   command.options.push_back(std::move(quiet));
   command.options.push_back(at_option("Answer as of a later time; the file is not changed.", request->at));
-  command.options.push_back(
-      flag("--fast", "Skip the checksums of the cells, so that a file of any size opens in milliseconds.",
-           request->fast));
+  command.options.push_back(flag(
+      "--fast", "Skip the checksums of the cells, so that a file of any size opens in milliseconds.", request->fast));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     if (static_cast<int>(request->present) + static_cast<int>(request->absent) + static_cast<int>(request->quiet) > 1) {

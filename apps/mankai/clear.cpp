@@ -23,7 +23,8 @@ Subcommand clear_subcommand() {
       .name = "clear",
       .summary = "remove every key from a filter",
       .description =
-          "Empties a filter. Its kind, size, hash, seed and time stay, so it can still be merged with the same filters.",
+          "Empties a filter. Its kind, size, hash, seed and time stay, so it can still be merged with the same "
+          "filters.",
       .examples = {{"mankai clear seen.mk", "start over"}},
   };
   command.options = {positional("FILE", "File of the filter.", ValueKind::file, *file)};

@@ -81,7 +81,11 @@ Subcommand count_subcommand() {
       .name = "count",
       .summary = "print how often keys were added to a filter",
       .description =
-          "Prints a count, a tab and the key, for each key given as an argument or for each line of the inputs, in order. The count is the number of adds minus the number of removes, or higher, never lower. Counters saturate at 15: 15+ means 15 or more; growing kinds add up their slices.\n\nKinds with time print decayed counts: an add counts half after each half-life. They answer as of the time of the last key, or of --at.\n\nmankai plan lists the kinds that count.",
+          "Prints a count, a tab and the key, for each key given as an argument or for each line of the inputs, in "
+          "order. The count is the number of adds minus the number of removes, or higher, never lower. Counters "
+          "saturate at 15: 15+ means 15 or more; growing kinds add up their slices.\n\nKinds with time print decayed "
+          "counts: an add counts half after each half-life. They answer as of the time of the last key, or of "
+          "--at.\n\nmankai plan lists the kinds that count.",
       .examples = {{"mankai count spam.mk https://example.com/", "one key"},
                    {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"},
                    {"mankai count hot.mk --at now < urls.txt", "decayed counts as of now"}},
@@ -91,9 +95,8 @@ Subcommand count_subcommand() {
     command.options.push_back(std::move(option));
   }
   command.options.push_back(at_option("Answer as of a later time; the file is not changed.", request->at));
-  command.options.push_back(
-      flag("--fast", "Skip the checksums of the cells, so that a file of any size opens in milliseconds.",
-           request->fast));
+  command.options.push_back(flag(
+      "--fast", "Skip the checksums of the cells, so that a file of any size opens in milliseconds.", request->fast));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     MANKAI_TRY(check_keys(request->keys, request->input));

@@ -45,7 +45,8 @@ Result<void> check_spec(const FilterSpec& spec, bool asked_for_keys) {
                                                       [&](const char* name) { return !option_of(spec, name).empty(); });
   if (spec.keys == 0 && !asked_for_keys && !is_sized_otherwise) {
     return fail(ErrorCode::invalid_argument,
-                "--keys is missing; give the number of distinct keys or, for kinds that take them, --bytes, --counters or --slots");
+                "--keys is missing; give the number of distinct keys or, for kinds that take them, --bytes, --counters "
+                "or --slots");
   }
   return check_options(spec);
 }
@@ -157,7 +158,10 @@ Subcommand create_subcommand() {
       .name = "create",
       .summary = "create an empty filter",
       .description =
-          "Creates the file of an empty filter, sized for --keys distinct keys at the false-positive rate --fpr. An existing file is an error without --force.\n\nTo merge two filters, create one of them with --like the other: same kind, size, hash and seed.\n\nGrowing kinds (scalable-...) start with room for --keys and take any number.",
+          "Creates the file of an empty filter, sized for --keys distinct keys at the false-positive rate --fpr. An "
+          "existing file is an error without --force.\n\nTo merge two filters, create one of them with --like the "
+          "other: same kind, size, hash and seed.\n\nGrowing kinds (scalable-...) start with room for --keys and take "
+          "any number.",
       .examples = {{"mankai create seen.mk --keys 10M --fpr 0.001", "a filter for ten million keys"},
                    {"mankai create new.mk --like seen.mk", "a filter that can be merged with it"},
                    {"mankai create spam.mk --kind counting-bloom --keys 1M", "a filter from which keys can be removed"},
@@ -168,19 +172,19 @@ Subcommand create_subcommand() {
   for (Option& option : filter_options(request->filter, "", " [default: 0.01].")) {
     command.options.push_back(std::move(option));
   }
-  command.options.push_back(flag(
-      "--canonical",
-      "Canonicalize keys as URLs before hashing, so that all spellings of a URL are one key. A key that is not a URL is hashed unchanged.",
-      request->canonical));
+  command.options.push_back(flag("--canonical",
+                                 "Canonicalize keys as URLs before hashing, so that all spellings of a URL are one "
+                                 "key. A key that is not a URL is hashed unchanged.",
+                                 request->canonical));
   for (const SharedOption& option : shared_options()) {
     command.options.push_back(shape_option(option, *request));
   }
-  command.options.push_back(parsed_option("--spec", "SPEC",
-                                          "All of these options in one word, KIND:name=value,...; separate options take precedence.",
-                                          parse_spec, request->spec));
+  command.options.push_back(parsed_option(
+      "--spec", "SPEC", "All of these options in one word, KIND:name=value,...; separate options take precedence.",
+      parse_spec, request->spec));
   command.options.push_back(text_option("--like", "OTHER",
-                                        "Copy kind, size, hash and seed from the file of another filter.", ValueKind::file,
-                                        request->like));
+                                        "Copy kind, size, hash and seed from the file of another filter.",
+                                        ValueKind::file, request->like));
   command.options.push_back(flag("--force", "Replace FILE if it exists, and remove its journal.", request->force));
   command.options.push_back(mode_option(request->mode));
   command.options.push_back(flag("--json", "Print the new filter as mankai info --json does.", request->json));

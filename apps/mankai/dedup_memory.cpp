@@ -58,7 +58,8 @@ Result<ConfirmedSeen> open_log(const DedupMemoryRequest& request) {
   auto memory = ConfirmedSeen::open(request.log, wanted, {.mode = request.store.mode});
   if (memory && memory->log().dropped_bytes() > 0) {
     say(
-        fmt::format("warning: {}: dropped an incomplete batch of {} bytes at the end; the last lines of the previous run may be printed again",
+        fmt::format("warning: {}: dropped an incomplete batch of {} bytes at the end; the last lines of the previous "
+                    "run may be printed again",
                     request.log, human_count(memory->log().dropped_bytes())));
   }
   return memory;
@@ -69,7 +70,8 @@ Result<void> check_log(const DedupMemoryRequest& request) {
     return fail(ErrorCode::invalid_argument, "--confirm and --state cannot be combined: --confirm keeps its own state");
   }
   if (request.window) {
-    return fail(ErrorCode::invalid_argument, "--confirm and --forget cannot be combined: keys never expire from the log");
+    return fail(ErrorCode::invalid_argument,
+                "--confirm and --forget cannot be combined: keys never expire from the log");
   }
   if (request.grow || request.filter.kind) {
     return fail(ErrorCode::invalid_argument,
@@ -86,7 +88,8 @@ Result<void> check_dedup_memory(const DedupMemoryRequest& request) {
   }
   if (request.grow && request.window) {
     return fail(ErrorCode::invalid_argument,
-                "--forget and --grow cannot be combined: a window has a fixed size; give --keys, the number of keys per window");
+                "--forget and --grow cannot be combined: a window has a fixed size; give --keys, the number of keys "
+                "per window");
   }
   if (request.store.policy && request.state.empty() && request.log.empty()) {
     return fail(ErrorCode::invalid_argument, "--durability needs --state or --confirm");
@@ -202,7 +205,8 @@ std::string DedupMemory::capacity_warning(bool is_at_end) const {
     return command::capacity_warning(seen->keys_inserted(), seen->capacity_keys());
   }
   return fmt::format(
-      "more than {} distinct lines: from here on, more than {} of the new lines are dropped; give a larger --keys, or none",
+      "more than {} distinct lines: from here on, more than {} of the new lines are dropped; give a larger --keys, or "
+      "none",
       human_count(seen->capacity_keys()), human_share(seen->filter().spec().fpr));
 }
 
@@ -216,11 +220,13 @@ std::string DedupMemory::overfull_error() const {
   const std::string where = file_.empty() ? "" : file_ + ": ";
   if (forgets()) {
     return fmt::format(
-        "{}more than twice the capacity of {} ({} keys) within a part of it: new lines may have been dropped; run it again with a larger --keys",
+        "{}more than twice the capacity of {} ({} keys) within a part of it: new lines may have been dropped; run it "
+        "again with a larger --keys",
         where, to_text(*seen.window()), human_count(seen.capacity_keys()));
   }
   return fmt::format(
-      "{}more than twice the capacity ({} keys): new lines may have been dropped, {} of them at the end; run it again {}",
+      "{}more than twice the capacity ({} keys): new lines may have been dropped, {} of them at the end; run it again "
+      "{}",
       where, human_count(seen.capacity_keys()), human_share(seen.filter().describe().fpr_estimate),
       file_.empty() ? "without --keys" : "with another --state and without --keys");
 }

@@ -129,7 +129,7 @@ class Dedup {
     }
     if (const std::string warning = memory_.capacity_warning(false); !warning.empty()) {
       is_warned_ = true;
-      say(fmt::format("warning: line {}: {}", human_count(counts_.lines), warning));
+      say(fmt::format("warning: by line {}: {}", human_count(counts_.lines), warning));
     }
   }
 

@@ -1,5 +1,6 @@
-// Writes the man page and the completions below a folder, at build time. Usage: mankai_docgen FOLDER
+// Writes the man pages and the completions below a folder, at build time. Usage: mankai_docgen FOLDER
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -20,6 +21,11 @@ bool write(const std::filesystem::path& path, const std::string& text) {
   return static_cast<bool>(file);
 }
 
+bool write_man_pages(const std::filesystem::path& folder, const std::vector<mankai::command::Subcommand>& subcommands) {
+  return std::ranges::all_of(mankai::command::man_pages(subcommands, MANKAI_VERSION),
+                             [&](const auto& page) { return write(folder / (page.name + ".1"), page.text); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -30,7 +36,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path share = argv[1];
   const auto subcommands = mankai::command::all_subcommands();
   const bool is_written =
-      write(share / "man/man1/mankai.1", mankai::command::man_page(subcommands, MANKAI_VERSION)) &&
+      write_man_pages(share / "man/man1", subcommands) &&
       write(share / "bash-completion/completions/mankai", mankai::command::bash_completion(subcommands)) &&
       write(share / "zsh/site-functions/_mankai", mankai::command::zsh_completion(subcommands)) &&
       write(share / "fish/vendor_completions.d/mankai.fish", mankai::command::fish_completion(subcommands));

@@ -59,7 +59,9 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
   }
   kind.help += '.';
   Option hash = parsed_option("--hash", "HASH",
-                              "Hash function: nh-siphash, keyed, so that keys that collide cannot be chosen without the file; xxh3, a little faster, for trusted keys only; siphash, keyed and slower; or murmur3, for filters of other programs [default: nh-siphash].",
+                              "Hash function: nh-siphash, keyed, so that keys that collide cannot be chosen without "
+                              "the file; xxh3, a little faster, for trusted keys only; siphash, keyed and slower; or "
+                              "murmur3, for filters of other programs [default: nh-siphash].",
                               parse_hash, options.hash);
   hash.kind = ValueKind::choice;
   for (const HashKind known : kHashKinds) {
@@ -69,8 +71,7 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
           parsed_option("--keys", "N",
                         "Number of distinct keys to size the filter for, such as 1000000, 1e6 or 10M" + keys_default,
                         parse_count, options.keys),
-          parsed_option("--fpr", "RATE",
-                        "False-positive rate at that number of keys, such as 0.01 or 1%" + fpr_default,
+          parsed_option("--fpr", "RATE", "False-positive rate at that number of keys, such as 0.01 or 1%" + fpr_default,
                         parse_rate, options.fpr),
           std::move(hash),
           parsed_option(
@@ -83,6 +84,7 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
 Report report_on(const AnyFilter& filter, const std::string& file) {
   const FilterInfo info = filter.describe();
   const std::string kind(description_of(info.kind).name);
+  const bool expires = description_of(info.kind).forgets && description_of(info.kind).has_time;
   Report report;
   report.add("file", file, "file", file);
   report.add("kind", kind, "kind", kind);
@@ -90,12 +92,14 @@ Report report_on(const AnyFilter& filter, const std::string& file) {
              std::to_string(info.format_version));
   report.add("bytes", info.image_bytes, "size",
              fmt::format("{} ({} bytes)", human_bytes(info.image_bytes), human_count(info.image_bytes)));
-  report.add("keys_inserted", info.keys_inserted, "keys inserted", human_count(info.keys_inserted));
+  report.add("keys_inserted", info.keys_inserted, "keys inserted",
+             human_count(info.keys_inserted) + (expires ? ", expired keys included" : ""));
   report.add("keys_estimate", info.keys_estimate, "keys, estimated", human_estimate(info.keys_estimate));
   report.add("capacity_keys", info.capacity_keys, "capacity",
              fmt::format("{} keys at a false-positive rate of {}", human_count(info.capacity_keys),
                          human_share(info.fpr_target)));
-  report.add("over_capacity", info.keys_inserted > info.capacity_keys);
+  const double keys_now = expires ? info.keys_estimate : static_cast<double>(info.keys_inserted);
+  report.add("over_capacity", keys_now > static_cast<double>(info.capacity_keys));
   report.add("fpr_target", info.fpr_target);
   report.add("fpr_estimate", info.fpr_estimate, "rate now", human_share(info.fpr_estimate));
   report.add("fpr_formula", std::string(info.fpr_formula), "  estimated as", std::string(info.fpr_formula));
@@ -108,7 +112,8 @@ Report report_on(const AnyFilter& filter, const std::string& file) {
   for (const InfoField& field : info.fields) {
     add_field(field, report);
   }
-  report.add("probes_per_key", std::uint64_t{info.probes_per_key}, "probes per key", std::to_string(info.probes_per_key));
+  report.add("probes_per_key", std::uint64_t{info.probes_per_key}, "probes per key",
+             std::to_string(info.probes_per_key));
   report.add("lines_per_key", info.lines_per_key, "cache lines per key", fmt::format("{:.3g}", info.lines_per_key));
   report.add("bits_per_key", static_cast<double>(info.cells_bytes) * 8 / static_cast<double>(info.capacity_keys),
              "bits per key",
@@ -121,9 +126,8 @@ std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity) {
   if (keys <= capacity) {
     return "";
   }
-  return fmt::format(
-      "{} keys in a filter for {}: the false-positive rate is higher than requested",
-      human_count(keys), human_count(capacity));
+  return fmt::format("{} keys in a filter for {}: the false-positive rate is higher than requested", human_count(keys),
+                     human_count(capacity));
 }
 
 }  // namespace mankai::command

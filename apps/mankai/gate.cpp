@@ -8,7 +8,11 @@ Subcommand gate_subcommand() {
       .name = "gate",
       .summary = "a filter in front of a database: is there anything to fetch?",
       .description =
-          "Keeps the keys of a table's rows in a filter of a few bytes per key, so that queries for absent keys need not reach the database. The answer empty is certain; maybe is wrong at the filter's false-positive rate.\n\nA row belongs to the gate while a condition over its own columns is true. mankai gate sync applies the database's changes to the gate. A change is missing from the gate between its commit and its application: status prints that lag, and check --after answers maybe meanwhile.",
+          "Keeps the keys of a table's rows in a filter of a few bytes per key, so that queries for absent keys need "
+          "not reach the database. The answer empty is certain; maybe is wrong at the filter's false-positive "
+          "rate.\n\nA row belongs to the gate while a condition over its own columns is true. mankai gate sync applies "
+          "the database's changes to the gate. A change is missing from the gate between its commit and its "
+          "application: status prints that lag, and check --after answers maybe meanwhile.",
       .examples =
           {{"mankai gate build baskets.mk --from sqlite:shop.db --table baskets --key cookie --where 'items > 0' "
             "--install-triggers",

@@ -38,7 +38,8 @@ Result<void> check(const Request& request) {
   }
   if (request.settings.source.starts_with("sqlite:") && !request.install_triggers) {
     return fail(ErrorCode::invalid_argument,
-                "a gate of an SQLite table needs triggers on it and two tables beside it, which slow down writes a little; allow them with --install-triggers; `mankai gate drop` removes them");
+                "a gate of an SQLite table needs triggers on it and two tables beside it, which slow down writes a "
+                "little; allow them with --install-triggers; `mankai gate drop` removes them");
   }
   return {};
 }
@@ -69,21 +70,22 @@ Result<int> run(const Request& request) {
 
 std::vector<Option> options_of(Request& request) {
   return {
-      positional("FILE", "File to create. FILE-source beside it describes the source of the keys.",
-                 ValueKind::file, request.file),
+      positional("FILE", "File to create. FILE-source beside it describes the source of the keys.", ValueKind::file,
+                 request.file),
       text_option("--from", "SOURCE",
-                  "Database: sqlite:PATH, or postgres:DSN with a libpq DSN, such as postgres:dbname=shop. Do not give a password: use PGPASSFILE or the server's rules.",
+                  "Database: sqlite:PATH, or postgres:DSN with a libpq DSN, such as postgres:dbname=shop. Do not give "
+                  "a password: use PGPASSFILE or the server's rules.",
                   ValueKind::text, request.settings.source),
       text_option("--table", "TABLE", "Table.", ValueKind::text, request.settings.table),
-      text_option("--key", "COLUMN", "Column with the keys; SQLite needs an index on it.",
-                  ValueKind::text, request.settings.key),
-      parsed_option("--where", "CONDITION",
-                    "SQL condition over the row's own columns [default: every row].",
+      text_option("--key", "COLUMN", "Column with the keys; SQLite needs an index on it.", ValueKind::text,
+                  request.settings.key),
+      parsed_option("--where", "CONDITION", "SQL condition over the row's own columns [default: every row].",
                     parse_condition, request.settings.where),
-      parsed_option("--keys", "N", "Number of distinct keys to size the filter for [default: twice as many as there are].",
+      parsed_option("--keys", "N",
+                    "Number of distinct keys to size the filter for [default: twice as many as there are].",
                     parse_count, request.keys),
-      parsed_option("--fpr", "RATE", "Share of absent keys that are answered maybe [default: 0.01].",
-                    parse_rate, request.build.fpr),
+      parsed_option("--fpr", "RATE", "Share of absent keys that are answered maybe [default: 0.01].", parse_rate,
+                    request.build.fpr),
       flag("--install-triggers",
            "Allow five triggers and two tables in an SQLite database, without which its changes cannot be read.",
            request.install_triggers),
@@ -100,7 +102,12 @@ Subcommand gate_build_subcommand() {
       .name = "gate build",
       .summary = "build a gate from a table's keys",
       .description =
-          "Installs in the database what reports its changes, reads the keys of the rows for which the condition is true, as of one moment, and writes the gate's file. A build that fails leaves nothing behind. If it is killed, FILE-leftover lists what is left, and the next build or drop removes it.\n\nPostgreSQL gets a publication and a replication slot, which retains the server's log until mankai gate sync has read it: do not leave a gate without sync. SQLite gets triggers, if --install-triggers allows them. mankai gate drop removes them.",
+          "Installs in the database what reports its changes, reads the keys of the rows for which the condition is "
+          "true, as of one moment, and writes the gate's file. A build that fails leaves nothing behind. If it is "
+          "killed, FILE-leftover lists what is left, and the next build or drop removes it.\n\nPostgreSQL gets a "
+          "publication and a replication slot, which retains the server's log until mankai gate sync has read it: do "
+          "not leave a gate without sync. SQLite gets triggers, if --install-triggers allows them. mankai gate drop "
+          "removes them.",
       .examples = {{"mankai gate build b.mk --from sqlite:shop.db --table baskets --key cookie --where 'items > 0' "
                     "--install-triggers",
                     "the non-empty baskets of an SQLite database"},

@@ -6,7 +6,8 @@ namespace mankai::command {
 
 std::vector<Option> mirror_options(MirrorRequest& request) {
   return {text_option("--mirror", "REDIS",
-                      "Redis server with the Mankai module: redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. The password is read from MANKAI_REDIS_PASSWORD in the environment.",
+                      "Redis server with the Mankai module: redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. The "
+                      "password is read from MANKAI_REDIS_PASSWORD in the environment.",
                       ValueKind::text, request.address),
           text_option("--mirror-key", "KEY", "Key of the gate in Redis.", ValueKind::text, request.key)};
 }

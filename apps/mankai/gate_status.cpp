@@ -164,9 +164,10 @@ Report report_on(const Status& status, const std::string& file) {
                          human_share(facts.fpr_target)));
   report.add("fpr_target", facts.fpr_target);
   report.add("stuck_cells", facts.stuck_cells, "stuck cells",
-             facts.stuck_cells == 0 ? "0"
-                                    : fmt::format("{}: keys of more than 14 rows at once stay maybe, and these rows stay in the count",
-                                                  human_count(facts.stuck_cells)));
+             facts.stuck_cells == 0
+                 ? "0"
+                 : fmt::format("{}: keys of more than 14 rows at once stay maybe, and these rows stay in the count",
+                               human_count(facts.stuck_cells)));
   report.add("bytes", facts.image_bytes, "size", human_bytes(facts.image_bytes));
   report.add("asked", counts.asked, "asked", human_count(counts.asked));
   const double saved = counts.asked == 0 ? 0 : static_cast<double>(counts.empty) / static_cast<double>(counts.asked);
@@ -205,16 +206,16 @@ std::string metrics_of(const Status& status) {
                 std::uint64_t{status.mirrored ? 1U : 0U});
   }
   if (status.mirrored) {
-    text.single("mankai_gate_mirror_position", MetricType::gauge, "Position of the source up to which changes are applied to the mirror.",
-                status.mirrored->number);
+    text.single("mankai_gate_mirror_position", MetricType::gauge,
+                "Position of the source up to which changes are applied to the mirror.", status.mirrored->number);
   }
   text.begin("mankai_gate_answers_total", MetricType::counter, "Queries by answer, as counted by the processes.");
   text.sample(status.counts.empty, {{"answer", "empty"}});
   text.sample(status.counts.maybe, {{"answer", "maybe"}});
   text.single("mankai_gate_memo_hits_total", MetricType::counter, "Empty answers that came from the memo.",
               status.counts.memo_hits);
-  text.single("mankai_gate_false_positives_total", MetricType::counter, "Queries that were reported as having found nothing.",
-              status.counts.false_positives);
+  text.single("mankai_gate_false_positives_total", MetricType::counter,
+              "Queries that were reported as having found nothing.", status.counts.false_positives);
   return text.text();
 }
 
@@ -238,7 +239,10 @@ Subcommand gate_status_subcommand() {
       .name = "gate status",
       .summary = "describe a gate",
       .description =
-          "Prints the gate's position and its lag behind the source, during which a new row may still be answered empty; how full it is, in the terms of the paper: saturation, the share of cells that are not 0, and phase, the cells per key; and how many queries it saved, as far as its users add their counts to FILE-counts.\n\nA source that cannot be reached is reported, and is not an error.",
+          "Prints the gate's position and its lag behind the source, during which a new row may still be answered "
+          "empty; how full it is, in the terms of the paper: saturation, the share of cells that are not 0, and phase, "
+          "the cells per key; and how many queries it saved, as far as its users add their counts to FILE-counts.\n\nA "
+          "source that cannot be reached is reported, and is not an error.",
       .examples = {{"mankai gate status baskets.mk", "a table to read"},
                    {"mankai gate status --json baskets.mk | jq .lag", "JSON for programs"},
                    {"mankai gate status --prometheus baskets.mk > gate.prom", "for a textfile collector"},

@@ -25,9 +25,9 @@ struct Request {
 
 void warn_of_drift(const Gate& gate, const std::string& file) {
   if (gate.missed_erasures() > 0) {
-    say(
-        fmt::format("{}: {} deleted keys were not in the gate: it was changed by another program, or copied; build it again",
-                    file, human_count(gate.missed_erasures())));
+    say(fmt::format(
+        "{}: {} deleted keys were not in the gate: it was changed by another program, or copied; build it again", file,
+        human_count(gate.missed_erasures())));
   }
 }
 
@@ -37,7 +37,8 @@ void warn_of_size(const Gate& gate, const std::string& file) {
   const GateFacts facts = gate.facts();
   if (facts.fpr_estimate > kTolerated * facts.fpr_target) {
     say(
-        fmt::format("{}: is too full: {} of absent keys are answered maybe, requested {}; it holds {} rows, capacity {}; build it again, larger",
+        fmt::format("{}: is too full: {} of absent keys are answered maybe, requested {}; it holds {} rows, capacity "
+                    "{}; build it again, larger",
                     file, human_share(facts.fpr_estimate), human_share(facts.fpr_target), human_count(facts.keys),
                     human_count(facts.capacity_keys)));
   }
@@ -94,7 +95,14 @@ Subcommand gate_sync_subcommand() {
       .name = "gate sync",
       .summary = "apply a table's changes to its gate",
       .description =
-          "Applies the changes committed since the gate's position, and continues until Ctrl-C or SIGTERM, which write everything to the file. SIGTERM is a regular end, with exit code 0. Each change takes effect once, however often sync is killed and restarted; the database may discard a change once it is on disk here.\n\nIf a database or its file is unavailable, sync retries with growing delays and reports it on stderr; the gate answers as of its position. One sync per gate at a time.\n\nWith --mirror the gate is also a key of a Redis server, which many web servers can query with GATE.MAYBE. Each change is sent there after it is in the file, and a key that differs is loaded again. A server that is unavailable is retried and delays nothing else.",
+          "Applies the changes committed since the gate's position, and continues until Ctrl-C or SIGTERM, which write "
+          "everything to the file. SIGTERM is a regular end, with exit code 0. Each change takes effect once, however "
+          "often sync is killed and restarted; the database may discard a change once it is on disk here.\n\nIf a "
+          "database or its file is unavailable, sync retries with growing delays and reports it on stderr; the gate "
+          "answers as of its position. One sync per gate at a time.\n\nWith --mirror the gate is also a key of a Redis "
+          "server, which many web servers can query with GATE.MAYBE. Each change is sent there after it is in the "
+          "file, and a key that differs is loaded again. A server that is unavailable is retried and delays nothing "
+          "else.",
       .examples = {{"mankai gate sync baskets.mk", "until Ctrl-C"},
                    {"mankai gate sync --once baskets.mk", "for a job that runs periodically"},
                    {"mankai gate sync baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
@@ -102,8 +110,7 @@ Subcommand gate_sync_subcommand() {
   };
   command.options = {
       positional("FILE", "File of the gate.", ValueKind::file, request->file),
-      flag("--once", "Exit when everything committed before the start is applied, or after an error.",
-           request->once)};
+      flag("--once", "Exit when everything committed before the start is applied, or after an error.", request->once)};
   for (Option& option : mirror_options(request->mirror)) {
     command.options.push_back(std::move(option));
   }

@@ -73,8 +73,7 @@ Result<WantedFormat> parse_wanted_format(std::string_view text) {
     }
     names += (names.empty() ? "" : ", ") + std::string(format.name);
   }
-  return fail(ErrorCode::invalid_argument,
-              "unknown log format '" + std::string(text) + "'; give one of " + names);
+  return fail(ErrorCode::invalid_argument, "unknown log format '" + std::string(text) + "'; give one of " + names);
 }
 
 Result<double> parse_number(std::string_view text) {
@@ -290,9 +289,11 @@ Result<int> run(const Request& request) {
 }
 
 Option format_option(Request& request) {
-  Option format = parsed_option("--format", "FORMAT",
-                                "log: combined, common, squid, w3c, json or keys (a time and a path per line) [default: combined]. traffic: tsv, json or combined, which has pages and redirects only [default: tsv].",
-                                parse_wanted_format, request.format);
+  Option format =
+      parsed_option("--format", "FORMAT",
+                    "log: combined, common, squid, w3c, json or keys (a time and a path per line) [default: combined]. "
+                    "traffic: tsv, json or combined, which has pages and redirects only [default: tsv].",
+                    parse_wanted_format, request.format);
   format.kind = ValueKind::choice;
   format.choices = {"combined", "common", "squid", "w3c", "json", "keys", "tsv"};
   return format;
@@ -306,7 +307,17 @@ Subcommand gen_subcommand() {
       .name = "gen",
       .summary = "generate realistic URLs, an access log, or a day of traffic and its block list",
       .description =
-          "Prints plausible URLs, the access log of a small group of sites, or a day of traffic: the same output for the same options on every machine. The output for a count is a prefix of the output for a larger one, except for traffic, where a larger count is a busier day.\n\nurls: hosts by Zipf's law, directories shared by neighbors, and repeats of recent and of early URLs.\n\nlog: requests arrive at random, --rate per second on average, for paths by Zipf's law. The path at each rank changes with time, so hot pages cool down. A malformed line is a truncated record or, with keys, one with an invalid time.\n\ntraffic: a day of a shop, a link shortener and a crawler. A line has a time, a kind, who and what, separated by tabs: page, a shopper's cookie and the path; basket, a cookie and the number of items in it; redirect, the code of a link and the URL that it leads to; fetch, - and a URL of the crawler's frontier, not always in its canonical spelling.\n\nblocklist: the rules that cover some of the day's links, hosts and paths; the same for the same --seed and --hosts.",
+          "Prints plausible URLs, the access log of a small group of sites, or a day of traffic: the same output for "
+          "the same options on every machine. The output for a count is a prefix of the output for a larger one, "
+          "except for traffic, where a larger count is a busier day.\n\nurls: hosts by Zipf's law, directories shared "
+          "by neighbors, and repeats of recent and of early URLs.\n\nlog: requests arrive at random, --rate per second "
+          "on average, for paths by Zipf's law. The path at each rank changes with time, so hot pages cool down. A "
+          "malformed line is a truncated record or, with keys, one with an invalid time.\n\ntraffic: a day of a shop, "
+          "a link shortener and a crawler. A line has a time, a kind, who and what, separated by tabs: page, a "
+          "shopper's cookie and the path; basket, a cookie and the number of items in it; redirect, the code of a link "
+          "and the URL that it leads to; fetch, - and a URL of the crawler's frontier, not always in its canonical "
+          "spelling.\n\nblocklist: the rules that cover some of the day's links, hosts and paths; the same for the "
+          "same --seed and --hosts.",
       .examples = {{"mankai gen urls --count 5M > urls.txt", "340 MB"},
                    {"mankai gen urls --hosts 100 --zipf 0.8 --repeat 0.5 --seed 7",
                     "few hosts, every second URL a repeat"},
@@ -317,36 +328,31 @@ Subcommand gen_subcommand() {
                     "the URLs for a crawler to fetch"},
                    {"mankai gen blocklist --count 100k > rules.txt", "the block list of that day"}},
   };
-  Option what =
-      positional("WHAT", "urls, log, traffic or blocklist.", ValueKind::choice, request->what);
+  Option what = positional("WHAT", "urls, log, traffic or blocklist.", ValueKind::choice, request->what);
   what.choices = names_of_generators();
   command.options = {
       std::move(what),
-      parsed_option(
-          "--count", "N",
-          "Number of lines, repeats included; approximate for traffic [default: 1M; 100k for a blocklist].",
-          parse_count, request->count),
+      parsed_option("--count", "N",
+                    "Number of lines, repeats included; approximate for traffic [default: 1M; 100k for a blocklist].",
+                    parse_count, request->count),
       parsed_option("--zipf", "Z",
                     "Zipf exponent of the popularity of hosts or, in a log, of paths, 0 (uniform) to 10 [default: 1].",
                     parse_number, request->zipf_exponent),
       parsed_option("--seed", "S", "Seed of the generator [default: 1].", parse_seed_number, request->seed),
-      parsed_option("--hosts", "H", "urls, traffic, blocklist: number of hosts, 1 to 10M [default: 10k].",
-                    parse_count, request->hosts),
+      parsed_option("--hosts", "H", "urls, traffic, blocklist: number of hosts, 1 to 10M [default: 10k].", parse_count,
+                    request->hosts),
       parsed_option("--repeat", "R", "urls: share of repeats, 0 to 1 [default: 0.3].", parse_number,
                     request->repeat_share),
       format_option(*request),
-      parsed_option("--start", "TIME",
-                    "log, traffic: start time, such as 2016-03-28T12:00:00Z [default: 2024-01-01].",
+      parsed_option("--start", "TIME", "log, traffic: start time, such as 2016-03-28T12:00:00Z [default: 2024-01-01].",
                     parse_moment, request->start),
       parsed_option("--rate", "R", "log: records per second on average, 0.001 to 1M [default: 100].", parse_number,
                     request->rate),
-      parsed_option("--paths", "P", "log: number of paths, 1 to 10M [default: 10k].", parse_count,
-                    request->paths),
-      parsed_option("--clients", "C", "log: number of clients, 1 to 16M [default: 5k].", parse_count,
-                    request->clients),
+      parsed_option("--paths", "P", "log: number of paths, 1 to 10M [default: 10k].", parse_count, request->paths),
+      parsed_option("--clients", "C", "log: number of clients, 1 to 16M [default: 5k].", parse_count, request->clients),
       parsed_option("--drift", "TIME",
-                    "log: time for which a path keeps its rank, such as 90m or 2d; 0 is forever [default: 6h].", parse_drift,
-                    request->drift),
+                    "log: time for which a path keeps its rank, such as 90m or 2d; 0 is forever [default: 6h].",
+                    parse_drift, request->drift),
       parsed_option("--late", "L", "log: share of late records, 0 to 1 [default: 0].", parse_number,
                     request->late_share),
       parsed_option("--late-by", "TIME", "log: largest delay of late records [default: 1m].", parse_duration,
@@ -355,8 +361,8 @@ Subcommand gen_subcommand() {
                     request->malformed_share),
       parsed_option("--rules", "N", "traffic: number of rules in the block list, 1 to 10M [default: 100k].",
                     parse_count, request->rules),
-      parsed_option("--products", "N", "traffic: number of products in the shop, 1 to 10M [default: 20k].",
-                    parse_count, request->products)};
+      parsed_option("--products", "N", "traffic: number of products in the shop, 1 to 10M [default: 20k].", parse_count,
+                    request->products)};
   command.run = [request] { return run(*request); };
   return command;
 }

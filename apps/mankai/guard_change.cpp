@@ -116,7 +116,8 @@ Subcommand changing(const std::string& name, std::string summary, std::string de
     if (option.is_positional()) {
       option.name = "RULE";
       option.help =
-          "Rules, each a host or a URL [default: one per line from --input or standard input; blank lines and comments are skipped].";
+          "Rules, each a host or a URL [default: one per line from --input or standard input; blank lines and comments "
+          "are skipped].";
     }
     command.options.push_back(std::move(option));
   }
@@ -134,7 +135,9 @@ Option id_option(std::string help, Request& request) {
 }
 
 constexpr std::string_view kWholeFile =
-    "\n\nEvery run rewrites the file and replaces it, so give many rules at once. When the command returns, the change is on disk; after an error nothing was changed. One process at a time can change a file; checks continue meanwhile.";
+    "\n\nEvery run rewrites the file and replaces it, so give many rules at once. When the command returns, the change "
+    "is on disk; after an error nothing was changed. One process at a time can change a file; checks continue "
+    "meanwhile.";
 
 std::string described(std::string text) { return text.append(kWholeFile); }
 
@@ -167,7 +170,11 @@ Subcommand guard_add_subcommand() {
   Subcommand command = changing(
       "guard add", "add rules",
       described(
-          "Adds rules to a guard, each under an id. A rule is in force while at least one id holds it, and adding it twice under one id has no effect, so programs that number their additions can revoke each separately. Lists hold their rules under id 0.\n\nA rule is a host or a URL, read as in a list of URLs: *.evil.example is evil.example. A rule that would cover more or less than it says is an error with its line number: a fragment, other wildcards, a network, and syntax of other kinds of lists, which mankai guard build reads."),
+          "Adds rules to a guard, each under an id. A rule is in force while at least one id holds it, and adding it "
+          "twice under one id has no effect, so programs that number their additions can revoke each separately. Lists "
+          "hold their rules under id 0.\n\nA rule is a host or a URL, read as in a list of URLs: *.evil.example is "
+          "evil.example. A rule that would cover more or less than it says is an error with its line number: a "
+          "fragment, other wildcards, a network, and syntax of other kinds of lists, which mankai guard build reads."),
       {{"mankai guard add blocked.mkg worse.example evil.example/foo", "adds two rules"},
        {"mankai guard add blocked.mkg < new.txt", "adds one rule per line"},
        {"mankai guard add blocked.mkg --id 1042 evil.example", "adds a rule under an id"}},
@@ -182,7 +189,10 @@ Subcommand guard_remove_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command = changing(
       "guard remove", "remove rules",
-      described("Removes rules for every id, or with --id for that id only. Rules above and below them stay. A rule that was absent is printed after not-found, one that other ids still hold after still-held. A guard built with --no-rules may report an absent rule as removed, at its false-positive rate; that does no harm."),
+      described(
+          "Removes rules for every id, or with --id for that id only. Rules above and below them stay. A rule that was "
+          "absent is printed after not-found, one that other ids still hold after still-held. A guard built with "
+          "--no-rules may report an absent rule as removed, at its false-positive rate; that does no harm."),
       {{"mankai guard remove blocked.mkg good.example", "removes a rule"},
        {"mankai guard remove blocked.mkg --id 1042 evil.example", "removes what this id added"}},
       request,
@@ -194,7 +204,8 @@ Subcommand guard_remove_subcommand() {
 
 Subcommand guard_allow_subcommand() {
   return changing("guard allow", "add exceptions",
-                  described("Adds exceptions, which have the form of rules and take precedence: what they cover is not blocked. They are stored exactly."),
+                  described("Adds exceptions, which have the form of rules and take precedence: what they cover is not "
+                            "blocked. They are stored exactly."),
                   {{"mankai guard allow blocked.mkg good.evil.example", "allows a host below a blocked one"}},
                   std::make_shared<Request>(),
                   [](GuardFile& file, const Rules& rules, Output& /*output*/) { return file.allow(rules); });
@@ -202,13 +213,13 @@ Subcommand guard_allow_subcommand() {
 
 Subcommand guard_disallow_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command = changing(
-      "guard disallow", "remove exceptions",
-      described("Removes exceptions, also those from lists. One that was absent is printed after not-found."),
-      {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}}, request,
-      [request](GuardFile& file, const Rules& rules, Output& output) {
-        return disallow(*request, file, rules, output);
-      });
+  Subcommand command =
+      changing("guard disallow", "remove exceptions",
+               described("Removes exceptions, also those from lists. One that was absent is printed after not-found."),
+               {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}}, request,
+               [request](GuardFile& file, const Rules& rules, Output& output) {
+                 return disallow(*request, file, rules, output);
+               });
   command.options.push_back(flag("--quiet", "Prints nothing.", request->quiet));
   return command;
 }
@@ -219,7 +230,9 @@ Subcommand guard_compact_subcommand() {
       .name = "guard compact",
       .summary = "merge changes into the filter",
       .description =
-          "Builds a new filter from the rules in force: added rules then take a few bits each instead of about a hundred bytes of memory, and removed rules nothing. Answers do not change. A file built with --no-rules cannot be compacted; build it again from its lists.",
+          "Builds a new filter from the rules in force: added rules then take a few bits each instead of about a "
+          "hundred bytes of memory, and removed rules nothing. Answers do not change. A file built with --no-rules "
+          "cannot be compacted; build it again from its lists.",
       .examples = {{"mankai guard compact blocked.mkg", "after many changes"}},
   };
   command.options = {positional("FILE", "File of the guard.", ValueKind::file, *file)};

@@ -142,7 +142,13 @@ Subcommand guard_check_subcommand() {
       .name = "guard check",
       .summary = "say which URLs are blocked",
       .description =
-          "Prints, for each URL given as an argument or for each line of the inputs, in order: blocked, the URL and the rule, or ok and the URL, separated by tabs. The rule is the part of the URL that is in the lists, such as evil.example/foo. A line that is not a URL with a host is invalid, with the reason. Answers are flushed whenever no more input is available.\n\nA URL is checked in every reading that browsers and other programs have of it. It is blocked if a rule covers one of them, unless exceptions cover all.\n\nok is always right. blocked is wrong for at most the share --fpr of the URLs, and never if the file is --exact. The exit code is 0 whatever the answers.",
+          "Prints, for each URL given as an argument or for each line of the inputs, in order: blocked, the URL and "
+          "the rule, or ok and the URL, separated by tabs. The rule is the part of the URL that is in the lists, such "
+          "as evil.example/foo. A line that is not a URL with a host is invalid, with the reason. Answers are flushed "
+          "whenever no more input is available.\n\nA URL is checked in every reading that browsers and other programs "
+          "have of it. It is blocked if a rule covers one of them, unless exceptions cover all.\n\nok is always right. "
+          "blocked is wrong for at most the share --fpr of the URLs, and never if the file is --exact. The exit code "
+          "is 0 whatever the answers.",
       .examples = {{"mankai guard check blocked.mkg https://evil.example/foo", "one answer"},
                    {"mankai guard check --ok blocked.mkg < frontier.txt", "the URLs that are not blocked"},
                    {"mankai guard check --quiet blocked.mkg URL || echo blocked", "the answer as an exit code"}},
@@ -155,8 +161,8 @@ Subcommand guard_check_subcommand() {
     }
     command.options.push_back(std::move(option));
   }
-  Option quiet = flag("--quiet", "Print nothing: exit code 0 if no URL is blocked, 1 if one is. See --invalid.",
-                      request->quiet);
+  Option quiet =
+      flag("--quiet", "Print nothing: exit code 0 if no URL is blocked, 1 if one is. See --invalid.", request->quiet);
   quiet.letter = 'q';
   command.options.push_back(flag("--blocked", "Print only the blocked URLs.", request->blocked));
   command.options.push_back(flag("--ok", "Print only the URLs that are not blocked.", request->ok));

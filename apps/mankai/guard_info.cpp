@@ -41,7 +41,8 @@ Subcommand guard_info_subcommand() {
       .name = "guard info",
       .summary = "describe a guard's file",
       .description =
-          "Prints the number of rules and where they are stored, their size, and the false-positive rate: for the URLs with the most lookups, and for URLs whose domain is in no rule, by formula.",
+          "Prints the number of rules and where they are stored, their size, and the false-positive rate: for the URLs "
+          "with the most lookups, and for URLs whose domain is in no rule, by formula.",
       .examples = {{"mankai guard info blocked.mkg", "a table to read"},
                    {"mankai guard info --prometheus blocked.mkg > guard.prom", "for a textfile collector"}},
   };

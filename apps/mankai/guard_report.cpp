@@ -55,9 +55,9 @@ void add_metrics(const GuardFacts& facts, PrometheusText& text) {
   text.sample(facts.removed_rules, {{"part", "removed"}});
   text.sample(facts.added_rules, {{"part", "added"}});
   text.sample(facts.exact_rules, {{"part", "exact"}});
-  text.single("mankai_guard_exceptions", MetricType::gauge, "Exceptions, which take precedence over rules.", facts.exceptions);
-  text.single("mankai_guard_promised_ratio", MetricType::gauge, "Requested false-positive rate.",
-              facts.fpr);
+  text.single("mankai_guard_exceptions", MetricType::gauge, "Exceptions, which take precedence over rules.",
+              facts.exceptions);
+  text.single("mankai_guard_promised_ratio", MetricType::gauge, "Requested false-positive rate.", facts.fpr);
   text.single("mankai_guard_worst_ratio", MetricType::gauge,
               "False-positive rate by formula, for the URLs with the most lookups.", facts.fpr_worst);
   text.begin("mankai_guard_bytes", MetricType::gauge, "The filter, the kept rules on disk, and the changes in memory.");

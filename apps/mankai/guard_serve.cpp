@@ -293,15 +293,13 @@ Subcommand guard_serve_subcommand() {
       .name = "guard serve",
       .summary = "answer over HTTP whether URLs are blocked",
       .description =
-          "Answers GET /check?url=URL with JSON; POST /check, one URL a line, with lines as guard check prints them, "
-          "or with JSON where Accept asks for application/json; GET /redirect?url=URL with a redirection, or with a "
-          "warning page where the URL is blocked; GET /metrics for Prometheus; GET /healthz. URLs in a query are "
-          "percent-encoded.\n\n"
-          "When FILE is replaced or changed it is opened and checked, and answers come from it from then on, without a "
-          "request lost; one that is damaged is refused, and the old one stays. SIGHUP does the same at once, and "
-          "opens the log anew.\n\n"
-          "On Ctrl-C or SIGTERM nobody is accepted any more, requests that are here are answered, and the exit code is "
-          "0. The address is printed when the service is ready; systemd is told, too.",
+          "Answers GET /check?url=URL with JSON; POST /check, one URL per line, with lines as printed by mankai guard "
+          "check, or with JSON if Accept requests application/json; GET /redirect?url=URL with a redirect, or with a "
+          "warning page if the URL is blocked; GET /metrics for Prometheus; GET /healthz. URLs in a query are "
+          "percent-encoded.\n\nWhen FILE is replaced or changed, the service checks and loads it without losing a "
+          "request; a corrupt file is refused, and the old one stays in use. SIGHUP reloads immediately and reopens "
+          "the log.\n\nOn Ctrl-C or SIGTERM the service stops accepting connections, answers pending requests and "
+          "exits with code 0. It prints its address and notifies systemd when it is ready.",
       .examples = {{"mankai guard serve blocked.mkg", "on 127.0.0.1:8080"},
                    {"curl -G http://127.0.0.1:8080/check --data-urlencode url=http://evil.example/", "checks one URL"},
                    {"curl --data-binary @urls.txt http://127.0.0.1:8080/check", "checks a batch"},
@@ -310,18 +308,20 @@ Subcommand guard_serve_subcommand() {
   command.options = {
       positional("FILE", "File of the guard.", ValueKind::file, request->file),
       parsed_option("--listen", "ADDRESS:PORT",
-                    "Address to listen on [default: 127.0.0.1:8080]. Port 0 is any free port. For other machines, put a proxy with TLS in front.",
+                    "Address to listen on [default: 127.0.0.1:8080]. Port 0 is any free port. For other machines, put "
+                    "a proxy with TLS in front.",
                     serve::parse_endpoint, request->listen),
       parsed_option("--threads", "N", "Number of threads [default: one per processor, at least 2].",
                     parse_number<kThreadsMax>, request->threads),
       parsed_option("--connections", "N",
-                    "Largest number of open connections, each up to 1 MiB [default: 1024]. Beyond it, the longest idle connection is closed, then the one with the longest running request.",
+                    "Largest number of open connections, each up to 1 MiB [default: 1024]. Beyond it, the longest idle "
+                    "connection is closed, then the one with the longest running request.",
                     parse_number<kConnectionsMax>, request->connections),
-      parsed_option("--timeout", "SECONDS",
-                    "Time for a client to send a request, and to read an answer [default: 10].",
+      parsed_option("--timeout", "SECONDS", "Time for a client to send a request, and to read an answer [default: 10].",
                     parse_number<kTimeoutMax>, request->timeout),
       text_option("--log", "PATH",
-                  "Append a line per request in the Common Log Format; - is standard error [default: none]. The lines contain the requested URLs. Lines that a pipe does not accept immediately are dropped and counted.",
+                  "Append a line per request in the Common Log Format; - is standard error [default: none]. The lines "
+                  "contain the requested URLs. Lines that a pipe does not accept immediately are dropped and counted.",
                   ValueKind::file, request->log),
       flag("--no-watch", "Do not check every second whether the file was replaced.", request->no_watch),
       flag("--no-redirect", "Disable /redirect.", request->no_redirect)};

@@ -58,8 +58,7 @@ const std::vector<std::pair<std::string, std::string>>& exit_codes() {
       {"2", "usage: unknown option, invalid argument, or an argument that contradicts a file"},
       {"3", "bad data: a corrupt file, or a file of a newer version"},
       {"4", "input or output: file missing, unreadable or locked; no memory or space left"},
-      {"5",
-       "dedup: more than twice as many distinct lines as --keys; new lines may have been dropped"},
+      {"5", "dedup: more than twice as many distinct lines as --keys; new lines may have been dropped"},
       {"129, 130, 143", "stopped by SIGHUP, Ctrl-C or SIGTERM; the input read before is saved"},
   };
   return kCodes;
@@ -107,7 +106,8 @@ std::string overview(const std::vector<Subcommand>& subcommands) {
   std::string text = fmt::format("mankai: {}\n\nUsage: mankai COMMAND [OPTION...] [ARGUMENT...]\n", kTagline);
   text += list_of(subcommands);
   text +=
-      "\nmankai COMMAND --help describes a command, with examples; so does man mankai-COMMAND.\nmankai --version prints the version.\n\nExit codes:\n";
+      "\nmankai COMMAND --help describes a command, with examples; so does man mankai-COMMAND.\nmankai --version "
+      "prints the version.\n\nExit codes:\n";
   for (const auto& [code, meaning] : exit_codes()) {
     text += fmt::format("  {:<14} {}\n", code, meaning);
   }

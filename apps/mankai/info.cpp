@@ -41,9 +41,9 @@ Subcommand info_subcommand() {
       .name = "info",
       .summary = "describe a filter",
       .description =
-          "Prints what a filter is, how full it is and how often it is wrong now, with what its journal has; how many "
-          "changes it has seen, and the position of their source; and who has it open. The seed of its hash is not "
-          "shown. The file is checked as it is opened.",
+          "Prints a filter's kind, fill and estimated false-positive rate, the contents of its journal, the number of "
+          "changes, the position of their source, and the process that has it open. The seed of the hash is not shown. "
+          "The file is checked when it is opened.",
       .examples = {{"mankai info seen.mk", "a table to read"},
                    {"mankai info --json seen.mk | jq .fpr_estimate", "JSON for programs"}},
   };

@@ -35,7 +35,7 @@ int print(const std::string& text) {
 using Prefix = std::string;
 
 int missing_command(const Prefix& prefix) {
-  say("a command is missing; see " + prefix + " --help");
+  say("no command given; see " + prefix + " --help");
   return static_cast<int>(ExitCode::usage);
 }
 
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   try {
     return mankai::command::run({argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {
-    mankai::command::say("out of memory: ask for fewer --keys or a higher --fpr, or stop other programs");
+    mankai::command::say("out of memory; give fewer --keys or a higher --fpr, or stop other programs");
   } catch (const std::exception& error) {
     mankai::command::say(std::string("unexpected: ") + error.what());
   } catch (...) {

@@ -7,7 +7,13 @@
 
 namespace mankai::command {
 
-/// mankai(1), in man(7) macros, from the texts of the help.
-[[nodiscard]] std::string man_page(const std::vector<Subcommand>& subcommands, const std::string& version);
+/// A page of section 1, in man(7) macros.
+struct ManPage {
+  std::string name;  ///< "mankai-dedup"
+  std::string text;
+};
+
+/// mankai(1), and a page per command that it links to, from the texts of the help.
+[[nodiscard]] std::vector<ManPage> man_pages(const std::vector<Subcommand>& subcommands, const std::string& version);
 
 }  // namespace mankai::command

@@ -115,9 +115,10 @@ Result<void> check_header(const ImageHeader& header, std::uint64_t total_bytes) 
   const std::uint64_t expected =
       is_flat ? image_bytes_for(header.cells_bytes) : sizeof(ImageHeader) + header.cells_bytes;
   if (expected != total_bytes) {
-    return fail(ErrorCode::corrupt, "image of " + std::to_string(expected) + " bytes in " +
-                                        std::to_string(total_bytes) +
-                                        (total_bytes < expected ? ": truncated" : ": bytes after its end"));
+    return fail(ErrorCode::corrupt,
+                "image of " + std::to_string(expected) + " bytes in " + std::to_string(total_bytes) +
+                    (total_bytes < expected ? ": truncated" : ": truncated after the image, or bytes were appended") +
+                    "; restore the file from a copy");
   }
   return {};
 }
