@@ -104,7 +104,7 @@ struct Figure {
 enum class Fault : std::uint8_t {
   none,
   forgets_keys,  ///< one insert in 64 is lost
-  invents_keys,  ///< one stranger in 64 is taken for a member
+  invents_keys,  ///< one absent key in 64 is reported as a member
 };
 
 struct Context {

@@ -65,7 +65,7 @@ void ask_source(const Request& request, const std::string& source_id, Status& st
   }
 }
 
-// As with the source: one that is away is said. Errors: invalid_argument for an address that is none.
+// As with the source: one that is unavailable is reported. Errors: invalid_argument for an invalid address.
 Result<void> ask_mirror(const Request& request, const std::string& source_id, Status& status) {
   const auto settings = mirror_settings(request.mirror);
   if (!settings || !*settings) {

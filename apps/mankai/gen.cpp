@@ -39,7 +39,7 @@ constexpr std::array<WantedFormat, 7> kFormats = {{
     {.name = "tsv", .log = {}, .traffic = TrafficFormat::tsv},
 }};
 
-/// Options are unset where they were not given, so that one that plays no part can be refused.
+/// Options are unset where they were not given, so that one that has no effect can be refused.
 struct Request {
   std::string what;
   std::optional<std::uint64_t> count;

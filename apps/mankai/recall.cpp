@@ -10,7 +10,7 @@
 namespace mankai::command {
 namespace {
 
-/// Two strangers' cells that agree on a value are rare; one that looks like some value is not.
+/// Two absent keys' cells that agree on a value are rare; one that looks like some value is not.
 constexpr std::uint64_t kMinMatches = 2;
 
 struct Request {

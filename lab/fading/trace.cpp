@@ -62,7 +62,7 @@ struct Score {
   [[nodiscard]] Estimate false_rate() const { return share(false_alarms, first); }
 };
 
-// Takes event number i of the trace, and says whether it came lately.
+// Takes event number i of the trace, and says whether it came recently.
 using Observe = std::function<bool(std::uint64_t i)>;
 
 // `formula` is the probability with which an event of that age should be known.

@@ -51,7 +51,7 @@ void judge_repeat(const char* id, const char* what, double printed, const Estima
                    .measured = faithful});
   findings.judged({.id = std::string("even-repeat-repaired-") + id,
                    .place = kPlace,
-                   .claim = fmt::format("Repaired, they are strangers like any other: {}.", what),
+                   .claim = fmt::format("Repaired, they are absent keys like any other: {}.", what),
                    .formula = "fill^k of the last array, all segments being known",
                    .expected = {.value = last},
                    .measured = repaired});

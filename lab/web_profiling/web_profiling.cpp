@@ -32,7 +32,8 @@ Result<void> run_parts(const Context& context, Findings& findings) {
 }
 
 constexpr const char* kEssay =
-    "How often is each page of the web visited lately? The paper replaces the bits of a Bloom filter by counters, adds "
+    "How often was each page of the web visited recently? The paper replaces the bits of a Bloom filter by counters, "
+    "adds "
     "1 to each of a page's k counters for a visit, and multiplies all counters by λ whenever an epoch ends. The "
     "smallest counter of a page is its estimate. Since few pages get most visits, it then makes counters as long as "
     "their counts need: 4 bits each, and more digits from a pool for the few that grow.\n\n"

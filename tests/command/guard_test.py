@@ -151,9 +151,9 @@ class Lists(Guard):
         self.write("page.html", "<html>\n<body>Not found: try again later\n</html>\n")
         self.write("own.txt", "# nothing yet\n")
         for lists in (("empty",), ("list", "page.html"), ("/dev/null",), ("list", "--allow", "own.txt"), ("list", "--format", "csv", "--column", "9")):
-            self.error("guard", "build", "--force", "b.mkg", *lists, code=3, says=["gives no rule", "--allow-empty"])
+            self.error("guard", "build", "--force", "b.mkg", *lists, code=3, says=["contains no rules", "--allow-empty"])
             self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
-        self.error("guard", "build", "--force", "b.mkg", "-", code=3, says="standard input: gives no rule")
+        self.error("guard", "build", "--force", "b.mkg", "-", code=3, says="standard input: contains no rules")
         self.build("list", "empty", options=("--allow-empty", "--allow", "own.txt"))
         self.assertEqual(self.answers("a.example"), ["blocked"])
 

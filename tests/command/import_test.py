@@ -35,7 +35,7 @@ class ImportDablooms(CommandTest):
         bloom = filled()
         self.write("spam.bloom", bytes(bloom))
         report = self.out("import", "dablooms", "spam.bloom", *SHAPE)
-        for part in (b"spam.bloom.mk", b"scaling", b"200", b"301, flushed", b"yes, every counter"):
+        for part in (b"spam.bloom.mk", b"scaling", b"200", b"301, flushed", b"yes, all counters"):
             self.assertIn(part, report)
         asked = [key(i) for i in range(KEYS)] + [f"http://example.net/{i}" for i in range(5000)]
         self.assertEqual(self.answers("spam.bloom.mk", asked), [each.encode() in bloom for each in asked])

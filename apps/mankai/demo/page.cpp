@@ -129,7 +129,7 @@ std::string html_row(const Answers& row) {
   html += cell("told yes", human_count(row.yes));
   html += cell("truth", human_count(row.truth));
   html += cell("missed", human_count(row.missed), row.promised);
-  html += cell("wrongly yes", human_count(row.wrong_yes),
+  html += cell("false positives", human_count(row.wrong_yes),
                row.promised_share > 0
                    ? fmt::format("{} of at most {:g} %", short_share(row.wrong_share()), 100 * row.promised_share)
                    : short_share(row.wrong_share()));
@@ -145,7 +145,7 @@ std::string html_table(const Tour& tour) {
       "of "
       "those for which no is the truth; speed is on one core, in questions a second.</caption>\n<thead><tr>";
   for (const std::string_view heading :
-       {"question", "asked", "told yes", "truth", "missed", "wrongly yes", "memory", "speed"}) {
+       {"question", "asked", "told yes", "truth", "missed", "false positives", "memory", "speed"}) {
     html += fmt::format("<th scope=\"col\">{}</th>", heading);
   }
   html += "</tr></thead>\n<tbody>\n";
@@ -196,7 +196,7 @@ Plot wrong_plot(const Tour& tour) {
                 "The share of noes that were told as yes, for each hour of the day and each filter, and the "
                 "promised rate of 1 % as a dashed line.",
             .x = day_axis(),
-            .y = {.label = "wrongly yes, share of an hour's noes",
+            .y = {.label = "false positives, share of an hour's noes",
                   .unit = AxisUnit::share,
                   .least = 0,
                   .greatest = kPromisedRate},

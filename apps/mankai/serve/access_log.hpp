@@ -10,7 +10,7 @@
 
 namespace mankai::command::serve {
 
-/// A line a request in the Common Log Format, which `mankai hot` and other tools read.
+/// A line per request in the Common Log Format, which `mankai hot` and other tools read.
 ///
 /// Errors:  a line that cannot be written at once is left out and counted; answers are more important. So nobody waits
 ///          for whoever reads a pipe.

@@ -38,8 +38,8 @@ struct ServerCounts {
 };
 
 /// Why httplib's own loop is not used: it gives a thread to every connection for as long as it lasts, idle or slow,
-/// wakes a hundred times a second for each that is idle, listens with a backlog of 5, shares a taken port, reads bodies
-/// and header lines of any size, and loses what was sent together with a request.
+/// wakes a hundred times per second for each that is idle, listens with a backlog of 5, shares a taken port, reads
+/// bodies and header lines of any size, and loses what was sent together with a request.
 ///
 /// Here all threads wait on one epoll; a connection is nobody's until it can go on, so some threads serve thousands of
 /// clients, and none waits for one. The owner accepts and keeps time by calling `look_after` again and again.
