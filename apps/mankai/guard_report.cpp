@@ -25,7 +25,7 @@ Report report_on(const GuardFacts& facts, const std::string& file) {
   report.add("file", file, "file", file);
   report.add("base_rules", facts.base_rules, "rules", human_count(facts.base_rules) + " in the filter");
   report.add("removed_rules", facts.removed_rules, "removed", human_count(facts.removed_rules) + " of these");
-  report.add("added_rules", facts.added_rules, "added", human_count(facts.added_rules) + " added since");
+  report.add("added_rules", facts.added_rules, "added", human_count(facts.added_rules) + " since the filter was built");
   report.add("exact_rules", facts.exact_rules, "exact",
              human_count(facts.exact_rules) + " stored beside the filter: of one label, or very deep");
   report.add("exceptions", facts.exceptions, "exceptions", human_count(facts.exceptions));
