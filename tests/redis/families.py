@@ -405,7 +405,7 @@ class KeyMatrix:
 
 
 class ForgeryMatrix:
-    """Bytes from absent keys: refused, or a value that can be used. Mixed into OneServerTest."""
+    """Untrusted bytes: refused, or a value that can be used. Mixed into OneServerTest."""
 
     family = None
 
