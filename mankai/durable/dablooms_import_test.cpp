@@ -398,7 +398,7 @@ TEST(DabloomsImport, a_change_that_was_cut_off_is_refused) {
   DabloomsFile file = filled({});
   file.put(DabloomsFile::kDiskSequence, std::uint64_t{0});
   file.tear();
-  const auto imported = taken_damaged(file, {}, "a change was under way");
+  const auto imported = taken_damaged(file, {}, "a change was in progress");
   EXPECT_EQ(imported.damage.front().offset, 8U);
   expect_same_answers(imported.filter, file, 2500);
 }
@@ -424,7 +424,7 @@ TEST(DabloomsImport, a_number_of_changes_that_nobody_reaches_is_refused) {
   DabloomsFile file = filled({});
   file.put(DabloomsFile::kMemorySequence, ~std::uint64_t{0});
   file.put(DabloomsFile::kDiskSequence, ~std::uint64_t{0});
-  const auto imported = taken_damaged(file, {}, "no program gets so far");
+  const auto imported = taken_damaged(file, {}, "is impossibly large");
   EXPECT_EQ(imported.damage.front().offset, 8U);
   EXPECT_EQ(imported.removals, 0U);
 }
@@ -432,7 +432,7 @@ TEST(DabloomsImport, a_number_of_changes_that_nobody_reaches_is_refused) {
 TEST(DabloomsImport, a_filter_of_our_own_is_known) {
   auto filter = create_filter({.kind = Kind{CountingBloom::kKind}, .keys = 1000, .fpr = 0.05}).value();
   const auto image = filter.to_bytes();
-  expect_refused(image, request_of({}), "is a Mankai filter already");
+  expect_refused(image, request_of({}), "is a Mankai filter");
 }
 
 TEST(DabloomsImport, what_was_not_flushed_is_said) {

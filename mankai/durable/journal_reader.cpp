@@ -169,7 +169,7 @@ Result<JournalEnd> JournalReader::end(std::uint64_t base_sequence) const {
   if (behind.size() < sizeof(RecordHeader)) {
     end.bytes_dropped = behind.size();
     end.reason = "the journal ends at offset " + std::to_string(superblock_.start + records_.size()) +
-                 ", without the zeros that end its records: it was cut short";
+                 ", without the zeros that end its records: it was truncated";
   } else if (!is_zero(behind.first(sizeof(RecordHeader)))) {
     end.bytes_dropped = sizeof(RecordHeader);
     end.reason = here + " is no whole record";

@@ -268,7 +268,7 @@ TEST_F(StoreTest, a_journal_that_was_cut_short_is_reported) {
     const Store cut = Store::open(path("cut.mk")).value();
     EXPECT_EQ(cut.sequence(), 100U);
     // Once it has been reported, and a writer went on, the journal is whole.
-    EXPECT_EQ(cut.recovery().reason.find("cut short") != std::string::npos, i == 0) << cut.recovery().reason;
+    EXPECT_EQ(cut.recovery().reason.find("truncated") != std::string::npos, i == 0) << cut.recovery().reason;
   }
 }
 

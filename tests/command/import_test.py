@@ -110,7 +110,7 @@ class ImportDablooms(CommandTest):
         self.assertIn(b"damage: spam.bloom: filter 1", stderr)
         self.run_mankai("verify", "spam.bloom.mk")
         self.write("torn.bloom", whole[:8] + bytes(16) + whole[24:])
-        self.error("import", "dablooms", "torn.bloom", *SHAPE, code=3, says="a change was under way")
+        self.error("import", "dablooms", "torn.bloom", *SHAPE, code=3, says="a change was in progress")
         self.write("cut.bloom", whole[:len(whole) // 2])
         self.error("import", "dablooms", "cut.bloom", *SHAPE, "--damaged", code=3, says="cut off")
 

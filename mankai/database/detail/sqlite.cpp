@@ -99,7 +99,7 @@ Result<SqliteStatement> SqliteDatabase::prepare(std::string_view sql) {
   }
   SqliteStatement statement(compiled);
   if (compiled == nullptr || tail != sql.data() + sql.size()) {
-    return fail(ErrorCode::invalid_argument, "SQL of more or less than one statement");
+    return fail(ErrorCode::invalid_argument, "SQL must be exactly one statement");
   }
   return statement;
 }

@@ -13,11 +13,10 @@ std::unexpected<Error> Store::Impl::give_up(const Error& error) {
   const std::scoped_lock lock(failing_);
   has_failed_.store(true, std::memory_order_release);
   if (!failure_) {
-    failure_ = Error{.code = error.code,
-                     .os_error = error.os_error,
-                     .detail = error.detail +
-                               "; the store takes no more changes: open it again, and what was "
-                               "acknowledged is there"};
+    failure_ = Error{
+        .code = error.code,
+        .os_error = error.os_error,
+        .detail = error.detail + "; the store accepts no more changes; open it again to recover what was acknowledged"};
   }
   return std::unexpected(failure_.value_or(Error{.code = ErrorCode::out_of_space, .detail = path_}));
 }
@@ -76,7 +75,7 @@ Result<void> Store::Impl::start_worker(std::thread& worker, void (Impl::*work)()
     }
     return {};
   } catch (const std::system_error& error) {
-    return fail(ErrorCode::out_of_space, path_ + ": no thread can be made", error.code().value());
+    return fail(ErrorCode::out_of_space, path_ + ": cannot create a thread", error.code().value());
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::out_of_space, path_ + ": no memory for a thread");
   }

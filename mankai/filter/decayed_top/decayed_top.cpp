@@ -153,20 +153,21 @@ Result<void> check_options(const DecayedTop::Options& options) {
     return fail(ErrorCode::invalid_argument, "no decay: give a half-life, or lambda and an epoch");
   }
   if (fraction_bits_for(options.decay.lambda_q32) > kMostFractionBits) {
-    return fail(ErrorCode::invalid_argument,
-                "lambda is so near 1 that counts would end at 4096: take longer epochs, at most 11000 a half-life");
+    return fail(
+        ErrorCode::invalid_argument,
+        "lambda is so close to 1 that counts would saturate at 4096; give longer epochs, at most 11000 per half-life");
   }
   if (options.k > kernel::kMaxProbes) {
     return fail(ErrorCode::invalid_argument, "k of " + std::to_string(options.k) + " is more than " +
-                                                 std::to_string(kernel::kMaxProbes) + " cells a key");
+                                                 std::to_string(kernel::kMaxProbes) + " cells per key");
   }
   if (options.key_bytes > (kMostKeyUnits - 1) * kUnitBytes) {
     return fail(ErrorCode::invalid_argument, "room for keys of " + std::to_string(options.key_bytes) +
-                                                 " bytes on the average: at most " +
+                                                 " bytes on average; at most " +
                                                  std::to_string((kMostKeyUnits - 1) * kUnitBytes));
   }
   if (options.keys == 0 && options.bytes == 0) {
-    return fail(ErrorCode::invalid_argument, "a filter for 0 keys: say for how many, or how many bytes it may take");
+    return fail(ErrorCode::invalid_argument, "a filter for 0 keys; give the number of keys, or a size in bytes");
   }
   if (!(options.fpr > 0 && options.fpr < 1)) {
     return fail(ErrorCode::invalid_argument, "the rate of overestimates must lie between 0 and 1, both excluded");
@@ -910,7 +911,7 @@ Result<void> check_params(const Params& params) {
   if (params.buckets == 0 || params.buckets > kMostBuckets || params.key_units == 0 ||
       arena_units_of(params) > kMostArenaUnits) {
     return fail(ErrorCode::corrupt, std::to_string(params.buckets) + " buckets at offset 80, " +
-                                        std::to_string(params.key_units) + " units a key at offset 86");
+                                        std::to_string(params.key_units) + " units per key at offset 86");
   }
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 84");

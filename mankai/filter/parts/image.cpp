@@ -214,7 +214,7 @@ Image::Image(Region region) noexcept
 Result<Image> Image::create(std::uint16_t kind, const FilterSettings& settings, const Memory& memory) {
   if (settings.cells_bytes > kMaxCellsBytes) {
     return fail(ErrorCode::invalid_argument,
-                "the filter would be larger than 2^48 bytes; ask for fewer keys or a higher false positive rate");
+                "the filter would be larger than 2^48 bytes; give fewer keys or a higher false-positive rate");
   }
   MANKAI_ASSIGN(auto region, Region::allocate(memory, static_cast<std::size_t>(image_bytes_for(settings.cells_bytes))));
   const ImageHeader header = make_header(kind, ImageLayout::flat, settings);
