@@ -169,7 +169,7 @@ Subcommand create_subcommand() {
                    {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=xxh3", "all options in one word"}},
   };
   command.options = {positional("FILE", "File to create.", ValueKind::file, request->file)};
-  for (Option& option : filter_options(request->filter, "", " [default: 0.01].")) {
+  for (Option& option : filter_options(request->filter, ".", " [default: 0.01].")) {
     command.options.push_back(std::move(option));
   }
   command.options.push_back(flag("--canonical",

@@ -433,8 +433,10 @@ Subcommand guard_build_subcommand() {
        flag("--no-rules", "Leave out the rules' digests, 16 bytes each; the file cannot be compacted then.",
             request->no_rules),
        std::move(hash),
-       parsed_option("--seed", "SEED", "Seed or key of the hash [default: drawn at random].", parse_seed,
-                     request->settings.seed),
+       parsed_option("--seed", "SEED",
+                     "Seed of the hash: a 64-bit number, or 32 hexadecimal digits for nh-siphash and siphash [default: "
+                     "drawn at random].",
+                     parse_seed, request->settings.seed),
        flag("--force", "Replace FILE if it is a guard.", request->force), mode_option(request->mode),
        flag("--allow-empty", "Accept lists without rules.", request->allow_empty), std::move(allow_skipped),
        flag("--explain-skipped",

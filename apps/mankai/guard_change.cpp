@@ -198,7 +198,7 @@ Subcommand guard_remove_subcommand() {
       request,
       [request](GuardFile& file, const Rules& rules, Output& output) { return remove(*request, file, rules, output); });
   command.options.push_back(id_option("Remove for this id only.", *request));
-  command.options.push_back(flag("--quiet", "Prints nothing.", request->quiet));
+  command.options.push_back(flag("--quiet", "Print nothing.", request->quiet));
   return command;
 }
 
@@ -220,7 +220,7 @@ Subcommand guard_disallow_subcommand() {
                [request](GuardFile& file, const Rules& rules, Output& output) {
                  return disallow(*request, file, rules, output);
                });
-  command.options.push_back(flag("--quiet", "Prints nothing.", request->quiet));
+  command.options.push_back(flag("--quiet", "Print nothing.", request->quiet));
   return command;
 }
 
