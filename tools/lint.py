@@ -195,7 +195,7 @@ WORDS = [(re.compile(pattern, re.IGNORECASE), say) for pattern, say in [
     (r"\bunless given\b", "[default: X]"),
     (r"\bthat (is|are) none\b", "invalid, or no match"),
     (r"\bend of the (process|machine)\b|\b(process|machine)'s end\b", "process crash; power loss"),
-    (r"\b(bits?|bytes?|ns|digits|probes|cells|counters|lines?|looks?|objects?|records|requests|slots|times) an? "
+    (r"\b(bits?|bytes?|ns|digits|probes|cells|counters|lines?|looks?|objects?|records|requests|slots) an? "
      r"(key|rule|line|epoch|second|hour|request|record|slice|slot|step)\b(?! (ago|later|before))", "per"),
     (r"\btak(e|es|en|ing)( \w+){0,3} for (known|seen|members?|a member|repeats|a repeat)\b", "false positive"),
     (r"\b(go|goes|went|going|gone) on (where|from|behind)\b", "continue"),

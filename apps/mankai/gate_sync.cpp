@@ -62,7 +62,7 @@ Result<int> run(const Request& request) {
   MANKAI_ASSIGN(const auto mirrored, mirror_settings(request.mirror));
   MANKAI_ASSIGN(auto settings, read_source_settings(request.file));
   GateOptions options;
-  // What is applied is synchronised before the source is told.
+  // What is applied is synchronized before the source is told.
   options.store.durability = Durability::never;
   options.store.checkpoint_interval = kCheckpointEvery;
   MANKAI_ASSIGN(auto gate, Gate::open(request.file, options));

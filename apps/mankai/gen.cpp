@@ -60,7 +60,7 @@ struct Request {
   std::optional<std::uint64_t> products;
 };
 
-// 0 is for ever.
+// 0 is forever.
 Result<Duration> parse_drift(std::string_view text) {
   return text == "0" ? Result<Duration>(Duration::zero()) : parse_duration(text);
 }

@@ -128,7 +128,7 @@ void measure_range(const Context& context, Findings& findings) {
        .measured = share(outside, trials),
        .recorded = Verdict::refuted,
        .basis = "m is no power of two: one address with bit 24 set, another without, and the XOR is past m.",
-       .reason = "The program folds it with % m, which favours the low addresses. Ours takes a power of two."});
+       .reason = "The program folds it with % m, which favors the low addresses. Ours takes a power of two."});
 }
 
 }  // namespace

@@ -252,7 +252,7 @@ Figure empty_figure() {
           .title = "False positives per class of absent keys",
           .caption =
               "1: all segments new, 2: seen directories and a new last segment (the source's test), 3: "
-              "recombined, 4: proper prefix, 5: swapped levels, 6: cancelled repeats. Lines are the printed "
+              "recombined, 4: proper prefix, 5: swapped levels, 6: canceled repeats. Lines are the printed "
               "formula. What is not drawn was never hit.",
           .x = {.label = "class of absent keys"},
           .y = {.label = "false positive rate", .is_logarithmic = true},

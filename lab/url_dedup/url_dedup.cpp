@@ -73,7 +73,7 @@ Source url_dedup() {
             "filter. The baseline is the whole URL's hash, as in the program."},
            {"The XOR of two addresses below m can be m or more.",
             "m is a power of two here, as the conference paper's nearly is (16 829 152 and 2^24 = 16 777 216). The "
-            "program folds with % m, which favours low addresses."},
+            "program folds with % m, which favors low addresses."},
            {"Which n sizes the arrays?",
             "The number of URLs, for every level, as in the program: level 1 stays nearly "
             "empty."},

@@ -39,7 +39,7 @@ std::string_view shown(QueryClass query) noexcept {
     case QueryClass::recombined: return "recombined";
     case QueryClass::prefix: return "proper prefix";
     case QueryClass::swapped: return "swapped levels";
-    case QueryClass::cancelled: return "cancelled repeats";
+    case QueryClass::cancelled: return "canceled repeats";
   }
   return "unknown";
 }

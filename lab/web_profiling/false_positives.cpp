@@ -71,7 +71,7 @@ void judge_rates(const std::vector<Estimate>& rates, Findings& findings) {
     findings.judged({.id = fmt::format("equation-5-least-{}", k),
                      .place = kPlace,
                      .claim = fmt::format("The rate is least at k = (m / n) ln 2, 7 here: beside k = {}.", k),
-                     .formula = "rate over the rate at k = 7, at least 1; the minimiser of (5)",
+                     .formula = "rate over the rate at k = 7, at least 1; the minimizer of (5)",
                      .unit = "times",
                      .expected = {.value = 1, .relation = Relation::at_least},
                      .measured = quotient(rates[k], rates[kBest])});

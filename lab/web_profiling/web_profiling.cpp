@@ -58,7 +58,7 @@ std::vector<Reading> readings() {
        "fraction bits, and by chance are measured beside it."},
       {"Do two hash functions of a page that meet add 1 or 2?",
        "Not said. Here each has a part of the counters to itself, so they never meet."},
-      {"Equation (5) and its minimiser are garbled.",
+      {"Equation (5) and its minimizer are garbled.",
        "(1 - e^(-kn/m))^k, and k = (m / n) ln 2; the other order, (n / m) ln 2, is refuted."},
       {"Equations (6) and (7), a condition and the improvement, are missing.",
        "The condition can only be Σ n_i = N, so C = N / H_n(z), which the closing note on H_n(z) confirms. The "
@@ -76,7 +76,7 @@ std::vector<Reading> readings() {
        "of 0 says the same."},
       {"What is the exponential filter of the introduction?",
        "A series of basic filters for groups of bits, which Section 4 does not describe; it has the pool instead. "
-       "Reconstructed: 2^a neighbours share a counter of the next tier, and at the decay a tier hands the remainder "
+       "Reconstructed: 2^a neighbors share a counter of the next tier, and at the decay a tier hands the remainder "
        "of its digit to the tier below."},
       {"The x-axis of figure 3 is 'Decaying Factor Lambda(%)' with ticks 1 to 13.",
        "Either percent, where hardly anything adds up, or numbers of categories. Both λ = 1 % to 13 % and 0.1 to "

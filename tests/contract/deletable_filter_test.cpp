@@ -1,4 +1,4 @@
-// Every DeletableFilter against an exact multiset: a key inserted more often than erased is found, for ever, also after
+// Every DeletableFilter against an exact multiset: a key inserted more often than erased is found, forever, also after
 // its counters have overflowed; an erase of what is certainly not in is refused and changes nothing.
 
 #include <gtest/gtest.h>

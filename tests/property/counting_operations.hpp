@@ -210,7 +210,7 @@ class CheckedCounts {
   std::uint64_t keys_ = 0;
 };
 
-/// The keys of a batch: neighbours, every fourth one a twin of the first.
+/// The keys of a batch: neighbors, every fourth one a twin of the first.
 inline std::vector<Digest> counting_batch_of(const Hasher& hash, const CountingOperation& operation) {
   std::vector<Digest> digests;
   for (std::uint64_t i = 0; i < operation.count; ++i) {

@@ -160,7 +160,7 @@ class PersistenceMatrix:
                 server.close()
 
     def test_replicas(self):
-        """Synchronised in full, followed, synchronised in part, and made the primary."""
+        """Synchronized in full, followed, synchronized in part, and made the primary."""
         primary, client, before = self.started(tcp=True)
         replica = self.start(tcp=True)
         replica.replicate(primary)

@@ -335,7 +335,7 @@ class MirrorTest(RedisTest):
         beside = f"{{{KEY}}}:{self.name()}"
         late.keep(lambda words: words[0] == b"GATE.LOADCHUNK" and words[2] != b"1", lambda words: False)
         self.mankai("sync", "--once", "b.mk", *self.mirror(late), code=4, says="no connection")
-        self.assertTrue(0 < client.must("PTTL", beside) <= 600_000)  # it does not stay for ever
+        self.assertTrue(0 < client.must("PTTL", beside) <= 600_000)  # it does not stay forever
         client.must("RENAME", beside, KEY)
         self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b"), [1, 1])
         self.assertRegex(self.mankai("status", "b.mk", *self.mirror(server)), "not known: there is no such key")

@@ -58,7 +58,7 @@ struct DiskEvent {
   std::string folder = {};
 };
 
-/// What of the changes that were not synchronised is gone when the machine has ended.
+/// What of the changes that were not synchronized is gone when the machine has ended.
 enum class Loss : std::uint8_t {
   all,
   none,
@@ -98,7 +98,7 @@ class FileState {
   struct Versions {
     /// The first is on the disk for certain, the last is what the process sees.
     std::vector<Version> versions = {{}};
-    /// A synchronisation failed since the last write: the next one has nothing to do.
+    /// A synchronization failed since the last write: the next one has nothing to do.
     bool is_given_up = false;
   };
 

@@ -18,7 +18,7 @@
 /// For a process crash: everything is there, but of the memory that it was just changing any lines. A machine
 /// that ends later can still lose it.
 ///
-/// Not modelled: owners and permissions are as they were given at once; no symbolic links; folders are there already.
+/// Not modeled: owners and permissions are as they were given at once; no symbolic links; folders are there already.
 
 #include <sys/stat.h>
 

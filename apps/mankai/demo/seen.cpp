@@ -236,7 +236,7 @@ Result<Exhibit> ask_seen(const Day& day, std::uint64_t seed) {
       .heading = "Have I seen it?",
       .text =
           "A crawler meets the same pages again and again, under many spellings, and should fetch each of them once. "
-          "It asks of every URL whether it came before: a repeat is always recognised, and a new one is lost at the "
+          "It asks of every URL whether it came before: a repeat is always recognized, and a new one is lost at the "
           "rate that was chosen.",
       .found = {},
       .rows = {},
