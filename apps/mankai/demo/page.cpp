@@ -111,7 +111,7 @@ constexpr std::string_view kBlossom =
 
 std::string million(double per_second) { return fmt::format("{:.2g} M/s", per_second / 1e6); }
 
-std::string short_share(double share) { return fmt::format("{:.2f} %", 100 * share); }
+std::string short_share(double share) { return fmt::format("{:.2f}%", 100 * share); }
 
 double times_less(const Answers& row) {
   return static_cast<double>(row.exact_bytes) / static_cast<double>(std::max<std::uint64_t>(row.bytes, 1));
@@ -131,7 +131,7 @@ std::string html_row(const Answers& row) {
   html += cell("missed", human_count(row.missed), row.promised);
   html += cell("false positives", human_count(row.wrong_yes),
                row.promised_share > 0
-                   ? fmt::format("{} of at most {:g} %", short_share(row.wrong_share()), 100 * row.promised_share)
+                   ? fmt::format("{} of at most {:g}%", short_share(row.wrong_share()), 100 * row.promised_share)
                    : short_share(row.wrong_share()));
   html += cell("memory", human_bytes(row.bytes),
                fmt::format("exact: {}, {:.0f}×", human_bytes(row.exact_bytes), times_less(row)));
@@ -290,7 +290,7 @@ std::string table(const Tour& tour) {
     for (const Answers& row : exhibit.rows) {
       text += fmt::format(kLine, row.question, human_count(row.asked), human_count(row.yes), human_count(row.truth),
                           human_count(row.missed), human_count(row.wrong_yes), short_share(row.wrong_share()),
-                          row.promised_share > 0 ? fmt::format("{:g} %", 100 * row.promised_share) : "-",
+                          row.promised_share > 0 ? fmt::format("{:g}%", 100 * row.promised_share) : "-",
                           human_bytes(row.bytes), human_bytes(row.exact_bytes), million(row.per_second()),
                           million(row.exact_per_second()));
     }
