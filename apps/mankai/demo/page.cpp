@@ -237,7 +237,7 @@ std::string header(const Tour& tour) {
 
 std::string promise_section(const Tour& tour) {
   return "<section id=\"promise\"><h2>Is the promise kept?</h2>\n"
-         "<p>A filter is made for a number of keys and a rate of errors, here 1 %. While it is emptier than that, it "
+         "<p>A filter is made for a number of keys and an error rate, here 1%. While it is emptier than that, it "
          "is "
          "wrong less often; and it is never wrong about what it knows.</p>\n<p>The crawler's filter fills all day and "
          "comes near its promise at midnight. The block list is made once, and its promise holds for the worst URL "
