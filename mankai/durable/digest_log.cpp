@@ -307,7 +307,7 @@ class DigestLog::Impl {
     return true;
   }
 
-  // A crash leaves a batch that was being written, and any of those that were not synchronised, the first ones too.
+  // A crash leaves a batch that was being written, and any of those that were not synchronized, the first ones too.
   // What somebody knew to be on the disk it does not take.
   [[nodiscard]] Result<void> check_end() const {
     MANKAI_ASSIGN(const auto durable, durable_behind());

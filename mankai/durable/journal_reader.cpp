@@ -76,7 +76,7 @@ Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64
   if (!newest) {
     return no_superblock(bytes);
   }
-  // One of them may be cut short by the end of the process, not both.
+  // One of them may be cut short by a process crash, not both.
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
     if (is_lost(bytes, slot)) {
       return fail(ErrorCode::corrupt,

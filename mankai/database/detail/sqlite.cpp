@@ -75,7 +75,7 @@ Result<SqliteDatabase> SqliteDatabase::open(const std::string& path) {
                 system);
   }
   sqlite3_busy_timeout(handle, kPatienceMilliseconds);
-  // Names that are none must not be taken for strings.
+  // Unknown names must not become strings.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
   if (auto schema = database.integer("PRAGMA schema_version"); !schema) {

@@ -108,7 +108,7 @@ std::unexpected<Error> misfit(Bytes file, const Fit& fit, const DabloomsFilter& 
 }
 
 // A counting file is as long as a scaling one only where the rate is below 2^-48: the first filter of a scaling file
-// has 1.44 counters a key more.
+// has 1.44 counters per key more.
 Result<DabloomsAudit> find_filters(Bytes file, const DabloomsRequest& request) {
   MANKAI_ASSIGN(auto fit, fit_scaling(file.size(), request));
   DabloomsAudit audit;

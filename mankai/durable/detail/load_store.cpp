@@ -192,7 +192,7 @@ Result<void> survey(Surroundings& found, JournalFile file) {
   return check_plain(found.footer, found.report);
 }
 
-// A writer that ended while it made its journal left one that is none yet; the file says that nothing is missing.
+// A writer that ended while it made its journal left an invalid one; the file says that nothing is missing.
 bool is_unborn(const Error& error, const RecoveryReport& report) noexcept {
   return error.code == ErrorCode::corrupt && report.was_closed;
 }

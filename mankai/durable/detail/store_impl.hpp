@@ -176,7 +176,7 @@ class Store::Impl {
   std::uint64_t changes_in_memory_ = 0;  ///< that are not committed, of a batch that is not journaled
   bool is_closed_ = false;
   Result<void> closed_;                   ///< what close() said
-  bool is_name_unsynced_ = false;         ///< of the file, after a folder that could not be synchronised
+  bool is_name_unsynced_ = false;         ///< of the file, after a folder that could not be synchronized
   std::atomic<std::uint64_t> committed_;  ///< the last change of the last commit
   std::atomic<std::uint64_t> durable_;
   std::atomic<std::uint64_t> commits_ = 0;          ///< since it was opened

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMaxCells = kMaxCellsBytes * 8;
 constexpr std::uint64_t kMaxCounters = kMaxCellsBytes * 2;
 constexpr std::uint64_t kLineCells = kCacheLineBytes * 8;
 constexpr std::uint64_t kMaxBlocks = kMaxCells / kLineCells;
-/// Counters a key of a filter that is given by their number.
+/// Counters per key of a filter that is given by their number.
 constexpr std::uint32_t kUsualProbes = 4;
 /// Terms below this share of the largest no longer change a double.
 constexpr double kNegligible = 1e-18;
@@ -78,7 +78,7 @@ double blocked_fpr(std::uint64_t keys, std::uint64_t block_count, unsigned lane_
   if (n > kFullLoad * static_cast<double>(block_count)) {
     return 1;
   }
-  // Weights relative to the mode, by the ratio of neighbouring binomial terms, need no factorials.
+  // Weights relative to the mode, by the ratio of neighboring binomial terms, need no factorials.
   const double odds = 1 / (static_cast<double>(block_count) - 1);
   const double mode = std::floor((n + 1) / static_cast<double>(block_count));
   double weights = 1;

@@ -42,7 +42,7 @@ Error too_few_bits(std::uint32_t bits, std::uint32_t needed, std::uint32_t width
                     ", or force it (forced=yes)"};
 }
 
-// Fraction bits, and whether what stays for ever had to be forced.
+// Fraction bits, and whether what stays forever had to be forced.
 struct Fraction {
   std::uint32_t bits = 0;
   bool is_forced = false;

@@ -32,7 +32,7 @@ const char* read_option(const Call& call, std::size_t index, FadeSettings& setti
 // Reads RESERVE's arguments behind the key; draws a seed when there is none. Returns the error to reply, or null.
 const char* read_settings(const Call& call, FadeSettings& settings) {
   const auto fpr = call.real(2);
-  // Of old items no more than half are known, so a higher rate would make strangers better known than them.
+  // Of old items no more than half are known, so a higher rate would make absent keys better known than them.
   constexpr double kMostFpr = 0.5;
   if (!fpr || !(*fpr > 0 && *fpr < kMostFpr)) {
     return "ERR the error rate must be a number between 0 and 0.5, both excluded";

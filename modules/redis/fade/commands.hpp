@@ -1,6 +1,6 @@
 #pragma once
 
-/// The FADE.* commands: what came lately is known, and what came long ago forgotten.
+/// The FADE.* commands: recent items are found, and old ones overwritten.
 
 #include "modules/redis/engine/call.hpp"
 

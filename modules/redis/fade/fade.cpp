@@ -23,7 +23,7 @@ constexpr CommandInfo kReserve =
 constexpr CommandInfo kPut =
     info("Puts items in, and tells which of them were not known", kItemsCost, -3, kUpdates.data(), kKeyItems.data());
 constexpr CommandInfo kSeen =
-    info("Tells which items are known to have come lately", kItemsCost, -3, kReads.data(), kKeyItems.data());
+    info("Tells which items were put recently", kItemsCost, -3, kReads.data(), kKeyItems.data());
 constexpr CommandInfo kInfo =
     info("Returns facts about a filter that forgets", "O(1)", 2, kReads.data(), kKeyOnly.data());
 constexpr CommandInfo kScandump = info("Returns the next piece of a filter that forgets", "O(N), N bytes of piece", 3,

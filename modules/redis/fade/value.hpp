@@ -1,6 +1,6 @@
 #pragma once
 
-/// The filter behind a FADE.* key: it knows what came lately, and forgets as newer items overwrite older ones. There is
+/// The filter behind a FADE.* key: it has recent items, and newer items overwrite older ones. There is
 /// no clock in it: an item's age is the number of items that came after it.
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kUsualSlots = 2;
 
 /// What a filter is made with; all of it is told to replicas.
 struct FadeSettings {
-  double fpr = 0;                   ///< of strangers that are taken for known, at most
+  double fpr = 0;                   ///< of absent keys that are reported as present, at most
   std::uint64_t capacity_keys = 0;  ///< half of the items are still known when so many more have come
   std::uint32_t k = kUsualSlots;    ///< slots that an item writes
   HashSpec hash;
