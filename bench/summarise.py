@@ -49,13 +49,13 @@ def peers(rows):
             name = f"**{peer}**" if one["side"] == "ours" else peer
             cells = [f"{float(own[column]['ns_median']):.3g}" if column in own else "" for column in used]
             lines.append([name, f"{float(one['bits_per_key']):.2f}", fpr, *cells])
-        text += f"\n`{workload}`, {float(fpr_class) * 100:g} %\n\n" + markdown(["", "bits/key", "fpr %", *used], lines)
+        text += f"\n`{workload}`, {float(fpr_class) * 100:g}%\n\n" + markdown(["", "bits/key", "fpr %", *used], lines)
     return text
 
 
 def targets(results):
     rows = [row for caller in ("plain", "native") for row in read(results / f"targets-{caller}.tsv")[1]]
-    lines = [[row["workload"], f"{float(row['class']) * 100:g} %", row["caller"], row["target"], row["rival"],
+    lines = [[row["workload"], f"{float(row['class']) * 100:g}%", row["caller"], row["target"], row["rival"],
               row["wanted"], row["measured"], row["outcome"]] for row in rows]
     return "### Targets\n\n" + markdown(
         ["workload", "class", "caller", "target", "against", "wanted", "got", ""], lines)

@@ -210,7 +210,7 @@ void make_right(Pieces& pieces, bool is_of_one_moment, unsigned mode) {
   }
 }
 
-// Errors: whatever a stranger's bytes may give.
+// Errors: whatever an absent key's bytes may give.
 template <class Value>
 Result<Value> assembled(const Pieces& pieces) {
   allocations = 0;

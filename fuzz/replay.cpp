@@ -43,6 +43,6 @@ int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape)
     }
   }
   std::printf("replayed %zu inputs\n", replayed);
-  // An empty or misspelt corpus would test nothing.
+  // An empty or misspelled corpus would test nothing.
   return replayed == 0 ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 // Any bytes as a URL, as an authority and as a path: an answer or an error that says why, the same answer when it is
-// canonicalised again, or split again as browsers do, all readings different, the shortcut and the rules of one mind,
+// canonicalized again, or split again as browsers do, all readings different, the shortcut and the rules of one mind,
 // views that make up the text, segments that join to it, ladders within their bounds. The same bytes as a public suffix
 // list.
 

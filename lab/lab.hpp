@@ -85,7 +85,7 @@ struct Series {
   bool is_line = false;    ///< lines for formulas, points for measurements
   bool is_hollow = false;  ///< rings instead of full points
   std::vector<std::pair<std::string, std::string>> only{};
-  std::optional<std::size_t> colour{};  ///< series with the same number share a colour; each its own unless set
+  std::optional<std::size_t> colour{};  ///< series with the same number share a color; each its own unless set
 };
 
 /// A table, and how to draw it. The table is always written, as CSV and in the page; the plot needs gnuplot.
@@ -104,7 +104,7 @@ struct Figure {
 enum class Fault : std::uint8_t {
   none,
   forgets_keys,  ///< one insert in 64 is lost
-  invents_keys,  ///< one stranger in 64 is taken for a member
+  invents_keys,  ///< one absent key in 64 is reported as a member
 };
 
 struct Context {

@@ -23,7 +23,7 @@ namespace mankai::lab {
 /// Returns the figure's table; numbers have all their digits, what is not a number is empty.
 [[nodiscard]] std::string csv(const Figure& figure);
 
-/// Returns the array of claims for programs. Numbers that are none become null.
+/// Returns the array of claims for programs. NaN and infinity become null.
 [[nodiscard]] std::string claims_json(const std::vector<Outcome>& outcomes);
 /// Returns the sentence that says how many verdicts are not as recorded.
 [[nodiscard]] std::string unexpected_words(std::size_t count);

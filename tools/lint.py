@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small checks of the tree that no compiler makes: citations, dead files, TODOs, machine paths, doc comments, links.
+"""Small checks of the tree that no compiler makes: citations, dead files, TODOs, paths, doc comments, links, words.
 
 Usage: tools/lint.py [--only CHECK] [ROOT]
 
@@ -192,6 +192,53 @@ def check_links(root, paths):
     return found
 
 
+# What people read says it in the words of the field: (pattern, what to say instead).
+WORDS = [(re.compile(pattern, re.IGNORECASE), say) for pattern, say in [
+    (r"\bstrangers?\b", "absent key"),
+    (r"\bunless given\b", "[default: X]"),
+    (r"\bthat (is|are) none\b", "invalid, or no match"),
+    (r"\bend of the (process|machine)\b|\b(process|machine)'s end\b", "process crash; power loss"),
+    (r"\b(bits?|bytes?|ns|digits|probes|cells|counters|lines?|looks?|objects?|records|requests|slots) an? "
+     r"(key|rule|line|epoch|second|hour|request|record|slice|slot|step)\b(?! (ago|later|before))", "per"),
+    (r"\btak(e|es|en|ing)( \w+){0,3} for (known|seen|members?|a member|repeats|a repeat)\b", "false positive"),
+    (r"\b(go|goes|went|going|gone) on (where|from|behind)\b", "continue"),
+    (r"\blately\b", "decayed, or recently"),
+    (r"\bexcludes? each other\b", "cannot be combined"),
+    (r"\bplays? no part\b", "has no effect with"),
+    (r"\bof the future\b", "in the future"),
+    (r"\bbegins? anew\b", "restarts"),
+    (r"\btold (the time|times)\b|\btime is told\b", "the caller passes the time"),
+    (r"\bwrongly yes\b|\bshare of wrong answers\b", "false positive"),
+]]
+# Tables of the words themselves.
+WORD_LISTS = {"tools/lint.py", "tools/lint_test.py"}
+PROSE = re.compile(r"\.(md|py|sh|cmake|hpp|cpp|h|c)$|(^|/)(CMakeLists\.txt|Makefile)$")
+
+
+def read_by_people(path, text):
+    """The prose, comments and strings of a file, each on its line."""
+    if path.endswith(".md"):
+        return text
+    mark = "//" if CODE.search(path) else "#"
+    parts = re.compile(rf'{mark}[^\n]*|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\n')
+    # A string without a space is a name.
+    return "".join(part for part in parts.findall(text) if part == "\n" or " " in part)
+
+
+def check_words(root, paths):
+    """Pages, comments and messages say it in the words of the field."""
+    found = []
+    for path in paths:
+        if DATA.search(path) or path in WORD_LISTS or not PROSE.search(path):
+            continue
+        for line, text in enumerate(read_by_people(path, tree.text(root, path) or "").split("\n"), start=1):
+            for pattern, say in WORDS:
+                match = pattern.search(text)
+                if match:
+                    found.append(f"{path}:{line}: \"{match.group(0)}\": say \"{say}\"")
+    return found
+
+
 CHECKS = {
     "citations": check_citations,
     "dead-files": check_dead_files,
@@ -199,6 +246,7 @@ CHECKS = {
     "machine-paths": check_machine_paths,
     "doc-comments": check_doc_comments,
     "links": check_links,
+    "words": check_words,
 }
 
 

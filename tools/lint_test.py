@@ -78,6 +78,13 @@ inline constexpr int kX = f(3);
         found = self.findings("links", {"docs/a.md": "[b](b.md#x) [c](https://x.y/z)\n`[d](e)`\n[f](../f.md)\n", "f.md": ""})
         self.assertEqual(found, ["docs/a.md:1: link to b.md, which does not exist"])
 
+    def test_words_of_prose_comments_and_messages(self):
+        files = {"a.md": "per key\n10 bits a key\n", "a.py": "# a stranger\n",
+                 "a.cpp": 'int strangers;  // fine\n// 0.01 unless\n// given\nfail("of the future");\n',
+                 "tests/golden/a.txt": "a stranger\n"}
+        found = self.findings("words", files)
+        self.assertEqual([line.split(": ")[0] for line in found], ["a.cpp:4", "a.md:2", "a.py:1"])
+
 
 if __name__ == "__main__":
     unittest.main()

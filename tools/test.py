@@ -44,7 +44,7 @@ def counted(report):
 
 
 def ctest(preset, jobs, only_release=False, environment=None, prefix=()):
-    """Builds a preset and runs its tests; tests labelled `release_only` run in that build alone."""
+    """Builds a preset and runs its tests; tests labeled `release_only` run in that build alone."""
     if not build(preset, jobs, "-DMANKAI_BUILD_TESTS=ON"):
         return 0, 1
     report = ROOT / "build" / f"{preset}-tests.xml"

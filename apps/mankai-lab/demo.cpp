@@ -53,7 +53,7 @@ Result<void> check_old_page(const std::string& path) {
     return {};
   }
   return fail(ErrorCode::invalid_argument,
-              path + ": this page is not one of the demo's; --force replaces it, --out writes elsewhere");
+              path + ": was not written by the demo; replace it with --force, or write elsewhere with --out");
 }
 
 Result<demo::Tour> make_tour(TrafficGenerator generator, const TrafficOptions& options) {
@@ -137,7 +137,7 @@ Result<int> run(const Request& request) {
 Result<std::uint64_t> parse_seed_number(std::string_view text) {
   const auto seed = parse_seed(text);
   if (!seed || (*seed)[1] != 0) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is wrong: give a 64-bit number");
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a 64-bit number");
   }
   return (*seed)[0];
 }
@@ -150,23 +150,22 @@ Subcommand demo_subcommand() {
       .name = "demo",
       .summary = std::string(kDemoSummary),
       .description =
-          "Generates a day of a shop, a link shortener and a crawler, asks the four questions about it and exact "
-          "structures the same, and shows answers, errors, memory and speed side by side: as a table, and in a page "
-          "with plots, one file that loads nothing. The same seed gives the same day and the same answers.\n\n"
-          "Seen: has the crawler met this URL, in whatever spelling? And lately, in a memory that fades? Hot: which "
-          "products are looked at most right now? Guard: does this link lead into the block list? Gate: has this "
-          "shopper a basket, or can the database be left alone?",
+          "Generates a day of a shop, a link shortener and a crawler, asks the four questions about it, and compares "
+          "answers, errors, memory and speed with exact structures: as a table, and as a page with plots in one file. "
+          "The same seed gives the same day and the same answers.\n\nSeen: has the crawler met this URL, in any "
+          "spelling? And within a window? Hot: which products are viewed most? Guard: is this link in the block list? "
+          "Gate: does this shopper have a basket?",
       .examples = {{"mankai demo", "takes a few seconds, and writes demo-out/index.html"},
-                   {"mankai demo --events 5M --seed 7 --out /tmp/tour --json", "a busier day, for programs"}},
+                   {"mankai demo --events 5M --seed 7 --out /tmp/tour --json", "a busier day, as JSON"}},
   };
   command.options = {
-      parsed_option("--events", "N", "About how many events the day has, from 1000 on. 1M unless given.", parse_count,
+      parsed_option("--events", "N", "Approximate number of events, at least 1000 [default: 1M].", parse_count,
                     request->events),
-      parsed_option("--seed", "S", "Another seed gives another day. 1 unless given.", parse_seed_number, request->seed),
-      text_option("--out", "DIR", "Where the page goes, a new or an existing folder. demo-out unless given.",
-                  ValueKind::file, request->out),
-      flag("--force", "Replaces DIR/index.html even if another program wrote it.", request->force),
-      flag("--json", "Prints a JSON object instead of the table.", request->json)};
+      parsed_option("--seed", "S", "Seed of the generator [default: 1].", parse_seed_number, request->seed),
+      text_option("--out", "DIR", "Folder for the page, new or existing [default: demo-out].", ValueKind::file,
+                  request->out),
+      flag("--force", "Replace DIR/index.html even if another program wrote it.", request->force),
+      flag("--json", "Print a JSON object instead of the table.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -40,7 +40,7 @@ constexpr std::array<WantedFormat, 7> kFormats = {{
     {.name = "tsv", .log = {}, .traffic = TrafficFormat::tsv},
 }};
 
-/// Options are unset where they were not given, so that one that plays no part can be refused.
+/// Options are unset where they were not given, so that one that has no effect can be refused.
 struct Request {
   std::string what;
   std::optional<std::uint64_t> count;
@@ -61,7 +61,7 @@ struct Request {
   std::optional<std::uint64_t> products;
 };
 
-// 0 is for ever.
+// 0 is forever.
 Result<Duration> parse_drift(std::string_view text) {
   return text == "0" ? Result<Duration>(Duration::zero()) : parse_duration(text);
 }
@@ -74,8 +74,7 @@ Result<WantedFormat> parse_wanted_format(std::string_view text) {
     }
     names += (names.empty() ? "" : ", ") + std::string(format.name);
   }
-  return fail(ErrorCode::invalid_argument,
-              "there is no log format '" + std::string(text) + "' to write: give one of " + names);
+  return fail(ErrorCode::invalid_argument, "unknown log format '" + std::string(text) + "'; give one of " + names);
 }
 
 Result<double> parse_number(std::string_view text) {
@@ -85,7 +84,7 @@ Result<double> parse_number(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || end != digits.data() + digits.size()) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is wrong: give a number");
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a number");
   }
   return is_share ? number / 100 : number;
 }
@@ -93,7 +92,7 @@ Result<double> parse_number(std::string_view text) {
 Result<std::uint64_t> parse_seed_number(std::string_view text) {
   const auto seed = parse_seed(text);
   if (!seed || (*seed)[1] != 0) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is wrong: give a 64-bit number");
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a 64-bit number");
   }
   return (*seed)[0];
 }
@@ -278,24 +277,24 @@ std::vector<std::string> names_of_generators() {
 Result<int> run(const Request& request) {
   const auto found = std::ranges::find(generators(), request.what, &Generator::what);
   if (found == generators().end()) {
-    return fail(ErrorCode::invalid_argument, fmt::format("cannot generate '{}'; there are: {}", request.what,
+    return fail(ErrorCode::invalid_argument, fmt::format("cannot generate '{}'; give one of {}", request.what,
                                                          fmt::join(names_of_generators(), ", ")));
   }
   for (const Given& option : options_of_some(request)) {
     if (option.is_given && std::ranges::find(found->takes, option.name) == found->takes.end()) {
       return fail(ErrorCode::invalid_argument,
-                  fmt::format("{} plays no part in gen {}: leave it out", option.name, request.what));
+                  fmt::format("{} has no effect with gen {}; leave it out", option.name, request.what));
     }
   }
   return found->run(request);
 }
 
 Option format_option(Request& request) {
-  Option format = parsed_option("--format", "FORMAT",
-                                "log: combined, common, squid, w3c, json or keys (a time and a path a line). combined "
-                                "unless given. traffic: tsv, json or combined, which has pages and redirects only. tsv "
-                                "unless given.",
-                                parse_wanted_format, request.format);
+  Option format =
+      parsed_option("--format", "FORMAT",
+                    "log: combined, common, squid, w3c, json or keys (a time and a path per line) [default: combined]. "
+                    "traffic: tsv, json or combined, which has pages and redirects only [default: tsv].",
+                    parse_wanted_format, request.format);
   format.kind = ValueKind::choice;
   format.choices = {"combined", "common", "squid", "w3c", "json", "keys", "tsv"};
   return format;
@@ -309,73 +308,62 @@ Subcommand gen_subcommand() {
       .name = "gen",
       .summary = std::string(kGenSummary),
       .description =
-          "Prints plausible URLs, the access log of a small group of sites, or a day of traffic: the same ones for the "
-          "same options on every machine. The output for a count is the beginning of the output for a larger one, but "
-          "for traffic, where another count is another day, as long but busier.\n\n"
-          "urls: hosts by Zipf's law, directories that neighbours share, and repeats of recent and of early URLs.\n\n"
-          "log: requests arrive at random, --rate of them a second on average, for paths by Zipf's law. Which path "
-          "holds "
-          "a rank changes with time, so that what was hot cools down. A malformed line is a record that was cut off, "
-          "or "
-          "in keys one with a time that does not exist.\n\n"
-          "traffic: a day of a shop, a link shortener and a crawler, what the four questions are asked about. A line "
-          "has a time, a kind, who and what, separated by tabs: page, a shopper's cookie and the path; basket, a "
-          "cookie "
-          "and how many items are in it now; redirect, the code of a link and the URL that it leads to; fetch, - and a "
-          "URL of the crawler's frontier, not always in its canonical spelling.\n\n"
-          "blocklist: the rules that some of the day's links lead into, hosts and paths; the same for the same --seed "
-          "and --hosts.",
+          "Prints plausible URLs, the access log of a small group of sites, or a day of traffic: the same output for "
+          "the same options on every machine. The output for a count is a prefix of the output for a larger one, "
+          "except for traffic, where a larger count is a busier day.\n\nurls: hosts by Zipf's law, directories shared "
+          "by neighbors, and repeats of recent and of early URLs.\n\nlog: requests arrive at random, --rate per second "
+          "on average, for paths by Zipf's law. The path at each rank changes with time, so hot pages cool down. A "
+          "malformed line is a truncated record or, with keys, one with an invalid time.\n\ntraffic: a day of a shop, "
+          "a link shortener and a crawler. A line has a time, a kind, who and what, separated by tabs: page, a "
+          "shopper's cookie and the path; basket, a cookie and the number of items in it; redirect, the code of a link "
+          "and the URL that it leads to; fetch, - and a URL of the crawler's frontier, not always in its canonical "
+          "spelling.\n\nblocklist: the rules that cover some of the day's links, hosts and paths; the same for the "
+          "same --seed and --hosts.",
       .examples = {{"mankai gen urls --count 5M > urls.txt", "340 MB"},
                    {"mankai gen urls --hosts 100 --zipf 0.8 --repeat 0.5 --seed 7",
-                    "few hosts, every second one a repeat"},
+                    "few hosts, every second URL a repeat"},
                    {"mankai gen log --count 1M > access.log", "some three hours of a busy site, 220 MB"},
                    {"mankai gen log --format json --start 2016-03-28 --rate 5 --late 2% --malformed 0.1%",
-                    "with what makes real logs difficult"},
+                    "with the defects of real logs"},
                    {"mankai gen traffic | awk -F'\\t' '$2 == \"fetch\" { print $4 }' | mankai dedup --canonical",
-                    "what a crawler has to fetch"},
-                   {"mankai gen blocklist --count 100k > rules.txt", "what is blocked on that day"}},
+                    "the URLs for a crawler to fetch"},
+                   {"mankai gen blocklist --count 100k > rules.txt", "the block list of that day"}},
   };
-  Option what =
-      positional("WHAT", "What to generate: urls, log, traffic or blocklist.", ValueKind::choice, request->what);
+  Option what = positional("WHAT", "urls, log, traffic or blocklist.", ValueKind::choice, request->what);
   what.choices = names_of_generators();
   command.options = {
       std::move(what),
-      parsed_option(
-          "--count", "N",
-          "How many lines, repeats included; of traffic about so many. 1M unless given, 100k for a blocklist.",
-          parse_count, request->count),
+      parsed_option("--count", "N",
+                    "Number of lines, repeats included; approximate for traffic [default: 1M; 100k for a blocklist].",
+                    parse_count, request->count),
       parsed_option("--zipf", "Z",
-                    "The exponent of the popularity of hosts or, in a log, of paths, 0 (all alike) to 10. 1 unless "
-                    "given.",
+                    "Zipf exponent of the popularity of hosts or, in a log, of paths, 0 (uniform) to 10 [default: 1].",
                     parse_number, request->zipf_exponent),
-      parsed_option("--seed", "S", "Another seed gives other lines. 1 unless given.", parse_seed_number, request->seed),
-      parsed_option("--hosts", "H", "urls, traffic, blocklist: how many hosts there are, 1 to 10M. 10k unless given.",
-                    parse_count, request->hosts),
-      parsed_option("--repeat", "R", "urls: the share of repeats, 0 to 1. 0.3 unless given.", parse_number,
+      parsed_option("--seed", "S", "Seed of the generator [default: 1].", parse_seed_number, request->seed),
+      parsed_option("--hosts", "H", "urls, traffic, blocklist: number of hosts, 1 to 10M [default: 10k].", parse_count,
+                    request->hosts),
+      parsed_option("--repeat", "R", "urls: share of repeats, 0 to 1 [default: 0.3].", parse_number,
                     request->repeat_share),
       format_option(*request),
-      parsed_option("--start", "TIME",
-                    "log, traffic: when it begins, such as 2016-03-28T12:00:00Z. 2024-01-01 unless given.",
+      parsed_option("--start", "TIME", "log, traffic: start time, such as 2016-03-28T12:00:00Z [default: 2024-01-01].",
                     parse_moment, request->start),
-      parsed_option("--rate", "R", "log: records a second on average, 0.001 to 1M. 100 unless given.", parse_number,
+      parsed_option("--rate", "R", "log: records per second on average, 0.001 to 1M [default: 100].", parse_number,
                     request->rate),
-      parsed_option("--paths", "P", "log: how many paths there are, 1 to 10M. 10k unless given.", parse_count,
-                    request->paths),
-      parsed_option("--clients", "C", "log: how many clients, 1 to 16M. 5k unless given.", parse_count,
-                    request->clients),
+      parsed_option("--paths", "P", "log: number of paths, 1 to 10M [default: 10k].", parse_count, request->paths),
+      parsed_option("--clients", "C", "log: number of clients, 1 to 16M [default: 5k].", parse_count, request->clients),
       parsed_option("--drift", "TIME",
-                    "log: how long a path keeps a rank, such as 90m or 2d; 0 for ever. 6h unless given.", parse_drift,
-                    request->drift),
-      parsed_option("--late", "L", "log: the share of records that come late, 0 to 1. 0 unless given.", parse_number,
+                    "log: time for which a path keeps its rank, such as 90m or 2d; 0 is forever [default: 6h].",
+                    parse_drift, request->drift),
+      parsed_option("--late", "L", "log: share of late records, 0 to 1 [default: 0].", parse_number,
                     request->late_share),
-      parsed_option("--late-by", "TIME", "log: by how much they are late at most. 1m unless given.", parse_duration,
+      parsed_option("--late-by", "TIME", "log: largest delay of late records [default: 1m].", parse_duration,
                     request->late_by),
-      parsed_option("--malformed", "M", "log: the share of malformed lines, 0 to 1. 0 unless given.", parse_number,
+      parsed_option("--malformed", "M", "log: share of malformed lines, 0 to 1 [default: 0].", parse_number,
                     request->malformed_share),
-      parsed_option("--rules", "N", "traffic: how many rules the block list has, 1 to 10M. 100k unless given.",
+      parsed_option("--rules", "N", "traffic: number of rules in the block list, 1 to 10M [default: 100k].",
                     parse_count, request->rules),
-      parsed_option("--products", "N", "traffic: how many products the shop has, 1 to 10M. 20k unless given.",
-                    parse_count, request->products)};
+      parsed_option("--products", "N", "traffic: number of products in the shop, 1 to 10M [default: 20k].", parse_count,
+                    request->products)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -34,8 +34,7 @@ Result<std::vector<lab::Source>> chosen_sources(const std::vector<std::string>& 
   std::vector<lab::Source> sources = lab::all_sources();
   for (const std::string& name : names) {
     if (std::ranges::none_of(sources, [&name](const lab::Source& source) { return source.name == name; })) {
-      return fail(ErrorCode::invalid_argument,
-                  "there is no source '" + name + "' in the lab; there are: " + list_of_names(sources));
+      return fail(ErrorCode::invalid_argument, "unknown source '" + name + "'; give one of: " + list_of_names(sources));
     }
   }
   if (!names.empty()) {
@@ -92,7 +91,7 @@ Result<int> run(const Request& request) {
 
 Result<std::string> parse_folder(std::string_view text) {
   if (access(std::string(text).c_str(), R_OK | X_OK) != 0) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is no folder that can be read");
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a readable folder");
   }
   return std::string(text);
 }
@@ -106,24 +105,21 @@ Subcommand lab_subcommand() {
       .summary = std::string(kLabSummary),
       .description =
           "Measures what published sources claim about filters, and writes a report: index.html with a verdict and an "
-          "error bar for each claim (plots when gnuplot is installed), claims.json for programs, and a CSV for each "
-          "figure. Without names it takes every source.\n\n"
-          "Exit code 1 says that a verdict is not the one that the source's text or formula makes us expect, and that "
-          "the report shows which.",
-      .examples = {{"mankai lab --list", "which sources are there?"},
-                   {"mankai lab --quick", "seconds, with larger errors"},
-                   {"mankai lab basket-gate --out report", "one source, into report/index.html"}},
+          "error bar for each claim (plots if gnuplot is installed), claims.json for programs, and a CSV file per "
+          "figure.\n\nExit code 1 means that a verdict is not the expected one; the report shows which.",
+      .examples = {{"mankai lab --list", "lists the sources"},
+                   {"mankai lab --quick", "takes seconds, with larger errors"},
+                   {"mankai lab basket-gate --out report", "writes report/index.html for one source"}},
   };
-  command.options = {
-      positionals("NAME", "Which sources; all of them unless given.", ValueKind::text, request->names),
-      flag("--list", "Prints names and titles and measures nothing.", request->list),
-      flag("--quick", "Fewer trials: under a minute instead of minutes, the same claims.", request->quick),
-      parsed_option("--data", "DIR",
-                    "Real data, in folders blocklists, logs, traces and urls. Claims that need it are shown as skipped "
-                    "unless given.",
-                    parse_folder, request->data_dir),
-      text_option("--out", "DIR", "Where to write, a new or an existing folder. mankai-lab unless given.",
-                  ValueKind::file, request->out)};
+  command.options = {positionals("NAME", "Sources to measure [default: all].", ValueKind::text, request->names),
+                     flag("--list", "Print names and titles, and measure nothing.", request->list),
+                     flag("--quick", "Run fewer trials: the same claims in under a minute.", request->quick),
+                     parsed_option("--data", "DIR",
+                                   "Folder of real data, with blocklists, logs, traces and urls [default: none; claims "
+                                   "that need it are skipped].",
+                                   parse_folder, request->data_dir),
+                     text_option("--out", "DIR", "Folder for the report, new or existing [default: mankai-lab].",
+                                 ValueKind::file, request->out)};
   command.run = [request] { return run(*request); };
   return command;
 }

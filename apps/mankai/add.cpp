@@ -47,7 +47,7 @@ Result<void> check_values(const Request& request, const AnyFilter& filter) {
   const KindDescription& info = filter.kind();
   if (info.key_shape == KeyShape::valued && !request.values.has_ids()) {
     return fail(ErrorCode::invalid_argument, "a filter of kind " + std::string(info.name) +
-                                                 " keeps values beside its keys: give --value or --with-values");
+                                                 " stores a value with each key; give --value or --with-values");
   }
   return {};
 }
@@ -141,7 +141,7 @@ class Adder {
     if (!finished) {
       // Said aloud for a closed pipe too: it must not look as if all of the input were acknowledged.
       return fail(finished.error().code,
-                  finished.error().message() + "; what was read until then is in " + request_.file);
+                  finished.error().message() + "; the lines read before that are in " + request_.file);
     }
     return finished;
   }
@@ -199,7 +199,7 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
     const std::string fresh =
         takes_every_key(filter) ? std::string() : fmt::format(", {} of them new", human_count(outcome.keys_new));
-    say(fmt::format("{}: {} keys read{}; {} of {} in it", request.file, human_count(outcome.keys_read), fresh,
+    say(fmt::format("{}: {} keys read{}; holds {} of {}", request.file, human_count(outcome.keys_read), fresh,
                     human_count(filter.keys_inserted()), human_count(filter.capacity_keys())));
   }
 }
@@ -228,11 +228,12 @@ Result<void> check(const Request& request) {
     MANKAI_TRY(check_ids(*numbers, !request.keys.empty()));
   }
   if (request.ids.has_ids() && request.values.has_ids()) {
-    return fail(ErrorCode::invalid_argument, "ids and values exclude each other");
+    return fail(ErrorCode::invalid_argument, "ids and values cannot be combined");
   }
   if (request.ack && !request.store.position.empty()) {
-    return fail(ErrorCode::invalid_argument,
-                "--position makes all keys one batch, and the exit code says that it is on the disk: leave --ack out");
+    return fail(
+        ErrorCode::invalid_argument,
+        "--position and --ack cannot be combined: all keys are one batch, and exit code 0 means that it is on disk");
   }
   return check_store_request(request.store);
 }
@@ -247,51 +248,46 @@ Subcommand add_subcommand() {
       .name = "add",
       .summary = "add keys to a filter",
       .description =
-          "Adds the keys given as arguments, or else the lines of the inputs, which may be compressed by gzip, zstd or "
-          "xz. A key is the bytes of a line without its line feed and without a carriage return before that.\n\n"
-          "Keys from inputs go into FILE-journal as they are read, and into FILE at the end and now and then: what was "
-          "read is in the filter whatever happens to the process, and --durability says when it survives the machine's "
-          "end. After Ctrl-C, SIGTERM or an error, what was read before is in; an error says how many keys that are. "
-          "Keys given as arguments, and all keys with --position, go in together or not at all. Only one process at a "
-          "time can add; another one is told so at once.\n\n"
-          "A filter that gets more keys than it was made for keeps recognising all of them, and takes more strangers "
-          "for "
-          "members; a warning says so.",
+          "Adds keys to a filter: those given as arguments, or the lines of the inputs, which may be compressed with "
+          "gzip, zstd or xz. A key is a line without its line feed or carriage return and line feed.\n\nKeys from "
+          "inputs are written to FILE-journal as they are read, and to FILE at the end and at checkpoints. Keys that "
+          "were read survive a crash of the process; --durability sets when they survive a power loss. After Ctrl-C, "
+          "SIGTERM or an error, the keys read before are in the filter; an error prints their number. Keys given as "
+          "arguments, and all keys with --position, are added together or not at all. Only one process at a time can "
+          "add; another one fails immediately.\n\nBeyond its capacity a filter still has no false negatives, but its "
+          "false-positive rate rises; add prints a warning.",
       .examples = {{"mankai add seen.mk https://example.com/", "one key"},
-                   {"mankai add seen.mk < urls.txt", "one key a line"},
+                   {"mankai add seen.mk < urls.txt", "one key per line"},
                    {"mankai add seen.mk --input monday.gz --input tuesday.zst --count",
                     "compressed files, and a summary"},
-                   {"producer | mankai add seen.mk --ack | consumer", "tells which keys are on the disk"},
-                   {"mankai add hits.mk --input monday.log --position monday.log", "all of a file, once, or nothing"}},
+                   {"producer | mankai add seen.mk --ack | consumer", "prints the keys that are on disk"},
+                   {"mankai add hits.mk --input monday.log --position monday.log", "adds all of the file, or nothing"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }
-  for (Option& option : id_options(request->ids,
-                                   "in kinds that take ids, what later says which slice a key is in. The "
-                                   "next number for each key unless given.")) {
+  for (Option& option :
+       id_options(request->ids,
+                  "for kinds that take ids; remove needs the same id [default: the next number for each key].")) {
     command.options.push_back(std::move(option));
   }
-  for (Option& option : id_options(request->values, "in kinds that keep values beside keys, a whole number.")) {
+  for (Option& option : id_options(request->values, "for kinds that store values; a whole number.")) {
     command.options.push_back(std::move(option));
   }
   command.options.push_back(parsed_option("--strength", "S",
-                                          "The share of a key's places that a value takes over. 0.5 unless given.",
+                                          "Share of a key's slots that the value overwrites [default: 0.5].",
                                           parse_share, request->strength));
-  command.options.push_back(
-      at_option("When the keys came, in kinds that forget with time. Now unless given, or when the last key came if "
-                "that was later.",
-                request->at));
-  command.options.push_back(durability_option(request->store, "what was added"));
+  command.options.push_back(at_option(
+      "Time of the keys, for kinds with time [default: now, or the filter's time if that is later].", request->at));
+  command.options.push_back(durability_option(request->store, "added keys"));
   command.options.push_back(flag("--ack",
-                                 "Prints each key, one a line, once it is on the disk: with always after its batch of "
-                                 "lines, with interval as time passes, with never at the end.",
+                                 "Print each key on a line of its own once it is on disk: with always after its batch, "
+                                 "with interval after a sync, with never at the end.",
                                  request->ack));
   command.options.push_back(position_option(request->store, "all keys"));
-  command.options.push_back(
-      flag("--count", "Prints a summary on standard error, as it does on a terminal.", request->count));
-  command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
+  command.options.push_back(flag("--count", "Print a summary on standard error, as on a terminal.", request->count));
+  command.options.push_back(flag("--json", "Print the summary as JSON.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     auto valid = check(*request);

@@ -13,7 +13,7 @@ struct Request {
 
 Result<int> run(const Request& request) {
   if (!request.at) {
-    return fail(ErrorCode::invalid_argument, "--at is missing: say to which time, such as --at now");
+    return fail(ErrorCode::invalid_argument, "--at is missing; give a time, such as --at now");
   }
   catch_stop_signals();
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, {}, StoreRun::Mode::whole));
@@ -30,16 +30,15 @@ Subcommand advance_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "advance",
-      .summary = "let time pass for a filter that forgets",
+      .summary = "move a filter with time to a later time",
       .description =
-          "Moves a filter on to a time: what has faded by then is forgotten, and the file is written. Time "
-          "never goes back.\n\n"
-          "`add`, `check` and `count` take --at themselves; this is for letting go without adding.",
-      .examples = {{"mankai advance seen.mk --at now", "forget what is due"},
-                   {"mankai advance hits.mk --at 2026-03-28T12:00:00Z", "as it will be then"}},
+          "Moves a filter to a later time and writes the file: keys expire, and counts decay. Time never goes "
+          "back.\n\nadd, check and count take --at themselves; advance is for expiring keys without adding any.",
+      .examples = {{"mankai advance seen.mk --at now", "expire what is due"},
+                   {"mankai advance hits.mk --at 2026-03-28T12:00:00Z", "decay counts to that time"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file),
-                     at_option("The time to move to:", request->at)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                     at_option("Time to move to.", request->at)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -71,36 +71,35 @@ Subcommand check_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "check",
-      .summary = "ask which keys may be in a filter",
+      .summary = "test which keys may be in a filter",
       .description =
-          "Prints yes or no, a tab and the key, for each key given as an argument or else for each line of the inputs, "
-          "in their order and as soon as there is no more to read at once.\n\n"
-          "no is always true, of a kind that forgets: as long as it remembers. yes is wrong for strangers at the "
-          "filter's false positive rate.\n\n"
-          "A kind that forgets with time stands at the time of the last key that was added, or at --at.",
+          "Prints yes or no, a tab and the key, for each key given as an argument or for each line of the inputs, in "
+          "order. Answers are flushed whenever no more input is available.\n\nno is always right, except that keys "
+          "expire from kinds with a window. yes is wrong for absent keys at the filter's false-positive rate.\n\nA "
+          "kind with time answers as of the time of its last key, or of --at.",
       .examples = {{"mankai check seen.mk https://example.com/", "yes or no"},
-                   {"mankai check --absent seen.mk < urls.txt", "the lines that were certainly never added"},
-                   {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as the exit code"}},
+                   {"mankai check --absent seen.mk < urls.txt", "the lines that were never added"},
+                   {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as an exit code"}},
   };
   Option quiet =
-      flag("--quiet", "Prints nothing: the exit code is 0 if all keys may be in it, 1 if one is not.", request->quiet);
+      flag("--quiet", "Print nothing: exit code 0 if all keys may be in the filter, 1 if one is not.", request->quiet);
   quiet.letter = 'q';
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }
   command.options.push_back(
-      flag("--present", "Prints only the keys that may be in it, without yes.", request->present));
-  command.options.push_back(flag("--absent", "Prints only the keys that are not in it, without no.", request->absent));
-  command.options.push_back(std::move(quiet));
-  command.options.push_back(at_option("Asks how it will be at a later time; the file stays as it is.", request->at));
+      flag("--present", "Print only the keys that may be in the filter, without yes.", request->present));
   command.options.push_back(
-      flag("--fast", "Does not check the cells' checksums, so that a file of any size opens in milliseconds.",
-           request->fast));
+      flag("--absent", "Print only the keys that are not in the filter, without no.", request->absent));
+  command.options.push_back(std::move(quiet));
+  command.options.push_back(at_option("Answer as of a later time; the file is not changed.", request->at));
+  command.options.push_back(flag(
+      "--fast", "Skip the checksums of the cells, so that a file of any size opens in milliseconds.", request->fast));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     if (static_cast<int>(request->present) + static_cast<int>(request->absent) + static_cast<int>(request->quiet) > 1) {
-      return fail(ErrorCode::invalid_argument, "--present, --absent and --quiet exclude each other");
+      return fail(ErrorCode::invalid_argument, "--present, --absent and --quiet cannot be combined");
     }
     MANKAI_TRY(check_keys(request->keys, request->input));
     return run(*request);

@@ -21,13 +21,13 @@ Subcommand clear_subcommand() {
   auto file = std::make_shared<std::string>();
   Subcommand command{
       .name = "clear",
-      .summary = "forget every key of a filter",
+      .summary = "remove every key from a filter",
       .description =
-          "Empties a filter. Kind, size, hash, seed and, where it has one, the time stay, so that it can still be "
-          "merged with the same others.",
+          "Empties a filter. Its kind, size, hash, seed and time stay, so it can still be merged with the same "
+          "filters.",
       .examples = {{"mankai clear seen.mk", "start over"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, *file)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, *file)};
   command.run = [file] { return run(*file); };
   return command;
 }

@@ -40,7 +40,7 @@ std::unexpected<Error> wrong_usage(const Subcommand& subcommand, const std::stri
 
 std::unexpected<Error> unexpected_argument(const Subcommand& subcommand, const std::string& argument) {
   if (!argument.starts_with('-') || argument == "-") {
-    return wrong_usage(subcommand, "'" + argument + "' is one argument too many");
+    return wrong_usage(subcommand, "'" + argument + "': too many arguments");
   }
   const std::string typed = argument.substr(0, argument.find('='));
   const std::string near = nearest(typed, option_names(subcommand));

@@ -79,27 +79,24 @@ Subcommand count_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "count",
-      .summary = "ask how often keys are in a filter",
+      .summary = "print how often keys were added to a filter",
       .description =
-          "Prints a count, a tab and the key, for each key given as an argument or else for each line of the inputs, "
-          "in "
-          "their order. The count is how often the key was added less how often it was removed, or a little more, "
-          "never less. Counters end at 15: `15+` is 15 or more; growing kinds add up their slices.\n\n"
-          "Of kinds that forget with time it is how often the key came lately: each time counts for half after a "
-          "half-life. They stand at the time of the last key that was added, or at --at.\n\n"
-          "Kinds that count are named by `mankai plan`.",
+          "Prints a count, a tab and the key, for each key given as an argument or for each line of the inputs, in "
+          "order. The count is the number of adds minus the number of removes, or higher, never lower. Counters "
+          "saturate at 15: 15+ means 15 or more; growing kinds add up their slices.\n\nKinds with time print decayed "
+          "counts: an add counts half after each half-life. They answer as of the time of the last key, or of "
+          "--at.\n\nmankai plan lists the kinds that count.",
       .examples = {{"mankai count spam.mk https://example.com/", "one key"},
                    {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"},
-                   {"mankai count lately.mk --at now < urls.txt", "how hot they are now"}},
+                   {"mankai count hot.mk --at now < urls.txt", "decayed counts as of now"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }
-  command.options.push_back(at_option("Asks how it will be at a later time; the file stays as it is.", request->at));
-  command.options.push_back(
-      flag("--fast", "Does not check the cells' checksums, so that a file of any size opens in milliseconds.",
-           request->fast));
+  command.options.push_back(at_option("Answer as of a later time; the file is not changed.", request->at));
+  command.options.push_back(flag(
+      "--fast", "Skip the checksums of the cells, so that a file of any size opens in milliseconds.", request->fast));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     MANKAI_TRY(check_keys(request->keys, request->input));

@@ -45,8 +45,8 @@ Result<void> check_spec(const FilterSpec& spec, bool asked_for_keys) {
                                                       [&](const char* name) { return !option_of(spec, name).empty(); });
   if (spec.keys == 0 && !asked_for_keys && !is_sized_otherwise) {
     return fail(ErrorCode::invalid_argument,
-                "--keys is missing: say how many different keys the filter is for, or, where the kind takes "
-                "them, --bytes, --counters or --slots");
+                "--keys is missing; give the number of distinct keys or, for kinds that take them, --bytes, --counters "
+                "or --slots");
   }
   return check_options(spec);
 }
@@ -54,8 +54,7 @@ Result<void> check_spec(const FilterSpec& spec, bool asked_for_keys) {
 Result<AnyFilter> make_like(const Request& request) {
   if (request.says_what()) {
     return fail(ErrorCode::invalid_argument,
-                "--like takes everything from the other filter: leave "
-                "the other options out");
+                "--like copies every option from the other filter; leave the other options out");
   }
   const auto other = open_filter(request.like, Access::query, Trust::fast);
   return other ? other->create_like() : Result<AnyFilter>(std::unexpected(other.error()));
@@ -88,7 +87,7 @@ Result<void> save_new(const Request& request, AnyFilter& filter) {
   MANKAI_TRY(check_replaces_no_gate(request.file));
   auto saved = save_filter(request.file, filter, request.force ? Existing::replace : Existing::refuse, request.mode);
   if (!saved && saved.error().code == ErrorCode::invalid_argument) {
-    return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");
+    return fail(ErrorCode::invalid_argument, saved.error().detail + "; replace it with --force");
   }
   return saved;
 }
@@ -157,39 +156,38 @@ Subcommand create_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "create",
-      .summary = "make an empty filter",
+      .summary = "create an empty filter",
       .description =
-          "Makes the file of an empty filter, sized exactly for the keys and the rate asked for. A file that exists "
-          "is left as it is unless --force is given.\n\n"
-          "Two filters can be merged when one was made --like the other: same kind, size, hash and seed.\n\n"
-          "A growing kind (scalable-...) is made for --keys at first and takes as many as come.",
+          "Creates the file of an empty filter, sized for --keys distinct keys at the false-positive rate --fpr. An "
+          "existing file is an error without --force.\n\nTo merge two filters, create one of them with --like the "
+          "other: same kind, size, hash and seed.\n\nGrowing kinds (scalable-...) start with room for --keys and take "
+          "any number.",
       .examples = {{"mankai create seen.mk --keys 10M --fpr 0.001", "a filter for ten million keys"},
-                   {"mankai create new.mk --like seen.mk", "one that can be merged with it"},
-                   {"mankai create spam.mk --kind counting-bloom --keys 1M", "one that keys can be removed from"},
-                   {"mankai create all.mk --kind scalable-bloom --keys 100k", "one that grows"},
-                   {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=xxh3", "everything in one word"}},
+                   {"mankai create new.mk --like seen.mk", "a filter that can be merged with it"},
+                   {"mankai create spam.mk --kind counting-bloom --keys 1M", "a filter from which keys can be removed"},
+                   {"mankai create all.mk --kind scalable-bloom --keys 100k", "a filter that grows"},
+                   {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=xxh3", "all options in one word"}},
   };
-  command.options = {positional("FILE", "The file to make.", ValueKind::file, request->file)};
-  for (Option& option : filter_options(request->filter, "", "0.01 unless given.")) {
+  command.options = {positional("FILE", "File to create.", ValueKind::file, request->file)};
+  for (Option& option : filter_options(request->filter, ".", " [default: 0.01].")) {
     command.options.push_back(std::move(option));
   }
-  command.options.push_back(flag(
-      "--canonical",
-      "Canonicalizes keys as URLs before they are hashed, so that all spellings of a URL are one key. A key that is "
-      "not a URL is hashed as it is.",
-      request->canonical));
+  command.options.push_back(flag("--canonical",
+                                 "Canonicalize keys as URLs before hashing, so that all spellings of a URL are one "
+                                 "key. A key that is not a URL is hashed unchanged.",
+                                 request->canonical));
   for (const SharedOption& option : shared_options()) {
     command.options.push_back(shape_option(option, *request));
   }
-  command.options.push_back(parsed_option("--spec", "SPEC",
-                                          "All of these in one word, KIND:name=value,...; options given beside it win.",
-                                          parse_spec, request->spec));
+  command.options.push_back(parsed_option(
+      "--spec", "SPEC", "All of these options in one word, KIND:name=value,...; separate options take precedence.",
+      parse_spec, request->spec));
   command.options.push_back(text_option("--like", "OTHER",
-                                        "Takes kind, size, hash and seed from another filter's file.", ValueKind::file,
-                                        request->like));
-  command.options.push_back(flag("--force", "Replaces FILE if it exists, and removes its journal.", request->force));
+                                        "Copy kind, size, hash and seed from the file of another filter.",
+                                        ValueKind::file, request->like));
+  command.options.push_back(flag("--force", "Replace FILE if it exists, and remove its journal.", request->force));
   command.options.push_back(mode_option(request->mode));
-  command.options.push_back(flag("--json", "Prints what was made, as `mankai info --json` does.", request->json));
+  command.options.push_back(flag("--json", "Print the new filter as mankai info --json does.", request->json));
   command.run = [request] { return run(*request); };
   return command;
 }

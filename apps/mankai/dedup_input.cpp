@@ -25,7 +25,8 @@ std::span<const std::string_view> dedup_format_names() noexcept { return kFormat
 Result<DedupFormat> parse_dedup_format(std::string_view name) {
   const auto* const found = std::ranges::find(kFormats, name);
   if (found == kFormats.end()) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(name) + "' is none of auto, lines, warc and cdx");
+    return fail(ErrorCode::invalid_argument,
+                "'" + std::string(name) + "' is not a format; give auto, lines, warc or cdx");
   }
   return static_cast<DedupFormat>(found - kFormats.begin());
 }
@@ -44,8 +45,8 @@ Result<WarcTypes> parse_warc_types(std::string_view text) {
     if (type == types.size()) {
       return fail(ErrorCode::invalid_argument,
                   "'" + std::string(word) +
-                      "' is no type of WARC records: give all, or some of response, resource, revisit, request, "
-                      "metadata, conversion and other, with commas between them");
+                      "' is not a type of WARC records; give all, or some of response, resource, revisit, request, "
+                      "metadata, conversion and other, separated by commas");
     }
     types.set(type);
     text.remove_prefix(std::min(word.size() + 1, text.size()));

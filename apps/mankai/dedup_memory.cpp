@@ -58,8 +58,8 @@ Result<ConfirmedSeen> open_log(const DedupMemoryRequest& request) {
   auto memory = ConfirmedSeen::open(request.log, wanted, {.mode = request.store.mode});
   if (memory && memory->log().dropped_bytes() > 0) {
     say(
-        fmt::format("warning: {}: the last {} bytes were no whole batch and are gone: what was printed at the end of "
-                    "the last run may come again",
+        fmt::format("warning: {}: dropped an incomplete batch of {} bytes at the end; the last lines of the previous "
+                    "run may be printed again",
                     request.log, human_count(memory->log().dropped_bytes())));
   }
   return memory;
@@ -67,15 +67,15 @@ Result<ConfirmedSeen> open_log(const DedupMemoryRequest& request) {
 
 Result<void> check_log(const DedupMemoryRequest& request) {
   if (!request.state.empty()) {
-    return fail(ErrorCode::invalid_argument, "--confirm remembers by itself: leave --state out");
+    return fail(ErrorCode::invalid_argument, "--confirm and --state cannot be combined: --confirm keeps its own state");
   }
   if (request.window) {
-    return fail(ErrorCode::invalid_argument, "--confirm never forgets: leave --forget out");
+    return fail(ErrorCode::invalid_argument,
+                "--confirm and --forget cannot be combined: keys never expire from the log");
   }
   if (request.grow || request.filter.kind) {
     return fail(ErrorCode::invalid_argument,
-                "--confirm has a filter of its own, which grows: leave --kind and --grow "
-                "out");
+                "--confirm cannot be combined with --kind or --grow: it has its own filter, which grows");
   }
   return {};
 }
@@ -84,15 +84,15 @@ Result<void> check_log(const DedupMemoryRequest& request) {
 
 Result<void> check_dedup_memory(const DedupMemoryRequest& request) {
   if (request.grow && request.filter.kind && !description_of(*request.filter.kind).can_grow) {
-    return fail(ErrorCode::invalid_argument, "--grow needs a kind that grows: leave --kind out");
+    return fail(ErrorCode::invalid_argument, "--grow needs a kind that grows; leave --kind out");
   }
   if (request.grow && request.window) {
     return fail(ErrorCode::invalid_argument,
-                "--forget has a window of a fixed size: leave --grow out, and give --keys "
-                "for those of a window");
+                "--forget and --grow cannot be combined: a window has a fixed size; give --keys, the number of keys "
+                "per window");
   }
   if (request.store.policy && request.state.empty() && request.log.empty()) {
-    return fail(ErrorCode::invalid_argument, "--durability says how --state or --confirm is kept: give both");
+    return fail(ErrorCode::invalid_argument, "--durability needs --state or --confirm");
   }
   return request.log.empty() ? Result<void>{} : check_log(request);
 }
@@ -198,16 +198,15 @@ std::string DedupMemory::capacity_warning(bool is_at_end) const {
   }
   if (forgets()) {
     return fmt::format(
-        "more lines come in {} than it is made for ({}): more new ones than {} are taken for repeats; "
-        "give a larger --keys",
+        "more distinct lines per {} than --keys ({}): more than {} of the new lines are dropped; give a larger --keys",
         to_text(*seen->window()), human_count(seen->capacity_keys()), human_share(seen->filter().spec().fpr));
   }
   if (is_at_end) {
     return command::capacity_warning(seen->keys_inserted(), seen->capacity_keys());
   }
   return fmt::format(
-      "more than {} different lines: from here on more than {} of the new ones are dropped as repeats; give a larger "
-      "--keys, or none",
+      "more than {} distinct lines: from here on, more than {} of the new lines are dropped; give a larger --keys, or "
+      "none",
       human_count(seen->capacity_keys()), human_share(seen->filter().spec().fpr));
 }
 
@@ -221,14 +220,13 @@ std::string DedupMemory::overfull_error() const {
   const std::string where = file_.empty() ? "" : file_ + ": ";
   if (forgets()) {
     return fmt::format(
-        "{}more than twice as many new lines came in a part of {} as it is made for ({} in all of it): many new lines "
-        "were dropped as repeats; run it again with a larger --keys",
+        "{}more than twice the capacity of {} ({} keys) within a part of it: new lines may have been dropped; run it "
+        "again with a larger --keys",
         where, to_text(*seen.window()), human_count(seen.capacity_keys()));
   }
   return fmt::format(
-      "{}more than twice as many different lines as it is made for ({}): new lines may have been dropped as repeats, "
-      "{} of "
-      "them at the end; run it again {}",
+      "{}more than twice the capacity ({} keys): new lines may have been dropped, {} of them at the end; run it again "
+      "{}",
       where, human_count(seen.capacity_keys()), human_share(seen.filter().describe().fpr_estimate),
       file_.empty() ? "without --keys" : "with another --state and without --keys");
 }
@@ -247,25 +245,25 @@ void DedupMemory::add_to(Report& report, std::uint64_t unique) const {
 
 void DedupMemory::add_filter_to(Report& report, const Seen& seen, std::uint64_t unique) const {
   const FilterInfo info = seen.filter().describe();
-  const std::string warning = seen.is_over_capacity() ? ": TOO MANY, give a larger --keys, or none" : "";
+  const std::string warning = seen.is_over_capacity() ? ": over capacity; give a larger --keys, or none" : "";
   // A filter with a window counts what it was told, forgotten or not; how much it remembers its cells tell, roughly.
   const std::uint64_t remembered =
       forgets() ? std::min(keys_left(seen.filter()), remembered_before_ + unique) : info.keys_inserted;
   report.add("keys_inserted", remembered, "remembered",
-             fmt::format("{}{} of {} it is made for{}", forgets() ? "about " : "", human_count(remembered),
+             fmt::format("{}{} of {}{}", forgets() ? "about " : "", human_count(remembered),
                          human_count(info.capacity_keys), warning));
   report.add("capacity_keys", info.capacity_keys);
   report.add("over_capacity", seen.is_over_capacity());
   report.add("memory_bytes", info.image_bytes, "memory", human_bytes(info.image_bytes));
   report.add("fpr_target", info.fpr_target);
   report.add("fpr_estimate", info.fpr_estimate, "rate now",
-             fmt::format("{} of new lines are taken for repeats", human_share(info.fpr_estimate)));
+             fmt::format("{} of new lines are dropped", human_share(info.fpr_estimate)));
 }
 
 void DedupMemory::add_window_to(Report& report, const Seen& seen) const {
   const auto seconds = [](Duration duration) { return std::chrono::duration<double>(duration).count(); };
   report.add("window_seconds", seconds(*seen.window()), "window",
-             fmt::format("{}, forgotten after {}", to_text(*seen.window()), to_text(*seen.forgets_after())));
+             fmt::format("{}, expires after {}", to_text(*seen.window()), to_text(*seen.forgets_after())));
   report.add("forgets_after_seconds", seconds(*seen.forgets_after()));
   report.add("without_time", without_time_);
   report.add("in_future", in_future_);

@@ -129,7 +129,7 @@ class Dedup {
     }
     if (const std::string warning = memory_.capacity_warning(false); !warning.empty()) {
       is_warned_ = true;
-      say(fmt::format("warning: line {}: {}", human_count(counts_.lines), warning));
+      say(fmt::format("warning: by line {}: {}", human_count(counts_.lines), warning));
     }
   }
 
@@ -144,7 +144,7 @@ class Dedup {
       }
       // Said aloud for a closed pipe too, which is a quiet end where nothing depends on it.
       return fail(finished.error().code, finished.error().message() + "; " + memory_.file() +
-                                             " does not remember the lines that were not written");
+                                             " does not contain the lines that were not written");
     }
     return memory_.close();
   }
@@ -153,14 +153,14 @@ class Dedup {
     const DedupInputCounts& counts = input.counts();
     if (counts.without_key > 0) {
       const std::string what = request_.input.field ? fmt::format("no field {}", *request_.input.field) : "no URL";
-      say(fmt::format("{} lines have {}: they were compared as a whole", human_count(counts.without_key), what));
+      say(fmt::format("{} lines have {} and were compared as a whole", human_count(counts.without_key), what));
     }
     if (counts.records > 0 && counts.records == counts.other_records) {
-      say(fmt::format("none of {} WARC records is of the types that were asked for: --records names others",
+      say(fmt::format("none of {} WARC records has a requested type; give other types with --records",
                       human_count(counts.records)));
     }
     if (memory_.in_future() > 0) {
-      say(fmt::format("warning: {} lines are of the future: they were taken to come when the line before did",
+      say(fmt::format("warning: {} lines have timestamps in the future; they were given the time of the line before",
                       human_count(memory_.in_future())));
     }
     if (is_overfull_) {

@@ -1,8 +1,10 @@
 // Writes the man pages and the completions below a folder, at build time. Usage: mankai_docgen FOLDER
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include "apps/mankai-lab/subcommands.hpp"
 #include "apps/mankai/completions.hpp"
@@ -22,13 +24,17 @@ bool write(const std::filesystem::path& path, const std::string& text) {
   return static_cast<bool>(file);
 }
 
-// What can be typed after "mankai": the commands of the lab with their options.
-std::vector<mankai::command::Subcommand> all_of(const mankai::command::Program& product,
-                                                const mankai::command::Program& lab) {
-  auto all = product.subcommands;
-  std::erase_if(all, [](const auto& subcommand) { return subcommand.is_elsewhere(); });
-  all.insert(all.end(), lab.subcommands.begin(), lab.subcommands.end());
-  return all;
+bool write_man_pages(const std::filesystem::path& folder, const mankai::command::Program& program) {
+  return std::ranges::all_of(mankai::command::man_pages(program, MANKAI_VERSION),
+                             [&](const auto& page) { return write(folder / (page.name + ".1"), page.text); });
+}
+
+// Everything that can be typed after "mankai": the commands of the lab with their options.
+mankai::command::Program whole_program() {
+  auto program = mankai::command::mankai_program();
+  std::erase_if(program.subcommands, [](const auto& subcommand) { return subcommand.is_elsewhere(); });
+  std::ranges::copy(mankai::command::lab_program().subcommands, std::back_inserter(program.subcommands));
+  return program;
 }
 
 }  // namespace
@@ -39,12 +45,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::filesystem::path share = argv[1];
-  const auto product = mankai::command::mankai_program();
-  const auto lab = mankai::command::lab_program();
-  const auto subcommands = all_of(product, lab);
+  const auto program = whole_program();
+  const auto& subcommands = program.subcommands;
   const bool is_written =
-      write(share / "man/man1/mankai.1", mankai::command::man_page(product, MANKAI_VERSION)) &&
-      write(share / "man/man1/mankai-lab.1", mankai::command::man_page(lab, MANKAI_VERSION)) &&
+      write_man_pages(share / "man/man1", program) &&
       write(share / "bash-completion/completions/mankai", mankai::command::bash_completion(subcommands)) &&
       write(share / "zsh/site-functions/_mankai", mankai::command::zsh_completion(subcommands)) &&
       write(share / "fish/vendor_completions.d/mankai.fish", mankai::command::fish_completion(subcommands));

@@ -15,7 +15,7 @@ constexpr double kMicroseconds = 1e6;
 constexpr double kMostMicroseconds = 9e18;
 
 std::string hash_words(HashKind hash) {
-  return std::string(name(hash)) + (is_keyed(hash) ? ", keyed; its key is not shown" : ", seeded");
+  return std::string(name(hash)) + (is_keyed(hash) ? ", keyed; the key is not shown" : ", seeded");
 }
 
 // Within what λ says of it, which is a multiple of 2^-32: a half-life of an hour is one of 3600.0000035 s.
@@ -59,9 +59,9 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
   }
   kind.help += '.';
   Option hash = parsed_option("--hash", "HASH",
-                              "The hash: nh-siphash, keyed, so that nobody without the filter's file can choose keys "
-                              "that collide; xxh3, a little faster, for trusted keys only; siphash, keyed and slower; "
-                              "or murmur3, which filters of other programs use [default: nh-siphash].",
+                              "Hash function: nh-siphash, keyed, so that keys that collide cannot be chosen without "
+                              "the file; xxh3, a little faster, for trusted keys only; siphash, keyed and slower; or "
+                              "murmur3, for filters of other programs [default: nh-siphash].",
                               parse_hash, options.hash);
   hash.kind = ValueKind::choice;
   for (const HashKind known : kHashKinds) {
@@ -69,10 +69,9 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
   }
   return {std::move(kind),
           parsed_option("--keys", "N",
-                        "How many different keys it is sized for, such as 1000000, 1e6 or 10M. " + keys_default,
+                        "Number of distinct keys to size the filter for, such as 1000000, 1e6 or 10M" + keys_default,
                         parse_count, options.keys),
-          parsed_option("--fpr", "RATE",
-                        "The false positive rate with so many keys in it, such as 0.01 or 1%. " + fpr_default,
+          parsed_option("--fpr", "RATE", "False-positive rate at that number of keys, such as 0.01 or 1%" + fpr_default,
                         parse_rate, options.fpr),
           std::move(hash),
           parsed_option(
@@ -85,6 +84,7 @@ std::vector<Option> filter_options(FilterOptions& options, const std::string& ke
 Report report_on(const AnyFilter& filter, const std::string& file) {
   const FilterInfo info = filter.describe();
   const std::string kind(description_of(info.kind).name);
+  const bool expires = description_of(info.kind).forgets && description_of(info.kind).has_time;
   Report report;
   report.add("file", file, "file", file);
   report.add("kind", kind, "kind", kind);
@@ -92,12 +92,14 @@ Report report_on(const AnyFilter& filter, const std::string& file) {
              std::to_string(info.format_version));
   report.add("bytes", info.image_bytes, "size",
              fmt::format("{} ({} bytes)", human_bytes(info.image_bytes), human_count(info.image_bytes)));
-  report.add("keys_inserted", info.keys_inserted, "keys inserted", human_count(info.keys_inserted));
-  report.add("keys_estimate", info.keys_estimate, "keys, by the fill", human_estimate(info.keys_estimate));
+  report.add("keys_inserted", info.keys_inserted, "keys inserted",
+             human_count(info.keys_inserted) + (expires ? ", expired keys included" : ""));
+  report.add("keys_estimate", info.keys_estimate, "keys, estimated", human_estimate(info.keys_estimate));
   report.add("capacity_keys", info.capacity_keys, "capacity",
-             fmt::format("{} keys at a false positive rate of {}", human_count(info.capacity_keys),
+             fmt::format("{} keys at a false-positive rate of {}", human_count(info.capacity_keys),
                          human_share(info.fpr_target)));
-  report.add("over_capacity", info.keys_inserted > info.capacity_keys);
+  const double keys_now = expires ? info.keys_estimate : static_cast<double>(info.keys_inserted);
+  report.add("over_capacity", keys_now > static_cast<double>(info.capacity_keys));
   report.add("fpr_target", info.fpr_target);
   report.add("fpr_estimate", info.fpr_estimate, "rate now", human_share(info.fpr_estimate));
   report.add("fpr_formula", std::string(info.fpr_formula), "  estimated as", std::string(info.fpr_formula));
@@ -110,10 +112,11 @@ Report report_on(const AnyFilter& filter, const std::string& file) {
   for (const InfoField& field : info.fields) {
     add_field(field, report);
   }
-  report.add("probes_per_key", std::uint64_t{info.probes_per_key}, "probes a key", std::to_string(info.probes_per_key));
-  report.add("lines_per_key", info.lines_per_key, "cache lines a key", fmt::format("{:.3g}", info.lines_per_key));
+  report.add("probes_per_key", std::uint64_t{info.probes_per_key}, "probes per key",
+             std::to_string(info.probes_per_key));
+  report.add("lines_per_key", info.lines_per_key, "cache lines per key", fmt::format("{:.3g}", info.lines_per_key));
   report.add("bits_per_key", static_cast<double>(info.cells_bytes) * 8 / static_cast<double>(info.capacity_keys),
-             "bits a key",
+             "bits per key",
              fmt::format("{:.2f} when full",
                          static_cast<double>(info.cells_bytes) * 8 / static_cast<double>(info.capacity_keys)));
   return report;
@@ -123,9 +126,8 @@ std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity) {
   if (keys <= capacity) {
     return "";
   }
-  return fmt::format(
-      "{} keys are in a filter made for {}: its answers stay true for them, but more strangers are taken for seen",
-      human_count(keys), human_count(capacity));
+  return fmt::format("{} keys in a filter for {}: the false-positive rate is higher than requested", human_count(keys),
+                     human_count(capacity));
 }
 
 }  // namespace mankai::command

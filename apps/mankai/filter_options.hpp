@@ -10,7 +10,7 @@
 
 namespace mankai::command {
 
-/// The options that say what filter to make, each unset unless given.
+/// The options that say what filter to make, each unset by default.
 struct FilterOptions {
   std::optional<Kind> kind;
   std::optional<std::uint64_t> keys;

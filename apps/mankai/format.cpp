@@ -29,11 +29,11 @@ std::string human_bytes(std::uint64_t bytes) {
                    : fmt::format("{:.{}f} {}", value, value < 100 ? 1 : 0, kUnits[unit]);
 }
 
-std::string human_share(double share) { return fmt::format("{:.3g} %", share * 100); }
+std::string human_share(double share) { return fmt::format("{:.3g}%", share * 100); }
 
 std::string human_estimate(double estimate) {
   return std::isfinite(estimate) ? human_count(static_cast<std::uint64_t>(std::llround(estimate)))
-                                 : "more than can be told: every cell is set";
+                                 : "unknown: every cell is set";
 }
 
 }  // namespace mankai::command

@@ -23,7 +23,7 @@ struct Request {
 // An empty one is a script's variable without a value rather than every row.
 Result<std::string> parse_condition(std::string_view text) {
   if (text.find_first_not_of(" \t") == std::string_view::npos) {
-    return fail(ErrorCode::invalid_argument, "the condition is empty: leave it out for every row");
+    return fail(ErrorCode::invalid_argument, "the condition is empty; leave it out to select every row");
   }
   return std::string(text);
 }
@@ -38,9 +38,8 @@ Result<void> check(const Request& request) {
   }
   if (request.settings.source.starts_with("sqlite:") && !request.install_triggers) {
     return fail(ErrorCode::invalid_argument,
-                "a gate of an SQLite table needs triggers on it and two tables beside it, which cost each write a "
-                "little: say --install-triggers if they may be put into the database; `mankai gate drop` takes them "
-                "out again");
+                "a gate of an SQLite table needs triggers on it and two tables beside it, which slow down writes a "
+                "little; allow them with --install-triggers; `mankai gate drop` removes them");
   }
   return {};
 }
@@ -58,40 +57,40 @@ Result<int> run(const Request& request) {
       return exit_code_after_stop(0);
     }
     const bool exists = built.error().detail.ends_with("exists already");
-    return exists ? fail(built.error().code, built.error().detail + "; --force replaces it")
+    return exists ? fail(built.error().code, built.error().detail + "; replace it with --force")
                   : Result<int>(std::unexpected(built.error()));
   }
-  say(fmt::format("{}: {} keys at {}, as of position {}; `mankai gate sync {}` keeps it in step", request.file,
+  say(fmt::format("{}: {} keys at {}, as of position {}; `mankai gate sync {}` applies later changes", request.file,
                   human_count(built->keys), human_share(build.fpr), built->position_text, request.file));
   if (!built->replaced_left.empty()) {
-    say("what the replaced gate had put into its database could not be taken out: " + built->replaced_left);
+    say("the parts of the replaced gate could not be removed from its database: " + built->replaced_left);
   }
   return exit_code_after_stop(0);
 }
 
 std::vector<Option> options_of(Request& request) {
   return {
-      positional("FILE", "The file to make; beside it FILE-source, which says where the keys come from.",
-                 ValueKind::file, request.file),
+      positional("FILE", "File to create. FILE-source beside it describes the source of the keys.", ValueKind::file,
+                 request.file),
       text_option("--from", "SOURCE",
-                  "sqlite:PATH, or postgres:DSN with a DSN of libpq, such as postgres:dbname=shop. No password: "
-                  "PGPASSFILE or the server's own rules.",
+                  "Database: sqlite:PATH, or postgres:DSN with a libpq DSN, such as postgres:dbname=shop. Do not give "
+                  "a password: use PGPASSFILE or the server's rules.",
                   ValueKind::text, request.settings.source),
-      text_option("--table", "TABLE", "The table.", ValueKind::text, request.settings.table),
-      text_option("--key", "COLUMN", "The column whose values are asked for; SQLite needs an index on it.",
-                  ValueKind::text, request.settings.key),
-      parsed_option("--where", "CONDITION",
-                    "A condition in the database's SQL over the row's own columns. Every row unless given.",
+      text_option("--table", "TABLE", "Table.", ValueKind::text, request.settings.table),
+      text_option("--key", "COLUMN", "Column with the keys; SQLite needs an index on it.", ValueKind::text,
+                  request.settings.key),
+      parsed_option("--where", "CONDITION", "SQL condition over the row's own columns [default: every row].",
                     parse_condition, request.settings.where),
-      parsed_option("--keys", "N", "How many keys it is made for. Twice as many as there are unless given.",
+      parsed_option("--keys", "N",
+                    "Number of distinct keys to size the filter for [default: twice as many as there are].",
                     parse_count, request.keys),
-      parsed_option("--fpr", "RATE", "The share of keys without a row that are answered maybe. 0.01 unless given.",
-                    parse_rate, request.build.fpr),
+      parsed_option("--fpr", "RATE",
+                    "False-positive rate: share of absent keys that are answered maybe [default: 0.01].", parse_rate,
+                    request.build.fpr),
       flag("--install-triggers",
-           "Lets five triggers and two tables be put into an SQLite database, without which its changes cannot be "
-           "seen.",
+           "Allow five triggers and two tables in an SQLite database, without which its changes cannot be read.",
            request.install_triggers),
-      flag("--force", "Replaces FILE if it exists, and takes out of the database what it had there.", request.force),
+      flag("--force", "Replace FILE if it exists, and remove its parts from the database.", request.force),
       mode_option(request.build.mode),
   };
 }
@@ -102,17 +101,17 @@ Subcommand gate_build_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "gate build",
-      .summary = "make a gate of a table's keys",
+      .summary = "build a gate from a table's keys",
       .description =
-          "Puts into the database what is needed to see its changes, reads the keys of those rows that the condition "
-          "is true for, as of one moment, and makes the gate's file of them. If it fails, nothing is left behind; what "
-          "is left if it is killed is listed in FILE-leftover, and the next build or drop takes it out.\n\n"
-          "PostgreSQL gets a publication and a replication slot, which keeps the server's log until `mankai gate sync` "
-          "has read it: do not leave a gate that nobody syncs. SQLite gets triggers, if --install-triggers allows "
-          "them. `mankai gate drop` takes them out.",
+          "Installs in the database what reports its changes, reads the keys of the rows for which the condition is "
+          "true, as of one moment, and writes the gate's file. A build that fails leaves nothing behind. If it is "
+          "killed, FILE-leftover lists what is left, and the next build or drop removes it.\n\nPostgreSQL gets a "
+          "publication and a replication slot, which retains the server's log until mankai gate sync has read it: do "
+          "not leave a gate without sync. SQLite gets triggers, if --install-triggers allows them. mankai gate drop "
+          "removes them.",
       .examples = {{"mankai gate build b.mk --from sqlite:shop.db --table baskets --key cookie --where 'items > 0' "
                     "--install-triggers",
-                    "the baskets of an SQLite database that have something in them"},
+                    "the non-empty baskets of an SQLite database"},
                    {"mankai gate build b.mk --from 'postgres:host=db dbname=shop' --table shop.baskets --key cookie",
                     "every row of a PostgreSQL table"}},
   };

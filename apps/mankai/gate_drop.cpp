@@ -18,14 +18,14 @@ Result<int> run(const Request& request) {
   const auto removed = drop_gate(request.file, request.force);
   if (!removed) {
     const bool may_be_forced = had_settings && !request.force && removed.error().code != ErrorCode::locked;
-    return fail(removed.error().code,
-                removed.error().detail + (may_be_forced ? "; --force leaves there what is there" : ""),
-                removed.error().os_error);
+    return fail(
+        removed.error().code,
+        removed.error().detail + (may_be_forced ? "; --force drops the gate and leaves its parts in the database" : ""),
+        removed.error().os_error);
   }
-  say(
-      fmt::format("{}: dropped: what it had in its database is taken out ({} {}); the file can be asked as it is, but "
-                  "not be synced",
-                  request.file, *removed, *removed == 1 ? "part" : "parts"));
+  say(fmt::format(
+      "{}: dropped: its parts were removed from the database ({} {}); the file still answers, but sync no longer works",
+      request.file, *removed, *removed == 1 ? "part" : "parts"));
   return 0;
 }
 
@@ -35,21 +35,18 @@ Subcommand gate_drop_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "gate drop",
-      .summary = "take a gate's parts out of its database",
+      .summary = "remove a gate's parts from its database",
       .description =
-          "Takes out of the database what `mankai gate build` put there, and removes FILE-source. FILE stays as it is. "
-          "What is gone already is no error; a database that cannot be reached is one, unless --force is given.\n\n"
-          "A build that was killed leaves its parts in the database and FILE-leftover, which lists them: this takes "
-          "them "
-          "out as well, and so does the next build of FILE. Where FILE-source is gone or damaged, nothing says which "
-          "database "
-          "it is: what to take out there by hand is told, and --force ends the gate without.",
-      .examples = {{"mankai gate drop baskets.mk && rm baskets.mk", "the end of a gate"}},
+          "Removes from the database what mankai gate build installed, and removes FILE-source. FILE is not changed. "
+          "Parts that are already gone are not an error; a database that cannot be reached is one without "
+          "--force.\n\nA build that was killed leaves its parts in the database and lists them in FILE-leftover: drop "
+          "removes these as well, and so does the next build of FILE. If FILE-source is missing or corrupt, the "
+          "database is unknown: drop prints what to remove by hand, and --force drops the gate without it.",
+      .examples = {{"mankai gate drop baskets.mk && rm baskets.mk", "drops a gate and deletes its file"}},
   };
   command.options = {
-      positional("FILE", "The gate's file.", ValueKind::file, request->file),
-      flag("--force",
-           "Also ends the gate if the database cannot be reached, or is not known; what is there stays there.",
+      positional("FILE", "File of the gate.", ValueKind::file, request->file),
+      flag("--force", "Drop the gate even if the database cannot be reached or is unknown; its parts stay there.",
            request->force)};
   command.run = [request] { return run(*request); };
   return command;

@@ -17,8 +17,8 @@ Result<void> check(const std::string& file, bool is_gate) {
     return {};
   }
   return fail(ErrorCode::invalid_argument,
-              fmt::format("{0}: is the gate of a database, which only `mankai gate sync` may change: change the "
-                          "table's rows, or end the gate by `mankai gate drop {0}` first",
+              fmt::format("{0}: is the gate of a database, which only `mankai gate sync` may change; change the "
+                          "table's rows, or drop the gate with `mankai gate drop {0}` first",
                           file));
 }
 

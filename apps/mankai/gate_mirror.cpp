@@ -25,7 +25,7 @@ Result<std::optional<RedisMirrorSettings>> mirror_settings(const MirrorRequest& 
     return std::nullopt;
   }
   if (request.address.empty() || request.key.empty()) {
-    return fail(ErrorCode::invalid_argument, "--mirror and --mirror-key need each other");
+    return fail(ErrorCode::invalid_argument, "--mirror and --mirror-key must be given together");
   }
   MANKAI_ASSIGN(auto address, redis_address(request.address, "--mirror"));
   return RedisMirrorSettings{.address = std::move(address), .key = request.key};

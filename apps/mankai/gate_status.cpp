@@ -57,7 +57,7 @@ void ask_source(const Request& request, const std::string& source_id, Status& st
   const RowPosition position = status.position.value_or(RowPosition{});
   status.position_text = (*source)->position_text(position.number);
   if (source_id != status.settings->installed) {
-    status.trouble = "the gate and what says where its keys come from are not of the same build: build it again";
+    status.trouble = "FILE and FILE-source are not from the same build; build the gate again";
   } else if (!request.offline) {
     const auto lag = (*source)->lag(position);
     status.lag = lag ? std::optional(*lag) : std::nullopt;
@@ -65,7 +65,7 @@ void ask_source(const Request& request, const std::string& source_id, Status& st
   }
 }
 
-// As with the source: one that is away is said. Errors: invalid_argument for an address that is none.
+// As with the source: one that is unavailable is reported. Errors: invalid_argument for an invalid address.
 Result<void> ask_mirror(const Request& request, const std::string& source_id, Status& status) {
   const auto settings = mirror_settings(request.mirror);
   if (!settings || !*settings) {
@@ -76,9 +76,9 @@ Result<void> ask_mirror(const Request& request, const std::string& source_id, St
   if (!found) {
     status.mirror_trouble = found.error().message();
   } else if (!*found) {
-    status.mirror_trouble = "there is no such key";
+    status.mirror_trouble = "the key does not exist";
   } else if ((*found)->source_id != source_id) {
-    status.mirror_trouble = "the key is another gate, " + (*found)->source_id;
+    status.mirror_trouble = "the key holds another gate, " + (*found)->source_id;
   } else {
     status.mirrored = RowPosition{(*found)->position, (*found)->mark};
   }
@@ -89,7 +89,7 @@ Result<Status> status_of(const Request& request) {
   MANKAI_ASSIGN(const auto store, inspect_store(request.file));
   const auto* const filter = store.filter.as<CountingBloom>();
   if (filter == nullptr) {
-    return fail(ErrorCode::invalid_argument, request.file + ": is no gate, which is a counting-bloom");
+    return fail(ErrorCode::invalid_argument, request.file + ": is not a gate; a gate is a counting-bloom");
   }
   MANKAI_ASSIGN(const auto counts, read_gate_counts(request.file));
   Status status{.facts = gate_facts(*filter), .counts = counts, .writer = store.info.writer};
@@ -126,7 +126,7 @@ void add_source(const Status& status, Report& report) {
     report.add("lag_unit", std::string(status.lag->unit));
   }
   if (!status.trouble.empty()) {
-    report.add("source_error", status.trouble, "lag", "not known: " + status.trouble);
+    report.add("source_error", status.trouble, "lag", "unknown: " + status.trouble);
   }
   report.add("is_syncing", status.writer != 0, "sync",
              status.writer != 0 ? fmt::format("process {}", status.writer) : "nobody");
@@ -143,7 +143,7 @@ void add_mirror(const Status& status, Report& report) {
     report.add("mirror_position", position, "mirror at",
                is_same ? "the gate's position" : "position " + std::to_string(position));
   } else {
-    report.add("mirror_error", status.mirror_trouble, "mirror at", "not known: " + status.mirror_trouble);
+    report.add("mirror_error", status.mirror_trouble, "mirror at", "unknown: " + status.mirror_trouble);
   }
 }
 
@@ -160,14 +160,14 @@ Report report_on(const Status& status, const std::string& file) {
   report.add("saturation", facts.saturation, "saturation", human_share(facts.saturation));
   report.add("phase", std::uint64_t{facts.phase}, "phase", std::to_string(facts.phase));
   report.add("fpr_estimate", facts.fpr_estimate, "maybe, wrongly",
-             fmt::format("{} of the keys without a row now, {} when full", human_share(facts.fpr_estimate),
+             fmt::format("{} of absent keys now, {} when full", human_share(facts.fpr_estimate),
                          human_share(facts.fpr_target)));
   report.add("fpr_target", facts.fpr_target);
   report.add("stuck_cells", facts.stuck_cells, "stuck cells",
-             facts.stuck_cells == 0 ? "0"
-                                    : fmt::format("{}: keys of more than 14 rows at once stay maybe, and so do these "
-                                                  "rows in the count",
-                                                  human_count(facts.stuck_cells)));
+             facts.stuck_cells == 0
+                 ? "0"
+                 : fmt::format("{}: keys of more than 14 rows at once stay maybe, and these rows stay in the count",
+                               human_count(facts.stuck_cells)));
   report.add("bytes", facts.image_bytes, "size", human_bytes(facts.image_bytes));
   report.add("asked", counts.asked, "asked", human_count(counts.asked));
   const double saved = counts.asked == 0 ? 0 : static_cast<double>(counts.empty) / static_cast<double>(counts.asked);
@@ -183,45 +183,45 @@ std::string metrics_of(const Status& status) {
   PrometheusText text;
   const GateFacts& facts = status.facts;
   text.single("mankai_gate_keys", MetricType::gauge, "Keys of rows in the gate.", facts.keys);
-  text.single("mankai_gate_capacity_keys", MetricType::gauge, "Keys that the gate was made for.", facts.capacity_keys);
+  text.single("mankai_gate_capacity_keys", MetricType::gauge, "Capacity of the gate in keys.", facts.capacity_keys);
   text.single("mankai_gate_saturation_ratio", MetricType::gauge, "Share of cells that are not 0.", facts.saturation);
-  text.single("mankai_gate_phase", MetricType::gauge, "Cells a key.", std::uint64_t{facts.phase});
+  text.single("mankai_gate_phase", MetricType::gauge, "Cells per key.", std::uint64_t{facts.phase});
   text.single("mankai_gate_false_positive_ratio", MetricType::gauge,
-              "Estimated share of keys without a row that are answered maybe.", facts.fpr_estimate);
+              "Estimated share of absent keys that are answered maybe.", facts.fpr_estimate);
   text.single("mankai_gate_bytes", MetricType::gauge, "Size of the filter.", facts.image_bytes);
-  text.single("mankai_gate_is_syncing", MetricType::gauge, "1 while a process keeps the gate in step.",
+  text.single("mankai_gate_is_syncing", MetricType::gauge, "1 while a sync process runs.",
               std::uint64_t{status.writer != 0 ? 1U : 0U});
   if (status.position) {
-    text.single("mankai_gate_position", MetricType::gauge, "Position of the source up to which all is applied.",
+    text.single("mankai_gate_position", MetricType::gauge, "Position of the source up to which changes are applied.",
                 status.position->number);
   }
   if (status.lag) {
-    text.begin("mankai_gate_lag", MetricType::gauge, "How far the source is ahead, in its own unit.");
+    text.begin("mankai_gate_lag", MetricType::gauge, "Lag behind the source, in its own unit.");
     text.sample(status.lag->behind, {{"unit", status.lag->unit}});
   }
-  text.single("mankai_gate_source_up", MetricType::gauge, "1 if the source could be asked.",
+  text.single("mankai_gate_source_up", MetricType::gauge, "1 if the source answered.",
               std::uint64_t{status.lag ? 1U : 0U});
   if (!status.mirror.empty()) {
-    text.single("mankai_gate_mirror_up", MetricType::gauge, "1 if the mirror has this gate.",
+    text.single("mankai_gate_mirror_up", MetricType::gauge, "1 if the mirror holds this gate.",
                 std::uint64_t{status.mirrored ? 1U : 0U});
   }
   if (status.mirrored) {
-    text.single("mankai_gate_mirror_position", MetricType::gauge, "Position of the source at which the mirror stands.",
-                status.mirrored->number);
+    text.single("mankai_gate_mirror_position", MetricType::gauge,
+                "Position of the source up to which changes are applied to the mirror.", status.mirrored->number);
   }
-  text.begin("mankai_gate_answers_total", MetricType::counter, "Questions, by answer, as the processes counted them.");
+  text.begin("mankai_gate_answers_total", MetricType::counter, "Queries by answer, as counted by the processes.");
   text.sample(status.counts.empty, {{"answer", "empty"}});
   text.sample(status.counts.maybe, {{"answer", "maybe"}});
-  text.single("mankai_gate_memo_hits_total", MetricType::counter, "Of the empty ones, those that the memo knew.",
+  text.single("mankai_gate_memo_hits_total", MetricType::counter, "Empty answers that came from the memo.",
               status.counts.memo_hits);
-  text.single("mankai_gate_false_positives_total", MetricType::counter, "Queries that were reported as in vain.",
-              status.counts.false_positives);
+  text.single("mankai_gate_false_positives_total", MetricType::counter,
+              "Queries that were reported as having found nothing.", status.counts.false_positives);
   return text.text();
 }
 
 Result<int> run(const Request& request) {
   if (request.json && request.prometheus) {
-    return fail(ErrorCode::invalid_argument, "--json and --prometheus exclude each other");
+    return fail(ErrorCode::invalid_argument, "--json and --prometheus cannot be combined");
   }
   MANKAI_ASSIGN(const auto status, status_of(request));
   Output output;
@@ -239,21 +239,20 @@ Subcommand gate_status_subcommand() {
       .name = "gate status",
       .summary = "describe a gate",
       .description =
-          "Prints where the gate stands and how far its source is ahead, which is the window in which a new row may "
-          "still be answered empty; how full it is, in the words of the paper that had the idea: saturation, the share "
-          "of cells that are not 0, and phase, the cells a key; and how many queries it saved, as far as those who ask "
-          "it add their counts to FILE-counts.\n\n"
-          "A source that cannot be reached is said, and is no error.",
-      .examples = {{"mankai gate status baskets.mk", "for people"},
-                   {"mankai gate status --json baskets.mk | jq .lag", "for programs"},
-                   {"mankai gate status --prometheus baskets.mk > gate.prom", "for a collector of files"},
+          "Prints the gate's position and its lag behind the source, during which a new row may still be answered "
+          "empty; how full it is, in the terms of the paper: saturation, the share of cells that are not 0, and phase, "
+          "the cells per key; and how many queries it saved, as far as its users add their counts to FILE-counts.\n\nA "
+          "source that cannot be reached is reported, and is not an error.",
+      .examples = {{"mankai gate status baskets.mk", "a table to read"},
+                   {"mankai gate status --json baskets.mk | jq .lag", "JSON for programs"},
+                   {"mankai gate status --prometheus baskets.mk > gate.prom", "for a textfile collector"},
                    {"mankai gate status baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
-                    "and where the key in Redis stands"}},
+                    "and the position of the key in Redis"}},
   };
-  command.options = {positional("FILE", "The gate's file.", ValueKind::file, request->file),
-                     flag("--offline", "Does not ask the source.", request->offline),
-                     flag("--json", "Prints a JSON object.", request->json),
-                     flag("--prometheus", "Prints metrics in Prometheus' text format.", request->prometheus)};
+  command.options = {positional("FILE", "File of the gate.", ValueKind::file, request->file),
+                     flag("--offline", "Do not ask the source.", request->offline),
+                     flag("--json", "Print a JSON object.", request->json),
+                     flag("--prometheus", "Print metrics in the Prometheus text format.", request->prometheus)};
   for (Option& option : mirror_options(request->mirror)) {
     command.options.push_back(std::move(option));
   }

@@ -25,10 +25,9 @@ struct Request {
 
 void warn_of_drift(const Gate& gate, const std::string& file) {
   if (gate.missed_erasures() > 0) {
-    say(
-        fmt::format("{}: {} keys that left the table were not in the gate: somebody else has changed it, or it was "
-                    "copied; build it again",
-                    file, human_count(gate.missed_erasures())));
+    say(fmt::format(
+        "{}: {} deleted keys were not in the gate: it was changed by another program, or copied; build it again", file,
+        human_count(gate.missed_erasures())));
   }
 }
 
@@ -38,8 +37,8 @@ void warn_of_size(const Gate& gate, const std::string& file) {
   const GateFacts facts = gate.facts();
   if (facts.fpr_estimate > kTolerated * facts.fpr_target) {
     say(
-        fmt::format("{}: is too full: {} of the keys without a row are answered maybe, and {} was asked for; it has {} "
-                    "rows and was made for {}: build it again, larger",
+        fmt::format("{}: is too full: {} of absent keys are answered maybe, requested {}; it holds {} rows, capacity "
+                    "{}; build it again, larger",
                     file, human_share(facts.fpr_estimate), human_share(facts.fpr_target), human_count(facts.keys),
                     human_count(facts.capacity_keys)));
   }
@@ -63,7 +62,7 @@ Result<int> run(const Request& request) {
   MANKAI_ASSIGN(const auto mirrored, mirror_settings(request.mirror));
   MANKAI_ASSIGN(auto settings, read_source_settings(request.file));
   GateOptions options;
-  // What is applied is synchronised before the source is told.
+  // What is applied is synchronized before the source is told.
   options.store.durability = Durability::never;
   options.store.checkpoint_interval = kCheckpointEvery;
   MANKAI_ASSIGN(auto gate, Gate::open(request.file, options));
@@ -94,28 +93,24 @@ Subcommand gate_sync_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "gate sync",
-      .summary = "keep a gate in step with its table",
+      .summary = "apply a table's changes to its gate",
       .description =
-          "Applies what was committed since the gate's position, and continues until Ctrl-C or kill (SIGTERM), which "
-          "put everything into the file. SIGTERM is the regular end, with exit code 0. Each change is applied once in "
-          "effect, however often this is killed and started "
-          "again, and the database may forget a change when the disk has it.\n\n"
-          "A database that cannot be reached, or whose file is away, is tried again, for ever, with longer and longer "
-          "waits, and that is said "
-          "on stderr; the gate answers meanwhile as of its position. One sync a gate at a time.\n\n"
-          "With --mirror the gate is a key of a Redis server too, for many web servers to ask by GATE.MAYBE: each "
-          "change "
-          "goes there behind the file, and a key that is not as it was left is loaded anew. A server that is away is "
-          "tried again, as a database is, and holds up nothing.",
+          "Applies the changes committed since the gate's position, and continues until Ctrl-C or SIGTERM, which write "
+          "everything to the file. SIGTERM is a regular end, with exit code 0. Each change takes effect once, however "
+          "often sync is killed and restarted; the database may discard a change once it is on disk here.\n\nIf a "
+          "database or its file is unavailable, sync retries with growing delays and reports it on stderr; the gate "
+          "answers as of its position. One sync per gate at a time.\n\nWith --mirror the gate is also a key of a Redis "
+          "server, which many web servers can query with GATE.MAYBE. Each change is sent there after it is in the "
+          "file, and a key that differs is loaded again. A server that is unavailable is retried and delays nothing "
+          "else.",
       .examples = {{"mankai gate sync baskets.mk", "until Ctrl-C"},
-                   {"mankai gate sync --once baskets.mk", "what is there now, for a job that runs now and then"},
+                   {"mankai gate sync --once baskets.mk", "for a job that runs periodically"},
                    {"mankai gate sync baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
-                    "and one gate in Redis for all web servers"}},
+                    "and mirrors the gate to Redis"}},
   };
   command.options = {
-      positional("FILE", "The gate's file.", ValueKind::file, request->file),
-      flag("--once", "Ends when everything is applied that was committed before it began, or with an error.",
-           request->once)};
+      positional("FILE", "File of the gate.", ValueKind::file, request->file),
+      flag("--once", "Exit when everything committed before the start is applied, or after an error.", request->once)};
   for (Option& option : mirror_options(request->mirror)) {
     command.options.push_back(std::move(option));
   }

@@ -8,14 +8,14 @@ Subcommand guard_subcommand() {
       .name = "guard",
       .summary = "block lists: is a URL blocked?",
       .description =
-          "Makes one small file of block lists, and says which URLs they block. A rule is a host, such as "
-          "evil.example, and covers the hosts below it, however deep; or a host and a path, and covers everything "
-          "below it: evil.example/foo covers /foo/x and /foo?q, but not /foobar; or these and a query, and covers "
-          "exactly that. Exceptions, of the same shape, win over rules. URLs and rules are compared in canonical form, "
-          "so their spelling does not matter; scheme and port are no part of a rule.\n\n"
-          "A URL that a rule covers is always blocked. One that none covers is sometimes blocked too, at most at the "
-          "rate --fpr, unless the file is --exact.",
-      .examples = {{"mankai guard build blocked.mkg hosts.txt easylist.txt", "one file of several lists"},
+          "Compiles block lists into one small file and checks URLs against it. A rule is a host, such as "
+          "evil.example, and covers all hosts below it; or a host and a path, and covers everything below it: "
+          "evil.example/foo covers /foo/x and /foo?q, but not /foobar; or a host, a path and a query, and covers "
+          "exactly that. Exceptions have the same form and take precedence over rules. URLs and rules are compared in "
+          "canonical form, so spelling does not matter; scheme and port are not part of a rule.\n\nA URL that a rule "
+          "covers is always blocked. Of the other URLs, at most the share --fpr is blocked too; none, if the file is "
+          "--exact.",
+      .examples = {{"mankai guard build blocked.mkg hosts.txt easylist.txt", "compiles two lists into one file"},
                    {"mankai guard check blocked.mkg https://evil.example/foo", "blocked or ok"},
                    {"mankai guard add blocked.mkg worse.example", "one rule more, at once"},
                    {"mankai guard serve blocked.mkg", "the same over HTTP"},

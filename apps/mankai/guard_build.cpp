@@ -155,10 +155,9 @@ Report report_on(const ListOutcome& list, bool explains) {
 }
 
 std::string text_on(const ListOutcome& list, bool explains) {
-  std::string text =
-      fmt::format("{}: {}: {} lines, {} rules, {} exceptions, {} of them there already\n", printable(list.path),
-                  name(list.format), human_count(list.counts.lines), human_count(list.counts.rules),
-                  human_count(list.counts.exceptions), human_count(list.repeated));
+  std::string text = fmt::format("{}: {}: {} lines, {} rules, {} exceptions, {} duplicates\n", printable(list.path),
+                                 name(list.format), human_count(list.counts.lines), human_count(list.counts.rules),
+                                 human_count(list.counts.exceptions), human_count(list.repeated));
   text += skip_text(list.counts, explains ? &list.skipped : nullptr);
   if (list.counts.widened != 0) {
     text += fmt::format("  {} cover a little more than the list says\n", human_count(list.counts.widened));
@@ -178,32 +177,32 @@ std::unexpected<Error> no_rules(const ListOutcome& list) {
   const std::string why =
       reason ? fmt::format("{} skipped: {}", human_count(list.counts.skipped_for(*reason)), describe(*reason))
              : "none says anything";
-  return fail(
-      ErrorCode::corrupt,
-      fmt::format("{}: gives no rule: of its {} lines, read as {}, {}; nothing was written; --format says what it "
-                  "is, --explain-skipped shows what was skipped, --allow-empty takes it all the same",
-                  name_of(list.path), human_count(list.counts.lines), name(list.format), why));
+  return fail(ErrorCode::corrupt,
+              fmt::format("{}: contains no rules: of its {} lines, read as {}, {}; nothing was written; set the format "
+                          "with --format, see the lines with --explain-skipped, or accept the list with --allow-empty",
+                          name_of(list.path), human_count(list.counts.lines), name(list.format), why));
 }
 
 std::unexpected<Error> long_record(const ListOutcome& list) {
-  return fail(ErrorCode::corrupt,
-              fmt::format("{}: {} quoted fields do not end within {}; nothing was written; --explain-skipped shows the "
-                          "lines: correct them, or read what follows them as lines of their own with --allow-skipped",
-                          name_of(list.path), human_count(list.counts.skipped_for(RuleSkip::long_record)),
-                          human_bytes(kCsvRecordBytesMax)));
+  return fail(
+      ErrorCode::corrupt,
+      fmt::format(
+          "{}: {} quoted fields do not end within {}; nothing was written; see the lines with --explain-skipped and "
+          "correct them, or read what follows them as separate lines with --allow-skipped",
+          name_of(list.path), human_count(list.counts.skipped_for(RuleSkip::long_record)),
+          human_bytes(kCsvRecordBytesMax)));
 }
 
 std::unexpected<Error> too_much_skipped(const ListOutcome& list, double allowed) {
   const RuleSkip reason = *main_reason(list.counts, true);
   const std::uint64_t skipped = list.counts.skipped_rules();
-  return fail(
-      ErrorCode::corrupt,
-      fmt::format("{}: {} of its {} rules were skipped: {}, and at most {} may be; most often, {} times: {}; nothing "
-                  "was written; --explain-skipped shows them, --allow-skipped builds the guard without them",
-                  name_of(list.path), human_count(skipped),
-                  human_count(skipped + list.counts.rules + list.counts.exceptions),
-                  human_share(list.counts.skipped_share()), human_share(allowed),
-                  human_count(list.counts.skipped_for(reason)), describe(reason)));
+  return fail(ErrorCode::corrupt,
+              fmt::format("{}: {} of its {} rules were skipped: {}, allowed {}; most often, {} times: {}; nothing was "
+                          "written; see them with --explain-skipped, or build without them with --allow-skipped",
+                          name_of(list.path), human_count(skipped),
+                          human_count(skipped + list.counts.rules + list.counts.exceptions),
+                          human_share(list.counts.skipped_share()), human_share(allowed),
+                          human_count(list.counts.skipped_for(reason)), describe(reason)));
 }
 
 /// Reads lists into a builder, and says what became of them.
@@ -338,7 +337,8 @@ Result<void> check_target(const Request& request) {
     for (const std::string& path : *lists) {
       const auto list = path == "-" ? std::unexpected(Error{}) : identify(path);
       if (list && *list == *target) {
-        return fail(ErrorCode::invalid_argument, request.file + ": is one of the lists; the guard's file comes first");
+        return fail(ErrorCode::invalid_argument,
+                    request.file + ": is also one of the lists; give the guard's file first");
       }
     }
   }
@@ -356,7 +356,7 @@ Result<double> parse_share(std::string_view text) {
   const auto rate = parse_rate(text);
   return rate ? rate
               : fail(ErrorCode::invalid_argument,
-                     "share '" + std::string(text) + "' is wrong: give a number from 0 to 1, such as 0.5 or 50%");
+                     "share '" + std::string(text) + "' is not a share; give a number from 0 to 1, such as 0.5 or 50%");
 }
 
 Result<int> run(const Request& request) {
@@ -372,79 +372,78 @@ Subcommand guard_build_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "guard build",
-      .summary = "make a guard of block lists",
+      .summary = "compile block lists into a guard",
       .description =
-          "Makes one file of block lists: hosts files, lists of domains or of URLs, CSV, and of Adblock's syntax what "
-          "names a domain, with or without a path, and is always in force. Each line is read as what it is, so a list "
-          "may mix all of these except CSV, which is recognized by the first lines.\n\n"
-          "What is skipped is counted and printed with its reason, and --explain-skipped shows examples. A list of "
-          "which more than 10 % of the rules are skipped ends the run with exit code 3, as does a list that gives no "
-          "rule, and the file stays as it was. Three kinds of lines do not count as rules here, since no guard can "
-          "hold them: names of the machine itself, filters that hide elements of a page, and filters that hold only "
-          "for some requests ($script, $third-party, $domain=...).\n\n"
-          "The filter takes 10 to 17 bits a rule. It never misses a rule, and blocks at most --fpr of the URLs that no "
-          "rule covers: of the URLs that take the most looks, so of others far less. With --exact it blocks none of "
-          "them: what is blocked is confirmed by the digests of the rules, which are on disk, 16 bytes each.\n\n"
-          "The hash has a secret key that is drawn at random, so that nobody who writes lists or URLs can aim at a "
-          "wrong answer.",
-      .examples = {{"mankai guard build blocked.mkg hosts.txt easylist.txt", "of two lists"},
+          "Compiles block lists into one file: hosts files, lists of domains or of URLs, CSV, and those Adblock "
+          "filters that name a domain, with or without a path, and apply to every request. The syntax is detected for "
+          "each line, so a list may mix all of these except CSV, which is recognized from the first lines.\n\nSkipped "
+          "lines are counted and printed with the reason; --explain-skipped shows examples. If more than 10% of the "
+          "rules of a list are skipped, or a list contains no rules, the run ends with exit code 3 and writes no file. "
+          "Three kinds of lines do not count as rules here, since no guard can hold them: names of the local machine, "
+          "filters that hide elements of a page, and filters that apply to some requests only ($script, $third-party, "
+          "$domain=...).\n\nThe filter takes 10 to 17 bits per rule. It never misses a rule, and blocks at most --fpr "
+          "of the URLs that no rule covers; that bound is for URLs with the most lookups, and most have far fewer. "
+          "With --exact it blocks none of them: each match is confirmed with the digests of the rules, 16 bytes each, "
+          "on disk.\n\nThe hash has a random secret key, so authors of lists or URLs cannot construct a wrong answer.",
+      .examples = {{"mankai guard build blocked.mkg hosts.txt easylist.txt", "compiles two lists"},
                    {"mankai guard build blocked.mkg urlhaus.csv --column url --allow own.txt", "with exceptions"},
-                   {"mankai guard build --exact --force blocked.mkg lists/*.txt", "anew, with no false verdict"}},
+                   {"mankai guard build --exact --force blocked.mkg lists/*.txt",
+                    "rebuilds the file, without false positives"}},
   };
-  command.options = {positional("FILE", "The file to make.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File to create.", ValueKind::file, request->file)};
   Option lists =
-      positionals("LIST", "Lists, plain or compressed, - for standard input.", ValueKind::file, request->lists);
+      positionals("LIST", "Block lists, plain or compressed; - is standard input.", ValueKind::file, request->lists);
   lists.is_required = true;
-  Option allow = positionals("--allow", "A list of exceptions, in any format. May be given more than once.",
-                             ValueKind::file, request->allow_lists);
+  Option allow =
+      positionals("--allow", "List of exceptions, in any format. Repeatable.", ValueKind::file, request->allow_lists);
   allow.value = "LIST";
-  Option format =
-      parsed_option("--format", "FORMAT",
-                    "What the lists are; --allow lists are always automatic. lines: each line by itself. adblock: the "
-                    "same, where '$' begins options on every line. csv: a table. urls: one host or URL per line, and "
-                    "nothing else. [default: automatic, one of the first three, by the first lines]",
-                    rule_list_format, request->format.format);
+  Option format = parsed_option("--format", "FORMAT",
+                                "Format of the lists. lines: each line separately. adblock: the same, and '$' begins "
+                                "options on every line. csv: a table. urls: one host or URL per line. [default: lines, "
+                                "adblock or csv, detected from the first lines; always so for --allow]",
+                                rule_list_format, request->format.format);
   format.kind = ValueKind::choice;
   for (const RuleListFormat known : kRuleListFormats) {
     format.choices.emplace_back(name(known));
   }
-  Option hash = parsed_option("--hash", "HASH",
-                              "The hash: nh-siphash or siphash, keyed, so that nobody without the guard's file can "
-                              "choose URLs that collide with its rules; xxh3, for trusted lists and URLs only "
-                              "[default: nh-siphash].",
-                              parse_hash, request->settings.hash);
+  Option hash =
+      parsed_option("--hash", "HASH",
+                    "Hash function: nh-siphash or siphash, keyed, so that URLs that collide with rules cannot be "
+                    "chosen without the file; xxh3, for trusted lists and URLs only [default: nh-siphash].",
+                    parse_hash, request->settings.hash);
   hash.kind = ValueKind::choice;
   hash.choices = {"nh-siphash", "siphash", "xxh3"};
-  Option allow_skipped = parsed_option("--allow-skipped", "SHARE",
-                                       "Largest share of the rules of a list that may be skipped, such as 0.5 or 50%. "
-                                       "Without SHARE, any. [default: 10%]",
-                                       parse_share, request->allow_skipped);
+  Option allow_skipped = parsed_option(
+      "--allow-skipped", "SHARE",
+      "Largest share of a list's rules that may be skipped, such as 0.5 or 50%; without SHARE, any [default: 10%].",
+      parse_share, request->allow_skipped);
   allow_skipped.value_if_bare = "100%";
   command.options.insert(
       command.options.end(),
       {std::move(lists), std::move(allow), std::move(format),
        text_option("--column", "NAME",
-                   "CSV: the column with the rules, by its name in the heading or its number from 1. Found by its name "
-                   "or its first value unless given. Lists that are no CSV are read as they are.",
+                   "CSV column with the rules, by its name in the heading or its number from 1 [default: found by its "
+                   "name or first value]. Has no effect on lists in other formats.",
                    ValueKind::text, request->format.column),
-       parsed_option("--fpr", "RATE",
-                     "The share of URLs that may be blocked though no rule covers them, such as 0.001. 0.01 unless "
-                     "given.",
-                     parse_rate, request->settings.fpr),
-       flag("--exact", "Blocks nothing wrongly.", request->settings.is_exact),
-       flag("--no-rules", "Does not keep the rules' digests, 16 bytes each: the file cannot be compacted then.",
+       parsed_option(
+           "--fpr", "RATE",
+           "False-positive rate: share of URLs that are blocked although no rule covers them [default: 0.01].",
+           parse_rate, request->settings.fpr),
+       flag("--exact", "Confirm each match with the rules' digests: no false positives.", request->settings.is_exact),
+       flag("--no-rules", "Leave out the rules' digests, 16 bytes each; the file cannot be compacted then.",
             request->no_rules),
        std::move(hash),
-       parsed_option("--seed", "SEED", "The hash's seed, or key. Random unless given.", parse_seed,
-                     request->settings.seed),
-       flag("--force", "Replaces FILE if it is a guard.", request->force), mode_option(request->mode),
-       flag("--allow-empty", "Takes lists that give no rule.", request->allow_empty), std::move(allow_skipped),
+       parsed_option("--seed", "SEED",
+                     "Seed of the hash: a 64-bit number, or 32 hexadecimal digits for nh-siphash and siphash [default: "
+                     "drawn at random].",
+                     parse_seed, request->settings.seed),
+       flag("--force", "Replace FILE if it is a guard.", request->force), mode_option(request->mode),
+       flag("--allow-empty", "Accept lists without rules.", request->allow_empty), std::move(allow_skipped),
        flag("--explain-skipped",
-            "For each reason, prints examples of the lines that were skipped, with their numbers, and the options of "
-            "filters that were the reason. Prints them also when the run fails, and with --quiet.",
+            "Print examples of the skipped lines for each reason, with their numbers, and the options of filters that "
+            "were the reason; also when the run fails, and with --quiet.",
             request->explain_skipped),
-       flag("--quiet", "Prints nothing.", request->quiet),
-       flag("--json", "Prints the counts as JSON.", request->json)});
+       flag("--quiet", "Print nothing.", request->quiet), flag("--json", "Print the counts as JSON.", request->json)});
   command.run = [request] {
     request->settings.keeps_rules = !request->no_rules;
     return run(*request);

@@ -83,7 +83,7 @@ Result<std::vector<std::string>> read_rules(const Request& request) {
 
 void summarise(const Request& request, const GuardFile::Outcomes& outcomes) {
   if (!request.quiet && isatty(STDERR_FILENO) == 1) {
-    say(fmt::format("{}: {} changed, {} as they were", request.file, human_count(outcomes.changed),
+    say(fmt::format("{}: {} changed, {} unchanged", request.file, human_count(outcomes.changed),
                     human_count(outcomes.unchanged)));
   }
 }
@@ -111,13 +111,13 @@ Subcommand changing(const std::string& name, std::string summary, std::string de
                      .summary = std::move(summary),
                      .description = std::move(description),
                      .examples = std::move(examples)};
-  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->rules, request->input)) {
     if (option.is_positional()) {
       option.name = "RULE";
       option.help =
-          "Rules, each a host or a URL. Without any, they are read line by line; blank lines and comments are left "
-          "out.";
+          "Rules, each a host or a URL [default: one per line from --input or standard input; blank lines and comments "
+          "are skipped].";
     }
     command.options.push_back(std::move(option));
   }
@@ -127,7 +127,7 @@ Subcommand changing(const std::string& name, std::string summary, std::string de
 
 Result<std::uint64_t> parse_id(std::string_view text) {
   const auto id = parse_count(text);
-  return id ? id : fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is no whole number below 2^64");
+  return id ? id : fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a whole number below 2^64");
 }
 
 Option id_option(std::string help, Request& request) {
@@ -135,9 +135,9 @@ Option id_option(std::string help, Request& request) {
 }
 
 constexpr std::string_view kWholeFile =
-    "\n\nEvery run writes the file anew and puts it in the old one's place, so give many rules at once. When it "
-    "returns, the change is on the disk; after an error nothing was changed. One process at a time can change a file; "
-    "checks go on meanwhile.";
+    "\n\nEvery run rewrites the file and replaces it, so give many rules at once. When the command returns, the change "
+    "is on disk; after an error nothing was changed. One process at a time can change a file; checks continue "
+    "meanwhile.";
 
 std::string described(std::string text) { return text.append(kWholeFile); }
 
@@ -170,19 +170,18 @@ Subcommand guard_add_subcommand() {
   Subcommand command = changing(
       "guard add", "add rules",
       described(
-          "Adds rules to a guard, each under an id, which is 0 unless given. A rule is in force while at least "
-          "one id holds it, and adding it twice under one id changes nothing; so programs that number their "
-          "additions can take each back by itself. Lists hold their rules under 0.\n\n"
-          "A rule is a host or a URL, read as in a list of URLs: *.evil.example is evil.example. What would cover "
-          "more or less than it says is refused, with its line: a fragment, other wildcards, a network, and what "
-          "belongs into other kinds of lists, which `guard build` reads."),
-      {{"mankai guard add blocked.mkg worse.example evil.example/foo", "two rules"},
-       {"mankai guard add blocked.mkg < new.txt", "a rule a line"},
-       {"mankai guard add blocked.mkg --id 1042 evil.example", "under an id of its own"}},
+          "Adds rules to a guard, each under an id. A rule is in force while at least one id holds it, and adding it "
+          "twice under one id has no effect, so programs that number their additions can revoke each separately. Lists "
+          "hold their rules under id 0.\n\nA rule is a host or a URL, read as in a list of URLs: *.evil.example is "
+          "evil.example. A rule that would cover more or less than it says is an error with its line number: a "
+          "fragment, other wildcards, a network, and syntax of other kinds of lists, which mankai guard build reads."),
+      {{"mankai guard add blocked.mkg worse.example evil.example/foo", "adds two rules"},
+       {"mankai guard add blocked.mkg < new.txt", "adds one rule per line"},
+       {"mankai guard add blocked.mkg --id 1042 evil.example", "adds a rule under an id"}},
       request, [request](GuardFile& file, const Rules& rules, Output& /*output*/) {
         return file.add(rules, request->id.value_or(0));
       });
-  command.options.push_back(id_option("The id that holds the rules. 0 unless given.", *request));
+  command.options.push_back(id_option("Id that holds the rules [default: 0].", *request));
   return command;
 }
 
@@ -190,38 +189,38 @@ Subcommand guard_remove_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command = changing(
       "guard remove", "remove rules",
-      described("Takes rules out, whoever holds them, or with --id only that id's hold. Rules above and below them "
-                "stay. A rule that was not there is printed behind `not-found`, one that other ids still hold behind "
-                "`still-held`. Without kept rules, what was not there can be taken for a rule at the rate of a false "
-                "look; taking it out does no harm."),
-      {{"mankai guard remove blocked.mkg good.example", "no more"},
-       {"mankai guard remove blocked.mkg --id 1042 evil.example", "only what this id had added"}},
+      described(
+          "Removes rules for every id, or with --id for that id only. Rules above and below them stay. A rule that was "
+          "absent is printed after not-found, one that other ids still hold after still-held. A guard built with "
+          "--no-rules may report an absent rule as removed, at its false-positive rate; that does no harm."),
+      {{"mankai guard remove blocked.mkg good.example", "removes a rule"},
+       {"mankai guard remove blocked.mkg --id 1042 evil.example", "removes what this id added"}},
       request,
       [request](GuardFile& file, const Rules& rules, Output& output) { return remove(*request, file, rules, output); });
-  command.options.push_back(id_option("Takes only this id's hold away.", *request));
-  command.options.push_back(flag("--quiet", "Prints nothing.", request->quiet));
+  command.options.push_back(id_option("Remove for this id only.", *request));
+  command.options.push_back(flag("--quiet", "Print nothing.", request->quiet));
   return command;
 }
 
 Subcommand guard_allow_subcommand() {
-  return changing("guard allow", "make exceptions",
-                  described("Makes exceptions, which have the shape of rules and win over them: what they cover is not "
-                            "blocked, whatever the lists say. They are kept exactly."),
-                  {{"mankai guard allow blocked.mkg good.evil.example", "a host below a blocked one"}},
+  return changing("guard allow", "add exceptions",
+                  described("Adds exceptions, which have the form of rules and take precedence: what they cover is not "
+                            "blocked. They are stored exactly."),
+                  {{"mankai guard allow blocked.mkg good.evil.example", "allows a host below a blocked one"}},
                   std::make_shared<Request>(),
                   [](GuardFile& file, const Rules& rules, Output& /*output*/) { return file.allow(rules); });
 }
 
 Subcommand guard_disallow_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command = changing(
-      "guard disallow", "take exceptions back",
-      described("Takes exceptions back, also those of lists. One that was not there is printed behind `not-found`."),
-      {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}}, request,
-      [request](GuardFile& file, const Rules& rules, Output& output) {
-        return disallow(*request, file, rules, output);
-      });
-  command.options.push_back(flag("--quiet", "Prints nothing.", request->quiet));
+  Subcommand command =
+      changing("guard disallow", "remove exceptions",
+               described("Removes exceptions, also those from lists. One that was absent is printed after not-found."),
+               {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}}, request,
+               [request](GuardFile& file, const Rules& rules, Output& output) {
+                 return disallow(*request, file, rules, output);
+               });
+  command.options.push_back(flag("--quiet", "Print nothing.", request->quiet));
   return command;
 }
 
@@ -229,15 +228,14 @@ Subcommand guard_compact_subcommand() {
   auto file = std::make_shared<std::string>();
   Subcommand command{
       .name = "guard compact",
-      .summary = "fold changes into the filter",
+      .summary = "merge changes into the filter",
       .description =
-          "Makes a new filter of the rules in force: those that were added take a few bits each then, in place of "
-          "about "
-          "a hundred bytes of memory, and those that were removed nothing. The answers stay as they are. A file that "
-          "was built with --no-rules cannot be compacted; build it again from its lists.",
+          "Builds a new filter from the rules in force: added rules then take a few bits each instead of about a "
+          "hundred bytes of memory, and removed rules nothing. Answers do not change. A file built with --no-rules "
+          "cannot be compacted; build it again from its lists.",
       .examples = {{"mankai guard compact blocked.mkg", "after many changes"}},
   };
-  command.options = {positional("FILE", "The guard's file.", ValueKind::file, *file)};
+  command.options = {positional("FILE", "File of the guard.", ValueKind::file, *file)};
   command.run = [file]() -> Result<int> {
     MANKAI_ASSIGN(auto opened, GuardFile::open(*file, GuardFile::Mode::write));
     auto made = opened.compact();

@@ -126,7 +126,7 @@ class Checker {
 
 Result<int> run(const Request& request) {
   if (static_cast<int>(request.blocked) + static_cast<int>(request.ok) + static_cast<int>(request.quiet) > 1) {
-    return fail(ErrorCode::invalid_argument, "--blocked, --ok and --quiet exclude each other");
+    return fail(ErrorCode::invalid_argument, "--blocked, --ok and --quiet cannot be combined");
   }
   MANKAI_TRY(check_keys(request.urls, request.input));
   catch_stop_signals();
@@ -142,40 +142,38 @@ Subcommand guard_check_subcommand() {
       .name = "guard check",
       .summary = "say which URLs are blocked",
       .description =
-          "Prints, for each URL given as an argument or else for each line of the inputs, in their order and as soon "
-          "as there is no more to read at once: `blocked`, the URL and the rule, or `ok` and the URL, with tabs "
-          "between them. The rule is the expression of the URL that is in the lists, such as evil.example/foo. What "
-          "is no URL with a host is `invalid`, with the reason.\n\n"
-          "A URL is judged in every reading that browsers and other programs have of it, and is blocked if a rule "
-          "covers "
-          "one of them, unless exceptions cover them all.\n\n"
-          "ok is always true. blocked is wrong for at most the share of URLs that the file was made for, and never "
-          "when it is exact. The exit code is 0 whatever the answers.",
+          "Prints, for each URL given as an argument or for each line of the inputs, in order: blocked, the URL and "
+          "the rule, or ok and the URL, separated by tabs. The rule is the part of the URL that is in the lists, such "
+          "as evil.example/foo. A line that is not a URL with a host is invalid, with the reason. Answers are flushed "
+          "whenever no more input is available.\n\nA URL is checked in every reading that browsers and other programs "
+          "have of it. It is blocked if a rule covers one of them, unless exceptions cover all.\n\nok is always right. "
+          "blocked is wrong for at most the share --fpr of the URLs, and never if the file is --exact. The exit code "
+          "is 0 whatever the answers.",
       .examples = {{"mankai guard check blocked.mkg https://evil.example/foo", "one answer"},
                    {"mankai guard check --ok blocked.mkg < frontier.txt", "the URLs that are not blocked"},
-                   {"mankai guard check --quiet blocked.mkg URL || echo blocked", "the answer as the exit code"}},
+                   {"mankai guard check --quiet blocked.mkg URL || echo blocked", "the answer as an exit code"}},
   };
-  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->urls, request->input)) {
     if (option.is_positional()) {
       option.name = "URL";
-      option.help = "URLs. Without any, they are read line by line.";
+      option.help = "URLs [default: one per line from --input or standard input].";
     }
     command.options.push_back(std::move(option));
   }
-  Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if no URL is blocked, 1 if one is. See --invalid.",
-                      request->quiet);
+  Option quiet =
+      flag("--quiet", "Print nothing: exit code 0 if no URL is blocked, 1 if one is. See --invalid.", request->quiet);
   quiet.letter = 'q';
-  command.options.push_back(flag("--blocked", "Prints only the blocked URLs, without more.", request->blocked));
-  command.options.push_back(flag("--ok", "Prints only the URLs that --blocked does not, without more.", request->ok));
+  command.options.push_back(flag("--blocked", "Print only the blocked URLs.", request->blocked));
+  command.options.push_back(flag("--ok", "Print only the URLs that are not blocked.", request->ok));
   command.options.push_back(choice_option(
       parsed_option("--invalid", "ANSWER",
-                    "What --quiet, --ok and --blocked take an invalid URL for, ok or blocked [default: blocked].",
+                    "How --quiet, --ok and --blocked treat an invalid URL: ok or blocked [default: blocked].",
                     is_ok_by_name, request->invalid_is_ok),
       kInvalidIs));
   command.options.push_back(std::move(quiet));
   command.options.push_back(
-      flag("--json", "Prints an object a line; an exception shows as `allowed`, with its rule.", request->json));
+      flag("--json", "Print an object per line; an exception appears as allowed, with its rule.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request] { return run(*request); };
   return command;

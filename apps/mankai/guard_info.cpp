@@ -24,7 +24,7 @@ std::string text_of(const Request& request, const GuardFacts& facts) {
 
 Result<int> run(const Request& request) {
   if (request.json && request.prometheus) {
-    return fail(ErrorCode::invalid_argument, "--json and --prometheus exclude each other");
+    return fail(ErrorCode::invalid_argument, "--json and --prometheus cannot be combined");
   }
   MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
   Output output;
@@ -41,14 +41,14 @@ Subcommand guard_info_subcommand() {
       .name = "guard info",
       .summary = "describe a guard's file",
       .description =
-          "Prints how many rules there are, where, how large that is, and how often a URL is blocked wrongly: of the "
-          "URLs with the most looks, and of those whose domain no rule names, as a formula has it.",
-      .examples = {{"mankai guard info blocked.mkg", "for people"},
-                   {"mankai guard info --prometheus blocked.mkg > guard.prom", "for a collector of files"}},
+          "Prints the number of rules and where they are stored, their size, and the false-positive rate: for the URLs "
+          "with the most lookups, and for URLs whose domain is in no rule, by formula.",
+      .examples = {{"mankai guard info blocked.mkg", "a table to read"},
+                   {"mankai guard info --prometheus blocked.mkg > guard.prom", "for a textfile collector"}},
   };
-  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file),
-                     flag("--json", "Prints JSON.", request->json),
-                     flag("--prometheus", "Prints metrics in Prometheus' text format.", request->prometheus)};
+  command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file),
+                     flag("--json", "Print JSON.", request->json),
+                     flag("--prometheus", "Print metrics in the Prometheus text format.", request->prometheus)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -308,12 +308,12 @@ Subcommand guard_serve_subcommand() {
           "with "
           "0. It prints its address when it is ready, and notifies systemd.",
       .examples = {{"mankai guard serve blocked.mkg", "on 127.0.0.1:8080"},
-                   {"curl -G http://127.0.0.1:8080/check --data-urlencode url=http://evil.example/", "one URL"},
-                   {"curl --data-binary @urls.txt http://127.0.0.1:8080/check", "a batch"},
-                   {"mankai guard serve blocked.mkg --listen 127.0.0.1:9000 --log access.log", "with a log"}},
+                   {"curl -G http://127.0.0.1:8080/check --data-urlencode url=http://evil.example/", "checks one URL"},
+                   {"curl --data-binary @urls.txt http://127.0.0.1:8080/check", "checks a batch"},
+                   {"mankai guard serve blocked.mkg --listen 127.0.0.1:9000 --log access.log", "with an access log"}},
   };
   command.options = {
-      positional("FILE", "The guard's file.", ValueKind::file, request->file),
+      positional("FILE", "File of the guard.", ValueKind::file, request->file),
       parsed_option("--listen", "ADDRESS:PORT",
                     "Address to listen on [default: 127.0.0.1:8080]. Port 0 chooses a free one. Put a proxy with TLS "
                     "between the service and other machines.",

@@ -53,15 +53,13 @@ std::string list_of(const std::vector<Subcommand>& subcommands) {
 
 const std::vector<std::pair<std::string, std::string>>& exit_codes() {
   static const std::vector<std::pair<std::string, std::string>> kCodes = {
-      {"0", "fine, whatever the answers; also when the reader of the output has had enough"},
-      {"1", "a negative answer, with --quiet only"},
-      {"2", "wrong usage: an unknown option, an argument that makes no sense or contradicts a file"},
-      {"3", "bad data: a damaged file, or one of a newer version"},
-      {"4", "input or output: missing, unreadable, locked, no memory or no space left"},
-      {"5",
-       "dedup: more than twice as many different lines as --keys; everything was printed, but many new lines were "
-       "dropped"},
-      {"129, 130, 143", "stopped by SIGHUP, Ctrl-C or SIGTERM; what had been read until then is saved"},
+      {"0", "success, whatever the answers; also if the reader closes the output"},
+      {"1", "negative answer, with --quiet only"},
+      {"2", "usage: unknown option, invalid argument, or an argument that contradicts a file"},
+      {"3", "bad data: a corrupt file, or a file of a newer version"},
+      {"4", "input or output: file missing, unreadable or locked; no memory or space left"},
+      {"5", "dedup: more than twice as many distinct lines as --keys; new lines may have been dropped"},
+      {"129, 130, 143", "stopped by SIGHUP, Ctrl-C or SIGTERM; the input read before is saved"},
   };
   return kCodes;
 }
@@ -93,9 +91,9 @@ std::string help_for(const Subcommand& subcommand) {
     text += "\nArguments:\n" + arguments;
   }
   if (subcommand.is_group()) {
-    text += list_of(subcommand.children) + "\nmankai " + subcommand.name + " COMMAND --help explains one.\n";
+    text += list_of(subcommand.children) + "\nmankai " + subcommand.name + " COMMAND --help describes a command.\n";
   } else {
-    text += "\nOptions:\n" + options_text(subcommand, false) + "  -h, --help\n      Prints this.\n";
+    text += "\nOptions:\n" + options_text(subcommand, false) + "  -h, --help\n      Print this help.\n";
   }
   text += "\nExamples:\n";
   for (const Example& example : subcommand.examples) {
@@ -109,7 +107,8 @@ std::string overview(const Program& program) {
       fmt::format("{0}: {1}\n\nUsage: {0} COMMAND [OPTION...] [ARGUMENT...]\n", program.name, program.tagline);
   text += list_of(program.subcommands);
   text += fmt::format(
-      "\n{0} COMMAND --help explains one, with examples; man {0} has it all.\n{0} --version prints the version.\n"
+      "\n{0} COMMAND --help describes a command, with examples; so does man mankai-COMMAND.\n{0} --version prints the "
+      "version.\n"
       "\nExit codes:\n",
       program.name);
   for (const auto& [code, meaning] : exit_codes()) {

@@ -36,7 +36,8 @@ Result<double> parse_number(std::string_view text) {
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !(value >= 0)) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is wrong: give a number such as 0.9 or 20");
+    return fail(ErrorCode::invalid_argument,
+                "'" + std::string(text) + "' is not valid; give a number such as 0.9 or 20");
   }
   return value;
 }
@@ -46,7 +47,7 @@ constexpr std::array<std::string_view, 2> kFollowFrom = {"start", "end"};
 Result<FollowFrom> parse_follow_from(std::string_view text) {
   const auto* const found = std::ranges::find(kFollowFrom, text);
   if (found == kFollowFrom.end()) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is neither start nor end");
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not valid; give start or end");
   }
   return static_cast<FollowFrom>(found - kFollowFrom.begin());
 }
@@ -58,16 +59,16 @@ Result<std::optional<Decay>> decay_of(const Request& request) {
   if (request.all_time) {
     if (request.half_life || request.lambda || request.epoch) {
       return fail(ErrorCode::invalid_argument,
-                  "--all-time counts without decay: it cannot be combined with --half-life, --lambda or --epoch");
+                  "--all-time cannot be combined with --half-life, --lambda or --epoch: it counts without decay");
     }
     return wrapped(Decay::of(1, kOneEpoch));
   }
   if (request.lambda) {
     if (request.half_life) {
-      return fail(ErrorCode::invalid_argument, "--lambda and --half-life say the same: give one of them");
+      return fail(ErrorCode::invalid_argument, "--lambda and --half-life cannot be combined");
     }
     if (!request.epoch) {
-      return fail(ErrorCode::invalid_argument, "--lambda needs --epoch: how often counts are multiplied by it");
+      return fail(ErrorCode::invalid_argument, "--lambda needs --epoch, the time between two decay steps");
     }
     return wrapped(Decay::of(*request.lambda, *request.epoch));
   }
@@ -77,11 +78,10 @@ Result<std::optional<Decay>> decay_of(const Request& request) {
   const Duration half_life = request.half_life.value_or(Hot::kDefaultHalfLife);
   const Duration longest = half_life / kEpochsPerHalfLife;
   if (request.epoch && *request.epoch > longest) {
-    return fail(
-        ErrorCode::invalid_argument,
-        fmt::format("--epoch {} is too long for a half-life of {}: give {} at most, or leave it out; --lambda with "
-                    "--epoch takes any",
-                    to_text(*request.epoch), to_text(half_life), to_text(longest)));
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("--epoch {} is too long for a half-life of {}; give {} at most, or leave it out; with "
+                            "--lambda any epoch is valid",
+                            to_text(*request.epoch), to_text(half_life), to_text(longest)));
   }
   return wrapped(Decay::of_half_life(half_life, request.epoch.value_or(Duration::zero())));
 }
@@ -90,31 +90,29 @@ Result<void> check(const Request& request) {
   const HotRunRequest& run = request.run;
   if (run.is_exact && !request.state.empty()) {
     return fail(ErrorCode::invalid_argument,
-                "--exact knows the truth about the records of this run only: leave --state out");
+                "--exact and --state cannot be combined: exact counts exist for the records of this run only");
   }
   if (run.at && run.follow) {
-    return fail(ErrorCode::invalid_argument, "--at names one moment, --follow goes on: give one of them");
+    return fail(ErrorCode::invalid_argument, "--at and --follow cannot be combined");
   }
   if (run.from && !run.follow) {
-    return fail(ErrorCode::invalid_argument, "--from says where --follow begins: give both");
+    return fail(ErrorCode::invalid_argument, "--from needs --follow");
   }
   if (!run.wanted_path.empty() && (run.top || run.min_count)) {
-    return fail(ErrorCode::invalid_argument,
-                "--keys prints the keys that it is given: leave --top and --min-count out");
+    return fail(ErrorCode::invalid_argument, "--keys cannot be combined with --top or --min-count");
   }
   if (run.top && *run.top == 0) {
-    return fail(ErrorCode::invalid_argument, "--top 0 prints nothing: give at least 1");
+    return fail(ErrorCode::invalid_argument, "--top 0 prints nothing; give at least 1");
   }
   return {};
 }
 
 Result<void> check_state(const Request& request) {
   if (request.state.empty() && (request.store.policy || !request.store.position.empty())) {
-    return fail(ErrorCode::invalid_argument, "--durability and --position say how --state is kept: give it too");
+    return fail(ErrorCode::invalid_argument, "--durability and --position need --state");
   }
   if (request.run.follow && !request.store.position.empty()) {
-    return fail(ErrorCode::invalid_argument,
-                "--position says where the logs end, and --follow goes on: give one of them");
+    return fail(ErrorCode::invalid_argument, "--position and --follow cannot be combined");
   }
   return check_store_request(request.store);
 }
@@ -145,114 +143,106 @@ Result<int> run(Request& request) {
 constexpr std::array<std::string_view, 6> kFormats = {"auto", "combined", "squid", "w3c", "json", "keys"};
 
 void add_input_options(Request& request, std::vector<Option>& options) {
-  options.push_back(positionals("LOG",
-                                "Logs to read, the oldest first, - for standard input. Standard input without any.",
+  options.push_back(positionals("LOG", "Logs to read, oldest first; - is standard input [default: standard input].",
                                 ValueKind::file, request.run.input.paths));
-  options.push_back(choice_option(
-      parsed_option(
-          "--format", "FORMAT",
-          "How lines are written: auto finds it out for each log; combined is the Common or Combined Log Format "
-          "of Apache and nginx; squid, w3c (IIS, CloudFront), json (an object a line); keys (a key a line, "
-          "behind a time or not). auto unless given.",
-          parse_log_format, request.run.keys.parser.format),
-      kFormats));
+  options.push_back(
+      choice_option(parsed_option("--format", "FORMAT",
+                                  "Log format: auto detects it for each log; combined is the Common or Combined Log "
+                                  "Format of Apache and nginx; squid; w3c (IIS, CloudFront); json (an object per "
+                                  "line); keys (a key per line, optionally after a time) [default: auto].",
+                                  parse_log_format, request.run.keys.parser.format),
+                    kFormats));
   options.push_back(choice_option(
       parsed_option(
           "--by", "FIELD",
-          "What is counted: path (the request's target as it is, without the query), url (the same, behind "
-          "the host where the log has it), host, referrer, status, client or agent. path unless given. Records "
-          "without it are left out.",
+          "Field to count: path (the request's target without the query), url (the same with the host, if the log has "
+          "it), host, referrer, status, client or agent [default: path]. Records without it are skipped.",
           parse_hot_field, request.run.keys.by),
       hot_field_names()));
-  options.push_back(flag("--query", "Keeps the query of --by path and url.", request.run.keys.keep_query));
-  options.push_back(
-      text_option("--match", "REGEX",
-                  "Counts what the first group of the regular expression (RE2 syntax) matches in the line, or "
-                  "all that it matches if it has no group. Lines without a match are left out.",
-                  ValueKind::text, request.match));
+  options.push_back(flag("--query", "Keep the query of --by path and url.", request.run.keys.keep_query));
+  options.push_back(text_option("--match", "REGEX",
+                                "Count the text matched by the first group of a regular expression (RE2 syntax), or by "
+                                "all of it if it has no group. Lines without a match are skipped.",
+                                ValueKind::text, request.match));
   options.push_back(
       parsed_option("--json-fields", "FIELD=NAME,...",
-                    "Where JSON lines have the time, client, host, method, target, referrer, agent or "
-                    "status, such as time=ts,target=request.uri. The names of common servers unless given.",
+                    "Names of the fields time, client, host, method, target, referrer, agent and status in JSON lines, "
+                    "such as time=ts,target=request.uri [default: those of common servers].",
                     parse_log_field_names, request.run.keys.parser.names));
 }
 
 void add_time_options(Request& request, std::vector<Option>& options) {
   options.push_back(parsed_option("--half-life", "TIME",
-                                  "After this time a count is worth half, such as 90s, 10m, 1h or 7d. 1h unless given.",
+                                  "Time after which a count has halved, such as 90s, 10m, 1h or 7d [default: 1h].",
                                   parse_duration, request.half_life));
-  options.push_back(flag("--all-time",
-                         "Prints plain totals: counts are never multiplied by anything, and have no rate per hour.",
-                         request.all_time));
-  options.push_back(parsed_option(
-      "--lambda", "FACTOR", "Instead of a half-life: counts are multiplied by FACTOR at the start of every --epoch.",
-      parse_number, request.lambda));
+  options.push_back(
+      flag("--all-time", "Print totals: counts do not decay and have no rate per hour.", request.all_time));
+  options.push_back(parsed_option("--lambda", "FACTOR",
+                                  "Decay factor instead of a half-life: every --epoch multiplies counts by FACTOR.",
+                                  parse_number, request.lambda));
   options.push_back(parsed_option("--epoch", "TIME",
-                                  "How often counts fade; at most a 64th of the half-life, which it is unless given.",
+                                  "Time between two decay steps, at most 1/64 of the half-life [default: 1/64 of it].",
                                   parse_duration, request.epoch));
   options.push_back(parsed_option("--at", "TIME",
-                                  "As of this moment, such as 2016-03-28T12:00:00Z: later records are left out; counts "
-                                  "fade until then. The time of the newest record unless given.",
+                                  "Count as of TIME, such as 2016-03-28T12:00:00Z: later records are skipped, and "
+                                  "counts decay until then [default: the time of the newest record].",
                                   parse_time, request.run.at));
   options.push_back(parsed_option("--every", "TIME",
-                                  "Prints the table as of the end of each hour, day or whatever TIME is, counted from "
-                                  "1970 in UTC, that has records, and at the end.",
+                                  "Print the table at the end of each interval of TIME that has records, such as 1h or "
+                                  "1d, counted from 1970 in UTC, and at the end.",
                                   parse_duration, request.run.every));
-  options.push_back(
-      parsed_option("--late", "TIME",
-                    "Records that come so long after a newer one are reported apart from other late ones. "
-                    "All are counted for what is left of them. 5m unless given.",
-                    parse_duration, request.late));
-  options.push_back(
-      parsed_option("--future", "TIME",
-                    "Records that are so much later than this machine's clock are left out and reported: one of them "
-                    "would make all others count for nothing. 1d unless given.",
-                    parse_duration, request.run.future));
+  options.push_back(parsed_option("--late", "TIME",
+                                  "Report separately the records that arrive later than TIME after a newer one. They "
+                                  "are counted with their decayed weight [default: 5m].",
+                                  parse_duration, request.late));
+  options.push_back(parsed_option("--future", "TIME",
+                                  "Skip and report records with timestamps more than TIME in the future: one of them "
+                                  "would decay all other counts to nothing [default: 1d].",
+                                  parse_duration, request.run.future));
 }
 
 void add_follow_options(Request& request, std::vector<Option>& options) {
   options.push_back(flag("--follow",
-                         "Goes on when a log ends, as tail -F does, also when it is rotated; on a terminal the "
-                         "table is redrawn every second. Ctrl-C ends it; SIGTERM is the regular end, with exit code 0.",
+                         "Keep reading when a log ends, as tail -F does, also after rotation; a terminal shows the "
+                         "table every second. Ctrl-C ends it; SIGTERM is a regular end, with exit code 0.",
                          request.run.follow));
   options.push_back(choice_option(
-      parsed_option("--from", "WHERE",
-                    "Where --follow begins in the log: at the start, or at the end, with the next line that is "
-                    "written. The start, unless --state has records already.",
-                    parse_follow_from, request.run.from),
+      parsed_option(
+          "--from", "WHERE",
+          "Where --follow starts in the log: start or end [default: start; end if --state has records already].",
+          parse_follow_from, request.run.from),
       kFollowFrom));
 }
 
 void add_output_options(Request& request, std::vector<Option>& options) {
   options.push_back(parsed_option(
-      "--top", "N", "How many keys are printed at most; keys whose count is 0.000 are left out. [default: 20]",
+      "--top", "N", "Largest number of keys to print; keys with a count of 0.000 are left out [default: 20].",
       parse_count, request.run.top));
-  options.push_back(
-      parsed_option("--min-count", "COUNT",
-                    "Prints every key that came at least so often lately, however many, unless --top is given "
-                    "too: as far as the table has room for them.",
-                    parse_number, request.run.min_count));
+  options.push_back(parsed_option("--min-count", "COUNT",
+                                  "Print every stored key with at least this decayed count, unless --top is given too.",
+                                  parse_number, request.run.min_count));
   options.push_back(
       text_option("--keys", "FILE",
-                  "Prints the counts of the keys that are the lines of FILE, in their order, instead of the "
-                  "hottest ones.",
+                  "Print the counts of the keys in FILE, one per line, in their order, instead of the hottest keys.",
                   ValueKind::file, request.run.wanted_path));
-  options.push_back(parsed_option("--memory", "BYTES",
-                                  "How large the memory of keys and counts is. 256KiB unless given.", parse_bytes,
-                                  request.run.memory_bytes));
+  options.push_back(parsed_option("--memory", "BYTES", "Size of the memory of keys and counts [default: 256KiB].",
+                                  parse_bytes, request.run.memory_bytes));
   options.push_back(
       text_option("--state", "FILE",
-                  "Continues from what the last run left in FILE, and leaves it for the next. FILE stores what "
-                  "is counted: a run with another --by, --query or --match is refused. A FILE of an earlier version "
-                  "or of mankai create does not store that: each run prints a warning.",
+                  "Keep the counts in FILE, so the next run continues where this one stopped. FILE stores what is "
+                  "counted: a run with another --by, --query or --match is an error. A FILE of an earlier version or "
+                  "of mankai create does not store that: each run prints a warning.",
                   ValueKind::file, request.state));
-  options.push_back(durability_option(request.store, "what --follow counts into --state"));
+  options.push_back(durability_option(request.store, "the counts of --follow"));
   options.push_back(mode_option(request.store.mode));
-  options.push_back(position_option(request.store, "what the logs add to --state"));
-  options.push_back(flag("--exact",
-                         "Counts exactly as well, in as much memory as it takes, and prints the truth and the error.",
-                         request.run.is_exact));
-  options.push_back(flag("--json", "Prints an object with settings, figures and rows; with --every one a line.",
+  options.push_back(position_option(request.store, "the logs' records"));
+  options.push_back(flag(
+      "--exact", "Count exactly as well, in as much memory as necessary, and print the exact counts and the errors.",
+      request.run.is_exact));
+  options.push_back(flag("--header",
+                         "Print a line of column titles, as on a terminal, when the output is a pipe or a file.",
+                         request.run.has_header));
+  options.push_back(flag("--json", "Print an object with settings, figures and rows; with --every one per line.",
                          request.run.is_json));
 }
 
@@ -262,32 +252,29 @@ Subcommand hot_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "hot",
-      .summary = "print what is hot lately in a web log",
+      .summary = "print the hottest keys of web logs, by decayed counts",
       .description =
-          "Reads web server logs and prints the keys (paths, unless --by says otherwise) that came most lately: each "
-          "time a "
-          "key comes counts 1, and half as much after every --half-life. Time is what the records say; now is the "
-          "newest "
-          "one's. The memory is the same for any log: it keeps the hottest keys and a sketch of all others, so that a "
-          "count is never too low, and seldom too high.\n\n"
-          "Prints rank, count, rate (times an hour, smoothed), when it was last seen, and the key: as an aligned table "
-          "on a "
-          "terminal, with tabs between them otherwise. Logs may be compressed by gzip, zstd or xz. A line that is not "
-          "of "
-          "the log's format is counted and the first one reported, on standard error; it never ends the run.\n\n"
-          "With --state the next run goes on where this one ended. The file is made if it is missing and locked while "
-          "in use. What a run counts goes in together at the end, also after Ctrl-C; and not at all when an input is "
-          "broken, the output cannot be written or the process is killed. While following, what was there at first "
-          "goes "
-          "in together, and then each line as it comes: --durability says when it survives the machine's end.",
+          "Reads web server logs and prints the keys (paths, unless --by says otherwise) with the highest decayed "
+          "counts: each occurrence adds 1, and counts halve after every --half-life. Time is that of the records; now "
+          "is the time of the newest one. Memory has a fixed size: it stores the hottest keys and a sketch of all "
+          "others, so a count is never too low, and rarely too high.\n\nPrints rank, count, rate (per hour, smoothed), "
+          "time of the last occurrence, and key: as an aligned table on a terminal, separated by tabs otherwise, then "
+          "without a heading unless --header is given. Logs may be compressed with gzip, zstd or xz. Malformed lines "
+          "are counted, and the first one is reported on standard error; they never end the run.\n\n--state keeps the "
+          "counts in FILE, so the next run continues where this one stopped. The file is created if it is missing, and "
+          "locked while in use. The counts of a run are added together at the end, also after Ctrl-C, and not at all "
+          "if an input is corrupt, the output cannot be written or the process is killed. With --follow, what the log "
+          "contains at the start is added together, then each line as it arrives: --durability sets when it survives a "
+          "power loss.",
       .examples = {{"mankai hot access.log", "the 20 hottest paths"},
-                   {"zcat access.log.*.gz | mankai hot --half-life 1d --by client", "the busiest clients of late"},
+                   {"zcat access.log.*.gz | mankai hot --half-life 1d --by client",
+                    "the busiest clients, with a half-life of a day"},
                    {"mankai hot --follow /var/log/nginx/access.log", "a live table"},
-                   {"mankai hot --every 1h --top 3 --json access.log", "a series, JSON lines"},
-                   {"mankai hot --match 'utm_source=([^& ]+)' access.log", "what a regular expression finds"},
-                   {"mankai hot --keys pages.txt --state hot.mk access.log", "what a search ranker needs"},
+                   {"mankai hot --every 1h --top 3 --json access.log", "a series of tables, as JSON lines"},
+                   {"mankai hot --match 'utm_source=([^& ]+)' access.log", "counts what a regular expression matches"},
+                   {"mankai hot --keys pages.txt --state hot.mk access.log", "counts of given keys"},
                    {"mankai hot --all-time --by status access.log", "plain totals"},
-                   {"mankai hot --exact access.log", "beside the truth"}},
+                   {"mankai hot --exact access.log", "counts and their errors"}},
   };
   add_input_options(*request, command.options);
   add_follow_options(*request, command.options);

@@ -26,8 +26,8 @@ Result<HotField> parse_hot_field(std::string_view name) {
   }
   return fail(ErrorCode::invalid_argument,
               "'" + std::string(name) +
-                  "' is none of path, url, host, referrer, status, client and agent; --match REGEX " +
-                  "takes anything else out of a line");
+                  "' is not a field; give path, url, host, referrer, status, client or agent; --match REGEX " +
+                  "counts anything else in a line");
 }
 
 namespace {
@@ -78,7 +78,8 @@ Result<LogFieldNames> parse_log_field_names(std::string_view text) {
         std::ranges::find(fields, pair.substr(0, equals), [](const auto& each) { return each.first; });
     if (equals == std::string_view::npos || equals + 1 == pair.size() || field == fields.end()) {
       return fail(ErrorCode::invalid_argument,
-                  "'" + std::string(pair) + "' is wrong: give FIELD=NAME, where FIELD is time, client, host, method, " +
+                  "'" + std::string(pair) +
+                      "' is not valid; give FIELD=NAME, where FIELD is time, client, host, method, " +
                       "target, referrer, agent or status");
     }
     *field->second = pair.substr(equals + 1);

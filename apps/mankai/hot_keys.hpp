@@ -60,7 +60,7 @@ class HotKeys {
     std::span<const Time> times;
   };
 
-  /// Errors: invalid_argument for an expression that is none, or for field names that clash.
+  /// Errors: invalid_argument for an invalid expression, or for field names that clash.
   [[nodiscard]] static Result<HotKeys> create(const HotKeyRequest& request);
 
   /// Leaves records out that are later. None are unless this is called.

@@ -31,7 +31,7 @@ Result<LineMatch> LineMatch::create(std::string_view expression) {
   auto compiled = std::make_unique<re2::RE2>(piece(expression), options());
   if (!compiled->ok()) {
     return fail(ErrorCode::invalid_argument,
-                "'" + std::string(expression) + "' is no regular expression (RE2): " + compiled->error());
+                "'" + std::string(expression) + "' is not a regular expression (RE2): " + compiled->error());
   }
   return LineMatch(std::move(compiled));
 }

@@ -137,6 +137,10 @@ std::string hot_lines(const HotBlock& block, const std::string& prefix) {
   return lines;
 }
 
+std::string hot_header(const HotBlock& block, const std::string& prefix) {
+  return prefix + fmt::format("{}\n", fmt::join(titles(block), "\t"));
+}
+
 std::string hot_json(const HotBlock& block, Report settings) {
   if (block.errors) {
     settings.add("error_largest", block.errors->largest);

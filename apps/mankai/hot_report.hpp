@@ -48,9 +48,12 @@ struct HotBlock {
 /// Lines are cut at `width` columns, 0 for none.
 [[nodiscard]] std::string hot_table(const HotBlock& block, std::size_t width = 0);
 
-/// A line a row, tabs between the columns, the key last and as it is, but for line feeds, which become \x0a;
-/// each after `prefix`.
+/// A line per row, each after `prefix`: columns separated by tabs, the key last and unchanged, except that a line feed
+/// becomes \x0a.
 [[nodiscard]] std::string hot_lines(const HotBlock& block, const std::string& prefix = "");
+
+/// The line of titles for `hot_lines`, after `prefix`.
+[[nodiscard]] std::string hot_header(const HotBlock& block, const std::string& prefix = "");
 
 /// The settings with the rows behind them, as one JSON object on a line.
 [[nodiscard]] std::string hot_json(const HotBlock& block, Report settings);

@@ -90,7 +90,7 @@ class HotRun {
   [[nodiscard]] bool begins_at_end() const {
     const bool is_resumed = request_.follow && !state_.empty() && records_before_ > 0;
     if (is_resumed && !request_.from) {
-      say(state_ + ": has records already: following begins at the end of the log (--from start reads it all)");
+      say(state_ + ": has records already; following from the end of the log; --from start reads all of it");
     }
     return request_.from ? *request_.from == FollowFrom::end : is_resumed;
   }
@@ -217,8 +217,15 @@ class HotRun {
     } else if (is_terminal_) {
       output_.append(heading(block.at) + "\n" + hot_table(block) + "\n");
     } else {
-      output_.append(hot_lines(block, request_.every ? format_time(block.at) + "\t" : ""));
+      print_lines(block);
     }
+  }
+
+  void print_lines(const HotBlock& block) {
+    if (request_.has_header && !std::exchange(has_printed_header_, true)) {
+      output_.append(hot_header(block, request_.every ? "as of\t" : ""));
+    }
+    output_.append(hot_lines(block, request_.every ? format_time(block.at) + "\t" : ""));
   }
 
   [[nodiscard]] HotBlock make_block() const {
@@ -331,7 +338,7 @@ class HotRun {
         return finished;
       }
       return fail(finished.error().code,
-                  finished.error().message() + "; " + state_ + left_as_it_was() + ": nobody got its table");
+                  finished.error().message() + "; " + state_ + left_as_it_was() + ": its table was not delivered");
     }
     summarise();
     return state_.empty() ? Result<void>{} : finish_state(is_read);
@@ -345,7 +352,7 @@ class HotRun {
     }
     const bool is_cut_short = stop_signal() != 0 && !request_.position.empty();
     if (!is_read || is_cut_short) {
-      say(state_ + left_as_it_was() + (is_read ? "" : ", so that the repaired input can be read again"));
+      say(state_ + left_as_it_was() + (is_read ? "" : ", so the repaired input can be read again"));
       return hot_.close();
     }
     MANKAI_TRY(hot_.commit(request_.position));
@@ -353,36 +360,35 @@ class HotRun {
   }
 
   [[nodiscard]] std::string left_as_it_was() const {
-    return records_kept_ == records_before_ ? " is left as it was" : " has what was counted before";
+    return records_kept_ == records_before_ ? " is unchanged" : " has what was counted before";
   }
 
   void summarise() const {
     const HotLineCounts& lines = keys_.counts();
     if (lines.in_future > 0) {
-      say(fmt::format("{} records lie more than {} in the future and were left out (--future), the first one {}",
-                      human_count(lines.in_future), to_text(request_.future), printable(lines.first_in_future)));
+      say(fmt::format(
+          "{} records have timestamps more than {} in the future and were skipped (--future), the first one {}",
+          human_count(lines.in_future), to_text(request_.future), printable(lines.first_in_future)));
     }
     if (lines.malformed > 0) {
-      say(fmt::format("{} of {} lines are malformed and were left out, the first one {}", human_count(lines.malformed),
+      say(fmt::format("{} of {} lines are malformed and were skipped, the first one {}", human_count(lines.malformed),
                       human_count(lines.lines), printable(lines.first_malformed)));
     }
     if (lines.without_key > 0) {
-      say(fmt::format("{} of {} lines do not have what is counted and were left out", human_count(lines.without_key),
+      say(fmt::format("{} of {} lines do not have the counted field and were skipped", human_count(lines.without_key),
                       human_count(lines.lines)));
     }
     if (const std::uint64_t late = hot_.late_records() - late_before_; late > 0) {
       say(fmt::format(
-          "{} records came in a later epoch than their own, {} of them by more than {}: they count for what "
-          "is left of them",
+          "{} records arrived late, {} of them by more than {}; they were counted with their decayed weight",
           human_count(late), human_count(hot_.records_beyond_tolerance()), to_text(hot_.late_tolerance())));
     }
     if (hot_.filter().saturations() > 0) {
-      say("warning: some counts have reached their largest value: keys may be hotter than they look; give a shorter "
-          "half-life");
+      say("warning: some counts have reached their largest value and may be too low; give a shorter half-life");
     }
     if (exact_ && request_.wanted_path.empty()) {
       say(
-          fmt::format("{} of the {} rows are in the exact top {} or within 1 % of it; count - exact is {:.3f} at most, "
+          fmt::format("{} of the {} rows are in the exact top {} or within 1% of it; count - exact is {:.3f} at most, "
                       "{:.3f} on average",
                       errors_.agreeing, errors_.wanted, errors_.wanted, errors_.largest, errors_.mean));
     }
@@ -401,6 +407,7 @@ class HotRun {
   std::uint64_t left_out_ = 0;
   Time last_time_;
   HotErrors errors_;  // of the table printed last
+  bool has_printed_header_ = false;
   bool is_terminal_ = isatty(STDOUT_FILENO) == 1;
   bool is_live_ = is_terminal_ && request_.follow && !request_.is_json && !request_.every;
   bool is_changed_ = true;
@@ -419,17 +426,17 @@ Result<void> check_keys(const Hot& hot, const HotKeyRequest& keys, const std::st
     return {};
   }
   return fail(ErrorCode::invalid_argument,
-              fmt::format("{}: counts the keys of {}, not those of {}; give the same options, or name another file",
-                          state, options_of_tag(tag), words_of(keys)));
+              fmt::format("{}: counts the keys of {}, not of {}; give the same options, or another file", state,
+                          options_of_tag(tag), words_of(keys)));
 }
 
 // Nobody can tell what its keys are, so a run must not store its own options as theirs.
 void warn_of_unknown_keys(const Hot& hot, const HotKeyRequest& keys, const std::string& state) {
   if (hot.filter().keys_tag() == 0) {
-    say(fmt::format(
-        "warning: {}: does not store what it counts, so it may mix the keys of {} with others; to have that "
-        "checked, give --state a new file",
-        state, words_of(keys)));
+    say(
+        fmt::format("warning: {}: does not store what it counts, so the keys of {} may be mixed with others; use a new "
+                    "--state file to have that checked",
+                    state, words_of(keys)));
   }
 }
 
@@ -438,10 +445,9 @@ void warn_of_unknown_keys(const Hot& hot, const HotKeyRequest& keys, const std::
 Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state) {
   MANKAI_TRY(check_keys(hot, request.keys, state));
   if (request.at && hot.now() > *request.at) {
-    return fail(
-        ErrorCode::invalid_argument,
-        fmt::format("--at {} lies before {}, to which {} has come: time does not go back", format_time(*request.at),
-                    format_time(hot.now()), state.empty() ? std::string("an empty memory") : state));
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("--at {} is before {}, the time of {}; time does not go back", format_time(*request.at),
+                            format_time(hot.now()), state.empty() ? std::string("an empty memory") : state));
   }
   MANKAI_ASSIGN(auto keys, HotKeys::create(request.keys));
   MANKAI_ASSIGN(auto wanted, read_wanted(request));

@@ -28,6 +28,7 @@ struct HotRunRequest {
   std::string position;  ///< of the source, behind these logs; empty: not said
   bool is_exact = false;
   bool is_json = false;
+  bool has_header = false;  ///< a line of titles where the output is not a terminal
 };
 
 /// Reads the logs, prints the tables and keeps the state, which `hot` was opened from, if there is one. Returns the

@@ -15,7 +15,7 @@ Result<std::uint64_t> parse_id(const IdRequest& request, std::string_view text) 
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || id > request.most) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("{} '{}' is wrong: give a whole number from 0 to {}", request.noun, text, request.most));
+                fmt::format("invalid {} '{}'; give a whole number from 0 to {}", request.noun, text, request.most));
   }
   return id;
 }
@@ -30,19 +30,20 @@ std::string upper(std::string_view noun) {
 
 std::vector<Option> id_options(IdRequest& request, const std::string& meaning) {
   const auto parse = [&request](std::string_view text) { return parse_id(request, text); };
-  return {parsed_option(fmt::format("--{}", request.noun), request.noun == "id" ? "N" : "V",
-                        fmt::format("The {} of all these keys: {}", request.noun, meaning), parse, request.id),
-          flag(fmt::format("--with-{}s", request.noun),
-               fmt::format("Lines are KEY<TAB>{}; the last tab separates.", upper(request.noun)), request.with_ids)};
+  return {
+      parsed_option(fmt::format("--{}", request.noun), request.noun == "id" ? "N" : "V",
+                    fmt::format("The {} of all keys, {}", request.noun, meaning), parse, request.id),
+      flag(fmt::format("--with-{}s", request.noun),
+           fmt::format("Input lines are KEY<TAB>{}; the last tab separates.", upper(request.noun)), request.with_ids)};
 }
 
 Result<void> check_ids(const IdRequest& request, bool has_key_arguments) {
   if (request.with_ids && request.id) {
-    return fail(ErrorCode::invalid_argument, fmt::format("--{0} and --with-{0}s exclude each other", request.noun));
+    return fail(ErrorCode::invalid_argument, fmt::format("--{0} and --with-{0}s cannot be combined", request.noun));
   }
   if (request.with_ids && has_key_arguments) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("--with-{0}s reads lines; keys given as arguments go with --{0}", request.noun));
+                fmt::format("--with-{0}s is for lines; use --{0} with keys given as arguments", request.noun));
   }
   return {};
 }
@@ -68,7 +69,7 @@ Result<void> IdReader::read_line(std::string_view line) {
   const std::size_t tab = line.rfind('\t');
   if (tab == std::string_view::npos) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("no tab: give KEY<TAB>{}, or leave --with-{}s out", upper(request_.noun), request_.noun));
+                fmt::format("no tab; give KEY<TAB>{}, or leave out --with-{}s", upper(request_.noun), request_.noun));
   }
   MANKAI_ASSIGN(const auto id, parse_id(request_, line.substr(tab + 1)));
   keys_.push_back(line.substr(0, tab));

@@ -61,7 +61,7 @@ std::vector<Report> reports_on(const std::vector<DabloomsFilter>& filters) {
 
 std::string sequence_text(const DabloomsImport& imported) {
   if (imported.memory_sequence == 0) {
-    return "0, a change was cut off";
+    return "0, the last change is incomplete";
   }
   return fmt::format("{}, {}", human_count(imported.memory_sequence),
                      imported.disk_sequence == 0 ? "not flushed" : "flushed");
@@ -78,10 +78,9 @@ Report report_on(const Request& request, const DabloomsImport& imported) {
     report.add("max_id", imported.max_id, "greatest id", human_count(imported.max_id));
     report.add("mem_seqnum", imported.memory_sequence, "sequence number", sequence_text(imported));
     report.add("disk_seqnum", imported.disk_sequence);
-    report.add("removals", imported.removals, "keys taken out", human_count(imported.removals));
+    report.add("removals", imported.removals, "keys removed", human_count(imported.removals));
   }
-  report.add("ok", imported.damage.empty(), "adds up",
-             imported.damage.empty() ? "yes, every counter is accounted for" : "no");
+  report.add("ok", imported.damage.empty(), "adds up", imported.damage.empty() ? "yes, all counters add up" : "no");
   report.add("filter_count", std::uint64_t{imported.filters.size()}, "filters", human_count(imported.filters.size()));
   report.add_list("filters", reports_on(imported.filters));
   report.add_list("warnings", reports_on(imported.warnings));
@@ -91,12 +90,12 @@ Report report_on(const Request& request, const DabloomsImport& imported) {
 
 Result<void> complete(Request& request) {
   if (request.format != "dablooms") {
-    return fail(ErrorCode::invalid_argument, "cannot import '" + request.format + "'; there is: dablooms");
+    return fail(ErrorCode::invalid_argument, "unknown format '" + request.format + "'; give dablooms");
   }
   if (!request.capacity || !request.fpr) {
     return fail(ErrorCode::invalid_argument, std::string(request.capacity ? "--fpr" : "--capacity") +
-                                                 " is missing: the file does not say it; give what its program gives "
-                                                 "to new_scaling_bloom or new_counting_bloom");
+                                                 " is missing; the file does not contain it: give the value that its "
+                                                 "program passes to new_scaling_bloom or new_counting_bloom");
   }
   if (request.output.empty()) {
     request.output = request.file + ".mk";
@@ -107,8 +106,8 @@ Result<void> complete(Request& request) {
 std::unexpected<Error> refused(const Request& request, const std::vector<DabloomsFinding>& damage) {
   const std::string others = damage.size() == 1 ? "" : fmt::format(", and {} more", damage.size() - 1);
   return fail(ErrorCode::corrupt,
-              fmt::format("{}: {}{}: the file is damaged, or its program gives another capacity or rate; nothing was "
-                          "written; --damaged takes over what there is",
+              fmt::format("{}: {}{}: the file is corrupt, or its program uses another capacity or rate; nothing was "
+                          "written; correct --capacity and --fpr, or import what can be read with --damaged",
                           request.file, text_of(damage.front()), others));
 }
 
@@ -118,7 +117,7 @@ Result<void> check_not_the_source(const Request& request) {
   const auto output = identify(request.output);
   if (source && output && *source == *output) {
     return fail(ErrorCode::invalid_argument,
-                request.output + ": is the file to import, which is only read; name another one with --output");
+                request.output + ": is the file to import; write another one with --output");
   }
   return {};
 }
@@ -143,7 +142,7 @@ Result<void> save(const Request& request, DabloomsImport& imported) {
   auto saved = save_import(request.output, imported, request.force ? Existing::replace : Existing::refuse,
                            system_calls(), request.mode);
   if (!saved && saved.error().code == ErrorCode::invalid_argument && !request.force) {
-    return fail(ErrorCode::invalid_argument, saved.error().detail + "; --force replaces it");
+    return fail(ErrorCode::invalid_argument, saved.error().detail + "; replace it with --force");
   }
   return saved;
 }
@@ -170,36 +169,34 @@ Subcommand import_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "import",
-      .summary = "take over a filter that another program made",
+      .summary = "convert a filter of another program",
       .description =
-          "Makes a filter of a file of another program. It answers for every key as the original does, and goes on "
-          "from there: keys are added, and taken out with the ids that they were added with. FILE is only read; end "
-          "the program that writes it first.\n\n"
-          "dablooms: bitly's library, version 0.9.1. Its files say neither what they are nor for how many keys or at "
-          "what rate, so --capacity and --fpr must be what its program gives; whether it is a scaling or a counting "
-          "file is seen by its size. What can be checked is: sizes, ids, sequence numbers, and that the counters of "
-          "each probe add up to the keys. A file that does not add up is refused, or taken over with --damaged.",
+          "Converts a file of another program into a filter that answers every key as the original does. Keys can be "
+          "added to it, and removed with the ids that they were added with. FILE is only read; stop the program that "
+          "writes it first.\n\ndablooms: bitly's library, version 0.9.1. Its files contain neither capacity nor error "
+          "rate, so give the values of its program as --capacity and --fpr; the size tells whether it is a scaling or "
+          "a counting file. Import checks sizes, ids, sequence numbers, and that the counters of each probe add up to "
+          "the number of keys. A file that fails a check is refused, or imported with --damaged.",
       .examples = {{"mankai import dablooms spam.bloom --capacity 100k --fpr 0.05", "writes spam.bloom.mk"},
                    {"mankai import dablooms spam.bloom --capacity 100k --fpr 0.05 -o spam.mk --json",
-                    "with a report for programs"}},
+                    "with a JSON report"}},
   };
-  Option format = positional("FORMAT", "Whose file it is: dablooms.", ValueKind::choice, request->format);
+  Option format = positional("FORMAT", "Format of FILE: dablooms.", ValueKind::choice, request->format);
   format.choices = {"dablooms"};
-  Option output =
-      text_option("--output", "OUT", "The file to write. FILE.mk unless given.", ValueKind::file, request->output);
+  Option output = text_option("--output", "OUT", "File to write [default: FILE.mk].", ValueKind::file, request->output);
   output.letter = 'o';
   command.options = {
       std::move(format),
-      positional("FILE", "The other program's file.", ValueKind::file, request->file),
-      parsed_option("--capacity", "N", "The capacity that its program gives: how many keys each of its filters is for.",
-                    parse_count, request->capacity),
-      parsed_option("--fpr", "RATE", "The error rate that its program gives.", parse_rate, request->fpr),
+      positional("FILE", "File of the other program.", ValueKind::file, request->file),
+      parsed_option("--capacity", "N", "Capacity that its program uses: number of keys per sub-filter.", parse_count,
+                    request->capacity),
+      parsed_option("--fpr", "RATE", "False-positive rate (error rate) that its program uses.", parse_rate,
+                    request->fpr),
       std::move(output),
-      flag("--damaged", "Takes over what there is of a file that does not add up; members may be missing.",
-           request->damaged),
-      flag("--force", "Replaces OUT if it exists.", request->force),
+      flag("--damaged", "Import what can be read of a corrupt file; keys may be missing.", request->damaged),
+      flag("--force", "Replace OUT if it exists.", request->force),
       mode_option(request->mode),
-      flag("--json", "Prints the report as a JSON object.", request->json)};
+      flag("--json", "Print the report as a JSON object.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -41,14 +41,14 @@ Subcommand info_subcommand() {
       .name = "info",
       .summary = "describe a filter",
       .description =
-          "Prints what a filter is, how full it is and how often it is wrong now, with what its journal has; how many "
-          "changes it has seen, and the position of their source; and who has it open. The seed of its hash is not "
-          "shown. The file is checked as it is opened.",
-      .examples = {{"mankai info seen.mk", "for people"},
-                   {"mankai info --json seen.mk | jq .fpr_estimate", "for programs"}},
+          "Prints a filter's kind, fill and estimated false-positive rate, the contents of its journal, the number of "
+          "changes, the position of their source, and the process that has it open. The seed of the hash is not shown. "
+          "The file is checked when it is opened.",
+      .examples = {{"mankai info seen.mk", "a table to read"},
+                   {"mankai info --json seen.mk | jq .fpr_estimate", "JSON for programs"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file),
-                     flag("--json", "Prints a JSON object.", request->json)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                     flag("--json", "Print a JSON object.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -64,17 +64,17 @@ void Input::close_current() {
 }
 
 std::vector<Option> key_options(std::vector<std::string>& keys, InputRequest& request) {
-  Option input = positionals("--input", "Reads the lines of PATH, - for standard input. May be given more than once.",
+  Option input = positionals("--input", "Input file with one item per line; - reads standard input. Repeatable.",
                              ValueKind::file, request.paths);
   input.letter = 'i';
   input.value = "PATH";
-  return {positionals("KEY", "Keys. Without any, they are read line by line.", ValueKind::text, keys),
+  return {positionals("KEY", "Keys [default: one per line from --input or standard input].", ValueKind::text, keys),
           std::move(input)};
 }
 
 Result<void> check_keys(const std::vector<std::string>& keys, const InputRequest& request) {
   if (!keys.empty() && !request.paths.empty()) {
-    return fail(ErrorCode::invalid_argument, "give either keys or --input, not both");
+    return fail(ErrorCode::invalid_argument, "keys and --input cannot be combined");
   }
   return {};
 }
@@ -84,8 +84,7 @@ namespace {
 Result<std::uint64_t> parse_line_bytes(std::string_view text) {
   auto bytes = parse_count(text);
   if (bytes && *bytes == 0) {
-    return fail(ErrorCode::invalid_argument,
-                "'" + std::string(text) + "' is wrong: no line is so short; give at least 1");
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is too small; give at least 1");
   }
   return bytes;
 }
@@ -93,8 +92,7 @@ Result<std::uint64_t> parse_line_bytes(std::string_view text) {
 }  // namespace
 
 Option max_line_option(InputRequest& request) {
-  return parsed_option("--max-line", "BYTES",
-                       "The longest line that is taken for text; a longer one is an error. 1 GiB unless given.",
+  return parsed_option("--max-line", "BYTES", "Longest line accepted; a longer one is an error [default: 1 GiB].",
                        parse_line_bytes, request.max_line_bytes);
 }
 

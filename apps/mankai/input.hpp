@@ -17,7 +17,7 @@ namespace mankai::command {
 /// The lines of several inputs, one after the other.
 class Input {
  public:
-  /// Looks at every input before anything is read, so that a misspelt name is found before the first line is used.
+  /// Looks at every input before anything is read, so that a misspelled name is found before the first line is used.
   /// `before_waiting` is called when nothing more can be read at once, and again now and then while that lasts. A file
   /// that is followed may be missing: it is waited for. Errors: not_found, io.
   [[nodiscard]] static Result<Input> open(const InputRequest& request, std::function<void()> before_waiting = [] {});

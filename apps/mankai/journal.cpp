@@ -68,10 +68,10 @@ Report report_of(const JournalRecord& record) {
 
 void print_end(const JournalEnd& end, const Totals& totals, bool json, Output& output) {
   if (!json) {
-    output.append(fmt::format("{:<12} the end: {} records, {} changes\n", end.offset, human_count(totals.records),
+    output.append(fmt::format("{:<12} end: {} records, {} changes\n", end.offset, human_count(totals.records),
                               human_count(totals.changes)));
     if (!end.reason.empty()) {
-      output.append(fmt::format("{:<12} {} bytes are dropped: {}\n", "", end.bytes_dropped, end.reason));
+      output.append(fmt::format("{:<12} {} bytes dropped: {}\n", "", end.bytes_dropped, end.reason));
     }
     return;
   }
@@ -128,18 +128,16 @@ Subcommand journal_subcommand() {
       .name = "journal",
       .summary = "print the journal of a filter",
       .description =
-          "Prints the records of a filter's journal, one a line: its offset; its changes, from the first to the last; "
-          "what was done; to how many keys; the last change that was known to be on the disk when it was written; "
-          "whether it ends a batch; and where the source stood then, if that was said. Then where the records end, and "
-          "what stands behind them that is dropped. Keys are not in a journal, only their hashes, but for kinds that "
-          "keep names.\n\n"
-          "Only reads, also beside a writer. A record that is missing though it was on the disk is an error, exit code "
-          "3, with its offset.",
-      .examples = {{"mankai journal seen.mk", "what the file lacks"},
-                   {"mankai journal --json seen.mk-journal | jq -s 'map(.keys // 0) | add'", "how many changes"}},
+          "Prints the records of a filter's journal, one per line: offset; first and last change; operation; number of "
+          "keys; last change known to be on disk when the record was written; whether it ends a batch; and the "
+          "position of the source, if set. The last line is the offset at which the records end, and the bytes after "
+          "it that are dropped. A journal contains hashes, not keys, except for kinds that store names.\n\nOnly reads, "
+          "also while a writer runs. A missing record that was on disk is an error, exit code 3, with its offset.",
+      .examples = {{"mankai journal seen.mk", "the changes that are not in the file yet"},
+                   {"mankai journal --json seen.mk-journal | jq -s 'map(.keys // 0) | add'", "the number of changes"}},
   };
-  command.options = {positional("FILE", "The filter's file, or its journal.", ValueKind::file, request->file),
-                     flag("--json", "Prints an object a line; the last one is the end.", request->json)};
+  command.options = {positional("FILE", "File of the filter, or its journal.", ValueKind::file, request->file),
+                     flag("--json", "Print an object per line; the last one is the end.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

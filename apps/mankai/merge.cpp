@@ -22,7 +22,7 @@ Result<void> check_sources(const Request& request) {
   for (const std::string& path : request.sources) {
     std::error_code failure;  // a file that is not there is told later
     if (std::filesystem::equivalent(path, request.target, failure)) {
-      return fail(ErrorCode::invalid_argument, path + ": is the target itself: a filter is not merged with itself");
+      return fail(ErrorCode::invalid_argument, path + ": is also the target; a filter cannot be merged with itself");
     }
   }
   return {};
@@ -61,18 +61,15 @@ Subcommand merge_subcommand() {
       .name = "merge",
       .summary = "add the keys of other filters to a filter",
       .description =
-          "Makes TARGET hold the keys of all SOURCEs too, which must have its kind, size, hash and seed: make them "
-          "with "
-          "`mankai create --like TARGET`. Where counts are kept they are added; slices of growing kinds join or are "
-          "taken over, and their rates add up. TARGET is replaced as a whole at the end, after all sources have been "
-          "read; "
-          "after an error or Ctrl-C it is as it was.",
-      .examples = {{"mankai merge week.mk monday.mk tuesday.mk", "week.mk now has their keys too"}},
+          "Adds the keys of all SOURCEs to TARGET. They must have its kind, size, hash and seed: create them with "
+          "mankai create --like TARGET. Counts are added up; sub-filters of growing kinds are merged or appended, and "
+          "their false-positive rates add up. TARGET is replaced at the end, after all sources have been read; after "
+          "an error or Ctrl-C it is unchanged.",
+      .examples = {{"mankai merge week.mk monday.mk tuesday.mk", "adds their keys to week.mk"}},
   };
-  Option sources =
-      positionals("SOURCE", "The files of the filters to take keys from.", ValueKind::file, request->sources);
+  Option sources = positionals("SOURCE", "Files of the filters to copy keys from.", ValueKind::file, request->sources);
   sources.is_required = true;
-  command.options = {positional("TARGET", "The file of the filter to change.", ValueKind::file, request->target),
+  command.options = {positional("TARGET", "File of the filter to change.", ValueKind::file, request->target),
                      std::move(sources)};
   command.run = [request] { return run(*request); };
   return command;

@@ -47,10 +47,10 @@ constexpr double kDefaultSurvival = 0.9;
 
 Result<std::vector<PlanRow>> forgetting_rows(const Request& request) {
   if (request.keys || request.bytes) {
-    return fail(ErrorCode::invalid_argument, "--events is for kinds that forget: leave --keys and --bytes out");
+    return fail(ErrorCode::invalid_argument, "--events cannot be combined with --keys or --bytes");
   }
   if (!request.fpr) {
-    return fail(ErrorCode::invalid_argument, "--fpr is missing: say how many strangers may be taken for known");
+    return fail(ErrorCode::invalid_argument, "--fpr is missing; give the false-positive rate");
   }
   return plan_forgetting(
       {.events = *request.events, .survival = request.survival.value_or(kDefaultSurvival), .fpr = *request.fpr});
@@ -61,13 +61,13 @@ Result<std::vector<PlanRow>> rows_for(const Request& request) {
     return forgetting_rows(request);
   }
   if (request.survival) {
-    return fail(ErrorCode::invalid_argument, "--survival goes with --events: say at which age");
+    return fail(ErrorCode::invalid_argument, "--survival needs --events");
   }
   if (!request.keys) {
-    return fail(ErrorCode::invalid_argument, "--keys is missing: say how many different keys there will be");
+    return fail(ErrorCode::invalid_argument, "--keys is missing; give the number of distinct keys");
   }
   if (request.fpr.has_value() == request.bytes.has_value()) {
-    return fail(ErrorCode::invalid_argument, "give either --fpr, for the sizes, or --bytes, for the rates");
+    return fail(ErrorCode::invalid_argument, "give either --fpr, to print sizes, or --bytes, to print rates");
   }
   return request.bytes ? plan_for_bytes(*request.keys, *request.bytes)
                        : plan({.keys = *request.keys, .fpr = *request.fpr});
@@ -78,8 +78,8 @@ std::string table(const std::vector<PlanRow>& rows) {
   for (const PlanRow& row : rows) {
     width = std::max(width, label(row).size());
   }
-  std::string text = fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>7} {:>6}  {:<19}\n", "kind", width, "bits a key",
-                                 "size", "rate", "probes", "lines", "can also");
+  std::string text = fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>7} {:>6}  {:<19}\n", "kind", width, "bits/key", "size",
+                                 "rate", "probes", "lines", "can also");
   for (const PlanRow& row : rows) {
     text += fmt::format("{:<{}} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {:<19}\n", label(row), width, row.bits_per_key,
                         human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key, row.lines_per_key,
@@ -140,33 +140,29 @@ Subcommand plan_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "plan",
-      .summary = "compare the kinds for a number of keys",
+      .summary = "compare the kinds of filter for a number of keys",
       .description =
-          "Prints what each kind of filter takes for so many keys at a false positive rate, or which rate it reaches "
-          "in "
-          "so many bytes. Rates are those of the kind's formula with all keys in; probes and lines are the bits and "
-          "the "
-          "cache lines that one key touches, which is what time is spent on.\n\n"
-          "Of kinds that forget, rotating-bloom is for so many keys a window, fading-fingerprints knows half of them "
-          "after as many others, and time-decaying-counts has so many that have not faded to nothing. --events asks "
-          "for what is remembered how long instead. What time-decaying-pooled-counts, -tiered-counts and decayed-top "
-          "take depends on the counts or is chosen, so they are left out.",
-      .examples = {{"mankai plan --keys 10M --fpr 0.1%", "how large?"},
-                   {"mankai plan --keys 10M --bytes 16MiB", "how good?"},
-                   {"mankai plan --events 100k --survival 90% --fpr 1%", "a memory of the last 100 000"}},
+          "Prints the size of each kind of filter for --keys at the false-positive rate --fpr, or its rate in --bytes. "
+          "Rates follow the formula of the kind for a full filter. Probes and lines are the bits and the cache lines "
+          "that a lookup of one key touches, which determine its time.\n\nOf the kinds with expiry, rotating-bloom "
+          "holds --keys per window, fading-fingerprints still finds half of the keys after as many others, and "
+          "time-decaying-counts holds that many undecayed keys; --events compares them by age instead. "
+          "time-decaying-pooled-counts, time-decaying-tiered-counts and decayed-top are left out: their size depends "
+          "on the counts or is chosen.",
+      .examples = {{"mankai plan --keys 10M --fpr 0.1%", "sizes for a rate"},
+                   {"mankai plan --keys 10M --bytes 16MiB", "rates for a size"},
+                   {"mankai plan --events 100k --survival 90% --fpr 1%", "kinds that remember the last 100,000 keys"}},
   };
   command.options = {
-      parsed_option("--keys", "N", "How many different keys, such as 1e6 or 10M.", parse_count, request->keys),
-      parsed_option("--fpr", "RATE", "The false positive rate, such as 0.01 or 1%.", parse_rate, request->fpr),
-      parsed_option("--bytes", "SIZE", "The size of the file at most, such as 10M or 16MiB.", parse_bytes,
-                    request->bytes),
+      parsed_option("--keys", "N", "Number of distinct keys, such as 1e6 or 10M.", parse_count, request->keys),
+      parsed_option("--fpr", "RATE", "False-positive rate, such as 0.01 or 1%.", parse_rate, request->fpr),
+      parsed_option("--bytes", "SIZE", "Largest size of the file, such as 10M or 16MiB.", parse_bytes, request->bytes),
       parsed_option("--events", "N",
-                    "Compares the kinds that forget instead: a key is to be known while N others come.", parse_count,
+                    "Compare the kinds from which keys expire: a key is to be found after N other keys.", parse_count,
                     request->events),
-      parsed_option("--survival", "SHARE",
-                    "With --events: the share of keys that are still known at that age. 0.9 unless given.", parse_rate,
-                    request->survival),
-      flag("--json", "Prints a JSON array.", request->json)};
+      parsed_option("--survival", "SHARE", "With --events: share of keys still found at that age [default: 0.9].",
+                    parse_rate, request->survival),
+      flag("--json", "Print a JSON array.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

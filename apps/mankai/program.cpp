@@ -39,7 +39,7 @@ int print(const std::string& text) {
 using Prefix = std::string;
 
 int missing_command(const Prefix& prefix) {
-  say("a command is missing; see " + prefix + " --help");
+  say("no command given; see " + prefix + " --help");
   return static_cast<int>(ExitCode::usage);
 }
 
@@ -123,7 +123,7 @@ int run_program(const Program& program, int argc, char** argv) {
   try {
     return run(program, {argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {
-    say("out of memory: ask for fewer --keys or a higher --fpr, or stop other programs");
+    say("out of memory; give fewer --keys or a higher --fpr, or stop other programs");
   } catch (const std::exception& error) {
     say(std::string("unexpected: ") + error.what());
   } catch (...) {

@@ -24,7 +24,7 @@ void Progress::advance(std::uint64_t bytes, std::optional<std::uint64_t> lines) 
   const double seconds = std::chrono::duration<double>(now - start_).count();
   std::string share;
   if (total_bytes_) {
-    share = fmt::format(" of {}, {:.0f} %", human_bytes(*total_bytes_),
+    share = fmt::format(" of {}, {:.0f}%", human_bytes(*total_bytes_),
                         100 * static_cast<double>(bytes) / static_cast<double>(*total_bytes_));
   }
   const std::string counted = lines ? fmt::format("{} lines, ", human_count(*lines)) : std::string();

@@ -10,7 +10,7 @@
 namespace mankai::command {
 namespace {
 
-/// Two strangers' cells that agree on a value are rare; one that looks like some value is not.
+/// Two absent keys' cells that agree on a value are rare; one that looks like some value is not.
 constexpr std::uint64_t kMinMatches = 2;
 
 struct Request {
@@ -54,21 +54,20 @@ Subcommand recall_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "recall",
-      .summary = "ask which values came with keys lately",
+      .summary = "print which values were recently added with keys",
       .description =
-          "Prints matches, value and key, separated by tabs, for each value that a key was added with lately "
-          "(`add --value`, `add --with-values`), the strongest first. More matches: more often or more "
-          "recently.",
-      .examples = {{"mankai recall results.mk 'black shoes'", "what was chosen for this query lately"}},
+          "Prints matches, value and key, separated by tabs, for each value that was recently added with a key (add "
+          "--value, add --with-values), most matches first. More matches mean more often or more recently.",
+      .examples = {{"mankai recall results.mk 'black shoes'", "what was recently chosen for this query"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }
-  command.options.push_back(parsed_option("--min-matches", "R",
-                                          "Leaves out values with fewer matches: most with one are no one's. 2 unless "
-                                          "given.",
-                                          parse_count, request->min_matches));
+  command.options.push_back(
+      parsed_option("--min-matches", "R",
+                    "Leave out values with fewer matches; most with one match are false positives [default: 2].",
+                    parse_count, request->min_matches));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     MANKAI_TRY(check_keys(request->keys, request->input));

@@ -22,8 +22,8 @@ std::string outcome_of(const RecoveryReport& report) {
     return "nothing to do: it was closed";
   }
   return report.changes_replayed == 0
-             ? "recovered: it lacked no changes"
-             : fmt::format("recovered: {} changes of {} records were done again", human_count(report.changes_replayed),
+             ? "recovered: no changes were missing"
+             : fmt::format("recovered: {} changes of {} records were applied", human_count(report.changes_replayed),
                            human_count(report.records_replayed));
 }
 
@@ -57,22 +57,20 @@ Subcommand recover_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "recover",
-      .summary = "make one file of a filter whose writer ended early",
+      .summary = "apply a filter's journal after a crash",
       .description =
-          "Opens a filter to change it, does the changes again that its journal has and the file lacks, writes the "
-          "file "
-          "and removes the journal. Prints what was found: how many changes, which bytes at the journal's end were "
-          "dropped and why, the last change and where its source stood.\n\n"
-          "It is never needed: `add`, `dedup` and the others do the same when they open the file, and `check` and the "
-          "other readers see what is in the journal too. It is for copying the file, and for knowing. Damage that "
-          "would "
-          "lose changes that were on the disk is an error, exit code 3, that names the place; the files are left as "
-          "they are.",
+          "Applies the changes in a filter's journal that are not in its file yet, writes the file and removes the "
+          "journal. Prints the number of changes, the bytes dropped at the journal's end and why, the last change and "
+          "the position of its source.\n\nRecovery is automatic: add, dedup and other writers do the same when they "
+          "open the file, and check and other readers include the journal. Use recover before you copy the file, or to "
+          "see what happened. Corruption that would lose changes that were on disk is an error, exit code 3, with its "
+          "offset; the files are not changed.",
       .examples = {{"mankai recover seen.mk", "after a crash"},
-                   {"mankai recover --json hits.mk | jq -r .position", "where its source has to go on"}},
+                   {"mankai recover --json hits.mk | jq -r .position",
+                    "the position from which its source must continue"}},
   };
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file),
-                     flag("--json", "Prints a JSON object.", request->json)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                     flag("--json", "Print a JSON object.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -56,7 +56,7 @@ class Remover {
     MANKAI_TRY(run_.finish());
     if (auto finished = output_.finish(); !finished) {
       return fail(finished.error().code,
-                  finished.error().message() + "; what was read until then was removed from " + request_.file);
+                  finished.error().message() + "; the keys read before that were removed from " + request_.file);
     }
     return outcome_;
   }
@@ -115,9 +115,8 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
     const std::string text = report.json();
     static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
-    say(fmt::format("{}: {} keys read, {} removed, {} refused; {} are in it", request.file,
-                    human_count(outcome.keys_read), human_count(outcome.removed), human_count(outcome.refused()),
-                    human_count(filter.keys_inserted())));
+    say(fmt::format("{}: {} keys read, {} removed, {} refused; holds {}", request.file, human_count(outcome.keys_read),
+                    human_count(outcome.removed), human_count(outcome.refused()), human_count(filter.keys_inserted())));
   }
 }
 
@@ -143,39 +142,36 @@ Subcommand remove_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "remove",
-      .summary = "take keys out of a filter",
+      .summary = "remove keys from a filter",
       .description =
-          "Takes each key out once, of a filter whose kind can do that (see `mankai plan`). A key that is not in it is "
-          "refused, since taking it out would make others disappear; so is one that several slices may hold, unless "
-          "its id tells them apart, and one that was added so often that its counters ended, which stays. Refused "
-          "lines are "
-          "printed, with the reason and a tab in front: absent, ambiguous, below-ids or stuck.\n\n"
-          "Remove only what was added. A stranger that the filter takes for a member, as it does at its false positive "
-          "rate, is taken out too, and a member that shares its counters may be lost.\n\n"
-          "What inputs take out goes into FILE-journal as they are read, and into FILE at the end and now and then. "
-          "After Ctrl-C, SIGTERM or an error, what was removed before stays so; an error says how many keys were read. "
-          "Keys given as arguments, and all keys with --position, are taken out together or not at all.",
+          "Removes one occurrence of each key from a filter of a kind that supports it (see mankai plan). Refused keys "
+          "are printed after a reason and a tab: absent, the key is not in the filter, and removing it would cause "
+          "false negatives; ambiguous, several slices may hold it, and an id is needed; below-ids, the id is too low; "
+          "stuck, its counters saturated, and it stays.\n\nRemove only keys that were added: removing a false positive "
+          "may cause false negatives for other keys.\n\nKeys from inputs are removed in FILE-journal as they are read, "
+          "and in FILE at the end and at checkpoints. After Ctrl-C, SIGTERM or an error, the keys read before stay "
+          "removed; an error prints their number. Keys given as arguments, and all keys with --position, are removed "
+          "together or not at all.",
       .examples = {{"mankai remove spam.mk https://example.com/", "one key"},
                    {"mankai remove spam.mk --with-ids < gone.tsv > refused.tsv",
                     "keys and the ids they were added with"},
-                   {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as the exit code"}},
+                   {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as an exit code"}},
   };
-  Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if all keys were removed, 1 if one was refused.",
-                      request->quiet);
+  Option quiet =
+      flag("--quiet", "Print nothing: exit code 0 if all keys were removed, 1 if one was refused.", request->quiet);
   quiet.letter = 'q';
-  command.options = {positional("FILE", "The filter's file.", ValueKind::file, request->file)};
+  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }
   command.options.push_back(std::move(quiet));
-  for (Option& option : id_options(request->ids, "that with which they were added.")) {
+  for (Option& option : id_options(request->ids, "with which they were added.")) {
     command.options.push_back(std::move(option));
   }
-  command.options.push_back(durability_option(request->store, "what was removed"));
+  command.options.push_back(durability_option(request->store, "removed keys"));
   command.options.push_back(position_option(request->store, "all keys"));
-  command.options.push_back(
-      flag("--count", "Prints a summary on standard error, as it does on a terminal.", request->count));
-  command.options.push_back(flag("--json", "Prints the summary as JSON.", request->json));
+  command.options.push_back(flag("--count", "Print a summary on standard error, as on a terminal.", request->count));
+  command.options.push_back(flag("--json", "Print the summary as JSON.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     auto valid = check(*request);

@@ -56,7 +56,7 @@ Result<OpenInput> open_input(const std::string& path) {
     return fail(ErrorCode::io, label + ": cannot read", errno);
   }
   if (S_ISDIR(status.st_mode)) {
-    return fail(ErrorCode::io, label + ": is a directory; name the files in it");
+    return fail(ErrorCode::io, label + ": is a directory; give the files in it");
   }
   const bool is_regular = S_ISREG(status.st_mode);
   std::optional<std::uint64_t> bytes;
@@ -127,7 +127,7 @@ Result<std::optional<std::uint64_t>> total_bytes_of(const InputRequest& request)
     if (is_followed(request, path)) {
       total.reset();
       if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
-        say(path + ": is not there yet: waiting for it");
+        say(path + ": does not exist yet; waiting for it");
         continue;
       }
     }

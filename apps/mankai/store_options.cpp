@@ -19,7 +19,7 @@ Result<StoreRequest::Policy> parse_interval(std::string_view text) {
     return std::unexpected(interval.error());
   }
   if (*interval < kShortestInterval) {
-    return fail(ErrorCode::invalid_argument, "an interval of " + std::string(text) + " is too short: give " +
+    return fail(ErrorCode::invalid_argument, "an interval of " + std::string(text) + " is too short; give " +
                                                  to_text(kShortestInterval) + " at least, or always");
   }
   return StoreRequest::Policy{.durability = Durability::interval, .interval = *interval};
@@ -40,8 +40,7 @@ Result<StoreRequest::Policy> parse_policy(std::string_view text) {
   }
   return fail(ErrorCode::invalid_argument,
               "'" + std::string(text) +
-                  "' is wrong: give always, interval, interval=TIME such as interval=100ms, or "
-                  "never");
+                  "' is not a policy; give always, interval, interval=TIME such as interval=100ms, or never");
 }
 
 Result<FileMode> parse_mode(std::string_view text) {
@@ -52,16 +51,16 @@ Result<FileMode> parse_mode(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, kOctal);
   const bool is_octal = error == std::errc() && end == text.data() + text.size() && mode <= kMostBits;
   if (!is_octal || (mode & kOwnersBits) != kOwnersBits) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) +
-                                                 "' is wrong: give permissions in octal with which the owner can read "
-                                                 "and write, such as 0640");
+    return fail(ErrorCode::invalid_argument,
+                "'" + std::string(text) +
+                    "' is not valid; give octal permissions that let the owner read and write, such as 0640");
   }
   return FileMode(mode);
 }
 
 Result<std::string> parse_position(std::string_view text) {
   if (text.empty()) {
-    return fail(ErrorCode::invalid_argument, "is empty: say where the source stands");
+    return fail(ErrorCode::invalid_argument, "is empty; give the position of the source");
   }
   const auto position = SourcePosition::of(text);
   return position ? Result<std::string>(std::string(text)) : std::unexpected(position.error());
@@ -75,36 +74,37 @@ StoreOptions StoreRequest::options() const {
 }
 
 Option durability_option(StoreRequest& request, const std::string& what) {
-  Option option = parsed_option("--durability", "POLICY",
-                                "When " + what +
-                                    " survives the end of the machine, such as a power cut: always, at once; "
-                                    "interval, within a second, or interval=TIME; never, at the end or when the system "
-                                    "pleases. The end of the process takes nothing under any. interval unless given.",
-                                parse_policy, request.policy);
+  Option option = parsed_option(
+      "--durability", "POLICY",
+      "When " + what +
+          " survive a power loss: always, at once; interval, within a second, or interval=TIME; never, at the end or "
+          "when the system writes it. A process crash loses nothing under any policy [default: interval].",
+      parse_policy, request.policy);
   option.kind = ValueKind::choice;
   option.choices = {"always", "interval", "never"};
   return option;
 }
 
 Option mode_option(FileMode& mode) {
-  return parsed_option("--mode", "OCTAL",
-                       "Permissions of the file to make, such as 0640 [default: 0600 less the umask, or those of the "
-                       "file that is replaced]. The file has the key of the hash: let those read it who may know it.",
-                       parse_mode, mode);
+  return parsed_option(
+      "--mode", "OCTAL",
+      "Permissions of the new file, such as 0640 [default: 0600 less the umask, or those of the replaced file]. The "
+      "file contains the key of the hash: give access only to those who may know it.",
+      parse_mode, mode);
 }
 
 Option position_option(StoreRequest& request, const std::string& what) {
   return parsed_option("--position", "TEXT",
-                       "Makes " + what +
-                           " one batch, all of it or nothing, and keeps TEXT with it: where the source stands behind "
-                           "it, at most 64 bytes. `mankai info` shows it.",
+                       "Make " + what +
+                           " one batch, all or nothing, and store TEXT with it, at most 64 bytes: the position of the "
+                           "source after the batch. mankai info prints it.",
                        parse_position, request.position);
 }
 
 Result<void> check_store_request(const StoreRequest& request) {
   if (request.policy && !request.position.empty()) {
     return fail(ErrorCode::invalid_argument,
-                "--position makes everything one batch that is on the disk at the end: leave --durability out");
+                "--position and --durability cannot be combined: the batch is on disk at the end");
   }
   return {};
 }

@@ -10,15 +10,16 @@ namespace mankai::command {
 namespace {
 
 std::string journal_words(const StoreInfo& info) {
-  return fmt::format("{} changes that the file lacks, {} records, {}", human_count(info.recovery.changes_replayed),
-                     human_count(info.journal_records), human_bytes(info.journal_bytes));
+  return fmt::format("{} changes that are not in the file yet, {} records, {}",
+                     human_count(info.recovery.changes_replayed), human_count(info.journal_records),
+                     human_bytes(info.journal_bytes));
 }
 
 std::string open_words(const StoreInfo& info) {
   if (info.writer != 0) {
     return fmt::format("by process {}", info.writer);
   }
-  return "by a writer that is at work or ended early: the next one, or mankai recover, closes it";
+  return "by a writer that is running or was killed; the next writer, or mankai recover, closes it";
 }
 
 }  // namespace

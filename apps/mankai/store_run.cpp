@@ -29,7 +29,7 @@ Result<StoreRun> StoreRun::open(const std::string& file, const StoreRequest& req
 Result<void> StoreRun::finish() {
   if (stop_signal() != 0 && is_whole()) {
     static_cast<void>(store_.close());
-    say(file_ + " is left as it was");
+    say(file_ + " is unchanged");
     return {};
   }
   if (is_whole()) {
@@ -48,7 +48,7 @@ std::unexpected<Error> StoreRun::give_up(const Error& error) {
 
 std::string StoreRun::what_is_in() const {
   if (is_whole() || keys_ == 0) {
-    return " (" + file_ + " is left as it was)";
+    return " (" + file_ + " is unchanged)";
   }
   return keys_ == 1 ? " (the first key is in " + file_ + ")"
                     : fmt::format(" (the first {} keys are in {})", keys_, file_);

@@ -14,8 +14,8 @@ Time clock_now() { return std::chrono::time_point_cast<Duration>(std::chrono::sy
 
 Option at_option(std::string help, std::optional<Time>& target) {
   return parsed_option("--at", "TIME",
-                       std::move(help) + " 2026-03-28T12:00:00Z, 2026-03-28, seconds since 1970, or now.", parse_moment,
-                       target);
+                       std::move(help) + " Format: 2026-03-28T12:00:00Z, 2026-03-28, seconds since 1970, or now.",
+                       parse_moment, target);
 }
 
 Result<void> advance_to(AnyFilter& filter, std::optional<Time> time) {
@@ -31,7 +31,8 @@ Result<void> advance_to_now(Store& store, std::optional<Time> time) {
     return {};
   }
   if (clock_now() < *stands_at) {
-    say("warning: the filter stands at " + format_time(*stands_at) + ", later than now: the keys come then");
+    say("warning: the filter's time is " + format_time(*stands_at) +
+        ", in the future; the keys are added at that time");
     return {};
   }
   return store.advance(clock_now());

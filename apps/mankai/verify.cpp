@@ -48,14 +48,14 @@ std::string words_on(const InspectedStore& found) {
 std::vector<std::string> remarks_on(const StoreInfo& info) {
   std::vector<std::string> remarks;
   if (!info.recovery.reason.empty()) {
-    remarks.push_back("whoever opens it drops " + dropped_words(info.recovery));
+    remarks.push_back("the next writer drops " + dropped_words(info.recovery));
   }
   if (info.damaged_footers != 0) {
     remarks.emplace_back(
-        "one of the two copies of the footer is damaged; the other one serves, and the next writer repairs it");
+        "one of the two copies of the footer is corrupt; the other one is valid, and the next writer repairs it");
   }
   if (info.damaged_superblocks != 0) {
-    remarks.push_back(fmt::format("{} copies of the journal's superblocks are damaged; another one serves",
+    remarks.push_back(fmt::format("{} copies of the journal's superblocks are corrupt; another one is valid",
                                   info.damaged_superblocks));
   }
   return remarks;
@@ -90,7 +90,7 @@ Result<Verified> verify_journal(const std::string& path, Report& report) {
   }
   report.add("journal_records", records);
   report.add("damaged_superblocks", (*file)->damaged_superblocks);
-  Verified verified{.words = fmt::format("a journal of {} records; verify its filter's file for what they change",
+  Verified verified{.words = fmt::format("a journal of {} records; verify the filter's file to check them against it",
                                          human_count(records))};
   if (!end->reason.empty()) {
     verified.remarks.push_back("the records end at offset " + std::to_string(end->offset) + ": " + end->reason);
@@ -118,7 +118,7 @@ Result<Verified> words_on(const Result<DigestLogFacts>& facts, std::string_view 
                                          human_bytes(facts->file_bytes))};
   if (facts->dropped_bytes != 0) {
     verified.remarks.push_back(
-        fmt::format("whoever opens it drops {} bytes at its end that are no whole batch", facts->dropped_bytes));
+        fmt::format("the next writer drops an incomplete batch of {} bytes at its end", facts->dropped_bytes));
   }
   return verified;
 }
@@ -126,7 +126,7 @@ Result<Verified> words_on(const Result<DigestLogFacts>& facts, std::string_view 
 Result<std::string> read_text(const std::string& path) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
   if (const auto size = read_start(path, {}); size && *size > kMostBytes) {
-    return fail(ErrorCode::corrupt, path + ": is too long for what its first line says");
+    return fail(ErrorCode::corrupt, path + ": is longer than its first line says");
   }
   const auto bytes = read_file(path);
   return bytes ? Result<std::string>(
@@ -206,24 +206,19 @@ Subcommand verify_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "verify",
-      .summary = "check files for damage",
+      .summary = "check files for corruption",
       .description =
-          "Reads each file completely and checks all that can be checked. Of a filter's file, which includes its "
-          "journal: "
-          "the filter's checksums, its cells and what its header says of them; both copies of the footer; each record "
-          "of the journal, that they follow each other and fit the filter, and that none is missing that was on the "
-          "disk. Of a guard, a log of digests with its runs, a single run and a single journal: "
-          "their "
-          "checksums, and that nothing is missing. The small text files beside a gate have no checksums: of them, that "
-          "they can be read. Prints ok and what was checked, or what is wrong and where. What a crash leaves at the "
-          "end "
-          "of a journal or a log is printed and is no damage. The exit code is 3 if a file is damaged, else 4 if one "
-          "cannot be read. A writer may be at work meanwhile.",
-      .examples = {{"mankai verify *.mk", "all of them"}},
+          "Reads each file completely and checks it. Of a filter's file and its journal: checksums, cells, both copies "
+          "of the footer, and that no record is missing that was on disk. Of a guard, a log of digests with its runs, "
+          "a run or a journal: checksums, and that nothing is missing. The text files beside a gate have no checksums; "
+          "they are parsed. Prints ok and what was checked, or what is wrong and where. An incomplete record that a "
+          "crash left at the end of a journal or log is printed and is not an error. The exit code is 3 if a file is "
+          "corrupt, otherwise 4 if one cannot be read. Writers may run meanwhile.",
+      .examples = {{"mankai verify *.mk", "checks all filters of a folder"}},
   };
-  Option files = positionals("FILE", "Files that Mankai wrote.", ValueKind::file, request->files);
+  Option files = positionals("FILE", "Files written by Mankai.", ValueKind::file, request->files);
   files.is_required = true;
-  command.options = {std::move(files), flag("--json", "Prints a JSON array.", request->json)};
+  command.options = {std::move(files), flag("--json", "Print a JSON array.", request->json)};
   command.run = [request] { return run(*request); };
   return command;
 }

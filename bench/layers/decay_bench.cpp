@@ -3,7 +3,7 @@
 //   layers --benchmark_filter=decay --benchmark_enable_random_interleaving=true --benchmark_repetitions=9
 //          --benchmark_report_aggregates_only=true
 //
-// `decay/pass`: one epoch over an array, in bytes a second, beside memcpy of as many bytes (`decay/memcpy`).
+// `decay/pass`: one epoch over an array, in bytes per second, beside memcpy of as many bytes (`decay/memcpy`).
 // `decay/skip`: many epochs at once. `decay/add` and `decay/add_single`: insertion into time-decaying-counts, in
 // batches and single calls, beside a plain loop that adds 1 to the same cells (`decay/plain`, `decay/plain_single`:
 // same layout, positions and prefetching, but no largest value). `decay/estimate`: what a key's count is.

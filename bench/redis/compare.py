@@ -27,7 +27,7 @@ SINGLES = 100_000
 PIPELINED = 500  # commands of one item that are sent as one
 WINDOW = 20
 FPR = "0.01"
-LARGE_KEYS = 720_000_000  # 863 MB at 9.585 bits a key
+LARGE_KEYS = 720_000_000  # 863 MB at 9.585 bits per key
 
 
 def items(start, count):

@@ -12,7 +12,7 @@ import sys
 import redis
 
 CAPACITY = 1_000_000  # visitors a day; more make the filter grow
-ERROR_RATE = 0.001    # of the visitors, this part is taken for known though they are new
+ERROR_RATE = 0.001    # of the visitors, this part is reported as present though they are new
 KEPT_SECONDS = 31 * 86400
 BATCH = 1000
 

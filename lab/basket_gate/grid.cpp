@@ -95,10 +95,10 @@ Result<Measured> measure_point(const Point& point, const Context& context, Rando
   const auto most = static_cast<double>(context.trials(std::uint64_t{1} << 22, std::uint64_t{1} << 27));
   const std::uint64_t probed = context.trials(200'000, 4'000'000);
   if (formula * most < kHitsAtLeast) {
-    return Measured{rate_per_probe(gate, probed, random), formula, fmt::format("per probe, {} strangers", probed)};
+    return Measured{rate_per_probe(gate, probed, random), formula, fmt::format("per probe, {} absent keys", probed)};
   }
   const auto trials = static_cast<std::uint64_t>(std::clamp(kHitsEnough / formula, most / 4, most));
-  return Measured{strangers_let_through(gate, trials, random), formula, fmt::format("counted, {} strangers", trials)};
+  return Measured{strangers_let_through(gate, trials, random), formula, fmt::format("counted, {} absent keys", trials)};
 }
 
 Claim claim_of(const Point& point, const Measured& measured) {

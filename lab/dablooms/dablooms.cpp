@@ -42,7 +42,7 @@ constexpr const char* kEssay =
     "shape: partitioned counters, equal filters, r = 0.9 as in the article or 0.5 as in the code.\n\n"
     "The library's code says more than the article, and in places something else: it removes without looking whether "
     "the key is in, counts counters down that overflowed, opens no filter for equal ids, and calls a file of zeros "
-    "clean. Claims marked 'model of the original' hold a small model of that behaviour, written from a description, "
+    "clean. Claims marked 'model of the original' hold a small model of that behavior, written from a description, "
     "beside the article's words; claims marked 'ours' hold the kind in this library beside them. Where figures of the "
     "original library itself are known, the reason has them. Sentences about the service's load, its people and its "
     "plans have nothing to measure.";

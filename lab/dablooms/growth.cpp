@@ -193,7 +193,7 @@ void judge_any_growth(const std::vector<Row>& rows, Findings& findings) {
                      .place = kPlace,
                      .claim = "Size is a function of error and capacity: " + at + ".",
                      .formula = "SUM(4 n_i |ln p_i| / ln^2 2) / n, p_i not below 1e-8",
-                     .unit = "bits a key",
+                     .unit = "bits per key",
                      // Ours are sized to keep the rate with k rounded up, which takes up to 2 % more (k = 8 to 27).
                      .expected = {.value = row.bits_formula, .tolerance = 0.02 * row.bits_formula},
                      .measured = {.value = row.bits}});
@@ -213,10 +213,10 @@ void judge_model(const Model& model, Findings& findings) {
   findings.judged({.id = "original-bits",
                    .place = kCodePlace,
                    .claim =
-                       "The code's growth is constant: bits a key grow with the number of keys, and memory with its "
+                       "The code's growth is constant: bits per key grow with the number of keys, and memory with its "
                        "square. 50 capacities.",
                    .formula = "SUM(4 n0 (|ln P0| + (i+1) ln 2) / ln^2 2) / n over 51 filters = 192",
-                   .unit = "bits a key",
+                   .unit = "bits per key",
                    .expected = {.value = last.bits_formula, .tolerance = 0.005 * last.bits_formula},
                    .measured = {.value = last.bits},
                    .reason = fmt::format("{:.0f} bits at 20 capacities. The original library has 192 at 5 000 000 keys "
@@ -262,7 +262,7 @@ void claim_times(const std::vector<Row>& rows, const Model& model, Findings& fin
                     .expected = {.value = 18'500, .relation = Relation::at_most},
                     .measured = model.rows.back().miss_ns,
                     .reason = fmt::format("On the machine. Ours by default (blocked, doubling): {:.0f} ns and {:.0f} "
-                                          "bits a key.",
+                                          "bits per key.",
                                           last_of(rows, kBlocked).miss_ns.value, last_of(rows, kBlocked).bits)});
 }
 

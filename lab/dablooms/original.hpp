@@ -2,7 +2,7 @@
 
 /// A model of what dablooms 0.9.1 does where its article is silent or says otherwise. Nowhere but in this lab.
 ///
-/// Written from a description of its behaviour; it shares no code, no hash and no file with it. What is modelled:
+/// Written from a description of its behavior; it shares no code, no hash and no file with it. What is modeled:
 ///   - filter i is made for the rate P0 0.5^(i+1): k = ceil(log2(1/p)) partitions of ceil(n |ln p| / (k ln² 2))
 ///   nibbles;
 ///   - a key's counters are h1 + i h2 modulo the partition, both words from one 64-bit hash;

@@ -166,7 +166,7 @@ constexpr std::uint64_t kStrangers = 300;
 constexpr double kTried = 0.05;
 
 // A member is lost when any of its counters was counted down as often as it had been counted up: it and the others,
-// Poisson with a = members / size, against strangers, Poisson with b = strangers / size.
+// Poisson with a = members / size, against absent keys, Poisson with b = absent keys / size.
 double lost_to_strangers(const Original::Slice& slice) {
   constexpr unsigned kMost = 40;
   const double a = static_cast<double>(kMembers) / static_cast<double>(slice.size);
@@ -180,10 +180,10 @@ double lost_to_strangers(const Original::Slice& slice) {
   return 1 - std::pow(1 - counter, slice.k);
 }
 
-// What removing strangers does to the members, over several filters, each with keys of its own.
+// What removing absent keys does to the members, over several filters, each with keys of its own.
 struct Harm {
   std::vector<double> lost;  // shares
-  std::uint64_t taken = 0;   // strangers that were not refused
+  std::uint64_t taken = 0;   // absent keys that were not refused
   std::uint64_t trials = 0;
 };
 
@@ -212,14 +212,14 @@ void judge_strangers(const Harm& ours, double rate, const Harm& theirs, double l
                    .reason = "The original library lost 476 of 900."});
   findings.judged({.id = "strangers-harm-original",
                    .place = kCode,
-                   .claim = "How many of 900 members 300 removals of strangers lose (model of the original).",
+                   .claim = "How many of 900 members 300 removals of absent keys lose (model of the original).",
                    .formula = "1 - (1 - P[Poisson(300/size) > Poisson(900/size)])^6",
                    .expected = {.value = lost, .tolerance = 0.01},  // counters of one key are not quite independent
                    .measured = measured,
                    .reason = "The original's 476 of 900 are 0.53."});
   findings.judged({.id = "strangers-refused-ours",
                    .place = kReliable,
-                   .claim = "Ours looks first: strangers are taken out at the false positive rate only.",
+                   .claim = "Ours looks first: absent keys are taken out at the false positive rate only.",
                    .formula = "at most the rate of 900 keys in a filter for 1000 at 2.5 %",
                    .expected = {.value = rate, .relation = Relation::at_most},
                    .measured = share(ours.taken, ours.trials),

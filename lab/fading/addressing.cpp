@@ -208,7 +208,7 @@ Result<void> measure_sign(const Context& context, Findings& findings) {
   const auto claim = [&](const char* id, const char* whose, std::uint64_t yes) {
     return Claim{.id = id,
                  .place = kPlace,
-                 .claim = fmt::format("A key of the other sign is a stranger ({}).", whose),
+                 .claim = fmt::format("A key of the other sign is an absent key ({}).", whose),
                  .formula = "1 - (1 - f)^2, at most 1 %",
                  .expected = {.value = 0.01, .relation = Relation::at_most},
                  .measured = share(yes, trials)};

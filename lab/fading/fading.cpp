@@ -39,7 +39,7 @@ constexpr const char* kEssay =
     "around them, and the graphs are drawn again, with measured points on their lines. Each sentence that can be "
     "measured is: survival, half-life and capacity for several n, the same with s growing like log2 n, what "
     "fingerprints end at, the advice for n and b, concurrency and memory. The code that its authors ran until 2016 "
-    "goes on where the text ends: it asks for several matches, has an addressing of its own, a test, and a sibling "
+    "continues where the text ends: it asks for several matches, has an addressing of its own, a test, and a sibling "
     "that remembers values. With --data, two traces of a real shop are the recurring events, beside an exact LRU and a "
     "rotating Bloom filter of equal bytes. That it is easy to implement and that LRU is what people think of is not "
     "measured.";

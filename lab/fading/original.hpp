@@ -2,8 +2,8 @@
 
 /// Models of what the text describes and of what its authors' code did where that differs. Nowhere but in this lab.
 ///
-/// Written from descriptions of their behaviour; they share no code and no file with it. Both are arrays of zeros at
-/// first, and 0 is a fingerprint like any other. What is modelled:
+/// Written from descriptions of their behavior; they share no code and no file with it. Both are arrays of zeros at
+/// first, and 0 is a fingerprint like any other. What is modeled:
 ///   - the text: n places by n hash functions, and one fingerprint of b bits by another;
 ///   - the code, 2013 to 2016: bytes; place and fingerprint both come from a congruential generator that starts at the
 ///     key without its sign, v = (v 0x5deece66d + 0x123456789) mod 2^63, place v mod s, fingerprint the low byte of

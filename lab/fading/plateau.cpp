@@ -85,11 +85,11 @@ void judge_advice(const Shape& shape, const Estimate& measured, Findings& findin
                      .measured = measured});
   };
   if (shape.b == 8 && shape.n == 3) {
-    at_most("advice-8", "b = 8 is a practical choice for n < 4: at most 1.2 % of strangers are taken for known.",
+    at_most("advice-8", "b = 8 is a practical choice for n < 4: at most 1.2 % of absent keys are reported as present.",
             0.012);
   }
   if (shape.b == 16 && shape.n == 32) {
-    at_most("advice-16", "b = 16 is a practical choice for n from 4 to 32: at most 0.05 % of strangers.", 0.0005);
+    at_most("advice-16", "b = 16 is a practical choice for n from 4 to 32: at most 0.05 % of absent keys.", 0.0005);
   }
   if (shape.b == 16 && shape.n == 4) {
     findings.judged({.id = "advice-4",
@@ -104,7 +104,7 @@ void judge_advice(const Shape& shape, const Estimate& measured, Findings& findin
     findings.judged({.id = "high-for-many",
                      .place = kThirdGraph,
                      .claim = "The effect of false positives is surprisingly high for a big n: more than a tenth of "
-                              "strangers for n = 32, b = 8.",
+                              "absent keys for n = 32, b = 8.",
                      .formula = "1 - (1 - 2^-8)^32 = 11.8 %, thirty times a single place's",
                      .expected = {.value = 0.1, .relation = Relation::at_least},
                      .measured = measured});
@@ -112,8 +112,9 @@ void judge_advice(const Shape& shape, const Estimate& measured, Findings& findin
   if (shape.b == 4 && shape.n == 32) {
     findings.judged({.id = "no-small-b-for-many",
                      .place = kThirdGraph,
-                     .claim = "A small b cannot be chosen when n is large: with b = 4, n = 32 most strangers are taken "
-                              "for known.",
+                     .claim =
+                         "A small b cannot be chosen when n is large: with b = 4, n = 32 most absent keys are taken "
+                         "for known.",
                      .formula = "1 - (1 - 2^-4)^32 = 87 %, at least a half",
                      .expected = {.value = 0.5, .relation = Relation::at_least},
                      .measured = measured});
@@ -124,7 +125,7 @@ Result<void> measure_plateaus(const Context& context, Findings& findings) {
   Figure figure{.name = "plateau",
                 .title = "What the curves end at: false positives",
                 .caption =
-                    "Strangers that a full array of 65536 places takes for known. The formula is the text's, "
+                    "Absent keys that a full array of 65536 places reports as present. The formula is the text's, "
                     "1 - (1 - 2^-b)^n.",
                 .x = {.label = "n", .is_logarithmic = true},
                 .y = {.label = "false positive rate", .is_logarithmic = true},
@@ -180,7 +181,7 @@ Result<void> measure_empty(const Context& context, Findings& findings) {
     findings.judged({.id = fmt::format("empty-text-{}", n),
                      .place = "Not in the text",
                      .claim = fmt::format("An empty array knows nothing ({}, b = 8, the text's array).", shown(shape)),
-                     .formula = "strangers known = 0",
+                     .formula = "absent keys known = 0",
                      .expected = {.value = 0},
                      .measured = theirs,
                      .recorded = Verdict::refuted,
@@ -191,7 +192,7 @@ Result<void> measure_empty(const Context& context, Findings& findings) {
         {.id = fmt::format("empty-code-{}", n),
          .place = "Code",
          .claim = fmt::format("An empty array knows nothing ({}, the code's array, random keys).", shown(shape)),
-         .formula = "strangers known = 0",
+         .formula = "absent keys known = 0",
          .expected = {.value = 0},
          .measured = strangers_known(CodeArray(shape), context.seed + kStrangers, trials),
          .recorded = Verdict::refuted,
@@ -201,7 +202,7 @@ Result<void> measure_empty(const Context& context, Findings& findings) {
     findings.judged({.id = fmt::format("empty-ours-{}", n),
                      .place = "Not in the text",
                      .claim = fmt::format("An empty array knows nothing ({}, b = 8, ours).", shown(shape)),
-                     .formula = "no event has the fingerprint of an empty place: strangers known = 0",
+                     .formula = "no event has the fingerprint of an empty place: absent keys known = 0",
                      .expected = {.value = 0},
                      .measured = {.value = empty.value}});
   }

@@ -190,7 +190,7 @@ Result<std::vector<Cell>> measure_deployed(const Deployed& deployed, const Conte
   const Estimate rate = beside(strangers_known(*array, context.seed + 1, trials), text_plateau(shape), trials);
   findings.judged({.id = fmt::format("deployed-rate-{}", deployed.id),
                    .place = kShapes,
-                   .claim = fmt::format("And 0.78 % of strangers are taken for known ({} places).", shape.s),
+                   .claim = fmt::format("And 0.78 % of absent keys are reported as present ({} places).", shape.s),
                    .formula = "1 - (1 - 2^-8)^2, within a fiftieth: one array's fingerprints are not quite even",
                    .expected = {.value = text_plateau(shape), .tolerance = text_plateau(shape) / 50},
                    .measured = rate});
@@ -271,7 +271,7 @@ Result<void> measure_production(const Context& context, Findings& findings) {
       .title = "The shapes in use",
       .caption =
           "2 places of 8 bits an event, one match. Half-life in events, by formula (chance matches "
-          "included) and measured; the share of strangers taken for known; bytes of the whole image, "
+          "included) and measured; the share of absent keys reported as present; bytes of the whole image, "
           "and of an LRU of so many events as are half known.",
       .x = {.label = "places", .is_logarithmic = true},
       .y = {.label = "events", .is_logarithmic = true},

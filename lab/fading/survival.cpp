@@ -160,7 +160,7 @@ void claim_gloss(const Curve& curve, Findings& findings) {
        .reason = "It grows with n^2 / s: 0.05 of survival for n = 32 in 100 places."});
 }
 
-// How many neighbours in the list do not decrease.
+// How many neighbors in the list do not decrease.
 template <class Value>
 double not_decreasing(const std::vector<Curve>& curves, std::size_t first, const Value& value) {
   double count = 0;
@@ -245,7 +245,7 @@ void claim_newer(const std::vector<Curve>& curves, Findings& findings) {
       {.id = "newer-is-remembered-better",
        .place = "Paragraph 2",
        .claim = "Newer data is remembered with a higher probability, older data with a lower one.",
-       .formula = "phi(t) falls with t: neighbours among the measured points that rise by more than 4 errors",
+       .formula = "phi(t) falls with t: neighbors among the measured points that rise by more than 4 errors",
        .unit = "pairs",
        .expected = {.value = 0},
        .measured = {.value = older_is_better},

@@ -62,7 +62,7 @@ struct Score {
   [[nodiscard]] Estimate false_rate() const { return share(false_alarms, first); }
 };
 
-// Takes event number i of the trace, and says whether it came lately.
+// Takes event number i of the trace, and says whether it came recently.
 using Observe = std::function<bool(std::uint64_t i)>;
 
 // `formula` is the probability with which an event of that age should be known.
@@ -204,7 +204,7 @@ void judge_rows(const DataSet& data, const Rows& rows, std::uint64_t window, Fin
   const Score& fading = rows.bytes.score;
   findings.judged({.id = "trace-survival-" + id,
                    .place = kPlace,
-                   .claim = fmt::format("Events that recur within t50 = {} others are recognised as phi(t) says, or "
+                   .claim = fmt::format("Events that recur within t50 = {} others are recognized as phi(t) says, or "
                                         "better ({}).",
                                         window, on),
                    .formula = "mean of phi(t), n = 2, b = 8; events in between that are written already overwrite "
@@ -232,16 +232,16 @@ void judge_rows(const DataSet& data, const Rows& rows, std::uint64_t window, Fin
   findings.judged(
       {.id = "trace-beside-lru-" + id,
        .place = kPlace,
-       .claim = fmt::format("In equal bytes it recognises more recurring events than an LRU ({}).", on),
+       .claim = fmt::format("In equal bytes it recognizes more recurring events than an LRU ({}).", on),
        .formula = "0.75 events a byte known at a time, beside 1/12 in the tightest LRU",
        .expected = {.value = rows.tight.score.known_of_all().value, .relation = Relation::at_least},
        .measured = fading.known_of_all(),
        .reason = fmt::format("The LRU is never wrong within its {:.0f} entries; with 72 bytes an entry it "
-                             "recognises {:.3f}.",
+                             "recognizes {:.3f}.",
                              static_cast<double>(bytes) / kTightEntryBytes, rows.usual.score.known_of_all().value)});
   findings.depends({.id = "trace-beside-rotating-" + id,
                     .place = kPlace,
-                    .claim = fmt::format("In equal bytes it recognises as many as a rotating Bloom filter of the same "
+                    .claim = fmt::format("In equal bytes it recognizes as many as a rotating Bloom filter of the same "
                                          "rate of false alarms ({}).",
                                          on),
                     .formula = "share of all recurrences, beside rotating-bloom's with four generations",
@@ -254,12 +254,12 @@ void judge_rows(const DataSet& data, const Rows& rows, std::uint64_t window, Fin
 
 Figure ages_figure(const DataSet& data, const Rows& rows) {
   Figure figure{.name = fmt::format("trace-ages-{}", data.id),
-                .title = fmt::format("Recurring events recognised: {}", data.what),
+                .title = fmt::format("Recurring events recognized: {}", data.what),
                 .caption = fmt::format("By the number of events since it came last, each point up to twice the one "
                                        "before; all in {} bytes of cells or entries.",
                                        kShownSize),
                 .x = {.label = "events since", .is_logarithmic = true},
-                .y = {.label = "share recognised"},
+                .y = {.label = "share recognized"},
                 .columns = {"structure", "age from", "recurrences", "share", "error"}};
   std::size_t colour = 0;
   for (const Row* row : {&rows.bytes, &rows.words, &rows.tight, &rows.usual, &rows.rotating}) {
@@ -284,10 +284,10 @@ Figure ages_figure(const DataSet& data, const Rows& rows) {
 
 Figure sizes_figure(const DataSet& data) {
   return {.name = fmt::format("trace-sizes-{}", data.id),
-          .title = fmt::format("Recurring events recognised in how many bytes: {}", data.what),
+          .title = fmt::format("Recurring events recognized in how many bytes: {}", data.what),
           .caption = "Of all recurrences; and the share of events that never came that is taken for recurring.",
           .x = {.label = "bytes", .is_logarithmic = true},
-          .y = {.label = "share recognised"},
+          .y = {.label = "share recognized"},
           .columns = {"structure", "bytes", "recognised", "error", "within t50", "false alarms", "false alarms error"}};
 }
 
@@ -364,7 +364,7 @@ Result<void> measure_trace(const Context& context, Findings& findings) {
     if (!context.data_dir) {
       findings.skipped({.id = fmt::format("trace-{}", data.id),
                         .place = kPlace,
-                        .claim = fmt::format("Recurring events are recognised, recent ones with a higher probability, "
+                        .claim = fmt::format("Recurring events are recognized, recent ones with a higher probability, "
                                              "in less memory than an LRU takes: {}.",
                                              data.what),
                         .formula = "mean of phi(t) over the recurrences"},

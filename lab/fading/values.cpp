@@ -152,7 +152,7 @@ Result<void> measure_ranks(const Context& context, Findings& findings) {
   const double ordered = share(model.ordered, model.keys).value;
   findings.judged({.id = "values-order",
                    .place = kPlace,
-                   .claim = "The matches rank the last three values by how lately they came.",
+                   .claim = "The matches rank the last three values by how recently they came.",
                    .formula = "the same urn",
                    .expected = {.value = ordered},
                    .measured = with_model(ranked.ordered, ranked, ordered, model),
@@ -220,7 +220,7 @@ Junk count_junk(const RecentValues& values, const Events& strangers, std::uint64
   return junk;
 }
 
-// Other keys' puts: what they leave of a key's values, and what strangers see.
+// Other keys' puts: what they leave of a key's values, and what absent keys see.
 Result<void> measure_others(const Context& context, Findings& findings) {
   constexpr std::uint64_t kPerProbe = 1 << 12U;
   const double cells = kPerProbe * kCells;

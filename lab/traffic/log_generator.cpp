@@ -34,7 +34,7 @@ const char* problem_of(const LogGeneratorOptions& options) {
     return "only combined has a common form";
   }
   if (!is_within(options.rate, 0.001, 1e6)) {
-    return "the rate must be from 0.001 to 1000000 records a second";
+    return "the rate must be from 0.001 to 1000000 records per second";
   }
   if (options.count > kCountMax || static_cast<double>(options.count) / options.rate > kLongestSeconds) {
     return "count must be at most 10^12, and no more than 100 years at the rate";

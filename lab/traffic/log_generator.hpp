@@ -20,10 +20,10 @@ struct LogGeneratorOptions {
   bool is_common = false;                           ///< combined only: leave referrer and agent out
   std::uint64_t count = 1'000'000;                  ///< records in all; at most 10^12, and 100 years' worth
   Time start{std::chrono::seconds(1'704'067'200)};  ///< 1 January 2024; from 1970 to 2200
-  double rate = 100;                                ///< records a second on average, 0.001 to 10^6
+  double rate = 100;                                ///< records per second on average, 0.001 to 10^6
   std::uint64_t paths = 10'000;                     ///< 1 to 10^7
   double zipf_exponent = 1.0;                       ///< of the paths' popularity, 0 (all alike) to 10
-  Duration drift = std::chrono::hours(6);  ///< how long a path keeps a rank on average; 0: for ever, else at least 1 s
+  Duration drift = std::chrono::hours(6);  ///< how long a path keeps a rank on average; 0: forever, else at least 1 s
   std::uint64_t clients = 5'000;           ///< 1 to 2^24
   double late_share = 0;                   ///< probability 0–1 that a record comes late
   Duration late_by = std::chrono::minutes(1);  ///< by how much at most; 1 ms to 30 days

@@ -38,7 +38,7 @@ struct TrafficOptions {
   std::uint64_t seed = 1;
 };
 
-/// One event. What `number` counts is equal for equal things of a kind, however they are spelt, and for no others.
+/// One event. What `number` counts is equal for equal things of a kind, however they are spelled, and for no others.
 struct TrafficEvent {
   Time time;
   TrafficKind kind = TrafficKind::page;
@@ -51,7 +51,7 @@ struct TrafficEvent {
 /// How events are written as lines.
 enum class TrafficFormat : std::uint8_t {
   tsv,      ///< time, kind, who, what (a basket: its items), separated by tabs; "-" where there is none
-  json,     ///< an object a line: time, event, and cookie, path, items, code, url as the kind has them
+  json,     ///< an object per line: time, event, and cookie, path, items, code, url as the kind has them
   combined  ///< the access log of shop and shortener, which has pages and redirects only
 };
 
@@ -67,9 +67,9 @@ bool append_line(const TrafficEvent& event, TrafficFormat format, std::string& o
 ///            one that nobody knew is sold off in three quarters of an hour, when every third page is its own. In one
 ///            visit of twenty a basket is filled; six of ten are bought when the visit ends, the others are emptied
 ///            after six hours, or when their shopper comes back and buys them.
-/// Shortener. A link is followed by Zipf's law and leads to one URL for ever. About 5 % lead to what the block list
+/// Shortener. A link is followed by Zipf's law and leads to one URL forever. About 5 % lead to what the block list
 ///            names, at it or below it; as many lead beside it (`/spam-1x` where `/spam-1` is listed).
-/// Crawler.   Its frontier is that of UrlGenerator with 40 % of repeats; every fourth URL is spelt in another way than
+/// Crawler.   Its frontier is that of UrlGenerator with 40 % of repeats; every fourth URL is spelled otherwise than
 ///            the canonical one.
 ///
 /// The share of the kinds is fixed: of 100 events about 59 are pages, 15 redirects, 25 fetches, and 1 a basket's.

@@ -26,7 +26,7 @@ struct GeneratedUrl {
 
 /// A reproducible stream of plausible URLs whose exact truth is known without storing one of them.
 ///
-/// A new URL lives on one of `hosts` hosts, chosen by Zipf's law, below a tree of directories that its neighbours
+/// A new URL lives on one of `hosts` hosts, chosen by Zipf's law, below a tree of directories that its neighbors
 /// share; it differs from all other new URLs. A repeat is, half of the time each, a recent URL (the distance back
 /// follows Zipf's law with exponent 1) or an early one (its number does). URL `number` is a pure function of seed,
 /// hosts and exponent; hence constant memory per URL, and equal bytes on every machine. URLs are 67 bytes long on

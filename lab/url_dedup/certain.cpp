@@ -51,7 +51,7 @@ void judge_repeat(const char* id, const char* what, double printed, const Estima
                    .measured = faithful});
   findings.judged({.id = std::string("even-repeat-repaired-") + id,
                    .place = kPlace,
-                   .claim = fmt::format("Repaired, they are strangers like any other: {}.", what),
+                   .claim = fmt::format("Repaired, they are absent keys like any other: {}.", what),
                    .formula = "fill^k of the last array, all segments being known",
                    .expected = {.value = last},
                    .measured = repaired});
@@ -128,7 +128,7 @@ void measure_range(const Context& context, Findings& findings) {
        .measured = share(outside, trials),
        .recorded = Verdict::refuted,
        .basis = "m is no power of two: one address with bit 24 set, another without, and the XOR is past m.",
-       .reason = "The program folds it with % m, which favours the low addresses. Ours takes a power of two."});
+       .reason = "The program folds it with % m, which favors the low addresses. Ours takes a power of two."});
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ void judge_conclusions(const Field& field, const Rates& new_last, const Rates& r
                    .formula = "their test, an identifier appended to the URL: at most a tenth",
                    .expected = {.value = 0.1, .relation = Relation::at_most},
                    .measured = over(new_last.faithful, new_last.bloom),
-                   .reason = "Holds for this class of strangers, with five times the bits."});
+                   .reason = "Holds for this class of absent keys, with five times the bits."});
   findings.judged({.id = "extra-array-solves-recombination",
                    .place = kIntroduction,
                    .claim = "The extra array solves the problem that recombined URLs are accepted.",
@@ -249,12 +249,12 @@ void judge_conclusions(const Field& field, const Rates& new_last, const Rates& r
 
 Figure empty_figure() {
   return {.name = "classes",
-          .title = "False positives per class of strangers",
+          .title = "False positives per class of absent keys",
           .caption =
               "1: all segments new, 2: seen directories and a new last segment (the source's test), 3: "
-              "recombined, 4: proper prefix, 5: swapped levels, 6: cancelled repeats. Lines are the printed "
+              "recombined, 4: proper prefix, 5: swapped levels, 6: canceled repeats. Lines are the printed "
               "formula. What is not drawn was never hit.",
-          .x = {.label = "class of strangers"},
+          .x = {.label = "class of absent keys"},
           .y = {.label = "false positive rate", .is_logarithmic = true},
           .columns = {"class", "number", "filter", "bits per URL", "measured", "error", "corrected formula",
                       "printed formula", "strangers"}};

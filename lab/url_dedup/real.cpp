@@ -90,7 +90,7 @@ class KnownSegments {
     }
   }
 
-  /// The corrected formula for these strangers: the mean of the products of the rates of all arrays that can say no.
+  /// The corrected formula for these absent keys: the mean of the products of the rates of all arrays that can say no.
   [[nodiscard]] double corrected_rate(const Urls& strangers, const LayeredUrlBloom& filter) const {
     std::vector<double> rates;
     for (std::size_t level = 0; level < filter.levels(); ++level) {
@@ -163,10 +163,10 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
   const double percent = 100 * setting.fpr;
   const std::string id = fmt::format("{}-{:.0f}", data.id, percent);
   const std::string on =
-      fmt::format("{} ({} members, as many strangers), p = {:.0f} %", data.what, split.members.size(), percent);
+      fmt::format("{} ({} members, as many absent keys), p = {:.0f} %", data.what, split.members.size(), percent);
   const auto keys = static_cast<double>(split.members.size());
   const LayeredUrlBloom& faithful = field.faithful.filter();
-  // The product of the printed formula over the strangers' own numbers of levels.
+  // The product of the printed formula over the absent keys' own numbers of levels.
   double printed = 0;
   for (std::size_t i = 0; i < split.strangers.size(); ++i) {
     printed +=
@@ -189,12 +189,12 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
   Claim product{.id = "real-printed-" + id,
                 .place = kPlace,
                 .claim = "The multi-layer filter's rate is the product of the layers': " + on + ".",
-                .formula = "printed: mean of (1 - e^(-kn/m))^(kL) over the strangers",
+                .formula = "printed: mean of (1 - e^(-kn/m))^(kL) over the absent keys",
                 .expected = {.value = printed, .relation = Relation::at_most},
                 .measured = layered};
   if (data.is_deep) {
     product.recorded = Verdict::refuted;
-    product.basis = "Strangers share host and directories with members: only their last level can say no.";
+    product.basis = "Absent keys share host and directories with members: only their last level can say no.";
     findings.judged(std::move(product));
   } else {
     product.reason =
@@ -204,8 +204,8 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
   findings.judged({.id = "real-corrected-" + id,
                    .place = kPlace,
                    .claim = "Repaired, the corrected formula gives the rate: " + on + ".",
-                   .formula = "mean over the strangers of the product of f_i over unknown segments, times f_x",
-                   // Known segments that many strangers share err together.
+                   .formula = "mean over the absent keys of the product of f_i over unknown segments, times f_x",
+                   // Known segments that many absent keys share err together.
                    .expected = {.value = known.corrected_rate(split.strangers, field.repaired.filter()),
                                 .tolerance = 0.1 * known.corrected_rate(split.strangers, field.repaired.filter())},
                    .measured = repaired});

@@ -85,7 +85,7 @@ Result<void> measure_wikipedia(const Context& context, Findings& findings) {
   findings.judged({.id = "results4-is-a-rate",
                    .place = kPlace,
                    .claim = "The figure that the counter prints is the false positive rate.",
-                   .formula = "printed figure over the share of strangers that is answered yes: 1",
+                   .formula = "printed figure over the share of absent keys that is answered yes: 1",
                    .expected = {.value = 1, .tolerance = 0.02},
                    .measured = over(their_counter(bloom, second, kWikipediaUrls), bloom.rate(second)),
                    .recorded = Verdict::refuted,

@@ -295,7 +295,7 @@ void claim_exact(const std::vector<Row>& rows, Findings& findings) {
                     .place = "Repository, linear search",
                     .claim = "100 look-ups among 1.5 million strings take 14.7 s.",
                     .formula = "14.7 s / (100 * 1.5e6) a key; ours a miss over n",
-                    .unit = "ns a key",
+                    .unit = "ns per key",
                     .expected = {.value = 98},
                     .measured = {.value = linear.miss.value / linear.urls},
                     .reason = kOnTheMachine});
@@ -374,7 +374,7 @@ Result<void> measure_times(const Context& context, Findings& findings) {
   claim_ratios(rows, findings);
   claim_exact(rows, findings);
   claim_fetches(rows, findings);
-  findings.add(figure_of(all, "query-time", "Time of a look-up of a stranger", "miss ns", "ns"));
+  findings.add(figure_of(all, "query-time", "Time of a look-up of an absent key", "miss ns", "ns"));
   findings.add(figure_of(all, "insertion-time", "Time of an insertion", "insert ns", "ns"));
   findings.add(figure_of(all, "space", "Memory", "bytes per URL", "bytes per URL"));
   return {};

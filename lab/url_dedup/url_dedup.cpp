@@ -14,7 +14,7 @@ struct Part {
 // In the order of the report.
 constexpr std::array<Part, 8> kParts = {{{"exact searches", dedup::measure_exact},
                                          {"one Bloom filter", dedup::measure_bloom},
-                                         {"classes of strangers", dedup::measure_classes},
+                                         {"classes of absent keys", dedup::measure_classes},
                                          {"certain errors", dedup::measure_certain},
                                          {"number of URLs", dedup::measure_growth},
                                          {"the repository's figures", dedup::measure_repository},
@@ -36,11 +36,13 @@ constexpr const char* kEssay =
     "a Bloom filter of its own, and one more array holds, for each hash function, the XOR of the levels' addresses. "
     "All "
     "levels share the hash functions. Its printed false positive rate is the product of the levels' rates, f^L.\n\n"
-    "That product assumes that every segment of a stranger is one that was never seen, at a level that is as full as "
+    "That product assumes that every segment of an absent key is one that was never seen, at a level that is as full "
+    "as "
     "the "
-    "others. Real strangers share their host and mostly their directories with members, and then only the levels that "
+    "others. Real absent keys share their host and mostly their directories with members, and then only the levels "
+    "that "
     "do "
-    "not know their segment, and the last array, can say no. We measure six classes of strangers that differ in what "
+    "not know their segment, and the last array, can say no. We measure six classes of absent keys that differ in what "
     "they "
     "share, in the filter as it is printed and in a repaired one, whose levels have hash functions of their own and "
     "whose "
@@ -48,7 +50,7 @@ constexpr const char* kEssay =
     "of all "
     "arrays' size. The latter is better by three orders of magnitude on the source's own test, and everywhere else but "
     "where all segments are new.\n\n"
-    "XOR does not know order, and a value that comes twice cancels: for three kinds of strangers the answer is yes "
+    "XOR does not know order, and a value that comes twice cancels: for three kinds of absent keys the answer is yes "
     "with "
     "certainty. And the algorithms that the report prints for its baseline, the classic filter, insert the segments "
     "one by "
@@ -71,7 +73,7 @@ Source url_dedup() {
             "filter. The baseline is the whole URL's hash, as in the program."},
            {"The XOR of two addresses below m can be m or more.",
             "m is a power of two here, as the conference paper's nearly is (16 829 152 and 2^24 = 16 777 216). The "
-            "program folds with % m, which favours low addresses."},
+            "program folds with % m, which favors low addresses."},
            {"Which n sizes the arrays?",
             "The number of URLs, for every level, as in the program: level 1 stays nearly "
             "empty."},

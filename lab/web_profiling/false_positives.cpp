@@ -30,7 +30,7 @@ double stray(const Load& load) {
   return formula(load) * std::sqrt(load.k) * deviation / -std::expm1(-x);
 }
 
-// Pages that all came in the running epoch, and strangers asked for.
+// Pages that all came in the running epoch, and absent keys asked for.
 Result<Estimate> rate_of(const Load& load, const Context& context) {
   MANKAI_ASSIGN(auto basic, make_basic({.bytes = static_cast<std::uint64_t>(kCellsPerPage) * load.pages * 2,
                                         .k = load.k,
@@ -56,21 +56,22 @@ Result<Estimate> rate_of(const Load& load, const Context& context) {
 
 void judge_rates(const std::vector<Estimate>& rates, Findings& findings) {
   for (const unsigned k : {2U, 4U, kBest}) {
-    findings.judged({.id = fmt::format("equation-5-k-{}", k),
-                     .place = kPlace,
-                     .claim = fmt::format("A page that never came is taken for known at the rate of (5): m / n = 10, "
-                                          "k = {}.",
-                                          k),
-                     .formula = "(1 - e^(-kn/m))^k",
-                     // The share of one cell, which the exponential neglects.
-                     .expected = {.value = formula({.k = k}), .tolerance = formula({.k = k}) / 1000},
-                     .measured = rates[k]});
+    findings.judged(
+        {.id = fmt::format("equation-5-k-{}", k),
+         .place = kPlace,
+         .claim = fmt::format("A page that never came is reported as present at the rate of (5): m / n = 10, "
+                              "k = {}.",
+                              k),
+         .formula = "(1 - e^(-kn/m))^k",
+         // The share of one cell, which the exponential neglects.
+         .expected = {.value = formula({.k = k}), .tolerance = formula({.k = k}) / 1000},
+         .measured = rates[k]});
   }
   for (const unsigned k : {kBest - 1, kBest + 1, kBest + 3}) {
     findings.judged({.id = fmt::format("equation-5-least-{}", k),
                      .place = kPlace,
                      .claim = fmt::format("The rate is least at k = (m / n) ln 2, 7 here: beside k = {}.", k),
-                     .formula = "rate over the rate at k = 7, at least 1; the minimiser of (5)",
+                     .formula = "rate over the rate at k = 7, at least 1; the minimizer of (5)",
                      .unit = "times",
                      .expected = {.value = 1, .relation = Relation::at_least},
                      .measured = quotient(rates[k], rates[kBest])});

@@ -32,7 +32,8 @@ Result<void> run_parts(const Context& context, Findings& findings) {
 }
 
 constexpr const char* kEssay =
-    "How often is each page of the web visited lately? The paper replaces the bits of a Bloom filter by counters, adds "
+    "How often was each page of the web visited recently? The paper replaces the bits of a Bloom filter by counters, "
+    "adds "
     "1 to each of a page's k counters for a visit, and multiplies all counters by λ whenever an epoch ends. The "
     "smallest counter of a page is its estimate. Since few pages get most visits, it then makes counters as long as "
     "their counts need: 4 bits each, and more digits from a pool for the few that grow.\n\n"
@@ -57,7 +58,7 @@ std::vector<Reading> readings() {
        "fraction bits, and by chance are measured beside it."},
       {"Do two hash functions of a page that meet add 1 or 2?",
        "Not said. Here each has a part of the counters to itself, so they never meet."},
-      {"Equation (5) and its minimiser are garbled.",
+      {"Equation (5) and its minimizer are garbled.",
        "(1 - e^(-kn/m))^k, and k = (m / n) ln 2; the other order, (n / m) ln 2, is refuted."},
       {"Equations (6) and (7), a condition and the improvement, are missing.",
        "The condition can only be Σ n_i = N, so C = N / H_n(z), which the closing note on H_n(z) confirms. The "
@@ -75,7 +76,7 @@ std::vector<Reading> readings() {
        "of 0 says the same."},
       {"What is the exponential filter of the introduction?",
        "A series of basic filters for groups of bits, which Section 4 does not describe; it has the pool instead. "
-       "Reconstructed: 2^a neighbours share a counter of the next tier, and at the decay a tier hands the remainder "
+       "Reconstructed: 2^a neighbors share a counter of the next tier, and at the decay a tier hands the remainder "
        "of its digit to the tier below."},
       {"The x-axis of figure 3 is 'Decaying Factor Lambda(%)' with ticks 1 to 13.",
        "Either percent, where hardly anything adds up, or numbers of categories. Both λ = 1 % to 13 % and 0.1 to "

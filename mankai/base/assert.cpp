@@ -6,7 +6,7 @@
 namespace mankai::detail {
 
 void assertion_failed(const char* condition, const char* file, int line) noexcept {
-  std::fprintf(stderr, "mankai: %s:%d: broken promise: %s\n", file, line, condition);
+  std::fprintf(stderr, "mankai: %s:%d: violated precondition: %s\n", file, line, condition);
   std::abort();
 }
 

@@ -38,8 +38,9 @@ Result<Duration> parse_duration(std::string_view text) {
   const double length = number * static_cast<double>(unit.count());
   if (error != std::errc() || end != digits.data() + digits.size() || !(length >= 1) ||
       length > static_cast<double>(kLongestDuration.count())) {
-    return fail(ErrorCode::invalid_argument, "length of time '" + std::string(text) +
-                                                 "' is wrong: give a number and a unit, such as 90s, 10m, 1h or 7d");
+    return fail(
+        ErrorCode::invalid_argument,
+        "duration '" + std::string(text) + "' is not valid; give a number and a unit, such as 90s, 10m, 1h or 7d");
   }
   return Duration(std::llround(length));
 }

@@ -24,17 +24,17 @@ std::uint64_t fraction_of(double lambda) noexcept {
 
 Result<Decay> Decay::of(double lambda, Duration epoch) {
   if (!(lambda >= 0 && lambda <= 1)) {
-    return fail(ErrorCode::invalid_argument, "lambda " + std::to_string(lambda) +
-                                                 " is wrong: give a number from 0, forget at once, to 1, never forget");
+    return fail(ErrorCode::invalid_argument,
+                "lambda " + std::to_string(lambda) + " is not valid; give a number from 0 to 1");
   }
   if (epoch <= Duration::zero()) {
     return fail(ErrorCode::invalid_argument, "an epoch must last at least a microsecond");
   }
   const Decay decay{.lambda_q32 = fraction_of(lambda), .epoch = epoch};
   if (decay.lambda_q32 == kLambdaOne && lambda < 1) {
-    return fail(ErrorCode::invalid_argument, "lambda " + std::to_string(lambda) +
-                                                 " is so near to 1 that nothing would ever fade: take a longer epoch "
-                                                 "and a smaller lambda");
+    return fail(ErrorCode::invalid_argument,
+                "lambda " + std::to_string(lambda) +
+                    " is so close to 1 that counts would never decay; give a longer epoch and a smaller lambda");
   }
   return decay;
 }
@@ -45,10 +45,10 @@ Result<Decay> Decay::of_half_life(Duration half_life, Duration epoch) {
   }
   const Duration step = epoch == Duration::zero() ? half_life / kEpochsPerHalfLife : epoch;
   if (step < Duration::zero() || step > half_life) {
-    return fail(ErrorCode::invalid_argument, "an epoch must last no longer than the half-life, and take some time");
+    return fail(ErrorCode::invalid_argument, "an epoch must be above 0 and at most the half-life");
   }
   if (half_life / step > kEpochsPerHalfLifeMost) {
-    return fail(ErrorCode::invalid_argument, "the epoch is too short for the half-life: give at least " +
+    return fail(ErrorCode::invalid_argument, "the epoch is too short for the half-life; give at least " +
                                                  std::to_string(half_life / kEpochsPerHalfLifeMost / Duration(1) + 1) +
                                                  "us");
   }

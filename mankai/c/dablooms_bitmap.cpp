@@ -33,7 +33,7 @@ Result<char*> map(int file, std::size_t bytes) {
   // With room on the disk from the start, no write to the mapping ends the process.
   if (static_cast<std::size_t>(status.st_size) < bytes &&
       calls.fallocate(file, status.st_size, static_cast<off_t>(bytes) - status.st_size) != 0) {
-    return refused(errno, "cannot make the bitmap's file longer");
+    return refused(errno, "cannot extend the bitmap's file");
   }
   void* array = calls.mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return array == MAP_FAILED ? Result<char*>(refused(errno, "cannot map the bitmap's file"))

@@ -92,7 +92,7 @@ class Dablooms : public testing::Test {
     return bloom;
   }
 
-  // What the end of the process leaves: the files as they are now, under another name. The machine's may lack what was
+  // What a process crash leaves: the files as they are now, under another name. The machine's may lack what was
   // not flushed; that is the store's own test.
   std::string copy_as(const std::string& name) const {
     const std::string copy = (folder_ / name).string();
@@ -369,7 +369,7 @@ TEST_F(Dablooms, t6_bytes_set_to_zero_are_refused) {
   EXPECT_NE(open(), nullptr);  // the file itself is fine
 }
 
-// A part for each time the capacity: fifty times the capacity took 51 parts and 192 bits a key.
+// A part for each time the capacity: fifty times the capacity took 51 parts and 192 bits per key.
 TEST_F(Dablooms, t7_growth_costs_parts_in_proportion_to_its_logarithm) {
   constexpr std::uint64_t kTimes = 50;
   const Scaling bloom = make_with(kTimes * kCapacity);

@@ -17,7 +17,7 @@ int with_store(Filter* filter, const Use& use) noexcept {
     auto* store = std::get_if<Store>(&filter->body);
     if (store == nullptr) {
       return fail(ErrorCode::invalid_argument,
-                  "the filter is not in a file that is open for changes (mankai_create_file, mankai_open_file)");
+                  "the filter is not in a file that is open for changes; use mankai_create_file or mankai_open_file");
     }
     return use(*store);
   });

@@ -155,7 +155,7 @@ int mankai_top(const mankai_filter* filter, size_t most, mankai_top_entry** entr
     if (ranked == nullptr) {
       return fail(ErrorCode::invalid_argument,
                   "a filter of kind " + std::string(any.kind().name) +
-                      " keeps no names of keys; these do: " + std::string(DecayedTop::kName));
+                      " stores no names of keys; these do: " + std::string(DecayedTop::kName));
     }
     const auto top = ranked->top(most);
     *entries = top.empty() ? nullptr : copy_of(top);

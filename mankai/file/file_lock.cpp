@@ -138,7 +138,7 @@ Result<FileLock> FileLock::acquire(const std::string& path, FileCalls& calls) {
       return FileLock(std::move(file));
     }
   }
-  return fail(ErrorCode::io, path + ": cannot lock: it is another file at every look");
+  return fail(ErrorCode::io, path + ": cannot lock: it is replaced again and again");
 }
 
 Result<void> FileLock::check_at(const std::string& path) const {
@@ -153,9 +153,8 @@ Result<void> FileLock::check_at(const std::string& path) const {
   if (*now == FileIdentity{.device = locked.st_dev, .inode = locked.st_ino}) {
     return {};
   }
-  return fail(ErrorCode::io, path +
-                                 ": another file took its place while it was open, and was left as it is; move that "
-                                 "one away, and open it again");
+  return fail(ErrorCode::io,
+              path + ": was replaced by another file while it was open; move that one away, and open it again");
 }
 
 int lock_owner(const std::string& path, bool is_surely_locked, FileCalls& calls) {

@@ -64,7 +64,7 @@ Result<MappedFile> MappedFile::create(const std::string& path, std::size_t bytes
   MappedFile file(path, detail::open_descriptor(calls, path, O_RDWR | O_CREAT | O_EXCL, kNewFileMode));
   if (file.file_.get() < 0) {
     if (errno == EEXIST) {
-      return fail(ErrorCode::invalid_argument, path + ": exists already, and was left as it is");
+      return fail(ErrorCode::invalid_argument, path + ": exists already");
     }
     return system_error(path + ": cannot create");
   }
@@ -91,7 +91,7 @@ Result<void> MappedFile::map(std::size_t bytes, int sharing) {
 Result<void> MappedFile::remap(std::size_t bytes) {
   void* data = file_.calls().mremap(bytes_.data(), bytes_.size(), bytes, MREMAP_MAYMOVE);
   if (data == MAP_FAILED) {
-    return system_error(path_ + ": cannot map in its new length");
+    return system_error(path_ + ": cannot map its new length");
   }
   bytes_ = {static_cast<std::byte*>(data), bytes};
   return {};
@@ -102,7 +102,7 @@ Result<void> MappedFile::grow_file(std::size_t bytes) {
   const auto from = static_cast<off_t>(bytes_.size());
   const auto more = static_cast<off_t>(bytes - bytes_.size());
   if (uninterrupted([&] { return file_.calls().fallocate(file_.get(), from, more); }) != 0) {
-    return system_error(path_ + ": cannot make it longer");
+    return system_error(path_ + ": cannot extend");
   }
   return {};
 }
@@ -121,7 +121,7 @@ Result<void> MappedFile::truncate(std::size_t bytes) {
   // The mapping first: there must be no bytes in it that the file does not have.
   MANKAI_TRY(remap(bytes));
   if (uninterrupted([&] { return file_.calls().ftruncate(file_.get(), static_cast<off_t>(bytes)); }) != 0) {
-    return system_error(path_ + ": cannot make it shorter");
+    return system_error(path_ + ": cannot truncate");
   }
   return {};
 }
@@ -129,7 +129,7 @@ Result<void> MappedFile::truncate(std::size_t bytes) {
 Result<void> MappedFile::take_room(std::uint64_t from, std::uint64_t until) {
   const auto taken = uninterrupted(
       [&] { return file_.calls().fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(until - from)); });
-  return taken == 0 ? Result<void>{} : system_error(path_ + ": cannot take room on the disk");
+  return taken == 0 ? Result<void>{} : system_error(path_ + ": cannot allocate disk space");
 }
 
 bool MappedFile::punch_hole(std::uint64_t from, std::uint64_t until) noexcept {

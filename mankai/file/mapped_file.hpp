@@ -12,7 +12,7 @@
 namespace mankai {
 
 /// A regular file in memory whose changes are the file's: what the process wrote survives its end, however it ends;
-/// what the machine's end takes is what was not synchronised. The calls must outlive it. Threads: one, but that sync
+/// what a power loss takes is what was not synchronized. The calls must outlive it. Threads: one, but that sync
 /// and sync_all may run beside writing to the bytes.
 class MappedFile {
  public:
@@ -26,7 +26,7 @@ class MappedFile {
   [[nodiscard]] static Result<MappedFile> open(const std::string& path, Mode mode, FileCalls& calls = system_calls());
 
   /// Makes a file of zeros, for which the disk's room is taken at once, and opens it for writing; it is not
-  /// synchronised, nor is its folder. Nothing is left of it after an error. Errors: invalid_argument when the path
+  /// synchronized, nor is its folder. Nothing is left of it after an error. Errors: invalid_argument when the path
   /// exists; io; out_of_space. Pre: bytes > 0.
   [[nodiscard]] static Result<MappedFile> create(const std::string& path, std::size_t bytes,
                                                  FileCalls& calls = system_calls());

@@ -34,12 +34,11 @@ std::string folder_of(const std::string& path) {
 bool may_be_new() noexcept { return errno == ENOENT || errno == ENOTDIR || errno == EACCES; }
 
 std::unexpected<Error> exists_already(const std::string& path) {
-  return fail(ErrorCode::invalid_argument, path + ": exists already, and was left as it is");
+  return fail(ErrorCode::invalid_argument, path + ": exists already");
 }
 
 std::unexpected<Error> leads_nowhere(const std::string& path) {
-  return fail(ErrorCode::io,
-              path + ": is a symbolic link to a file that is not there; make that one, or remove the link");
+  return fail(ErrorCode::io, path + ": is a symbolic link to a missing file; create that file, or remove the link");
 }
 
 }  // namespace
@@ -91,7 +90,7 @@ Result<void> NewFile::look_at_old() {
     return exists_already(path_);
   }
   if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::io, path_ + ": is no regular file, and was left as it is");
+    return fail(ErrorCode::io, path_ + ": is not a regular file");
   }
   if (calls.access(target_.c_str(), W_OK) != 0) {
     return system_error(path_ + ": cannot be written");
@@ -222,12 +221,12 @@ Result<void> remove_file(const std::string& path, FileCalls& calls) {
 Result<void> sync_folder_of(const std::string& path, FileCalls& calls) {
   const Descriptor folder = detail::open_descriptor(calls, folder_of(path), O_RDONLY | O_DIRECTORY);
   if (folder.get() < 0) {
-    return errno == EACCES ? Result<void>() : system_error(path + ": its folder cannot be opened to be synchronised");
+    return errno == EACCES ? Result<void>() : system_error(path + ": its folder cannot be opened for synchronization");
   }
   if (detail::uninterrupted([&] { return calls.fsync(folder.get()); }) == 0 || errno == EINVAL || errno == ENOTSUP) {
     return {};
   }
-  return system_error(path + ": its folder cannot be synchronised");
+  return system_error(path + ": its folder cannot be synchronized");
 }
 
 }  // namespace mankai

@@ -47,7 +47,7 @@ class NewFile {
   /// Takes the path's place in one step, and returns when the disk has the name. The lock that is held on the old file
   /// goes over to the new one before anybody can see it. Errors: io; invalid_argument when it exists by now and must
   /// not. The one error after which the new file is in place, and the lock on it, is that its folder cannot be
-  /// synchronised; is_in_place() tells. Pre: synchronised since the last write; called once.
+  /// synchronized; is_in_place() tells. Pre: synchronized since the last write; called once.
   [[nodiscard]] Result<void> put_in_place();
 
   [[nodiscard]] bool is_in_place() const noexcept { return temporary_.empty(); }
@@ -87,11 +87,11 @@ class NewFile {
 /// the path has no symbolic links.
 void remove_left_over(const std::string& target, FileCalls& calls = system_calls()) noexcept;
 
-/// Removes a file and returns when its name is gone for good; its folder is synchronised also when there was no file.
+/// Removes a file and returns when its name is gone for good; its folder is synchronized also when there was no file.
 /// Errors: io.
 [[nodiscard]] Result<void> remove_file(const std::string& path, FileCalls& calls = system_calls());
 
-/// Returns when the disk has the names in a file's folder. Some file systems synchronise no folders, and some folders
+/// Returns when the disk has the names in a file's folder. Some file systems synchronize no folders, and some folders
 /// may be written but not read: how soon a name lasts there is theirs to say. Errors: io.
 [[nodiscard]] Result<void> sync_folder_of(const std::string& path, FileCalls& calls = system_calls());
 

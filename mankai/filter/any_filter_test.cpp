@@ -268,7 +268,7 @@ void set_version(AnyFilter& filter, unsigned version) {
   (set(filter.as<Filters>()), ...);
 }
 
-// What a state of an older release recognised must stay recognised: its keys keep the rules by which they were made.
+// What a state of an older release recognized must stay recognized: its keys keep the rules by which they were made.
 TEST(Kinds, a_filter_keeps_the_url_rules_that_it_was_made_with) {
   const std::string_view spelling = "http://h.example/a%2Fb";
   const std::string_view other = "http://h.example/a/b";  // the same key by version 1, and another by version 2

@@ -48,7 +48,7 @@ enum class Operation : std::uint16_t {
   advance = 7,
 };
 
-/// Returns the name used in messages, such as "insert_at"; "unknown" for a value that is none.
+/// Returns the name used in messages, such as "insert_at"; "unknown" for an invalid value.
 [[nodiscard]] std::string_view name(Operation operation) noexcept;
 
 /// See the top of this file.
@@ -63,7 +63,7 @@ struct Change {
 ///
 /// Shape:   at most kMaxKeys keys a call, and ids, times and values for each; may be empty. A change's payload stands
 ///          until the next call.
-/// Cost:    the hash and 8 bytes a key, and what belongs to it; no allocation once as much has been encoded before,
+/// Cost:    the hash and 8 bytes per key, and what belongs to it; no allocation once as much has been encoded before,
 ///          but for keys that are made canonical and are no URLs.
 /// Threads: one at a time, and not beside changes to the filter.
 class ChangeEncoder {

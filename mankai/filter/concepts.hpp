@@ -75,7 +75,7 @@ concept FrequencyFilter = MembershipFilter<F> && requires(const F asked, Digest 
   requires noexcept(asked.estimate(digest));
 };
 
-/// Forgets with time. Time is told to it, tick by tick or many at once, and never goes back: an earlier tick changes
+/// Expires or decays. The caller passes the time, tick by tick or leaping, and never goes back: an earlier tick changes
 /// nothing. What is inserted belongs to the tick that the filter stands at. Skipping many ticks equals taking each, and
 /// costs one pass over the cells.
 template <class F>
@@ -86,7 +86,7 @@ concept DecayingFilter = requires(F filter, const F asked, Tick tick) {
   requires noexcept(filter.advance(tick));
 };
 
-/// How often a key came lately: each time counts λ to the power of the ticks since.
+/// A decayed count: each time counts λ to the power of the ticks since.
 struct DecayedCount {
   double raw = 0;             ///< Σ λ^age
   double rate = 0;            ///< (1 − λ) · raw: times an epoch, smoothed; 0 where λ is 1
@@ -94,7 +94,7 @@ struct DecayedCount {
   friend bool operator==(const DecayedCount&, const DecayedCount&) = default;
 };
 
-/// Says how often a key came lately. What it promises about errors depends on how it rounds.
+/// Returns decayed counts. What it promises about errors depends on how it rounds.
 template <class F>
 concept DecayedFrequencyFilter =
     DecayingFilter<F> && MembershipFilter<F> &&
@@ -112,7 +112,7 @@ struct ValueMatches {
   friend bool operator==(const ValueMatches&, const ValueMatches&) = default;
 };
 
-/// Keeps values with keys, and says which came with a key lately: those with more matches later or more often. What it
+/// Keeps values with keys, and lists the recent ones of a key: those with more matches later or more often. What it
 /// says of a key that it does not know looks like values with one match.
 template <class F>
 concept AssociativeFilter = std::movable<F> && requires(F filter, const F asked, Digest key, std::uint32_t value,

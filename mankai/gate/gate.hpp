@@ -10,8 +10,8 @@
 ///
 /// The gate holds the keys of a table's rows, counted, so that rows may come and go. Each answer is that of the table
 /// at some moment between the last position that was applied and now: "empty" only if there was no row with this key
-/// then. A stranger is answered "maybe" at the filter's false positive rate, and after a report no more: an exact memo
-/// of some kilobytes remembers those strangers that were asked for lately.
+/// then. An absent key is answered "maybe" at the filter's false positive rate, and after a report not: an exact memo
+/// of some kilobytes remembers recent ones of those.
 ///
 /// What must hold for that:
 ///   - Changes are applied only when their transaction has committed, and a query that begins then would see it
@@ -40,7 +40,7 @@ namespace mankai {
 /// What filter to make.
 struct GateRequest {
   std::uint64_t keys = 1'000'000;  ///< rows, at most; beyond them only the rate rises
-  double fpr = 0.01;               ///< the share of strangers that are answered "maybe", when all the rows are there
+  double fpr = 0.01;               ///< the share of absent keys that are answered "maybe", when all the rows are there
   /// Keys come from whoever asks, who must not be able to choose those that collide.
   HashKind hash = kDefaultHash;
   std::optional<std::array<std::uint64_t, 2>> seed = {};
@@ -125,11 +125,11 @@ class Gate {
 
   /// Puts changes in, and where the source stands behind them, both or neither on the disk. Who asks meanwhile gets
   /// the answer from before or after, key by key, and never "empty" for a key that is there before and after.
-  /// Durability says what it survives; after the end of the machine the gate may stand at an earlier position.
+  /// Durability says what it survives; after a power loss the gate may stand at an earlier position.
   ///
   /// Errors: invalid_argument for a position before the one at which the gate stands, or an impossible mark; as
   /// Store's. After an error of the store the gate answers on, "maybe" at least for what was there, and takes no more
-  /// changes: open it again, and go on from its position.
+  /// changes: open it again, and continue from its position.
   [[nodiscard]] Result<void> apply(const GateChanges& changes, std::uint64_t position);
   /// Takes the source's id off the position, on the disk too: nobody takes the file for that source's gate any more.
   /// Errors: as apply's.

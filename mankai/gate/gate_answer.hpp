@@ -46,7 +46,7 @@ struct GateFacts {
   std::uint64_t keys = 0;           ///< rows: insertions less erasures
   std::uint64_t capacity_keys = 0;  ///< rows that it was made for
   double saturation = 0;            ///< the share of cells that are not 0
-  unsigned phase = 0;               ///< cells a key
+  unsigned phase = 0;               ///< cells per key
   double fpr_target = 0;            ///< promised up to the capacity
   double fpr_estimate = 0;          ///< of the cells as they are
   std::uint64_t stuck_cells = 0;    ///< counters that cannot go down any more

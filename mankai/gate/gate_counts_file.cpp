@@ -76,20 +76,20 @@ std::string to_text(const GateCounts& counts) {
 
 Result<GateCounts> parse_gate_counts(std::string_view text) {
   if (!text.starts_with(kFirstLine)) {
-    return fail(ErrorCode::corrupt, "is not what a gate's questions are counted in");
+    return fail(ErrorCode::corrupt, "is not a gate's -counts file");
   }
   text.remove_prefix(kFirstLine.size());
   if (!text.starts_with(kVersion) || text.substr(kVersion.size()).substr(0, 1) != "\n") {
-    return fail(ErrorCode::unsupported_version, "was written by a later mankai, or is cut off");
+    return fail(ErrorCode::unsupported_version, "was written by a later version, or is truncated");
   }
   text.remove_prefix(kVersion.size() + 1);
   GateCounts counts;
   for (const Field& field : kFields) {
     if (!take_count(text, field.name, counts.*field.value)) {
-      return fail(ErrorCode::corrupt, "has no line '" + std::string(field.name) + " NUMBER' where one should be");
+      return fail(ErrorCode::corrupt, "has no line '" + std::string(field.name) + " NUMBER' where it is expected");
     }
   }
-  return text.empty() ? Result<GateCounts>(counts) : fail(ErrorCode::corrupt, "has more lines than there should be");
+  return text.empty() ? Result<GateCounts>(counts) : fail(ErrorCode::corrupt, "has too many lines");
 }
 
 GateCounts counted_since(const GateCounts& now, const GateCounts& before) noexcept {
@@ -110,7 +110,7 @@ Result<GateCounts> read_gate_counts(const std::string& gate_path) {
     return size.error().code == ErrorCode::not_found ? Result<GateCounts>(GateCounts{}) : std::unexpected(size.error());
   }
   if (*size > kMaxFileBytes) {
-    return fail(ErrorCode::corrupt, path + ": is not what a gate's questions are counted in");
+    return fail(ErrorCode::corrupt, path + ": is not a gate's -counts file");
   }
   auto counts = parse_gate_counts({reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(*size)});
   return counts ? counts : std::unexpected(counts.error().within(path));

@@ -19,7 +19,7 @@ namespace mankai {
 
 /// Answers as Gate does, of the moment of its last refresh: the window between a commit and its application is longer
 /// by the time since then. `maybe(key, after)` closes it in the same way. What keys a refresh brought is not known, so
-/// the memo begins anew with each that brought any.
+/// the memo restarts with each that brought any.
 ///
 /// Cost:    maybe as Gate's. A refresh that brings something reads the file, and does what is in the journal again.
 /// Threads: any thread asks and reports at any time, also beside a refresh; refreshes take turns.

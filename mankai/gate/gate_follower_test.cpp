@@ -91,7 +91,7 @@ TEST_F(GateFollowerTest, a_refresh_forgets_what_was_reported) {
   auto follower = GateFollower::open(path());
   std::string key;
   for (int i = 0; key.empty(); ++i) {
-    const std::string stranger = "stranger " + std::to_string(i);
+    const std::string stranger = "absent key " + std::to_string(i);
     key = follower->maybe(stranger) ? stranger : "";
   }
   const GateAnswer first = follower->maybe(key);

@@ -1,7 +1,7 @@
 // Goal: whatever the order of commits, their application, questions, queries and reports, a question is answered as of
 // some moment between the position that is applied and now: "empty" only if the key was not in the table at one of
 // these moments; and nothing is "empty" before the position that a question names is applied. Method: schedules drawn
-// at random over a filter and a memo so small that every stranger soon is a false positive and every key meets others
+// at random over a filter and a memo so small that every absent key soon is a false positive and every key meets others
 // in the memo's one line; beside them the table itself, exact, at each of these moments.
 
 #include <gtest/gtest.h>

@@ -50,7 +50,7 @@ Result<GatePosition> parse_gate_position(std::string_view text) {
   std::string_view mark;
   if (error != std::errc() || !take_word(rest, id) || !take_word(rest, mark) || !rest.empty() || !check_source_id(id) ||
       !check_position_mark(mark)) {
-    return fail(ErrorCode::corrupt, "the source position is none of a gate's: it was given by another program");
+    return fail(ErrorCode::corrupt, "the source position is not that of a gate; another program set it");
   }
   found.source_id = id;
   found.mark = mark;

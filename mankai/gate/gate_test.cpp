@@ -47,7 +47,7 @@ Result<void> erase(Gate& gate, std::string_view key, std::uint64_t position) {
 
 std::string stranger(const Gate& gate) {
   for (int i = 0;; ++i) {
-    std::string key = "stranger " + std::to_string(i);
+    std::string key = "absent key " + std::to_string(i);
     if (gate.maybe(key)) {
       return key;
     }
@@ -286,7 +286,7 @@ TEST_F(GateTest, a_hold_covers_a_commit_that_is_not_applied) {
 }
 
 // Goal: wherever a shopper's question, query and report fall among the commit of her basket and its application, the
-// basket is found afterwards. Method: every order of the two sequences, with a key that the filter takes for a member.
+// basket is found afterwards. Method: every order of the two sequences, with a key that the filter reports as a member.
 TEST_F(GateTest, no_order_of_report_and_insert_hides_a_key) {
   constexpr unsigned kSteps = 5;  // ask, query, report; commit, apply
   unsigned orders = 0;

@@ -106,7 +106,7 @@ void ask(World& world, std::uint64_t seed) {
 }
 
 TEST(GateThreads, nobody_is_told_that_a_settled_row_is_not_there) {
-  // A rate at which most strangers are false positives, and lines of the memo that many keys share.
+  // A rate at which most absent keys are false positives, and lines of the memo that many keys share.
   World world{.gate = *Gate::create({.keys = kKeys / 4, .fpr = 0.3, .seed = std::array<std::uint64_t, 2>{3, 4}},
                                     {.memo_bytes = 512}),
               .rows = {},

@@ -187,8 +187,8 @@ Result<FuseMap::Cells> FuseMap::build(std::span<const Digest> keys, std::span<co
     }
   }
   return fail(ErrorCode::out_of_space,
-              "no seed parts these " + std::to_string(keys.size()) +
-                  " keys: they are no hashes, or somebody chose them; hash with a secret seed");
+              "no seed separates these " + std::to_string(keys.size()) +
+                  " keys: they are not hashes, or were chosen to collide; hash with a secret seed");
 }
 
 std::uint64_t FuseMap::words_for(const Params& params) noexcept {

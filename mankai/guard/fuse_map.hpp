@@ -1,8 +1,8 @@
 #pragma once
 
 /// A static map from digests to small numbers: made once of all its keys, at 1.07 to 1.2 times the bits of the numbers
-/// alone, asked by four loads. The keys themselves are not kept, so a stranger gets a number, too: any, all equally
-/// likely. Whoever uses only a few of the 2^w numbers for its keys thereby tells strangers from keys.
+/// alone, asked by four loads. The keys themselves are not kept, so an absent key gets a number, too: any, all equally
+/// likely. Whoever uses only a few of the 2^w numbers for its keys thereby tells absent keys from keys.
 ///
 ///     cells: | segment 0: L cells of w bits | segment 1 | … | segment s + 2 | padding |
 ///                     ▲ a key has one cell in each of four segments that follow one another
@@ -11,10 +11,10 @@
 ///
 /// A cell that some key alone uses can be chosen last, for that key's sake. Taking such keys away leaves others alone
 /// in a cell, and so on to the last one; if it stops before, another seed is tried. Because a key's cells are near each
-/// other, that goes on from both ends inwards, with far fewer cells to spare than when they lie anywhere.
+/// other, that continues from both ends inwards, with far fewer cells to spare than when they lie anywhere.
 ///
 /// Source:  [Graf2022], binary fuse filters, 4-wise. Differs: a value of any width in place of a fingerprint; the mask,
-///          which makes the numbers of strangers uniform whatever the values are, also in a map of a few keys; free
+///          which makes the numbers of absent keys uniform whatever the values are, also in a map of a few keys; free
 ///          cells are filled at random for the same reason; the size is fitted to what we measured, not the paper's
 ///          formula (1 to 3 % less); cells are packed to the bit.
 /// Formula: cells = n * clamp(0.79 + 5.22 / log2 n, 1.07, 3), up to whole segments; L near 2^(log2 n / 1.54 - 0.5).
@@ -64,7 +64,7 @@ class FuseMap {
 
   /// Makes the map of keys[c] to values[c]; the same arguments give the same cells on every machine.
   ///
-  /// Cost:    100 ns a key for 1e5 keys, 300 for 1e6; 17 bytes a key while it runs.
+  /// Cost:    100 ns per key for 1e5 keys, 300 for 1e6; 17 bytes per key while it runs.
   /// Errors:  invalid_argument for a width outside 2 to 32, a value that does not fit in it, a key that comes twice,
   ///          more than kMaxKeys; out_of_space when no seed worked, which random digests make happen never.
   [[nodiscard]] static Result<Cells> build(std::span<const Digest> keys, std::span<const std::uint32_t> values,
@@ -78,7 +78,7 @@ class FuseMap {
   [[nodiscard]] static Result<FuseMap> from_cells(const Params& params, std::span<const std::uint64_t> words);
 
   /// Returns a key's value, and any number below 2^w for another digest.
-  /// Cost: four loads at once. In a loop 7 ns a key for 1e5 keys, 13 for 1e6, 34 for 1e7; 19, 29 and 170 where each
+  /// Cost: four loads at once. In a loop 7 ns per key for 1e5 keys, 13 for 1e6, 34 for 1e7; 19, 29 and 170 where each
   ///       waits for the one before. Asking for a window's lines ahead took 3 % less for 1e6 and 15 % for 1e7.
   [[nodiscard]] std::uint32_t lookup(Digest digest) const noexcept {
     const std::uint64_t hash = spread(digest);

@@ -105,7 +105,7 @@ void expect_uniform(std::span<const std::uint64_t> counts, std::uint64_t draws) 
   EXPECT_LT(std::abs(statistic - freedom), 5 * std::sqrt(2 * freedom));
 }
 
-// All values 0, as of a set: the numbers of strangers are uniform all the same, in maps of any size.
+// All values 0, as of a set: the numbers of absent keys are uniform all the same, in maps of any size.
 TEST(FuseMap, strangers_get_every_number_equally_often) {
   for (const std::size_t count : {0U, 1U, 2U, 3U, 10U, 100U, 1000U, 30'000U}) {
     for (const unsigned bits : {2U, 8U, 11U}) {
@@ -124,7 +124,7 @@ TEST(FuseMap, strangers_get_every_number_equally_often) {
   }
 }
 
-// Digests that differ in one bit from a key are strangers as any.
+// Digests that differ in one bit from a key are absent keys as any.
 TEST(FuseMap, neighbours_of_keys_are_strangers) {
   const auto made = make(20'000, 8);
   std::vector<std::uint64_t> counts(limit(8));

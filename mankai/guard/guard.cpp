@@ -279,8 +279,7 @@ Result<bool> Guard::disallow(std::string_view rule) {
 
 Result<void> Guard::compact() {
   if (!parts_.config.keeps_rules && parts_.base) {
-    return fail(ErrorCode::invalid_argument,
-                "no rules were kept from which it could be made anew; build the lists again");
+    return fail(ErrorCode::invalid_argument, "it was built with --no-rules; build it again from its lists");
   }
   // A million rules take 200 MB: those of a new guard are not copied.
   Result<RuleTable> merged;

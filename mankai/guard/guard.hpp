@@ -8,7 +8,7 @@
 ///     mankai::GuardScratch scratch;
 ///     if (guard->check(url, scratch).answer == mankai::Verdict::Answer::blocked) { ... }
 ///
-/// A guard has four parts. The **base** is static: a few bits a rule, and sometimes wrong about a URL that no rule
+/// A guard has four parts. The **base** is static: a few bits per rule, and sometimes wrong about a URL that no rule
 /// covers, at the rate that was promised for URLs. The **overlay** has the rules that were added since, exactly; the
 /// **tombstones** those of the base that were removed; `compact` makes a new base of them. **Exceptions** are exact
 /// too, and win over every rule. Rules are in guard/rule.hpp, the bytes in docs/formats/guard.md.
@@ -42,7 +42,7 @@ struct GuardSettings {
   double fpr = 0.01;
   /// [default: kDefaultHash]
   std::optional<HashKind> hash = {};
-  /// Drawn at random unless given.
+  /// Drawn at random by default.
   std::optional<std::array<std::uint64_t, 2>> seed = {};
   /// Keeps the digests of the rules, 16 bytes each, beside the filter: without them nothing can be compacted or made
   /// exact, and what is removed is known by the filter only.
@@ -195,7 +195,7 @@ class Guard {
 
 /// Makes a guard of lists.
 ///
-/// Cost:    300 bytes a rule at most; of 1.1 million rules 1.8 s to take them and 2.9 s to build.
+/// Cost:    300 bytes per rule at most; of 1.1 million rules 1.8 s to take them and 2.9 s to build.
 class GuardBuilder {
  public:
   /// Errors: invalid_argument for impossible settings.

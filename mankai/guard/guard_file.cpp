@@ -71,7 +71,7 @@ Result<void> GuardFile::check_replaceable(const std::string& path, FileCalls& ca
   const auto magic = std::as_bytes(std::span(kGuardMagic)).first(length);
   return std::ranges::equal(std::span(start).first(length), magic)
              ? Result<void>()
-             : fail(ErrorCode::invalid_argument, path + ": is no guard, and is not replaced by one; remove it first");
+             : fail(ErrorCode::invalid_argument, path + ": is not a guard and will not be replaced; remove it first");
 }
 
 Result<GuardFile> GuardFile::open(const std::string& path, Mode mode, FileCalls& calls) {

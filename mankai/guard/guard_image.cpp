@@ -50,11 +50,11 @@ bool is_zero(Bytes bytes) {
 Result<GuardHeader> read_header(Bytes bytes) {
   GuardHeader header;
   if (bytes.size() < sizeof(header)) {
-    return fail(ErrorCode::corrupt, "cut off, or no guard: shorter than the header of one");
+    return fail(ErrorCode::corrupt, "truncated, or not a guard: shorter than its header");
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.magic != kGuardMagic) {
-    return fail(ErrorCode::corrupt, "no guard: it does not begin as one");
+    return fail(ErrorCode::corrupt, "not a guard: wrong magic");
   }
   if (header.version != kGuardVersion) {
     return fail(ErrorCode::unsupported_version,
@@ -70,7 +70,7 @@ Result<GuardHeader> read_header(Bytes bytes) {
                                                     "; build the lists again");
   }
   if (header.bytes > bytes.size()) {
-    return wrong("cut off: " + std::to_string(bytes.size()) + " of " + std::to_string(header.bytes) + " bytes");
+    return wrong("truncated: " + std::to_string(bytes.size()) + " of " + std::to_string(header.bytes) + " bytes");
   }
   const bool has_zeros =
       is_zero(std::as_bytes(std::span(header.zero))) && is_zero(std::as_bytes(std::span(header.reserved)));

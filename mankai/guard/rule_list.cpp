@@ -90,32 +90,32 @@ Result<RuleListFormat> rule_list_format(std::string_view text) {
     }
     names.append(names.empty() ? "" : ", ").append(name(format));
   }
-  return fail(ErrorCode::not_found, "there is no list format '" + std::string(text) + "'; there are " + names);
+  return fail(ErrorCode::not_found, "unknown list format '" + std::string(text) + "'; there are " + names);
 }
 
 std::string_view describe(RuleSkip reason) noexcept {
   switch (reason) {
-    case RuleSkip::local_name: return "is a name of the machine itself";
-    case RuleSkip::other_address: return "is sent to an address, not nowhere";
-    case RuleSkip::not_a_host: return "is no host";
+    case RuleSkip::local_name: return "is a name of the local machine";
+    case RuleSkip::other_address: return "is sent to an address that is not null";
+    case RuleSkip::not_a_host: return "is not a host";
     case RuleSkip::no_host: return "has no host";
-    case RuleSkip::fragment: return "has a fragment, which no server sees";
+    case RuleSkip::fragment: return "has a fragment, which servers do not get";
     case RuleSkip::missing_column: return "has nothing in the column";
     case RuleSkip::bad_quotes: return "has quotes that do not close in their place";
     case RuleSkip::long_record: return "begins a quoted field that does not end within 1 MiB";
     case RuleSkip::element_hiding: return "hides elements of a page";
     case RuleSkip::request_options:
-      return "holds only for some requests: $script, $third-party, $domain=… and the like";
-    case RuleSkip::options: return "has options that a guard does not know";
+      return "applies to some requests only: $script, $third-party, $domain=… and the like";
+    case RuleSkip::options: return "has options that guards do not support";
     case RuleSkip::regex: return "is a regular expression";
     case RuleSkip::wildcard: return "has a wildcard";
     case RuleSkip::unanchored: return "matches anywhere in a URL";
     case RuleSkip::open_end: return "matches longer names, too";
-    case RuleSkip::other_pattern: return "has an anchor in a place that a guard does not know";
+    case RuleSkip::other_pattern: return "has an anchor in an unsupported place";
     case RuleSkip::network: return "is a network, not an address";
-    case RuleSkip::too_wide: return "is an exception that would let through more than it says";
-    case RuleSkip::single_label: return "is one word, and no top level";
-    case RuleSkip::refused: return "is no rule for the guard";
+    case RuleSkip::too_wide: return "is an exception that would allow more than it says";
+    case RuleSkip::single_label: return "is one word, and not a top-level domain";
+    case RuleSkip::refused: return "is not a rule";
   }
   return {};
 }

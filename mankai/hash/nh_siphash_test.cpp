@@ -213,7 +213,7 @@ TEST(NhSiphash, an_integer_is_its_eight_bytes) {
   }
 }
 
-// Goal: no byte outside a key is read, and neighbours in a batch do not change its digest. Method: every length at both
+// Goal: no byte outside a key is read, and neighbors in a batch do not change its digest. Method: every length at both
 // ends of a page between pages that cannot be read, one by one and as batches of 1 to 200 keys.
 TEST(Hasher, batches_equal_single_calls_at_both_ends_of_a_page) {
   const GuardedPage page;

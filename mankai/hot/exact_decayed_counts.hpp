@@ -20,7 +20,7 @@ namespace mankai {
 ///
 /// A count is kept as of its own newest event and scaled when it is asked for, so that time passes at no cost.
 ///
-/// Cost:    O(1), and some 100 bytes a key.
+/// Cost:    O(1), and some 100 bytes per key.
 /// Errors:  counts are doubles: right to 15 digits.
 /// Threads: one at a time.
 class ExactDecayedCounts {

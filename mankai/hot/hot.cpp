@@ -32,19 +32,19 @@ Result<void> check_kind(const std::string& path, const AnyFilter& filter) {
   const auto* const top = filter.as<DecayedTop>();
   if (top == nullptr) {
     return fail(ErrorCode::invalid_argument, path + ": is a filter of kind " + std::string(filter.kind().name) +
-                                                 ", not " + std::string(DecayedTop::kName) + "; name another file");
+                                                 ", not " + std::string(DecayedTop::kName) + "; use another file");
   }
   if (top->canonical_version() != 0) {
     return fail(ErrorCode::invalid_argument,
-                path + ": has canonical URLs as keys, and keys are taken as they are here; name another file");
+                path + ": its keys are canonical URLs, which are not supported here; use another file");
   }
   return {};
 }
 
-std::string words_of(const DecayedTop& filter) {
-  const Decay decay = filter.decay();
-  return "lambda " + std::to_string(decay.lambda()) + ", epoch " + to_text(decay.epoch) + ", " +
-         std::to_string(filter.image_bytes()) + " bytes, hash " + std::string(name(filter.hash().kind));
+std::string words_of(const Decay& decay) {
+  return decay.lambda_q32 == kLambdaOne
+             ? "counts that do not decay"
+             : "a decay factor of " + std::to_string(decay.lambda()) + " per epoch of " + to_text(decay.epoch);
 }
 
 // The size of an image is not what was asked for, but what fits into it: equal requests give equal sizes.
@@ -59,17 +59,27 @@ Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
   return bytes ? Result<bool>(*bytes == filter.image_bytes()) : std::unexpected(bytes.error());
 }
 
-// A state that was made for another request would answer, but not as asked.
+std::unexpected<Error> differs(const std::string& path, const std::string& how) {
+  return fail(ErrorCode::invalid_argument,
+              path + ": was created with " + how + "; leave the options out, or use another file");
+}
+
+// A state that was created for another request would answer, but not as requested.
 Result<void> check_request_fits(const std::string& path, const DecayedTop& filter, const HotRequest& request) {
-  MANKAI_ASSIGN(const auto is_sized_so, is_of_size(filter, request));
-  if (is_sized_so && request.decay.value_or(filter.decay()) == filter.decay() &&
-      request.hash.value_or(filter.hash().kind) == filter.hash().kind &&
-      request.seed.value_or(filter.hash().seed) == filter.hash().seed) {
-    return {};
+  const Decay decay = filter.decay();
+  if (request.decay.value_or(decay) != decay) {
+    return differs(path, words_of(decay) + ", requested " + words_of(*request.decay));
   }
-  return fail(ErrorCode::invalid_argument, path + ": was made with " + words_of(filter) +
-                                               ", which is not what was asked for; leave the options out to use it as "
-                                               "it is, or name another file");
+  MANKAI_ASSIGN(const auto is_sized_so, is_of_size(filter, request));
+  if (!is_sized_so) {
+    return differs(path, "a memory of " + std::to_string(filter.image_bytes()) + " bytes, requested " +
+                             std::to_string(*request.memory_bytes));
+  }
+  const HashSpec hash = filter.hash();
+  if (request.hash.value_or(hash.kind) != hash.kind || request.seed.value_or(hash.seed) != hash.seed) {
+    return differs(path, "hash " + std::string(name(hash.kind)) + " and a seed, requested another one");
+  }
+  return {};
 }
 
 void insert(DecayedTop& filter, std::span<const std::string_view> keys, std::span<const Time> times) noexcept {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// "How hot is it lately?": the second of the four questions, as one class.
+/// "How hot is it?": the second of the four questions, as one class.
 ///
 ///     auto hot = mankai::Hot::create({.decay = *mankai::Decay::of_half_life(std::chrono::hours(1))});
 ///     hot->observe(path, time);
@@ -72,12 +72,12 @@ class Hot {
   /// The time of the newest record; 1970 before the first one.
   [[nodiscard]] Time newest() const noexcept { return filter().newest(); }
 
-  /// How often a key came lately.
+  /// The decayed count of a key.
   [[nodiscard]] DecayedCount estimate(std::string_view key) const noexcept;
   /// The hottest keys, at most so many, hottest first, equal ones by their bytes, all as of now. Their bytes stand
   /// until the next record. Cost: a pass over the table and a sort.
   [[nodiscard]] std::vector<Entry> top(std::size_t most) const { return filter().top(most); }
-  /// The keys that came at least so often lately, in the same order, as far as the table had room for them.
+  /// The keys with at least this decayed count, in the same order, as far as the table had room for them.
   [[nodiscard]] std::vector<Entry> above(double min_raw) const { return filter().above(min_raw); }
 
   /// Makes one batch of what comes until commit(), which may say where the source of the records stands. What is not

@@ -15,7 +15,7 @@ enum class LogFormat : std::uint8_t {
   combined,   ///< Common and Combined Log Format, a virtual host in front or not
   squid,      ///< Squid's native access.log
   w3c,        ///< W3C Extended Log File Format, as of IIS and CloudFront
-  json,       ///< a JSON object a line
+  json,       ///< a JSON object per line
   keys,       ///< a key a line, a time in front or not
 };
 

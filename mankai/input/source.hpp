@@ -42,7 +42,7 @@ struct SourceOptions {
 /// The decompressed bytes of a file, a pipe or a piece of memory.
 ///
 /// gzip (any number of members), zstd (any number of frames, skippable ones too, windows up to 128 MiB as of
-/// `zstd --long=27`) and xz (any number of streams with padding, up to 256 MiB of decoder memory) are recognised by
+/// `zstd --long=27`) and xz (any number of streams with padding, up to 256 MiB of decoder memory) are recognized by
 /// their magic number; everything else is plain. An input cut off inside its magic number looks like a short plain
 /// one and is delivered as such.
 ///

@@ -13,7 +13,7 @@ namespace mankai::kernel {
 ///
 /// Shape:   words[8 * block_count], aligned to 64 bytes, block_count >= 1; digests[c] or keys[c], outcomes[c].
 /// Units:   `seed` is the integer hash's (mix_integer); the `_integers` forms hash in the same pass.
-/// Cost:    one cache line a key. Batches prefetch a window ahead where the cells do not fit a level-2 cache.
+/// Cost:    one cache line per key. Batches prefetch a window ahead where the cells do not fit a level-2 cache.
 /// Errors:  none; total.
 /// Threads: any number of readers beside one writer, which see each key either whole or not yet.
 struct BlockOps {

@@ -8,7 +8,7 @@
 ///   plain x86-64       the AVX-512 instructions as assembly, where the machine has them (BlockOps::inline_avx512)
 ///   anything else      the table's function
 ///
-/// Measured in a filter of 1e5 keys (level-2 cache), ns a key with the integer hash, fast_multiblock32 of Boost.Bloom
+/// Measured in a filter of 1e5 keys (level-2 cache), ns per key with the integer hash, fast_multiblock32 of Boost.Bloom
 /// in the same run: plain -O2 1.37 by assembly and 1.9 by the table, Boost 2.1; -march=native 1.10, Boost 1.10.
 /// Inserting is slower than Boost's, which reports nothing: plain 2.0 against 1.4, native 1.55 against 1.15.
 ///
@@ -141,7 +141,7 @@ static_assert(kLaneShifts[7] == probes::kFirstPositionShift + 7 * probes::kPosit
 
 #elif MANKAI_BLOCK_ASM
 
-// Both multiply in the vector unit, 1.15 against 1.18 ns a key with a scalar multiplication, all else equal. Both use
+// Both multiply in the vector unit, 1.15 against 1.18 ns per key with a scalar multiplication, all else equal. Both use
 // zmm16 to zmm18 and k1 only. They do not alias the registers that SSE code uses, so no vzeroupper is needed, and code
 // compiled without AVX-512 keeps nothing in them. g++ refuses to name them as clobbered in such code, so these
 // functions must not end up inside a function that has AVX-512 by attribute (target, target_clones) or by link-time

@@ -68,7 +68,7 @@ static_assert(kShifts[kBlockLanes - 1] == probes::kFirstPositionShift + 7 * prob
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
 
 // Raw instructions where Highway has no name for them: vpmultishiftqb fetches any eight bits and vprolvq ignores all
-// but six, vptestnmq tests in memory. 1.33 ns a key in cache; the portable code below, on AVX-512, 1.41.
+// but six, vptestnmq tests in memory. 1.33 ns per key in cache; the portable code below, on AVX-512, 1.41.
 HWY_INLINE __m512i block_bits(std::uint64_t remixed) {
   const __m512i spread = _mm512_set1_epi64(static_cast<long long>(remixed));
   const __m512i shifts = _mm512_load_si512(kShifts);

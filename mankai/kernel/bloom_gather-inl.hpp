@@ -48,7 +48,7 @@ HWY_INLINE DigestVector next_state(DigestTag d, DigestVector state) {
 }
 
 // Each lane's cell, moved to bit 0. Raw: a compiler that sees a mask of all lanes leaves the destination as it is, so
-// that each gather waits for the one before, 3.9 ns a key in cache against 3.1. A hidden mask and a source that is
+// that each gather waits for the one before, 3.9 ns per key in cache against 3.1. A hidden mask and a source that is
 // already there cut this chain. Rotating needs no mask on the count.
 HWY_INLINE DigestVector gather_cells(const std::uint64_t* words, DigestVector cells) {
   __mmask8 lanes = 0xff;
@@ -69,7 +69,7 @@ HWY_INLINE DigestVector test_cells(DigestTag d, const std::uint64_t* words, cons
   return all;
 }
 
-// Tests the keys in cache, without a branch. 2.8 ns a key for k = 7 at 1e5 bits, as one by one and unrolled; at 1e7
+// Tests the keys in cache, without a branch. 2.8 ns per key for k = 7 at 1e5 bits, as one by one and unrolled; at 1e7
 // bits 4.3 against 5.1, at 1e8 14 against 27, because eight loads are always under way. (Processors that need the
 // microcode against Downfall gather slowly.) Returns how many keys it did: all but a vector's rest.
 template <class Source>
@@ -168,7 +168,7 @@ class Rounds {
     return count >= kGatherLanes ? 0xffU : (1U << count) - 1;
   }
 
-  // Highway's Compress copies a table of 2 KB to the stack at each call (g++ 12): 61 against 18 ns a key at 1e8 bits.
+  // Highway's Compress copies a table of 2 KB to the stack at each call (g++ 12): 61 against 18 ns per key at 1e8 bits.
   static HWY_INLINE DigestVector compress(__mmask8 stay, DigestVector v) {
     return DigestVector{_mm512_maskz_compress_epi64(stay, v.raw)};
   }

@@ -22,7 +22,7 @@ struct BloomShape {
 ///
 /// Shape:   words[ceil(cell_count / 64)]; digests[c] or keys[c], outcomes[c].
 /// Units:   `seed` is the integer hash's (mix_integer); the `_integers` forms hash in the same pass.
-/// Cost:    k cache lines a key; a batch's may_contain beyond a level-2 cache touches only the lines up to the first
+/// Cost:    k cache lines per key; a batch's may_contain beyond a level-2 cache touches only the lines up to the first
 ///          clear bit. No allocation; up to 66 KB of stack.
 /// Errors:  none; total.
 /// Threads: any number of readers beside one writer, which see each bit either set or not yet.

@@ -107,7 +107,7 @@ HWY_INLINE void prefetch_key(const std::uint64_t* words, const Near& window, std
 }
 
 // All k cells of each key, without a branch: an early exit mispredicts on every other absent key. Unrolled for the
-// usual k, which takes 2.6 instead of 3.9 ns a key for k = 7; kProbes = 0 is any k.
+// usual k, which takes 2.6 instead of 3.9 ns per key for k = 7; kProbes = 0 is any k.
 template <std::uint32_t kProbes>
 void test_window(const std::uint64_t* words, const Near& window, std::uint32_t any_k, Lacks* lacks) {
   const std::uint32_t k = kProbes != 0 ? kProbes : any_k;

@@ -8,7 +8,7 @@
 
 namespace mankai::kernel {
 
-/// A counter's largest value: who gets there stays there for ever, because nobody knows any more how often it was
+/// A counter's largest value: who gets there stays there forever, because nobody knows any more how often it was
 /// counted.
 inline constexpr std::uint64_t kStuckCounter = 15;
 
@@ -29,7 +29,7 @@ struct Counted {
 /// Shape:   words of 16 counters, low bits first, aligned to 64 bytes: 8 * size of them in the blocked layout,
 ///          ceil(size * k / 16) in the others; digests[c] or keys[c], and an outcome for each.
 /// Units:   `seed` is the integer hash's (mix_integer); the `_integers` forms hash in the same pass.
-/// Cost:    one cache line a key, or k in the other layouts. Batches prefetch a window ahead where the counters do not
+/// Cost:    one cache line per key, or k in the other layouts. Batches prefetch a window ahead if the counters do not
 ///          fit a level-2 cache, but for the stepped layout, whose batches are single calls. No allocation; up to 66 KB
 ///          of stack.
 /// Errors:  none; total.

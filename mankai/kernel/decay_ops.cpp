@@ -30,7 +30,7 @@ constexpr std::size_t kChunkWords = 512;
 // One cell taken through a stretch of equal losses costs two divisions, as much as some hundred steps in vectors.
 constexpr std::uint64_t kStepsPerStretch = 128;
 
-// Rounding up keeps this for ever: what loses less than one unit an epoch. λ is below 1.
+// Rounding up keeps this forever: what loses less than one unit an epoch. λ is below 1.
 std::uint64_t stuck_value(const DecayStep& step) noexcept {
   return step.rounding == Rounding::ceil ? (kOne - 1) / (kOne - step.lambda_q32) : 0;
 }

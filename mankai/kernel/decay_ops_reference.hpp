@@ -61,7 +61,7 @@ inline constexpr std::uint32_t kRoundingSecond = 0xc2b2ae35U;
         is_drawn ? rounding_bits(rounding_keys(step.seed, epochs.first_tick + epoch), static_cast<std::uint32_t>(index))
                  : fixed_addend(step.rounding);
     const std::uint32_t next = decayed(cell, step.lambda_q32, addend);
-    // What stays the same once stays the same for ever, but for a draw, unless nothing is left.
+    // What stays the same once stays the same forever, but for a draw, unless nothing is left.
     if (next == cell && (!is_drawn || cell == 0)) {
       break;
     }

@@ -35,7 +35,7 @@ struct WholeCells {
   }
 };
 
-/// Two cells a byte, the even one in its lower half: a write must keep the neighbour as it is.
+/// Two cells a byte, the even one in its lower half: a write must keep the neighbor as it is.
 struct HalfByteCells {
   static constexpr unsigned kBits = 4;
 

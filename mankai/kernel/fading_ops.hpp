@@ -11,7 +11,7 @@ namespace mankai::kernel {
 struct FadingCells {
   std::byte* cells;
   std::uint64_t cell_count;   ///< >= 1
-  std::uint32_t k;            ///< cells a key, 1 to 64
+  std::uint32_t k;            ///< cells per key, 1 to 64
   std::uint32_t min_matches;  ///< 1 to k
 };
 
@@ -19,7 +19,7 @@ struct FadingCells {
 /// probes::CellSequence, the fingerprint is probes::fingerprint.
 ///
 /// Shape:   digests[c], outcomes[c]; may be empty; must not overlap.
-/// Cost:    k cache lines a key; beyond a level-2 cache they are prefetched a window ahead. No allocation.
+/// Cost:    k cache lines per key; beyond a level-2 cache they are prefetched a window ahead. No allocation.
 /// Errors:  none; total.
 /// Threads: `insert_concurrent` and `may_contain` beside each other, any number of both; `insert` and `observe` as the
 ///          only writer beside readers. Every cell is one relaxed atomic: a reader sees the earlier or the later one.

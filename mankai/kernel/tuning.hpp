@@ -6,11 +6,11 @@
 namespace mankai::kernel {
 
 /// Cells up to this size stay in a level-2 cache (1 to 2 MiB on today's servers) beside the caller's own data:
-/// no prefetching, which costs 0.5 to 1 ns a key there.
+/// no prefetching, which costs 0.5 to 1 ns per key there.
 inline constexpr std::size_t kNearBytes = std::size_t{1} << 20;
 
 /// Keys prepared ahead of the first touch. In cache 32 is best. Beyond it (1e7 keys, in level 3) 32, 64, 128, 192, 256
-/// and 512 keys take 3.6, 3.2, 2.5, 2.3, 2.4 and 2.7 ns a key: lines arrive while the window before is visited, until
+/// and 512 keys take 3.6, 3.2, 2.5, 2.3, 2.4 and 2.7 ns per key: lines arrive while the window before is visited, until
 /// the windows crowd the level-1 cache.
 inline constexpr std::size_t kNearWindow = 32;
 inline constexpr std::size_t kFarWindow = 192;
@@ -21,7 +21,7 @@ inline constexpr std::size_t kNearBloomWindow = 32;
 inline constexpr std::size_t kFarBloomWindow = 64;
 inline constexpr std::size_t kGatherWindow = 256;
 
-/// Cells up to this size are tested by gathering without a prefetch. At 6 MB that takes 8 ns a key, half of them
+/// Cells up to this size are tested by gathering without a prefetch. At 6 MB that takes 8 ns per key, half of them
 /// present, and rounds 13; at 12.5 MB it takes 20 and rounds 18, and 20 against 7.5 for absent keys.
 inline constexpr std::size_t kGatherBytes = std::size_t{8} << 20;
 

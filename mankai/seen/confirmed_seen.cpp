@@ -33,18 +33,17 @@ Result<void> check_request_fits(const std::string& path, const DigestLogKeys& ke
                                 const ConfirmedSeenRequest& request) {
   if (keys.canonical_version != 0 && !url::url_rules(keys.canonical_version)) {
     return fail(ErrorCode::unsupported_version,
-                path + ": its URLs were made canonical by version " + std::to_string(keys.canonical_version) +
-                    " of the URL rules, and this library knows versions 1 to " +
-                    std::to_string(url::kCanonicalVersion) + "; use the library that made it, or name another file");
+                path + ": its URLs were canonicalized by version " + std::to_string(keys.canonical_version) +
+                    " of the URL rules, and this library supports versions 1 to " +
+                    std::to_string(url::kCanonicalVersion) + "; use a newer library, or another file");
   }
   if (request.hash.value_or(keys.first.kind) != keys.first.kind ||
       request.seed.value_or(keys.first.seed) != keys.first.seed ||
       request.canonical.value_or(keys.canonical_version != 0) != (keys.canonical_version != 0)) {
-    return fail(ErrorCode::invalid_argument,
-                path + ": was made with hash " + std::string(name(keys.first.kind)) +
-                    (keys.canonical_version != 0 ? " of canonical URLs" : " of keys as they are") +
-                    ", which is not what was asked for, or with another seed; leave the options out to use it as it "
-                    "is, or name another file");
+    return fail(ErrorCode::invalid_argument, path + ": was created with hash " + std::string(name(keys.first.kind)) +
+                                                 (keys.canonical_version != 0 ? " of canonical URLs" : " of raw keys") +
+                                                 ", requested another hash, seed or canonical; leave these options "
+                                                 "out, or use another file");
   }
   return {};
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// "Have I seen it?" without a mistake: a filter answers for most new keys, and what it takes for a repeat is looked up
+/// "Have I seen it?" without a mistake: a filter answers for most new keys, and apparent repeats are looked up
 /// in an exact log on disk.
 ///
 ///     auto memory = mankai::ConfirmedSeen::open("frontier.log");
@@ -39,7 +39,7 @@ struct ConfirmedSeenRequest {
 /// Remembers keys and says of each whether it came before. Wrong only where two keys share 128 bits of hash: see
 /// DigestLog.
 ///
-/// Cost:    two hashes and a cache line a key, and a look into the log for each repeat and each false positive. Memory:
+/// Cost:    two hashes and a cache line per key, and a lookup in the log for each repeat and false positive. Memory:
 ///          the filter, and what DigestLog takes.
 /// Threads: one at a time.
 class ConfirmedSeen {
@@ -58,11 +58,11 @@ class ConfirmedSeen {
   /// Takes keys in and tells what they are, in order, so that a key's second time is a repeat. Nothing is in the log
   /// before the commit. Shape: keys[c], answers[c].
   void observe(std::span<const std::string_view> keys, std::span<Answer> answers);
-  /// Puts what was observed into the log, all of it or nothing: it survives the end of the process. Where a filter is
+  /// Puts what was observed into the log, all of it or nothing: it survives a process crash. Where a filter is
   /// full it is made anew, of twice the size. Errors: io, out_of_space; then nothing more may be observed, and what was
   /// committed before is safe.
   [[nodiscard]] Result<void> commit();
-  /// Returns when what was committed survives the end of the machine. Errors: io; out_of_space.
+  /// Returns when what was committed survives a power loss. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync() { return log_.sync(); }
   /// The last sync before the end: what is damaged afterwards is told from what a crash takes. Errors: as sync's.
   [[nodiscard]] Result<void> close() { return log_.close(); }

@@ -130,10 +130,10 @@ bool makes_sense(const DigestLogHeader& header) noexcept {
 
 Result<void> check_header(const DigestLogHeader& header) {
   if (header.magic != kDigestLogMagic) {
-    return fail(ErrorCode::corrupt, "is no log of digests");
+    return fail(ErrorCode::corrupt, "is not a log of digests");
   }
   if (header.checksum != checksum_of(header)) {
-    return fail(ErrorCode::corrupt, "its first page is damaged: its checksum is another one");
+    return fail(ErrorCode::corrupt, "its first page is corrupt: the checksum does not match");
   }
   if (header.version != kDigestLogVersion) {
     return fail(ErrorCode::unsupported_version, "is a log of version " + std::to_string(header.version) +
@@ -150,7 +150,7 @@ Result<DigestLogHeader> read_header(const OpenFile& file, const std::string& pat
   DigestLogHeader header{};
   if (file.size() < sizeof(header)) {
     return fail(ErrorCode::corrupt,
-                path + ": is no log of digests: it has only " + std::to_string(file.size()) + " bytes");
+                path + ": is not a log of digests: it has only " + std::to_string(file.size()) + " bytes");
   }
   MANKAI_TRY(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
   if (auto valid = check_header(header); !valid) {
@@ -307,7 +307,7 @@ class DigestLog::Impl {
     return true;
   }
 
-  // A crash leaves a batch that was being written, and any of those that were not synchronised, the first ones too.
+  // A crash leaves a batch that was being written, and any of those that were not synchronized, the first ones too.
   // What somebody knew to be on the disk it does not take.
   [[nodiscard]] Result<void> check_end() const {
     MANKAI_ASSIGN(const auto durable, durable_behind());
@@ -515,7 +515,7 @@ Result<DigestLogFacts> verify_digest_run(const std::string& path, FileCalls& cal
   DigestRunFooter footer{};
   if (file.size() < sizeof(footer)) {
     return fail(ErrorCode::corrupt,
-                path + ": is no run of a log of digests: it has only " + std::to_string(file.size()) + " bytes");
+                path + ": is not a run of a log of digests: it has only " + std::to_string(file.size()) + " bytes");
   }
   MANKAI_TRY(file.read(file.size() - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))));
   const std::string name = detail::digest_run_path("", footer.entry.number);

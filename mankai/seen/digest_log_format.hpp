@@ -15,7 +15,7 @@ inline constexpr std::array<char, 8> kDigestRunMagic = {'M', 'K', 'D', 'R', 'U',
 inline constexpr std::uint32_t kDigestLogVersion = 1;
 /// Runs at most double from one to the next: 2^64 digests have fewer.
 inline constexpr std::size_t kMaxDigestRuns = 64;
-/// What is checked and read at once: a checksum goes on from one piece to the next.
+/// What is checked and read at once: a checksum continues from one piece to the next.
 inline constexpr std::size_t kDigestPiece = std::size_t{1} << 16;
 inline constexpr std::uint64_t kMaxLoggedDigests = std::uint64_t{1} << 56;
 

@@ -361,7 +361,7 @@ TEST_F(DigestLogTest, its_own_left_over_run_gives_way) {
 }
 
 // Goal: a first batch that a power cut took ends the log, also where it left the ones behind it: an error would be for
-// ever. Method: nothing was synchronised.
+// ever. Method: nothing was synchronized.
 TEST_F(DigestLogTest, what_a_crash_may_take_is_dropped_with_what_is_behind) {
   {
     auto log = open();

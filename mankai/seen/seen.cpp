@@ -41,20 +41,34 @@ bool differs_in_window(const std::optional<Duration>& asked, const AnyFilter& fo
   return (*asked + parts - Duration(1)) / parts * parts != rotating->window();
 }
 
-// A state that was made for another request would answer, but not as asked.
-Result<void> check_request_fits(const std::string& path, const AnyFilter& filter, const SeenRequest& request) {
+// The options that the request gives and the file has otherwise, separated by commas.
+std::string differing_options(const AnyFilter& filter, const SeenRequest& request) {
   const FilterSpec found = filter.spec();
-  if (!differs(request.kind, found.kind) && !differs(request.keys, found.keys) && !differs(request.fpr, found.fpr) &&
-      !differs(request.hash, found.hash) && !differs(request.seed, found.seed.value()) &&
-      !differs_in_window(request.window, filter) &&
-      !differs(request.canonical, found.canonical || description_of(found.kind).key_shape == KeyShape::path)) {
+  const bool is_canonical = found.canonical || description_of(found.kind).key_shape == KeyShape::path;
+  std::string names;
+  const auto add = [&names](bool is_different, std::string_view name) {
+    names += is_different ? (names.empty() ? "" : ", ") + std::string(name) : std::string();
+  };
+  add(differs(request.kind, found.kind), "kind");
+  add(differs(request.keys, found.keys), "keys");
+  add(differs(request.fpr, found.fpr), "fpr");
+  add(differs(request.hash, found.hash), "hash");
+  add(differs(request.seed, found.seed.value()), "seed");
+  add(differs(request.canonical, is_canonical), "canonical");
+  add(differs_in_window(request.window, filter), "window");
+  return names;
+}
+
+// A state that was created for another request would answer, but not as requested.
+Result<void> check_request_fits(const std::string& path, const AnyFilter& filter, const SeenRequest& request) {
+  const std::string names = differing_options(filter, request);
+  if (names.empty()) {
     return {};
   }
-  FilterSpec shown = found;
+  FilterSpec shown = filter.spec();
   shown.seed.reset();
-  return fail(ErrorCode::invalid_argument, path + ": was made as " + to_string(shown) +
-                                               ", which is not what was asked for; leave the options out to use it as "
-                                               "it is, or name another file");
+  return fail(ErrorCode::invalid_argument, path + ": was created as " + to_string(shown) + ", requested another " +
+                                               names + "; leave these options out, or use another file");
 }
 
 // A kind that counts would count every repeat, until its counters are stuck or it has grown without end; one that has
@@ -66,24 +80,22 @@ Result<void> check_kind_fits(Kind kind, bool may_have_window) {
   }
   if (info.has_time || info.key_shape == KeyShape::valued) {
     return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
-                                                 " is told times or values, which this is not; blocked-bloom, "
-                                                 "scalable-bloom or fading-fingerprints remember keys, and with a "
-                                                 "window rotating-bloom does");
+                                                 " needs times or values; use blocked-bloom, scalable-bloom or "
+                                                 "fading-fingerprints, or rotating-bloom with a window");
   }
   if (!info.can_count) {
     return {};
   }
   return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
                                                " counts repeats, which has no use here; blocked-bloom or "
-                                               "scalable-bloom remember as many keys in a quarter of the memory");
+                                               "scalable-bloom store as many keys in a quarter of the memory");
 }
 
 Result<void> check_request(const SeenRequest& request) {
   const Kind kind = spec_for(request).kind;
   if (request.window && kind != Kind{RotatingBloom::kKind}) {
     return fail(ErrorCode::invalid_argument, "kind " + std::string(description_of(kind).name) +
-                                                 " does not forget after a window: leave the kind out, which is "
-                                                 "rotating-bloom then");
+                                                 " has no window; leave the kind out to use rotating-bloom");
   }
   return check_kind_fits(kind, request.window.has_value());
 }
@@ -108,7 +120,7 @@ Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, con
 
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) {
   if (rotating() != nullptr) {
-    return fail(ErrorCode::invalid_argument, "this memory forgets with time: say when each key comes");
+    return fail(ErrorCode::invalid_argument, "keys expire from this memory; pass the time of each key");
   }
   return observe_new(keys, seen);
 }
@@ -124,7 +136,7 @@ Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span
 // what comes often enough would never be forgotten. The others are observed, which finds those that come twice.
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<const Time> times, std::span<bool> seen) {
   if (rotating() == nullptr) {
-    return fail(ErrorCode::invalid_argument, "this memory does not forget, and is told no times");
+    return fail(ErrorCode::invalid_argument, "keys do not expire from this memory; pass no times");
   }
   std::vector<std::string_view> fresh;
   std::vector<std::size_t> places;

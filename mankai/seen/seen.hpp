@@ -6,10 +6,10 @@
 ///     bool is_repeat = false;
 ///     if (memory->observe(url, is_repeat) && !is_repeat) { fetch(url); }
 ///
-/// With a window it forgets, so that what was fetched is fetched again some day. Time is told, never read:
+/// With a window it forgets, so that what was fetched is fetched again some day. The caller passes the time:
 ///
-///     auto lately = mankai::Seen::create({.keys = 10'000'000, .window = std::chrono::days(7)});
-///     lately->observe(urls, times, seen);
+///     auto recent = mankai::Seen::create({.keys = 10'000'000, .window = std::chrono::days(7)});
+///     recent->observe(urls, times, seen);
 ///
 /// What must happen at least once for each key is done between begin() and commit(): until the commit, no crash makes
 /// the file remember a key.
@@ -38,9 +38,9 @@ struct SeenRequest {
 };
 
 /// Remembers keys and says of each whether it came before, wrongly for at most the promised share of new ones; a key
-/// that came before is always recognised.
+/// that came before is always recognized.
 ///
-/// Cost:    hash and one cache line a key; batches overlap the two.
+/// Cost:    hash and one cache line per key; batches overlap the two.
 /// Threads: one at a time.
 class Seen {
  public:

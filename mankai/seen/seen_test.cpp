@@ -48,7 +48,7 @@ bool observe(Seen& memory, std::string_view key) {
 
 std::string url(std::uint64_t i) { return "https://example.org/page/" + std::to_string(i * 2654435761U % 7001); }
 
-// Goal: every repeat is recognised and few new keys are lost, alone and in batches. Method: an exact set beside it.
+// Goal: every repeat is recognized and few new keys are lost, alone and in batches. Method: an exact set beside it.
 TEST_F(SeenTest, repeats_are_always_recognised_and_batches_agree) {
   auto single = Seen::create({.keys = 7001, .fpr = 0.01, .seed = std::array<std::uint64_t, 2>{1, 0}});
   auto batched = Seen::create({.keys = 7001, .fpr = 0.01, .seed = std::array<std::uint64_t, 2>{1, 0}});

@@ -135,7 +135,7 @@ Result<DabloomsImport> import_dablooms_file(const std::string& path, const Dablo
 
 Result<void> save_import(const std::string& path, DabloomsImport& imported, Existing existing, FileCalls& calls,
                          FileMode mode) {
-  // The numbers begin at 1; where they are lost, ours begin anew.
+  // The numbers begin at 1; where they are lost, ours restart.
   const bool is_number = imported.memory_sequence != 0 && imported.memory_sequence <= kMaxDabloomsSequence;
   const std::uint64_t changes = is_number ? imported.memory_sequence - 1 : 0;
   return detail::make_store(path, imported.filter, existing, {.sequence = changes}, calls, mode);

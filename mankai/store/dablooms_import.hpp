@@ -1,7 +1,7 @@
 #pragma once
 
 /// Takes over the files of dablooms [Dablooms2012]: a scaling file becomes a scalable-counting-bloom, a counting file a
-/// counting-bloom, which answer for every key as the original does, false positives included, and go on from there.
+/// counting-bloom, which answer for every key as the original does, false positives included, and continue from there.
 /// The layout of the files, and what is checked: docs/formats/dablooms.md.
 
 #include <cstddef>

@@ -73,7 +73,7 @@ void expect_same_answers(const AnyFilter& filter, const DabloomsFile& file, std:
   EXPECT_EQ(differences, 0U);
 }
 
-// Goal: what was added is found, what was taken out is not, and a stranger that the original takes for a member is one
+// Goal: what was added is found, what was taken out is not, and an absent key that the original reports is one
 // here. Method: shapes with one filter and many, sizes that leave half a byte, capacities down to 2.
 TEST(DabloomsImport, answers_as_the_original) {
   for (const Shape& shape :
@@ -118,7 +118,7 @@ TEST(DabloomsImport, says_what_the_file_says) {
   }
 }
 
-// The same removals here and there, and what is left of keys and strangers.
+// The same removals here and there, and what is left of keys and absent keys.
 TEST(DabloomsImport, takes_keys_out_by_their_ids) {
   const Shape shape{.capacity = 300, .fpr = 0.02, .keys = 2000};
   DabloomsFile file = filled(shape);
@@ -398,7 +398,7 @@ TEST(DabloomsImport, a_change_that_was_cut_off_is_refused) {
   DabloomsFile file = filled({});
   file.put(DabloomsFile::kDiskSequence, std::uint64_t{0});
   file.tear();
-  const auto imported = taken_damaged(file, {}, "a change was under way");
+  const auto imported = taken_damaged(file, {}, "a change was in progress");
   EXPECT_EQ(imported.damage.front().offset, 8U);
   expect_same_answers(imported.filter, file, 2500);
 }
@@ -424,7 +424,7 @@ TEST(DabloomsImport, a_number_of_changes_that_nobody_reaches_is_refused) {
   DabloomsFile file = filled({});
   file.put(DabloomsFile::kMemorySequence, ~std::uint64_t{0});
   file.put(DabloomsFile::kDiskSequence, ~std::uint64_t{0});
-  const auto imported = taken_damaged(file, {}, "no program gets so far");
+  const auto imported = taken_damaged(file, {}, "is impossibly large");
   EXPECT_EQ(imported.damage.front().offset, 8U);
   EXPECT_EQ(imported.removals, 0U);
 }
@@ -432,7 +432,7 @@ TEST(DabloomsImport, a_number_of_changes_that_nobody_reaches_is_refused) {
 TEST(DabloomsImport, a_filter_of_our_own_is_known) {
   auto filter = create_filter({.kind = Kind{CountingBloom::kKind}, .keys = 1000, .fpr = 0.05}).value();
   const auto image = filter.to_bytes();
-  expect_refused(image, request_of({}), "is a Mankai filter already");
+  expect_refused(image, request_of({}), "is a Mankai filter");
 }
 
 TEST(DabloomsImport, what_was_not_flushed_is_said) {
@@ -552,7 +552,7 @@ TEST(DabloomsImportFile, that_changes_meanwhile_is_refused) {
   EXPECT_NE(refused.error().detail.find("live.bloom: changed while"), std::string::npos) << refused.error().detail;
 }
 
-// Goal: what is written is a store that stands where the original did, and goes on from there.
+// Goal: what is written is a store that stands where the original did, and continues from there.
 class SavedImport : public testing::Test {
  protected:
   SavedImport() {

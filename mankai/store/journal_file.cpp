@@ -68,7 +68,7 @@ Result<JournalFile> read_at_one_moment(const OpenFile& file) {
       return journal;
     }
   }
-  return fail(ErrorCode::io, "a writer begins it anew faster than it can be read; try again");
+  return fail(ErrorCode::io, "a writer restarts it faster than it can be read; try again");
 }
 
 }  // namespace

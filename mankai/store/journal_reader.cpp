@@ -76,7 +76,7 @@ Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64
   if (!newest) {
     return no_superblock(bytes);
   }
-  // One of them may be cut short by the end of the process, not both.
+  // One of them may be cut short by a process crash, not both.
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
     if (is_lost(bytes, slot)) {
       return fail(ErrorCode::corrupt,
@@ -169,7 +169,7 @@ Result<JournalEnd> JournalReader::end(std::uint64_t base_sequence) const {
   if (behind.size() < sizeof(RecordHeader)) {
     end.bytes_dropped = behind.size();
     end.reason = "the journal ends at offset " + std::to_string(superblock_.start + records_.size()) +
-                 ", without the zeros that end its records: it was cut short";
+                 ", without the zeros that end its records: it was truncated";
   } else if (!is_zero(behind.first(sizeof(RecordHeader)))) {
     end.bytes_dropped = sizeof(RecordHeader);
     end.reason = here + " is no whole record";

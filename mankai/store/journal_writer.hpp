@@ -1,7 +1,7 @@
 #pragma once
 
 /// Writes a journal (docs/formats/journal.md) through a shared mapping: what was appended survives the end of the
-/// process as soon as `append` returns, and the end of the machine once `sync` has.
+/// process as soon as `append` returns, and a power loss once `sync` has.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ class JournalWriter {
   /// Makes a journal with no records. Errors: io, also when there is one; out_of_space.
   [[nodiscard]] static Result<JournalWriter> create(const std::string& path, std::uint64_t store_id,
                                                     std::uint64_t first_sequence, FileCalls& calls);
-  /// Goes on behind the records that are good, which end at `end`; what stands behind them is gone. Errors: not_found,
+  /// Continues after the records that are good, which end at `end`; what stands behind them is gone. Errors: not_found,
   /// io, out_of_space.
   [[nodiscard]] static Result<JournalWriter> resume(const std::string& path, const Superblock& superblock,
                                                     std::uint64_t end, std::uint64_t next_sequence, FileCalls& calls);
@@ -48,7 +48,7 @@ class JournalWriter {
   /// room, which each record leaves for one.
   [[nodiscard]] Result<void> append_commit(std::uint32_t changes, const Mark& mark);
 
-  /// Begins anew in front: all records are in the file that the journal belongs to, and on the disk. The file stays as
+  /// Restarts in front: all records are in the file that the journal belongs to, and on the disk. The file stays as
   /// long as it is. Errors: out_of_space, io where room in front was given back and cannot be had again; then nothing
   /// has changed.
   [[nodiscard]] Result<void> restart(std::uint64_t salt, std::uint64_t next_sequence);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A filter in a file that survives the end of the process and of the machine, whatever it was doing.
+/// A filter in a file that survives a process crash and a power loss, whatever it was doing.
 ///
 ///     auto store = mankai::Store::open("seen.mk");
 ///     store->insert(keys);                       // journaled, then in memory
@@ -13,7 +13,7 @@
 /// What it promises:
 ///   - A call that changes the filter is a batch, unless begin() makes one of several: after any crash all of it is
 ///   there, or nothing, and so is the source position given with it.
-///   - What has returned survives the end of the process under every policy, and the end of the machine as Durability
+///   - What has returned survives a process crash under every policy, and a power loss as Durability
 ///   says; durable_sequence() tells up to where it does now.
 ///   - Damage is an error that names file, offset and reason; or, at the journal's end, where nobody can tell it from a
 ///   crash before the write, a loss of whole batches that recovery() reports. Never a silent false negative. What it
@@ -39,7 +39,7 @@
 
 namespace mankai {
 
-/// When a change that has returned survives the end of the machine. It survives that of the process under each.
+/// When a change that has returned survives a power loss. It survives that of the process under each.
 enum class Durability : std::uint8_t {
   always,    ///< at once: a call returns when the disk has its changes; calls from several threads share a sync
   interval,  ///< within an interval
@@ -132,14 +132,14 @@ class Store {
   /// opened next. Checkpoints wait meanwhile. Within a batch, begin() changes nothing.
   void begin(BatchMode mode = BatchMode::journaled);
   /// Ends the batch, and says where the source stands if that is given. Without a batch it says only that.
-  /// Errors: invalid_argument for more than 64 bytes; io; out_of_space. After one of these two the batch goes on where
+  /// Errors: invalid_argument for more than 64 bytes; io; out_of_space. After these two the batch continues where
   /// it is journaled, and where it is in memory the store takes no more changes.
   [[nodiscard]] Result<void> commit(std::string_view position = {});
 
   /// Changes that were committed since the store was made: one for each key that was inserted, taken out or put, and
   /// one for each advance, merge, clear, and commit that only says a position.
   [[nodiscard]] std::uint64_t sequence() const noexcept;
-  /// Those of them that survive the end of the machine.
+  /// Those of them that survive a power loss.
   [[nodiscard]] std::uint64_t durable_sequence() const noexcept;
   /// Where the source stood at the last commit that said so.
   [[nodiscard]] SourcePosition position() const;

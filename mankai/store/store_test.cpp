@@ -223,7 +223,7 @@ TEST_F(StoreTest, a_journal_that_was_not_made_to_its_end_is_none) {
   }
 }
 
-// The records begin anew by zeros in front and then a superblock; a crash may come between the two.
+// The records restart by zeros in front and then a superblock; a crash may come between the two.
 TEST_F(StoreTest, a_crash_while_the_journal_begins_anew_loses_nothing) {
   for (const std::string position : {"", "line 300"}) {
     Store store = make("blocked-bloom:keys=10000,seed=1", {.durability = Durability::always});
@@ -268,7 +268,7 @@ TEST_F(StoreTest, a_journal_that_was_cut_short_is_reported) {
     const Store cut = Store::open(path("cut.mk")).value();
     EXPECT_EQ(cut.sequence(), 100U);
     // Once it has been reported, and a writer went on, the journal is whole.
-    EXPECT_EQ(cut.recovery().reason.find("cut short") != std::string::npos, i == 0) << cut.recovery().reason;
+    EXPECT_EQ(cut.recovery().reason.find("truncated") != std::string::npos, i == 0) << cut.recovery().reason;
   }
 }
 
@@ -478,7 +478,7 @@ TEST_F(StoreTest, a_batch_in_memory_is_one_file_when_it_is_committed) {
   EXPECT_EQ(after.sequence(), 9001U);
 }
 
-// Goal: a batch of either mode goes on from one of the other. Method: they take turns, and some are given up.
+// Goal: a batch of either mode continues from one of the other. Method: they take turns, and some are given up.
 TEST_F(StoreTest, batches_in_memory_and_in_the_journal_follow_each_other) {
   {
     Store store = make("counting-bloom:keys=1000,fpr=0.01,seed=1");
@@ -518,7 +518,7 @@ TEST_F(StoreTest, a_position_by_itself_is_in_order_with_the_image) {
   keep_as_killed("old.mk");
   ASSERT_TRUE(store.checkpoint());
   keep_as_killed("new.mk");
-  // The machine ends before the disk has the journal that begins anew: the old one is beside the new file.
+  // The machine ends before the disk has the journal that restarts: the old one is beside the new file.
   std::filesystem::copy_file(path("old.mk") + "-journal", path("new.mk") + "-journal",
                              std::filesystem::copy_options::overwrite_existing);
   const Store again = Store::open(path("new.mk")).value();

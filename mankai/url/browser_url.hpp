@@ -20,7 +20,7 @@ class BrowserUrl;
 ///          A host beyond ASCII that is longer than any name is cut in front, and keeps more than kNameBytesMax bytes.
 /// Cost:    linear, about 1 ns per byte; a host beyond ASCII costs what `append_domain` does, at most about 0.8 ms.
 /// Errors:  invalid_argument for what no browser opens: no host, a host with a byte that no host may have, an address
-///          that is none, a port that is none. A host that browsers refuse for the sake of IDNA alone has an answer.
+///          that is invalid, an invalid port. A host that browsers refuse for the sake of IDNA alone has an answer.
 /// Threads: safe on different `out`.
 /// Source:  [WhatwgUrl]. Differs: no base URL; user, password and fragment go; other schemes are split as http, where
 ///          "//" follows; a blank in a host and escapes that come up by mapping (a wide "%") are taken, as Chromium

@@ -11,7 +11,7 @@
 
 namespace mankai::url {
 
-/// Which percent-escapes canonicalisation decodes. The number is the version that files store beside keys made from
+/// Which percent-escapes canonicalization decodes. The number is the version that files store beside keys made from
 /// canonical URLs: such keys are only comparable within one version.
 enum class UrlRules : std::uint8_t {
   /// Decodes every escape until none is left, so that no spelling of a listed URL evades a block list. Guards compare
@@ -42,7 +42,7 @@ class CanonicalUrl;
 ///          600 ns. Linear in the length, however its escapes are nested. Allocates only while out grows, and for hosts
 ///          beyond ASCII, which go through libidn2 (microseconds).
 /// Errors:  invalid_argument when there is no host: nothing before the path, or a scheme such as mailto: that is
-///          followed by none. Everything else has an answer, and canonicalising an answer again by the same rules
+///          followed by none. Everything else has an answer, and canonicalizing an answer again by the same rules
 ///          gives the same. Which URLs have no host depends on the rules: `%2Fa` has none by safe_browsing, and one by
 ///          keys. So `rules` has no default.
 /// Threads: safe on different `out`.
@@ -86,7 +86,7 @@ class CanonicalUrl {
   }
 
   std::string text_;
-  std::string decoded_;  ///< the raw URL without escapes, while canonicalising; kept for its memory only
+  std::string decoded_;  ///< the raw URL without escapes, while canonicalizing; kept for its memory only
   std::size_t scheme_end_ = 0;
   std::size_t host_begin_ = 0;
   std::size_t host_end_ = 0;

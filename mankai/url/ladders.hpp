@@ -65,7 +65,7 @@ void append_paths(const CanonicalUrl& url, PathLadder ladder, std::vector<std::s
 ///          hosts and paths instead.
 /// Cost:    hosts times paths. Uncapped, that is at most 128 times the slashes of the URL; and the paths' bytes
 /// together,
-///          which a caller hashes, grow with its square. Bound the length of strangers' URLs, or use `prefix_digests`.
+///          which a caller hashes, grow with its square. Bound the length of untrusted URLs, or use `prefix_digests`.
 /// Errors:  none; total.
 /// Threads: const on url and suffixes.
 void append_expressions(const CanonicalUrl& url, HostLadder hosts, PathLadder paths,

@@ -118,7 +118,7 @@ class Forgetting(CommandTest):
         first = self.out("dedup", "--state", "s.mk", "--keys", "1000", *arguments, stdin=b"".join(lines[:3]))
         second = self.out("dedup", "--state", "s.mk", "--field", "1", "--time-field", "2", stdin=b"".join(lines[3:]))
         self.assertEqual(urls_of(first + second), wanted)
-        self.error("dedup", "--state", "s.mk", "--forget", "8d", code=2, says=["s.mk", "was made as", "window=1w"])
+        self.error("dedup", "--state", "s.mk", "--forget", "8d", code=2, says=["s.mk", "was created as", "window=1w"])
 
     def test_what_is_seen_every_day_is_printed_once_a_window(self):
         text = "".join(f"a\t{1_700_000_000 + 86400 * day}\n" for day in range(60)).encode()
@@ -147,12 +147,12 @@ class Forgetting(CommandTest):
         text = b"a\t2024-03-01\nb\t2224-03-01\na\t2024-03-02\n"
         stdout, stderr = self.run_mankai("dedup", "--forget", "7d", "--field", "1", "--time-field", "2", stdin=text)
         self.assertEqual(stdout, b"a\t2024-03-01\nb\t2224-03-01\n")
-        self.assertIn(b"1 lines are of the future", stderr)
+        self.assertIn(b"1 lines have timestamps in the future", stderr)
 
     def test_options_that_do_not_go_together(self):
         for arguments, says in ((["--forget", "7d", "--grow"], "--grow"), (["--forget", "7d", "--kind", "bloom"], "kind bloom"),
                                 (["--time-field", "2"], "--time-field"), (["--forget", "0s"], "--forget"),
-                                (["--forget", "7d", "--time-field", "0"], "counted from 1")):
+                                (["--forget", "7d", "--time-field", "0"], "the first field is 1")):
             self.error("dedup", *arguments, code=2, says=says)
 
 
@@ -188,9 +188,9 @@ class Confirming(CommandTest):
         for arguments in (["--state", "s.mk"], ["--forget", "7d"], ["--grow"], ["--kind", "bloom"]):
             self.error("dedup", "--confirm", "seen.log", *arguments, code=2, says=["--confirm", arguments[0]])
         self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\n")
-        self.error("dedup", "--confirm", "seen.log", "--canonical", code=2, says=["seen.log", "was made with"])
+        self.error("dedup", "--confirm", "seen.log", "--canonical", code=2, says=["seen.log", "was created with"])
         self.write("text", b"a\n" * 5000)
-        self.error("dedup", "--confirm", "text", code=3, says=["text", "no log of digests"], stdin=b"a\n")
+        self.error("dedup", "--confirm", "text", code=3, says=["text", "not a log of digests"], stdin=b"a\n")
         self.assertEqual(self.read("text"), b"a\n" * 5000)
 
     def test_spellings_of_a_url(self):
@@ -227,7 +227,7 @@ class Confirming(CommandTest):
             done = subprocess.run([MANKAI, "dedup", "--confirm", "seen.log", "urls"], cwd=self.dir, stdout=full,
                                   stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 4)
-        self.assertIn(b"seen.log does not remember the lines that were not written", done.stderr)
+        self.assertIn(b"seen.log does not contain the lines that were not written", done.stderr)
         self.assertEqual(self.out("dedup", "--confirm", "seen.log", "urls").count(b"\n"), 50_001)
 
     def test_a_log_that_cannot_grow_is_an_error_that_loses_nothing(self):
@@ -261,7 +261,7 @@ class Confirming(CommandTest):
         self.write("seen.log", self.read("seen.log") + b"half a batch")
         stdout, stderr = self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\n")
         self.assertEqual(stdout, b"")
-        self.assertIn(b"were no whole batch", stderr)
+        self.assertIn(b"dropped an incomplete batch", stderr)
 
     def test_the_runs_of_a_log_that_was_moved_are_left_to_it(self):
         text = self.lines(300_000, 290_001)

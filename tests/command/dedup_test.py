@@ -94,13 +94,13 @@ class Lines(CommandTest):
         self.assertEqual(stderr.count(b"warning"), 2)
         self.assertLess(stdout.count(b"\n"), 15000)
         _, stderr = self.run_mankai("dedup", "--keys", "10000", "--seed", "1", "--count", stdin=text)
-        self.assertIn(b"TOO MANY", stderr)
+        self.assertIn(b"over capacity", stderr)
 
     def test_more_than_twice_the_capacity_is_an_exit_code_of_its_own(self):
         text = b"".join(b"%d\n" % i for i in range(50000))
         stdout, stderr = self.run_mankai("dedup", "--keys", "10000", "--seed", "1", stdin=text, code=5)
         self.assertGreater(stdout.count(b"\n"), 20000)
-        self.assertIn(b"more than twice as many different lines", stderr.splitlines()[-1])
+        self.assertIn(b"more than twice the capacity", stderr.splitlines()[-1])
         self.assertIn(b"without --keys", stderr.splitlines()[-1])
         # What was printed is in the state, and the next run says it again.
         kept = self.run_mankai("dedup", "--state", "s.mk", "--keys", "10000", "--seed", "1", stdin=text, code=5)[0]
@@ -196,7 +196,7 @@ class State(CommandTest):
         before = self.read("s.mk")
         for arguments in (["--keys", "2000"], ["--fpr", "0.5"], ["--kind", "bloom"], ["--hash", "siphash"], ["--seed", "1"]):
             with self.subTest(arguments):
-                stdout = self.error("dedup", "--state", "s.mk", *arguments, code=2, says=["s.mk", "was made as", "keys=1000"],
+                stdout = self.error("dedup", "--state", "s.mk", *arguments, code=2, says=["s.mk", "was created as", "keys=1000"],
                                     stdin=b"b\n")
                 self.assertEqual(stdout, b"")
         self.assertEqual(self.read("s.mk"), before)
@@ -217,7 +217,7 @@ class State(CommandTest):
 
     def test_signal_in_the_middle_of_a_file_remembers_exactly_what_was_printed(self):
         self.write("big", b"".join(b"line %d\n" % i for i in range(300_000)))
-        # A seed, so that whether a stranger is taken for a repeat is the same in every run: here none is.
+        # A seed, so that whether an absent key is reported as a repeat is the same in every run: here none is.
         process = self.start("dedup", "--state", "s.mk", "--kind", "bloom", "--fpr", "1e-9", "--keys", "400k", "--seed",
                              "1", "big", preexec_fn=default_signals)
         printed = process.stdout.read(100000)
@@ -248,14 +248,14 @@ class State(CommandTest):
             done = subprocess.run([MANKAI, "dedup", "--state", "s.mk", "big"], cwd=self.dir, stdout=full,
                                   stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 4)
-        self.assertIn(b"s.mk does not remember the lines that were not written", done.stderr)
+        self.assertIn(b"s.mk does not contain the lines that were not written", done.stderr)
         self.assertEqual(self.read("s.mk")[:-4608], before)
         self.assertEqual(json.loads(self.out("info", "--json", "s.mk"))["sequence"], 1)
         self.assertFalse((self.dir / "s.mk-journal").exists())
         done = subprocess.run(["bash", "-c", 'set -o pipefail; "$0" dedup --state s.mk big | head -n 1', MANKAI],
                               cwd=self.dir, capture_output=True, check=False, preexec_fn=default_signals)
         self.assertEqual(done.returncode, 4)
-        self.assertIn(b"s.mk does not remember the lines that were not written", done.stderr)
+        self.assertIn(b"s.mk does not contain the lines that were not written", done.stderr)
         self.assertFalse((self.dir / "s.mk-journal").exists())
         # What was written and what comes now are all lines, none of them lost.
         known = json.loads(self.out("info", "--json", "s.mk"))["sequence"] - 1

@@ -85,7 +85,7 @@ class GateTest(harness.CommandTest):
         for line in ("mankai_gate_keys 500", "mankai_gate_phase 8", 'mankai_gate_lag{unit="changes"} 0',
                      "mankai_gate_source_up 1", "mankai_gate_is_syncing 0"):
             self.assertIn(line + "\n", metrics)
-        self.error("gate", "status", "--json", "--prometheus", "b.mk", code=2, says="exclude")
+        self.error("gate", "status", "--json", "--prometheus", "b.mk", code=2, says="cannot be combined")
         os.rename(self.dir / "shop.db", self.dir / "away.db")
         self.assertIn("shop.db", self.status()["source_error"])
         labels = [line.split("  ")[0] for line in self.out("gate", "status", "b.mk").decode().splitlines()]
@@ -205,7 +205,7 @@ class GateTest(harness.CommandTest):
         self.build()
         self.run_mankai("gate", "build", "c.mk", *SOURCE, "--install-triggers")
         self.write("b.mk-source", self.read("c.mk-source"))
-        self.error("gate", "sync", "--once", "b.mk", code=2, says="not of the same build")
+        self.error("gate", "sync", "--once", "b.mk", code=2, says="not from the same build")
         self.write("b.mk-source", b"something else\n")
         self.error("gate", "sync", "--once", "b.mk", code=3, says="b.mk-source")
 

@@ -89,7 +89,7 @@ class Lists(Guard):
     def test_exceptions_are_not_widened(self):
         self.write("list", "||ads.example^\n@@||ads.example:8080^\n||b.example^\n@@|http://b.example/x|\n@@||good.b.example^\n")
         text = self.out("guard", "build", "--allow-skipped=50%", "b.mkg", "list").decode()
-        self.assertIn("skipped 2: is an exception that would let through more than it says", text)
+        self.assertIn("skipped 2: is an exception that would allow more than it says", text)
         self.assertEqual(self.answers("ads.example/x", "b.example/x/y", "good.b.example"), ["blocked", "blocked", "ok"])
 
     def test_networks_are_no_rules(self):
@@ -151,9 +151,9 @@ class Lists(Guard):
         self.write("page.html", "<html>\n<body>Not found: try again later\n</html>\n")
         self.write("own.txt", "# nothing yet\n")
         for lists in (("empty",), ("list", "page.html"), ("/dev/null",), ("list", "--allow", "own.txt"), ("list", "--format", "csv", "--column", "9")):
-            self.error("guard", "build", "--force", "b.mkg", *lists, code=3, says=["gives no rule", "--allow-empty"])
+            self.error("guard", "build", "--force", "b.mkg", *lists, code=3, says=["contains no rules", "--allow-empty"])
             self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
-        self.error("guard", "build", "--force", "b.mkg", "-", code=3, says="standard input: gives no rule")
+        self.error("guard", "build", "--force", "b.mkg", "-", code=3, says="standard input: contains no rules")
         self.build("list", "empty", options=("--allow-empty", "--allow", "own.txt"))
         self.assertEqual(self.answers("a.example"), ["blocked"])
 
@@ -166,7 +166,7 @@ class Lists(Guard):
     def test_what_is_no_guard_is_not_replaced(self):
         self.write("list", "a.example\n")
         self.error("guard", "build", "--force", "list", "list", code=2, says="one of the lists")
-        self.error("guard", "build", "--force", "./list", "-", code=2, says="no guard")
+        self.error("guard", "build", "--force", "./list", "-", code=2, says="not a guard")
         self.error("guard", "build", "--force", "/dev/null", "list", code=4, says="/dev/null")
         self.assertEqual((self.dir / "list").read_bytes(), b"a.example\n")
         self.write("b.mkg", "")
@@ -300,9 +300,9 @@ class Changes(Guard):
         self.assertEqual(self.answers("x.ads.example", "ads.example", "dots.example", "[2001:db8::1]", "more.example"),
                          ["blocked"] * 5)
         before = (self.dir / "b.mkg").read_bytes()
-        for rule, why in (("http://big.example/#!/page", "fragment"), ("||adb.example^", "no host"),
-                          ("0.0.0.0 hosts.example", "no host"), ("@@||z.example^", "no host"),
-                          ("a.example,b.example", "no host"), ("p.example/*", "wildcard"), ("ads.*", "wildcard"),
+        for rule, why in (("http://big.example/#!/page", "fragment"), ("||adb.example^", "not a host"),
+                          ("0.0.0.0 hosts.example", "not a host"), ("@@||z.example^", "not a host"),
+                          ("a.example,b.example", "not a host"), ("p.example/*", "wildcard"), ("ads.*", "wildcard"),
                           ("5.6.7.0/24", "network"), ("/path", "no host"), ("mailto:a@b.example", "")):
             for command in ("add", "allow", "remove", "disallow"):
                 self.error("guard", command, "b.mkg", rule, code=2, says=["b.mkg: '" + rule + "'", why])
@@ -327,7 +327,7 @@ class Changes(Guard):
         waiting.stdin.close()
         self.assertEqual(waiting.wait(60), 0)
         self.assertEqual(self.answers("slow.example", "quick.example"), ["blocked", "blocked"])
-        self.error("guard", "add", "list", "x.example", code=3, says="no guard")
+        self.error("guard", "add", "list", "x.example", code=3, says="not a guard")
 
     def test_ids_have_64_bits(self):
         self.build("list")
@@ -350,13 +350,13 @@ class Changes(Guard):
 
     def test_files_that_are_none_or_have_no_rules(self):
         self.build("list", options=("--no-rules",))
-        self.error("guard", "compact", "b.mkg", code=2, says="build the lists again")
+        self.error("guard", "compact", "b.mkg", code=2, says="build it again from its lists")
         self.out("guard", "remove", "b.mkg", "evil.example")
         self.assertEqual(self.answers("evil.example", "old.example"), ["ok", "blocked"])
         self.error("guard", "info", "none", code=4, says="none")
         self.error("guard", "check", "list", "x", code=3, says="list")
         os.truncate(self.dir / "b.mkg", 300)
-        self.error("guard", "check", "b.mkg", "x", code=3, says=["b.mkg", "cut off: 300 of"])
+        self.error("guard", "check", "b.mkg", "x", code=3, says=["b.mkg", "truncated: 300 of"])
 
 
 class Help(Guard):

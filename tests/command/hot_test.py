@@ -74,6 +74,15 @@ class Counts(CommandTest):
         counts = [float(row[1]) for row in printed]
         self.assertEqual(counts, sorted(counts, reverse=True))
 
+    def test_header_names_the_columns_in_a_pipe(self):
+        self.write("k.log", b"2016-03-28T12:00:00Z a\n2016-03-28T12:00:01Z a\n")
+        lines = self.out("hot", "--header", "--format", "keys", "k.log").decode().splitlines()
+        self.assertEqual(lines[0], "rank\tcount\tper hour\tlast seen\tkey")
+        self.assertEqual(len(lines), 2)
+        self.assertEqual(self.out("hot", "--format", "keys", "k.log").decode().splitlines(), lines[1:])
+        series = self.out("hot", "--header", "--every", "1s", "--format", "keys", "k.log").decode().splitlines()
+        self.assertEqual([line.split("\t")[0] for line in series].count("as of"), 1)
+
     def test_counts_fade_by_the_time_of_the_records(self):
         events = some_events(3000)
         log = b"".join(combined(seconds, path + "?q=%d" % seconds) for seconds, path in events)
@@ -198,7 +207,7 @@ class Counts(CommandTest):
         events = [(START + 7200, "/a"), (START, "/a"), (START + 7100, "/b"), (START + 7100, "/b")]
         stdout, stderr = self.run_mankai("hot", stdin=b"".join(combined(*event) for event in events))
         self.check_top(stdout, events)
-        self.assertIn(b"3 records came in a later epoch than their own, 1 of them by more than 5m", stderr)
+        self.assertIn(b"3 records arrived late, 1 of them by more than 5m", stderr)
         report = json.loads(self.out("hot", "--json", "--late", "1m", stdin=b"".join(combined(*event) for event in events)))
         self.assertEqual((report["late"], report["late_beyond_tolerance"]), (3, 3))
 
@@ -244,7 +253,7 @@ class Counts(CommandTest):
         report = json.loads(stdout)
         self.assertEqual([(row["key"], row["count"]) for row in report["top"]], [("/a", 3)])
         self.assertEqual((report["in_future"], report["first_in_future"]), (2, "a.log:2: 2065-01-24T05:20:00Z"))
-        self.assertIn(b"2 records lie more than 1d in the future and were left out", stderr)
+        self.assertIn(b"2 records have timestamps more than 1d in the future and were skipped", stderr)
         self.assertIn(b"a.log:2: 2065-01-24", stderr)
         self.assertEqual(float(rows(self.out("hot", "--state", "s.mk", stdin=good))[0][1]), 4)
         soon = int(time.time()) + 3600
@@ -394,7 +403,7 @@ class State(CommandTest):
         self.run_mankai("create", "any.mk", "--kind", "decayed-top", "--bytes", "256KiB")
         for arguments in (["--by", "client"], []):
             stderr = self.run_mankai("hot", "--state", "any.mk", *arguments, stdin=log)[1].decode()
-            self.assertRegex(stderr, r"\Amankai: warning: any\.mk: does not store what it counts[^\n]*--state a new file\n\Z")
+            self.assertRegex(stderr, r"\Amankai: warning: any\.mk: does not store what it counts[^\n]*new --state file[^\n]*\n\Z")
             self.assertIn(" ".join(arguments) or "--by path", stderr)
         for arguments in ([], ["--state", "path.mk"], ["--state", "new.mk"]):
             self.assertEqual(self.run_mankai("hot", *arguments, stdin=log)[1], b"")
@@ -421,7 +430,7 @@ class State(CommandTest):
         self.write("broken.gz", log[:len(log) // 2])
         stdout, stderr = self.run_mankai("hot", "--state", "s.mk", "broken.gz", code=3)
         self.assertEqual(rows(stdout)[0][4], "/b")
-        self.assertIn(b"s.mk is left as it was", stderr)
+        self.assertIn(b"s.mk is unchanged", stderr)
         self.assertEqual(self.read("s.mk"), before)
 
     def test_what_nobody_got_is_not_counted(self):
@@ -431,7 +440,7 @@ class State(CommandTest):
             done = subprocess.run([MANKAI, "hot", "--state", "s.mk"], input=combined(START, "/b"), cwd=self.dir, stdout=full,
                                   stderr=subprocess.PIPE, check=False, timeout=60)
         self.assertEqual(done.returncode, 4)
-        self.assertIn(b"s.mk is left as it was", done.stderr)
+        self.assertIn(b"s.mk is unchanged", done.stderr)
         self.assertEqual(self.read("s.mk"), before)
 
     def test_signals_print_and_save(self):

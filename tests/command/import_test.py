@@ -35,7 +35,7 @@ class ImportDablooms(CommandTest):
         bloom = filled()
         self.write("spam.bloom", bytes(bloom))
         report = self.out("import", "dablooms", "spam.bloom", *SHAPE)
-        for part in (b"spam.bloom.mk", b"scaling", b"200", b"301, flushed", b"yes, every counter"):
+        for part in (b"spam.bloom.mk", b"scaling", b"200", b"301, flushed", b"yes, all counters"):
             self.assertIn(part, report)
         asked = [key(i) for i in range(KEYS)] + [f"http://example.net/{i}" for i in range(5000)]
         self.assertEqual(self.answers("spam.bloom.mk", asked), [each.encode() in bloom for each in asked])
@@ -110,7 +110,7 @@ class ImportDablooms(CommandTest):
         self.assertIn(b"damage: spam.bloom: filter 1", stderr)
         self.run_mankai("verify", "spam.bloom.mk")
         self.write("torn.bloom", whole[:8] + bytes(16) + whole[24:])
-        self.error("import", "dablooms", "torn.bloom", *SHAPE, code=3, says="a change was under way")
+        self.error("import", "dablooms", "torn.bloom", *SHAPE, code=3, says="a change was in progress")
         self.write("cut.bloom", whole[:len(whole) // 2])
         self.error("import", "dablooms", "cut.bloom", *SHAPE, "--damaged", code=3, says="cut off")
 

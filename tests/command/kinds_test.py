@@ -50,7 +50,7 @@ class EveryKind(CommandTest):
                     self.error("verify", "bad.mk", code=3, says=["bad.mk"])
                 place = len(whole) - 100  # in the second copy of the footer: the first one serves
                 self.write("bad.mk", whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
-                self.assertIn(b"footer is damaged", self.out("verify", "bad.mk"))
+                self.assertIn(b"footer is corrupt", self.out("verify", "bad.mk"))
                 self.assertEqual(self.out("check", "bad.mk", "a/299"), self.out("check", "f.mk", "a/299"))
                 for size in (0, 100, 128, 200, len(whole) - 1):
                     self.write("bad.mk", whole[:size])
@@ -224,7 +224,7 @@ class Dedup(CommandTest):
         info = json.loads(self.out("info", "--json", "s.mk"))
         self.assertEqual((info["kind"], info["initial_keys"]), ("scalable-bloom", 1000000))
         self.run_mankai("dedup", "--state", "plain.mk", "--keys", "1000", stdin=b"a\n")
-        self.error("dedup", "--grow", "--state", "plain.mk", stdin=b"a\n", code=2, says=["plain.mk", "was made as"])
+        self.error("dedup", "--grow", "--state", "plain.mk", stdin=b"a\n", code=2, says=["plain.mk", "was created as"])
         self.error("dedup", "--grow", "--kind", "bloom", code=2, says="--grow")
 
     def test_kinds_that_count_are_refused(self):
@@ -244,7 +244,7 @@ class Dedup(CommandTest):
         self.assertEqual(self.out("check", "u.mk", "B.com/"), b"yes\tB.com/\n")
         self.assertEqual(json.loads(self.out("info", "--json", "u.mk"))["canonical_version"], 2)
         self.run_mankai("dedup", "--state", "raw.mk", "--keys", "1000", stdin=b"A.com\n")
-        self.error("dedup", "--canonical", "--state", "raw.mk", stdin=b"x\n", code=2, says=["raw.mk", "was made as"])
+        self.error("dedup", "--canonical", "--state", "raw.mk", stdin=b"x\n", code=2, says=["raw.mk", "was created as"])
 
     def test_canonical_keeps_different_urls_apart(self):
         text = (b"http://h/a%2Fb\nhttp://h/a/b\nhttp://h/a%3Fb\nhttp://h/a?b\nhttp://h/?q=a%26b=1\nhttp://h/?q=a&b=1\n"

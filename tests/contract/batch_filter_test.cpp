@@ -168,7 +168,7 @@ TYPED_TEST(BatchFilterContract, an_empty_batch_does_nothing) {
 TYPED_TEST(BatchFilterContract, observe_reports_a_keys_earlier_twin_in_the_same_batch) {
   for (const std::uint64_t keys : {std::uint64_t{5000}, kKeysBeyondCache}) {
     for (const std::size_t distance : {1U, 2U, 7U, 8U, 31U, 32U, 33U, 63U, 191U, 192U, 193U, 400U}) {
-      // Each key comes twice, `distance` places apart; at such a rate no stranger is taken for a twin.
+      // Each key comes twice, `distance` places apart; at such a rate no absent key is taken for a twin.
       auto filter = make<TypeParam>({.keys = keys, .fpr = 1e-9});
       const auto fresh = Random(distance).digests(distance);
       std::vector<Digest> batch(fresh);

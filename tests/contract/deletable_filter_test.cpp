@@ -1,4 +1,4 @@
-// Every DeletableFilter against an exact multiset: a key inserted more often than erased is found, for ever, also after
+// Every DeletableFilter against an exact multiset: a key inserted more often than erased is found, forever, also after
 // its counters have overflowed; an erase of what is certainly not in is refused and changes nothing.
 
 #include <gtest/gtest.h>
@@ -189,7 +189,7 @@ TYPED_TEST(DeletableFilterContract, saturated_cells_are_those_at_15) {
   EXPECT_EQ(filter.saturated_cells(), 0U);
 }
 
-// Inserts, erasures of members, of twins in one batch, and of strangers: batch and singles leave the same image.
+// Inserts, erasures of members, of twins in one batch, and of absent keys: batch and singles leave the same image.
 TYPED_TEST(DeletableFilterContract, erase_batches_agree_with_singles_at_every_size) {
   for (const std::uint64_t keys : {std::uint64_t{300}, kKeysBeyondCache}) {
     auto batch = make<TypeParam>({.keys = keys, .fpr = 0.1});

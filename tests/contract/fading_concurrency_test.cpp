@@ -32,7 +32,7 @@ FadingFingerprints filter_of(std::uint64_t slots, std::uint32_t k, std::uint32_t
   return FadingFingerprints::create({.slots = slots, .k = k, .bits = bits, .hash = kXxh3}).value();
 }
 
-// Goal: a write into half a byte never undoes a neighbour's.
+// Goal: a write into half a byte never undoes a neighbor's.
 // Method: so many slots that hardly two keys meet in one, but every byte is written by two threads; afterwards the
 // array is that of one writer in every slot that only one key wrote to.
 TEST(FadingConcurrency, writers_of_neighbouring_slots_do_not_harm_each_other) {

@@ -90,7 +90,7 @@ TYPED_TEST(FrequencyFilterContract, estimates_are_exact_for_most_keys_at_capacit
   for (std::size_t i = 0; i < digests.size(); ++i) {
     exact += filter.estimate(digests[i]).value == 1 + i % 3 ? 1U : 0U;
   }
-  // A key is overestimated only where all of its counters are shared: at most as often as a stranger is found.
+  // A key is overestimated only where all of its counters are shared: at most as often as an absent key is found.
   EXPECT_GT(exact, 2960U);
 }
 

@@ -384,7 +384,7 @@ TYPED_TEST(GrowingContract, merging_is_the_union) {
   ASSERT_TRUE(left.merge(right).has_value());
   EXPECT_TRUE(right.to_bytes() == right_before);
   EXPECT_EQ(batch_answers(left, digests), std::vector<bool>(digests.size(), true));
-  // No slice of the two was joined with another here, as all but the last are full; so no stranger's answer changed.
+  // No slice of the two was joined with another here, as all but the last are full; so no absent key's answer changed.
   const auto in_both = batch_answers(left, strangers);
   for (std::size_t i = 0; i < strangers.size(); ++i) {
     ASSERT_TRUE(in_both[i] || !(in_left[i] || in_right[i]));

@@ -471,7 +471,7 @@ TYPED_TEST(GrowingIds, members_survive_every_interleaving_with_right_ids) {
   }
 }
 
-// Goal: erasing strangers harms nobody but at the stated rate, and that is counted.
+// Goal: erasing absent keys harms nobody but at the stated rate, and that is counted.
 // Method: every refusal leaves all bytes as they were; every acceptance takes one from the count; how many are accepted
 // is the rate of the slice asked, within five standard deviations. At 1e-7 none is, and no member is lost.
 TYPED_TEST(GrowingIds, erasing_strangers_harms_at_the_false_positive_rate_only) {

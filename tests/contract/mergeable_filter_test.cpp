@@ -17,7 +17,7 @@ template <class Kind>
 class MergeableFilterContract : public testing::Test {};
 TYPED_TEST_SUITE(MergeableFilterContract, FilterKinds, KindNames);
 
-// The image but for its count of keys and checksum: what a stranger's answer depends on.
+// The image but for its count of keys and checksum: what an absent key's answer depends on.
 template <class F>
 std::vector<std::byte> cells_of(const F& filter) {
   const auto bytes = filter.to_bytes();

@@ -249,7 +249,7 @@ TEST(CorruptRecentValues, what_is_behind_the_last_cell_is_zero) {
   }
 }
 
-// The largest count that is read: going on from there must give images that can be read, too.
+// The largest count that is read: continuing from there must give images that can be read, too.
 template <class F, class Insert>
 void count_on_from_the_largest(Bytes bytes, const Insert& insert) {
   ImageHeader header = header_of(bytes);

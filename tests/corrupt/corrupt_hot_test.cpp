@@ -145,7 +145,7 @@ TEST(CorruptDecayedTop, forged_parameters_are_refused_by_offset) {
        {"a newest event beyond time", "offset 112", [](ImageHeader& h) { h.kind_state[2] = ~std::uint64_t{0}; }}});
 }
 
-// The largest counts that are read: going on from there must give images that can be read, too.
+// The largest counts that are read: continuing from there must give images that can be read, too.
 TEST(CorruptDecayedTop, counts_at_their_largest_stay_readable) {
   Bytes bytes = filled_top().to_bytes();
   ImageHeader header = header_of(bytes);

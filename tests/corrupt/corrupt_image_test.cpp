@@ -504,7 +504,7 @@ TYPED_TEST(CorruptImage, odd_counts_behind_right_checksums_are_only_numbers) {
   }
 }
 
-// The largest counts that are read: going on from there must give images that can be read, too.
+// The largest counts that are read: continuing from there must give images that can be read, too.
 TEST(CorruptTimeDecayingCounts, counts_at_their_largest_stay_readable) {
   auto filter = TimeDecayingCounts::create({.keys = 4,
                                             .decay = {.lambda_q32 = kLambdaOne / 2, .epoch = Duration(1)},

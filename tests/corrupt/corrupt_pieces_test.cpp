@@ -166,7 +166,7 @@ TEST(CorruptPieces, cut_cells_that_cannot_be_are_refused) {
                      [](const Bytes& bytes) { return open_pieces<TimeDecayingTieredCounts>(bytes, Trust::checked); });
 }
 
-// A list that turns back to its own beginning must not be walked for ever.
+// A list that turns back to its own beginning must not be walked forever.
 TEST(CorruptPieces, a_list_that_turns_back_is_refused) {
   Bytes bytes = filled_pieces<TimeDecayingPooledCounts>(
       {.counters = 4, .pool_share = 1, .decay = pieces_decay(), .lookup = PoolLookup::array, .hash = kPiecesHash});

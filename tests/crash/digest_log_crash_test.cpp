@@ -1,4 +1,4 @@
-/// What a DigestLog promises about the end of the process or of the machine (the top of durable/digest_log.hpp), at
+/// What a DigestLog promises about a process crash or a power loss (the top of durable/digest_log.hpp), at
 /// every moment of random workloads, and about calls that fail.
 ///
 /// Method: batches are numbered. At a moment, the log must open and hold whole batches, from the first one on without a

@@ -324,7 +324,7 @@ TEST(SimulatedDisk, a_private_mapping_is_a_copy) {
   disk.munmap(bytes, kSectorBytes);
 }
 
-// Goal: what a process has written is there after it, whatever was synchronised; a machine that ends later can lose it.
+// Goal: what a process has written is there after it, whatever was synchronized; a machine that ends later can lose it.
 TEST(SimulatedDisk, the_end_of_the_process_keeps_what_the_machine_s_may_lose) {
   SimulatedDisk disk;
   const int file = create_for_good(disk, letters('a') + letters('a'));

@@ -1,10 +1,10 @@
 /// A Store when the process or the machine ends at any moment.
 ///
 /// Goal: what is found is a whole number of batches, byte for byte what the same changes make in memory, and all that
-/// were acknowledged as surviving this end; a reader sees the same and changes nothing; going on from there and ending
-/// again recovers again; and each sync is needed for that.
-/// Method: random work on a simulated disk (its fault model: tests/support/simulated_disk.hpp) beside an exact model
-/// (store_workload.hpp); then, for every moment of the trace, disks that may be left.
+/// were acknowledged as surviving this end; a reader sees the same and changes nothing; continuing from there and
+/// ending again recovers again; and each sync is needed for that. Method: random work on a simulated disk (its fault
+/// model: tests/support/simulated_disk.hpp) beside an exact model (store_workload.hpp); then, for every moment of the
+/// trace, disks that may be left.
 
 #include <gtest/gtest.h>
 

@@ -97,7 +97,7 @@ void StoreEnds::look(const Found& found, const StoreWorkload& workload, End end,
   }
 }
 
-// What recovers can be ended, too, and what goes on from there.
+// What recovers can be ended, too, and what continues from there.
 void StoreEnds::go_on(SimulatedDisk& disk, StoreHistory history, const RequestMaker& requests) {
   WorkloadOptions options = options_;
   options.seed += tally_.disks;

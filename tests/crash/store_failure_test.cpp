@@ -59,7 +59,7 @@ class Trial {
   /// When the store was there; nothing when it never was.
   [[nodiscard]] std::optional<std::size_t> made() const noexcept { return made_; }
 
-  /// The journal never begins anew in front, but goes on behind what the file has.
+  /// The journal never restarts in front, but continues behind what the file has.
   void run_without_room_in_front() {
     calls_.refuse_room_at(static_cast<off_t>(kFirstRecord));
     create();
@@ -142,7 +142,7 @@ class Trial {
     }
   }
 
-  // What is found is one of the states that may be; the work goes on from there.
+  // What is found is one of the states that may be; the work continues from there.
   void take_over() {
     const std::size_t moment = disk_.moment();
     const auto number = history_.find(state_of(*store_), End::process, moment);

@@ -144,7 +144,7 @@ TEST_F(StoreInterleaving, a_second_close_waits_for_the_first_and_says_the_same) 
   EXPECT_EQ(second.error().message(), first.error().message());
 }
 
-// Where the room in front was given back and cannot be had again, the records go on behind.
+// Where the room in front was given back and cannot be had again, the records continue behind.
 TEST_F(StoreInterleaving, changes_that_come_after_a_commit_in_memory_are_kept_without_room_in_front) {
   for (const bool is_cleared : {false, true}) {
     calls_.refuse_room_at(-1);

@@ -41,7 +41,7 @@ class StoreHistory {
  public:
   explicit StoreHistory(StoreState first) : states_{std::move(first)}, begun_{0} {}
 
-  /// What goes on from this state, which was found when the process or the machine had ended: moments begin anew. What
+  /// What continues from this state, which was found when the process or the machine had ended: moments restart. What
   /// survived the process can still be lost with the machine.
   [[nodiscard]] StoreHistory continued(std::size_t state, End end, std::size_t moment) const;
 
@@ -95,7 +95,7 @@ class StoreWorkload {
  public:
   /// Makes a store.
   StoreWorkload(SimulatedDisk& disk, const WorkloadOptions& options);
-  /// Opens one that is there, in the last state of a history. The requests go on from those that led there.
+  /// Opens one that is there, in the last state of a history. The requests continue from those that led there.
   StoreWorkload(SimulatedDisk& disk, const WorkloadOptions& options, StoreHistory history, RequestMaker requests);
 
   void run(std::size_t steps);

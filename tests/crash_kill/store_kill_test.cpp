@@ -1,4 +1,4 @@
-// The end of the process, on the real file system: a child changes a store and says after each batch that it was
+// The process crash, on the real file system: a child changes a store and says after each batch that it was
 // acknowledged; it is killed at a random moment, of a batch, a checkpoint, its opening or its closing, and another one
 // goes on with the files as they are.
 //

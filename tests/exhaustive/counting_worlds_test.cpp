@@ -98,7 +98,7 @@ struct Key {
 // insert, observe, erase, insert seven times, a batch of two and one that erases two, and clear (without a key).
 constexpr unsigned kVerbs = 7;
 
-// One operation on both; returns false where they differ. The batch is the key and its neighbour.
+// One operation on both; returns false where they differ. The batch is the key and its neighbor.
 bool apply(CountingBloom& filter, Model& model, const std::vector<Key>& keys, unsigned verb, std::size_t key) {
   const Key& first = keys[key];
   const Key& second = keys[(key + 1) % keys.size()];
@@ -206,7 +206,7 @@ CountingBloom with_partitions(CountingLayout layout, std::uint64_t size, std::ui
   return CountingBloom::from_bytes(bytes).value();
 }
 
-// Ends, and two that are neighbours.
+// Ends, and two that are neighbors.
 constexpr std::array<std::uint64_t, 4> kDigests = {0, ~std::uint64_t{0}, 0x5555555555555556U, 0x5555555555555555U};
 
 TEST(SmallCountingWorlds, blocked_filters_of_1_and_2_blocks_follow_the_model) {

@@ -105,7 +105,7 @@ struct Key {
 
 constexpr unsigned kVerbs = 5;  // insert, observe, insert_concurrent, a batch of two, and clear (without a key)
 
-// One operation on both; returns false where they differ. The batch is the key and its neighbour.
+// One operation on both; returns false where they differ. The batch is the key and its neighbor.
 template <class F>
 bool apply(F& filter, Model& model, const std::vector<Key>& keys, unsigned verb, std::size_t key) {
   const Key& first = keys[key];
@@ -167,7 +167,7 @@ void expect_model(F& filter, const std::vector<Key>& keys, unsigned length_max) 
   }
 }
 
-// Ends, neighbours of a block's border, and two that share a block.
+// Ends, neighbors of a block's border, and two that share a block.
 constexpr std::array<std::uint64_t, 4> kDigests = {0, ~std::uint64_t{0}, 0x5555555555555556U, 0x5555555555555555U};
 
 BlockedBloom with_blocks(std::uint64_t blocks) {

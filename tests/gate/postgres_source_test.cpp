@@ -27,7 +27,7 @@ constexpr Duration kLong = std::chrono::seconds(30);
 constexpr std::chrono::seconds kPatience{30};
 constexpr std::chrono::milliseconds kPause{10};
 
-/// Waits until it is so; what does not come is said, where a loop would wait for ever.
+/// Waits until it is so; what does not come is said, where a loop would wait forever.
 void wait_until(const std::string& what, const std::function<bool()>& is_so) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!is_so()) {

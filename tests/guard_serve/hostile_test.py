@@ -1,4 +1,4 @@
-"""What strangers may send to `mankai guard serve`: it answers or hangs up, and others do not notice."""
+"""What hostile clients may send to `mankai guard serve`: it answers or hangs up, and others do not notice."""
 import random
 import socket
 import time

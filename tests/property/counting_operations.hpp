@@ -47,8 +47,8 @@ inline std::ostream& operator<<(std::ostream& out, const CountingOperation& oper
 }
 
 /// A counting filter beside an exact multiset. Every call is made on both, and what is promised is checked: a key that
-/// is in is found and its estimate is no smaller than how often it is in, unless it is saturated. Strangers are never
-/// erased where the filter takes them for members: that is the caller's duty, and others would be lost.
+/// is in is found and its estimate is no smaller than how often it is in, unless it is saturated. Absent keys are never
+/// erased where the filter reports them as members: that is the caller's duty, and others would be lost.
 class CheckedCounts {
  public:
   explicit CheckedCounts(CountingBloom filter) : filter_(std::move(filter)) {}
@@ -68,12 +68,12 @@ class CheckedCounts {
     require_key(digest);
   }
 
-  /// Erases a member, or asks for a stranger to be erased whom the filter knows as one.
+  /// Erases a member, or asks for an absent key to be erased whom the filter knows as one.
   void erase(Digest digest) {
     if (!is_in(digest)) {
       if (!filter_.may_contain(digest)) {
-        require(filter_.erase(digest) == EraseResult::absent, "a stranger is refused");
-        require(!filter_.may_contain(digest), "and remains a stranger");
+        require(filter_.erase(digest) == EraseResult::absent, "an absent key is refused");
+        require(!filter_.may_contain(digest), "and remains an absent key");
       }
       return;
     }
@@ -210,7 +210,7 @@ class CheckedCounts {
   std::uint64_t keys_ = 0;
 };
 
-/// The keys of a batch: neighbours, every fourth one a twin of the first.
+/// The keys of a batch: neighbors, every fourth one a twin of the first.
 inline std::vector<Digest> counting_batch_of(const Hasher& hash, const CountingOperation& operation) {
   std::vector<Digest> digests;
   for (std::uint64_t i = 0; i < operation.count; ++i) {

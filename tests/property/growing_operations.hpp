@@ -238,7 +238,7 @@ class CheckedGrowing {
   std::uint64_t total_ = 0;
 };
 
-/// The keys of a batch: neighbours, every fourth one a twin of the first.
+/// The keys of a batch: neighbors, every fourth one a twin of the first.
 inline std::vector<Digest> growing_batch(const Hasher& hash, const GrowingOperation& operation) {
   std::vector<Digest> digests;
   for (std::uint64_t i = 0; i < operation.count; ++i) {

@@ -41,7 +41,7 @@ inline std::ostream& operator<<(std::ostream& out, const Operation& operation) {
              << operation.count << ")";
 }
 
-/// The keys of a batch: neighbours, every fourth one a twin of the first.
+/// The keys of a batch: neighbors, every fourth one a twin of the first.
 inline std::vector<Digest> batch_of(const Hasher& hash, const Operation& operation) {
   std::vector<Digest> digests;
   for (std::uint64_t i = 0; i < operation.count; ++i) {

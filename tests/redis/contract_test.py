@@ -566,7 +566,7 @@ class ContractTest(OneServerTest):
         (size,) = client.call("BF.INFO", "f", "SIZE")
         size = size[1] if client.protocol == 3 else size
         usage = client.call("MEMORY", "USAGE", "f")
-        self.assertGreater(size, 100000)  # 9.6 bits a key and more
+        self.assertGreater(size, 100000)  # 9.6 bits per key and more
         self.assertLess(size, 300000)
         self.assertGreaterEqual(usage, size)
         self.assertLess(usage, size + 1000)

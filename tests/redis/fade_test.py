@@ -1,4 +1,4 @@
-"""FADE.*: what came lately is known; what is forgotten, and when, follows the formula."""
+"""FADE.*: recent keys are found; which keys are overwritten, and when, follows the formula."""
 import math
 import random
 
@@ -59,7 +59,7 @@ class ContractTest(OneServerTest):
             FADE.RESERVE f 0.001 1000 => -ERR item exists
             FADE.PUT f a b a => *[:1 :1 :0] | *[#t #t #f]
             FADE.PUT f a => *[:0] | *[#f]
-            FADE.SEEN f a b stranger => *[:1 :1 :0] | *[#t #t #f]
+            FADE.SEEN f a b absent key => *[:1 :1 :0] | *[#t #t #f]
             FADE.SEEN f a => *[:1] | *[#t]
             fade.put f '' => *[:1] | *[#t]
             FADE.SEEN f '' A => *[:1 :0] | *[#t #f]

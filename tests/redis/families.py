@@ -159,7 +159,7 @@ class PersistenceMatrix:
                 server.close()
 
     def test_replicas(self):
-        """Synchronised in full, followed, synchronised in part, and made the primary."""
+        """Synchronized in full, followed, synchronized in part, and made the primary."""
         primary, client, before = self.started(tcp=True)
         replica = self.start(tcp=True)
         replica.replicate(primary)
@@ -403,7 +403,7 @@ class KeyMatrix:
 
 
 class ForgeryMatrix:
-    """Bytes from strangers: refused, or a value that can be used. Mixed into OneServerTest."""
+    """Untrusted bytes: refused, or a value that can be used. Mixed into OneServerTest."""
 
     family = None
 

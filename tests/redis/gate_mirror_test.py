@@ -335,7 +335,7 @@ class MirrorTest(RedisTest):
         beside = f"{{{KEY}}}:{self.name()}"
         late.keep(lambda words: words[0] == b"GATE.LOADCHUNK" and words[2] != b"1", lambda words: False)
         self.mankai("sync", "--once", "b.mk", *self.mirror(late), code=4, says="no connection")
-        self.assertTrue(0 < client.must("PTTL", beside) <= 600_000)  # it does not stay for ever
+        self.assertTrue(0 < client.must("PTTL", beside) <= 600_000)  # it does not stay forever
         client.must("RENAME", beside, KEY)
         self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b"), [1, 1])
         self.assertRegex(self.mankai("status", "b.mk", *self.mirror(server)), "not known: there is no such key")
@@ -370,8 +370,8 @@ class MirrorTest(RedisTest):
         self.mankai("sync", "--once", "other.mk", *self.mirror(server))
         theirs = bytes(client.must("DUMP", KEY))
         self.build()
-        self.mankai("sync", "--once", "b.mk", *self.mirror(server), code=2, says="take another key")
-        self.mankai("sync", "b.mk", *self.mirror(server), code=2, says="take another key")
+        self.mankai("sync", "--once", "b.mk", *self.mirror(server), code=2, says="use another key")
+        self.mankai("sync", "b.mk", *self.mirror(server), code=2, says="use another key")
         self.assertRegex(self.mankai("status", "b.mk", *self.mirror(server)), "not known: the key is another gate")
         client.must("SET", "text", "a")
         self.mankai("sync", "--once", "b.mk", *self.mirror(server, "text"), code=2, says="WRONGTYPE")
@@ -380,7 +380,7 @@ class MirrorTest(RedisTest):
         sync = self.start_sync(server)
         self.wait_until_in_step(client)
         client.must("RESTORE", KEY, 0, theirs, "REPLACE")
-        wait_for("it is said", lambda: "take another key" in self.said())
+        wait_for("it is said", lambda: "use another key" in self.said())
         self.assertEqual(bytes(client.must("DUMP", KEY)), theirs)
         client.must("DEL", KEY)
         self.wait_until_in_step(client)
@@ -440,15 +440,15 @@ class MirrorTest(RedisTest):
         self.mankai("sync", "--once", "b.mk", "--mirror", f"redis://localhost:{server.port}/3", "--mirror-key", "{a}:b",
                     says=f"redis://localhost:{server.port}/3 {{a}}:b: loaded")
         for key in ("a}b", "{}a"):
-            self.mankai("sync", "--once", "b.mk", *self.mirror(server, key), code=2, says="a brace that closes none")
+            self.mankai("sync", "--once", "b.mk", *self.mirror(server, key), code=2, says="an unclosed brace")
         client.must("SELECT", 3)
         self.assertEqual(client.must("GATE.MAYBE", "{a}:b", 0, "a"), [1])
         for address, says in (("redis://127.0.0.1:0", "no host and port"), ("redis://", "no host and port"),
                               ("redis://a:b", "no host and port"), ("redis://a/b", "a database is a number"),
-                              ("redis://user:secret@a", "no password"), ("rediss://a", "no address"),
+                              ("redis://user:secret@a", "not contain a password"), ("rediss://a", "invalid address"),
                               ("unix:relative", "a socket's path")):
             self.mankai("sync", "--once", "b.mk", "--mirror", address, "--mirror-key", "f", code=2, says=says)
-        self.mankai("sync", "b.mk", "--mirror", "redis://a", code=2, says="need each other")
+        self.mankai("sync", "b.mk", "--mirror", "redis://a", code=2, says="must be given together")
         self.mankai("sync", "--once", "b.mk", "--mirror", f"redis://127.0.0.1:{server.port}/99", "--mirror-key", "f", code=2,
                     says="DB index")
 

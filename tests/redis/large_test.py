@@ -66,7 +66,7 @@ class LargeTest(RedisTest):
 
         replica = self.start(tcp=True, rdbcompression="no")
         replica.replicate(primary)
-        self.assert_same(replica.client(), digest, "a replica's full synchronisation")
+        self.assert_same(replica.client(), digest, "a replica's full synchronization")
         primary.close()
 
         replica.client().must("REPLICAOF", "NO", "ONE")

@@ -217,7 +217,7 @@ class World:
                             self.through_a_dump, *writes, *writes])(key)
 
     def finish(self):
-        """Every item that was ever offered is there, and strangers are taken for items no more often than promised."""
+        """Every item that was ever offered is there, and absent keys are taken for items no more often than promised."""
         for key, known in self.filters.items():
             if known.offered:
                 items = sorted(known.offered)

@@ -367,7 +367,7 @@ class ChecksumTest(unittest.TestCase):
 
 @needs_module
 class ForgeryTest(OneServerTest):
-    """Bytes from strangers: refused, or a filter that can be used; the server goes on in any case."""
+    """Untrusted bytes: refused, or a filter that can be used; the server goes on in any case."""
 
     def make(self):
         self.client.must("BF.RESERVE", "small", "0.01", 20)

@@ -7,9 +7,9 @@
 
 // How far a measured rate may lie from its formula. Everything here is derived, nothing tuned.
 //
-// A filter with n keys answers yes to a stranger with probability q, which depends on where the keys fell. Over filters
-// q has mean p, the formula's rate, and variance V. Asking T strangers gives a count that is binomial(T, q), so the
-// measured rate has mean p and, by the law of total variance,
+// A filter with n keys answers yes to an absent key with probability q, which depends on where the keys fell. Over
+// filters q has mean p, the formula's rate, and variance V. Asking T absent keys gives a count that is binomial(T, q),
+// so the measured rate has mean p and, by the law of total variance,
 //
 //     Var = E[q (1 - q)] / T + V  <=  p (1 - p) / T + V.
 //

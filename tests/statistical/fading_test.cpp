@@ -1,4 +1,4 @@
-// The forgetting array beside its formulas: how many events of an age are known, and how many strangers.
+// The forgetting array beside its formulas: how many events of an age are known, and how many absent keys.
 //
 // Of W events of known ages each is known with its own φ; the count has the mean Σφ and, as they hardly share slots and
 // only take them from each other, at most the variance Σφ(1 - φ). The tests allow four standard deviations. Seeds are

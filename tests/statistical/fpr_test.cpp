@@ -23,7 +23,7 @@ constexpr std::array<std::uint64_t, 4> kSizes = {1000, 10000, 100000, 1000000};
 constexpr std::array<double, 3> kRates = {0.1, 0.01, 0.001};
 constexpr std::size_t kBatch = 8192;
 
-// The share of so many strangers that get a yes.
+// The share of so many absent keys that get a yes.
 template <class F>
 double measured_rate(const F& filter, Random& random, std::size_t strangers) {
   std::vector<Digest> digests(kBatch);
@@ -47,9 +47,9 @@ ClassicSpread spread_of(const Bloom& filter, double keys) {
 }
 
 // By how much a rate may be above what its cells say, where a key's positions are not independent of each other. Those
-// of dablooms follow from two numbers: of the size^2 there are in a partition a stranger has a key's, and with them all
-// of its cells, with a probability of keys / size^2; less often than that, since the steps wrap at 2^32 in different
-// places.
+// of dablooms follow from two numbers: of the size^2 there are in a partition an absent key has a key's, and with them
+// all of its cells, with a probability of keys / size^2; less often than that, since the steps wrap at 2^32 in
+// different places.
 template <class F>
 double dependence(const F& filter, double keys) {
   if constexpr (std::is_same_v<F, CountingBloom>) {
@@ -77,7 +77,7 @@ ClassicSpread spread_of(const TimeDecayingCounts& filter, double keys) {
 constexpr std::size_t kStrangers = kBatch * 64;
 
 // Goal: the rate is the formula's at every size, target and fill.
-// Method: half the capacity, all of it, twice as much, each stage measured with half a million strangers.
+// Method: half the capacity, all of it, twice as much, each stage measured with half a million absent keys.
 template <class F>
 void expect_formula(F filter, Random random) {
   const std::uint64_t capacity = filter.capacity_keys();

@@ -21,7 +21,7 @@ constexpr std::size_t kBatch = 8192;
 constexpr std::size_t kStrangers = kBatch * 24;
 constexpr std::uint64_t kKeys = 2000;
 
-// The share of so many strangers that get a yes.
+// The share of so many absent keys that get a yes.
 template <class F>
 double measured_rate(const F& filter, Random& random) {
   std::vector<Digest> digests(kBatch);
@@ -100,7 +100,7 @@ std::string text_of(const Growth& growth) {
 }
 
 // Goal: the rate is the formula's, at half and at full newest slices, and the whole stays below its bound.
-// Method: scalable-bloom leaves out keys that it takes for known ones, so the formula is asked for those counted.
+// Method: scalable-bloom leaves out keys that it reports as present ones, so the formula is asked for those counted.
 template <class F>
 void expect_formula(F filter, const Case& each, std::uint64_t seed) {
   Random random(seed);

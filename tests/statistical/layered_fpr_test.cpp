@@ -1,4 +1,4 @@
-// The layered filter's rates per class of strangers: repaired, the corrected formula and the nominal rate hold for
+// The layered filter's rates per class of absent keys: repaired, the corrected formula and the nominal rate hold for
 // each; faithful, three classes are answered yes always, which is the source's flaw and no accident of these keys.
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ double standard_error(double rate, std::size_t trials) {
 }
 
 // Goal: repaired, every class keeps the nominal rate and follows the corrected formula.
-// Method: fixed members and strangers, filters of three rates; three standard errors of the count. A filter errs on
+// Method: fixed members and absent keys, filters of three rates; three standard errors of the count. A filter errs on
 // a prefix of few known ones for all its repetitions, so prefixes are of three levels and nearly all different.
 TEST(LayeredRate, repaired_keeps_the_target_and_the_corrected_formula_in_every_class) {
   for (const double fpr : {0.1, 0.05, 0.01}) {

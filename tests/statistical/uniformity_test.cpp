@@ -89,7 +89,7 @@ TEST(BlockIndex, is_even_over_more_than_2_to_the_32_blocks) {
   }
 }
 
-// Within one block of many, each lane's bits and each pair of neighbouring lanes' bits.
+// Within one block of many, each lane's bits and each pair of neighboring lanes' bits.
 TEST(LanePosition, is_even_within_a_block_and_independent_between_lanes) {
   Random random(1);
   constexpr std::uint64_t kBlocks = std::uint64_t{1} << 20;

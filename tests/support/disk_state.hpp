@@ -58,7 +58,7 @@ struct DiskEvent {
   std::string folder = {};
 };
 
-/// What of the changes that were not synchronised is gone when the machine has ended.
+/// What of the changes that were not synchronized is gone when the machine has ended.
 enum class Loss : std::uint8_t {
   all,
   none,
@@ -77,7 +77,7 @@ class FileState {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return sizes_.back(); }
   [[nodiscard]] FileState after(Loss loss, Random& random) const;
-  /// As `after` the end of the process, in the middle of this write through a mapping.
+  /// As `after` a process crash, in the middle of this write through a mapping.
   void write_some(const DiskEvent& event, Random& random);
 
   /// Calls use(number, bytes) for each sector that is not zeros, as the process sees it.
@@ -98,7 +98,7 @@ class FileState {
   struct Versions {
     /// The first is on the disk for certain, the last is what the process sees.
     std::vector<Version> versions = {{}};
-    /// A synchronisation failed since the last write: the next one has nothing to do.
+    /// A synchronization failed since the last write: the next one has nothing to do.
     bool is_given_up = false;
   };
 
@@ -126,7 +126,7 @@ class DiskState {
   [[nodiscard]] const FileState& file(std::uint64_t number) const { return files_.at(number); }
   /// A number that no file has or had.
   [[nodiscard]] std::uint64_t unused_number() const { return files_.empty() ? 1 : files_.rbegin()->first + 1; }
-  /// One disk that may be found after the machine's end.
+  /// One disk that may be found after a power loss.
   [[nodiscard]] DiskState after(Loss loss, std::uint64_t seed) const;
 
  private:

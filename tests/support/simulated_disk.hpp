@@ -3,7 +3,7 @@
 /// A file system in memory that remembers what it was asked to do, and can tell what may be left of it when the machine
 /// or the process ends at any moment.
 ///
-/// The fault model, for the end of the machine:
+/// The fault model, for a power loss:
 ///   - Contents. Each sector of 512 bytes of a file holds, each by itself, any of the contents that it had since the
 ///     file's last sync: writes may be dropped, reordered and torn between sectors, and within one only of a file
 ///     that tear_sectors() named: a sector that is written there may have lines of 64 bytes that are old, and others
@@ -15,10 +15,10 @@
 ///   - Names. Each change to a folder since the folder's last sync may have happened or not, each by itself; one whose
 ///     source is not there has not. A rename is one change. Nothing but a sync of the folder makes a name last.
 ///   - A sync that failed makes nothing last, and later ones take what it should have written for written.
-/// For the end of the process: everything is there, but of the memory that it was just changing any lines. A machine
+/// For a process crash: everything is there, but of the memory that it was just changing any lines. A machine
 /// that ends later can still lose it.
 ///
-/// Not modelled: owners and permissions are as they were given at once; no symbolic links; folders are there already.
+/// Not modeled: owners and permissions are as they were given at once; no symbolic links; folders are there already.
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 // Goal: the rules of keys change spellings only. Method: URLs drawn from pieces that the rules act on, and any bytes:
 // canonicalizing twice is canonicalizing once; two URLs that differ in the escape of a reserved byte have different
-// keys; what is spelt with more escapes of other bytes has the same one. The seed is fixed; RC_PARAMS="seed=..." in the
-// environment searches elsewhere.
+// keys; what is spelled with more escapes of other bytes has the same one. The seed is fixed; RC_PARAMS="seed=..." in
+// the environment searches elsewhere.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,7 +1,7 @@
 // The vectors of iipc's urlcanon, made for web archives. Three of its rules differ as a whole, and are applied to its
 // answers before they are held against ours: it keeps the fragment; it can keep runs of slashes, where Safe Browsing
 // makes them one; and parsing.json has parts as they were written, so it is the URL put together from its host, port,
-// path and query that must canonicalise to the same. Its SURT keys are another key form and not compared.
+// path and query that must canonicalize to the same. Its SURT keys are another key form and not compared.
 
 #include <gtest/gtest.h>
 

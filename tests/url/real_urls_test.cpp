@@ -1,4 +1,4 @@
-// Real URLs, in millions: every one has an answer or no host, no answer changes when it is canonicalised again, and
+// Real URLs, in millions: every one has an answer or no host, no answer changes when it is canonicalized again, and
 // the shortcut gives what the rules give.
 
 #include <gtest/gtest.h>

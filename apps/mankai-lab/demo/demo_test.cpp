@@ -25,7 +25,7 @@ using Texts = std::vector<std::string>;
 
 TEST(Plot, ticks_are_round_and_within_the_axis) {
   EXPECT_EQ(texts_of({.least = 0, .greatest = 4'700}, 5), (Texts{"0", "1k", "2k", "3k", "4k"}));
-  EXPECT_EQ(texts_of({.unit = AxisUnit::share, .least = 0, .greatest = 0.0125}, 6), (Texts{"0 %", "0.5 %", "1 %"}));
+  EXPECT_EQ(texts_of({.unit = AxisUnit::share, .least = 0, .greatest = 0.0125}, 6), (Texts{"0%", "0.5%", "1%"}));
   EXPECT_EQ(texts_of({.unit = AxisUnit::seconds, .least = 0, .greatest = 86'400}, 4),
             (Texts{"00:00", "06:00", "12:00", "18:00", "24:00"}));
   EXPECT_EQ(texts_of({.is_logarithmic = true, .least = 1, .greatest = 250'000}, 4),
@@ -128,7 +128,7 @@ TEST(Page, shows_every_row_and_knows_itself_again) {
   for (const std::string_view raw : {"<X>", "h<1>", "f<2>", "a & b"}) {
     EXPECT_FALSE(html.contains(raw)) << raw;
   }
-  EXPECT_TRUE(table(tour).contains("1.00 %"));
+  EXPECT_TRUE(table(tour).contains("1.00%"));
 }
 
 TEST(Answers, a_share_of_nobody_is_none) { EXPECT_EQ(Answers{}.wrong_share(), 0); }

@@ -52,7 +52,7 @@ struct Exhibit {
   std::vector<std::string> found;  ///< what came out, a sentence each
   std::vector<Answers> rows;
   std::vector<Plot> plots;
-  Curve wrong_by_hour;  ///< share of strangers that were told yes; no points where the question has no such answer
+  Curve wrong_by_hour;  ///< share of absent keys that were told yes; no points where the question has no such answer
 };
 
 /// Each asks its question of the whole day. Errors: as those of the classes they ask.
@@ -61,7 +61,7 @@ struct Exhibit {
 [[nodiscard]] Result<Exhibit> ask_guard(const Day& day, std::uint64_t seed);
 [[nodiscard]] Result<Exhibit> ask_gate(const Day& day, std::uint64_t seed);
 
-/// What all three filters promise of strangers.
+/// What all three filters promise of absent keys.
 inline constexpr double kPromisedRate = 0.01;
 
 /// Memory that counts what is asked of it: what an exact structure holds, without what the system's allocator adds.
@@ -107,7 +107,7 @@ class WrongByHour {
     strangers_.at(hour) += is_stranger ? 1 : 0;
     wrong_.at(hour) += is_wrong ? 1 : 0;
   }
-  /// A point in the middle of each hour in which there were strangers.
+  /// A point in the middle of each hour in which there were absent keys.
   [[nodiscard]] Curve curve(std::string name, std::size_t colour) const;
 
  private:

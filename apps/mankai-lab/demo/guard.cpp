@@ -143,7 +143,7 @@ Result<Exhibit> ask_guard(const Day& day, std::uint64_t seed) {
       .text =
           "A link shortener should not lead its readers to malware, so it asks a block list about every link that is "
           "followed. A rule covers a host with everything below it, or a path with everything below it; what is "
-          "listed is always recognised.",
+          "listed is always recognized.",
       .found = {},
       .rows = {},
       .plots = {},

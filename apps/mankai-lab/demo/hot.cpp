@@ -127,10 +127,10 @@ Plot hot_plot(const Day& day, const std::vector<std::string>& drawn, const Heat&
   Plot plot{.id = "plot-hot",
             .title = "The hottest product pages over the day",
             .description =
-                "How often the leading products were looked at lately, as Mankai tells it and in truth, over the day. "
+                "Decayed counts of the leading products over the day, estimated and exact. "
                 "The two agree. During the flash sale its product rises above all others and then fades.",
             .x = day_axis(),
-            .y = {.label = "views lately, halved every 30 minutes", .least = 0, .greatest = 1},
+            .y = {.label = "views, halved every 30 minutes", .least = 0, .greatest = 1},
             .curves = {},
             .bands = {{.name = "flash sale",
                        .begin = sale,
@@ -209,7 +209,7 @@ Result<Exhibit> ask_hot(const Day& day, std::uint64_t seed) {
       .id = "hot",
       .heading = "What is hot right now?",
       .text =
-          "A shop wants to know which pages are looked at most, not since the beginning of time but lately. "
+          "A shop wants to know which pages are looked at most, not since the beginning of time but recently. "
           "Every view counts one and fades, here to a half in 30 minutes, and the hottest pages are known by "
           "name at any moment.",
       .found = {},

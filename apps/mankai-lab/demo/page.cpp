@@ -111,7 +111,7 @@ constexpr std::string_view kBlossom =
 
 std::string million(double per_second) { return fmt::format("{:.2g} M/s", per_second / 1e6); }
 
-std::string short_share(double share) { return fmt::format("{:.2f} %", 100 * share); }
+std::string short_share(double share) { return fmt::format("{:.2f}%", 100 * share); }
 
 double times_less(const Answers& row) {
   return static_cast<double>(row.exact_bytes) / static_cast<double>(std::max<std::uint64_t>(row.bytes, 1));
@@ -129,9 +129,9 @@ std::string html_row(const Answers& row) {
   html += cell("told yes", human_count(row.yes));
   html += cell("truth", human_count(row.truth));
   html += cell("missed", human_count(row.missed), row.promised);
-  html += cell("wrongly yes", human_count(row.wrong_yes),
+  html += cell("false positives", human_count(row.wrong_yes),
                row.promised_share > 0
-                   ? fmt::format("{} of at most {:g} %", short_share(row.wrong_share()), 100 * row.promised_share)
+                   ? fmt::format("{} of at most {:g}%", short_share(row.wrong_share()), 100 * row.promised_share)
                    : short_share(row.wrong_share()));
   html += cell("memory", human_bytes(row.bytes),
                fmt::format("exact: {}, {:.0f}×", human_bytes(row.exact_bytes), times_less(row)));
@@ -145,7 +145,7 @@ std::string html_table(const Tour& tour) {
       "of "
       "those for which no is the truth; speed is on one core, in questions a second.</caption>\n<thead><tr>";
   for (const std::string_view heading :
-       {"question", "asked", "told yes", "truth", "missed", "wrongly yes", "memory", "speed"}) {
+       {"question", "asked", "told yes", "truth", "missed", "false positives", "memory", "speed"}) {
     html += fmt::format("<th scope=\"col\">{}</th>", heading);
   }
   html += "</tr></thead>\n<tbody>\n";
@@ -196,7 +196,7 @@ Plot wrong_plot(const Tour& tour) {
                 "The share of noes that were told as yes, for each hour of the day and each filter, and the "
                 "promised rate of 1 % as a dashed line.",
             .x = day_axis(),
-            .y = {.label = "wrongly yes, share of an hour's noes",
+            .y = {.label = "false positives, share of an hour's noes",
                   .unit = AxisUnit::share,
                   .least = 0,
                   .greatest = kPromisedRate},
@@ -237,7 +237,7 @@ std::string header(const Tour& tour) {
 
 std::string promise_section(const Tour& tour) {
   return "<section id=\"promise\"><h2>Is the promise kept?</h2>\n"
-         "<p>A filter is made for a number of keys and a rate of errors, here 1 %. While it is emptier than that, it "
+         "<p>A filter is made for a number of keys and an error rate, here 1%. While it is emptier than that, it "
          "is "
          "wrong less often; and it is never wrong about what it knows.</p>\n<p>The crawler's filter fills all day and "
          "comes near its promise at midnight. The block list is made once, and its promise holds for the worst URL "
@@ -290,7 +290,7 @@ std::string table(const Tour& tour) {
     for (const Answers& row : exhibit.rows) {
       text += fmt::format(kLine, row.question, human_count(row.asked), human_count(row.yes), human_count(row.truth),
                           human_count(row.missed), human_count(row.wrong_yes), short_share(row.wrong_share()),
-                          row.promised_share > 0 ? fmt::format("{:g} %", 100 * row.promised_share) : "-",
+                          row.promised_share > 0 ? fmt::format("{:g}%", 100 * row.promised_share) : "-",
                           human_bytes(row.bytes), human_bytes(row.exact_bytes), million(row.per_second()),
                           million(row.exact_per_second()));
     }

@@ -179,7 +179,7 @@ std::vector<double> ticks_of(const Axis& axis, std::size_t most) {
 std::string tick_text(const Axis& axis, double value) {
   constexpr double kHour = 3600;
   switch (axis.unit) {
-    case AxisUnit::share: return fmt::format("{:g} %", std::round(value * 1e8) / 1e6);
+    case AxisUnit::share: return fmt::format("{:g}%", std::round(value * 1e8) / 1e6);
     case AxisUnit::seconds: return fmt::format("{:02}:00", static_cast<int>(value / kHour));
     default: return count_text(value);
   }

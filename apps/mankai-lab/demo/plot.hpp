@@ -16,7 +16,7 @@ struct Point {
 
 enum class CurveStyle : std::uint8_t { line, dashed, dots };
 
-/// Curves of one colour belong together: an estimate and its truth.
+/// Curves of one color belong together: an estimate and its truth.
 struct Curve {
   std::string name;
   CurveStyle style = CurveStyle::line;
@@ -64,7 +64,7 @@ struct PlotSize {
 inline constexpr PlotSize kWidePlot{.width = 760, .height = 380};
 inline constexpr PlotSize kNarrowPlot{.width = 328, .height = 300};
 
-/// Returns an `<svg>` element. Colours are the page's: classes c0 to c5 for curves, `axis`, `grid`, `band`.
+/// Returns an `<svg>` element. Colors are the page's: classes c0 to c5 for curves, `axis`, `grid`, `band`.
 [[nodiscard]] std::string plot_svg(const Plot& plot, const PlotSize& size);
 /// Returns a `<figure>`: title, legend, and the plot for wide and for narrow windows.
 [[nodiscard]] std::string plot_figure(const Plot& plot);

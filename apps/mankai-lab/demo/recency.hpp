@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which keys came lately, and how lately, exactly: the truth beside a memory that fades.
+/// Which keys occurred recently, and how recently, exactly: to compare with fading fingerprints.
 
 #include <cstdint>
 #include <list>

@@ -108,7 +108,7 @@ Result<void> show_seen(const Day& day, const Truth& truth, std::uint64_t seed, E
   exhibit.wrong_by_hour = by_hour.curve("Seen? The crawler", 0);
   exhibit.found.push_back(fmt::format(
       "{} of {} URLs had come before, many of them in another spelling; {} of these repeats were missed. {} "
-      "of {} new URLs were taken for repeats: these a crawler would not have fetched.",
+      "of {} new URLs were reported as repeats: these a crawler would not have fetched.",
       human_count(row.truth), human_count(row.asked), human_count(row.missed), human_count(row.wrong_yes),
       human_count(row.strangers)));
   exhibit.rows.push_back(std::move(row));
@@ -210,19 +210,19 @@ Result<void> show_fading(const Day& day, const Truth& truth, std::uint64_t seed,
   }
   Fading fading;
   fading.row.name = "seen-lately";
-  fading.row.question = "Seen lately?";
+  fading.row.question = "Seen recently?";
   fading.row.promised_share = kPromisedRate;
   ask_fading(*memory, day, truth, fading);
   const auto horizon = static_cast<std::uint64_t>(memory->half_life());
   fading.row.about = fmt::format("among the last {} different URLs", human_count(horizon));
   fading.row.promised = "half at that age";
   fading.row.bytes = memory->image_bytes();
-  exhibit.found.push_back(
-      fmt::format("A memory that fades, {}, was asked whether a URL came lately. Of those among the last {} different "
-                  "ones it knew all but {} of "
-                  "{}: the older, the fewer, as the plot shows. It never has to be emptied.",
-                  human_bytes(fading.row.bytes), human_count(horizon), human_count(fading.row.missed),
-                  human_count(fading.row.truth)));
+  exhibit.found.push_back(fmt::format(
+      "A memory that fades, {}, was asked whether a URL came recently. Of those among the last {} different "
+      "ones it knew all but {} of "
+      "{}: the older, the fewer, as the plot shows. It never has to be emptied.",
+      human_bytes(fading.row.bytes), human_count(horizon), human_count(fading.row.missed),
+      human_count(fading.row.truth)));
   exhibit.plots.push_back(fading_plot(*memory, fading));
   exhibit.rows.push_back(std::move(fading.row));
   return {};
@@ -236,7 +236,7 @@ Result<Exhibit> ask_seen(const Day& day, std::uint64_t seed) {
       .heading = "Have I seen it?",
       .text =
           "A crawler meets the same pages again and again, under many spellings, and should fetch each of them once. "
-          "It asks of every URL whether it came before: a repeat is always recognised, and a new one is lost at the "
+          "It asks of every URL whether it came before: a repeat is always recognized, and a new one is lost at the "
           "rate that was chosen.",
       .found = {},
       .rows = {},

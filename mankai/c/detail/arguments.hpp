@@ -88,7 +88,7 @@ Result<Struct> read_sized(const Struct* given) {
   MANKAI_TRY(check_size(size));
   if (std::any_of(bytes + std::min(size, sizeof(Struct)), bytes + size, [](unsigned char byte) { return byte != 0; })) {
     return fail(ErrorCode::invalid_argument,
-                "the options have fields that this library does not know: use a newer one");
+                "the options have fields that this library does not support; use a newer one");
   }
   std::copy_n(bytes, std::min(size, sizeof(Struct)), reinterpret_cast<unsigned char*>(&known));
   return known;

@@ -35,14 +35,13 @@ Result<void> check_made_for(const AnyFilter& filter, const BloomRequest& request
   const FilterSpec spec = filter.spec();
   if (spec.kind != request.kind) {
     return fail(ErrorCode::invalid_argument, "it is a filter of kind " + std::string(description_of(spec.kind).name) +
-                                                 ", and what is opened here is a " +
-                                                 std::string(description_of(request.kind).name));
+                                                 ", expected a " + std::string(description_of(request.kind).name));
   }
   if (spec.canonical) {
-    return fail(ErrorCode::invalid_argument, "its keys are URLs in canonical form, which are not taken here");
+    return fail(ErrorCode::invalid_argument, "its keys are canonical URLs, which are not supported here");
   }
   if (spec.keys != request.capacity || spec.fpr != request.error_rate) {
-    return fail(ErrorCode::invalid_argument, "it was made for capacity " + std::to_string(spec.keys) +
+    return fail(ErrorCode::invalid_argument, "it was created for capacity " + std::to_string(spec.keys) +
                                                  " and error rate " + std::to_string(spec.fpr) + ", not for " +
                                                  std::to_string(request.capacity) + " and " +
                                                  std::to_string(request.error_rate));
@@ -80,7 +79,7 @@ Result<Store> open_bloom(const BloomRequest& request) {
   if (!store) {
     Error error = store.error();
     if (error.code == ErrorCode::corrupt && !is_image(path)) {
-      error.detail += "; if bitly's dablooms wrote it, `mankai import dablooms` makes a filter of it";
+      error.detail += "; if bitly's dablooms wrote it, convert it with `mankai import dablooms`";
     }
     return std::unexpected(error);
   }

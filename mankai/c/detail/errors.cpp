@@ -52,7 +52,7 @@ int note_exception() noexcept {
   } catch (const std::bad_alloc&) {
     return keep(ErrorCode::out_of_space, "not enough memory", 0);
   } catch (const std::length_error&) {
-    return keep(ErrorCode::out_of_space, "more elements than memory can hold", 0);
+    return keep(ErrorCode::out_of_space, "too many elements for memory", 0);
   } catch (const std::system_error& error) {
     return keep(ErrorCode::io, error.what(), error.code().value());
   } catch (const std::exception& error) {

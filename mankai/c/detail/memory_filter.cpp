@@ -8,10 +8,9 @@
 namespace mankai::c {
 
 Result<void> MemoryFilter::check_use() const {
-  return use_ == Use::change
-             ? Result<void>()
-             : fail(ErrorCode::invalid_argument,
-                    "the filter was opened for questions: open its file for changes (mankai_open_file)");
+  return use_ == Use::change ? Result<void>()
+                             : fail(ErrorCode::invalid_argument,
+                                    "the filter is read-only; open its file for changes (mankai_open_file)");
 }
 
 template <class Encode, class OutcomesOf>

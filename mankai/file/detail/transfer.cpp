@@ -19,7 +19,7 @@ Result<void> read_at(const Descriptor& file, std::uint64_t offset, std::span<std
       return system_error(path + ": cannot read");
     }
     if (got == 0) {
-      return fail(ErrorCode::io, path + ": became shorter while it was read");
+      return fail(ErrorCode::io, path + ": was truncated while it was read");
     }
     into = into.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A Bloom filter that touches one cache line a key: the default kind.
+/// A Bloom filter that touches one cache line per key: the default kind.
 ///
 /// The cells are an array of 512-bit blocks, one cache line each. A key picks a block, and in each of the block's eight
 /// 64-bit lanes one bit:
@@ -9,13 +9,13 @@
 ///                       └── digest × kRemix, bits 16‥63 = eight fields of six bits ──► one bit in each lane
 ///
 ///     block: | lane 0: 64 bits | lane 1 | lane 2 | lane 3 | lane 4 | lane 5 | lane 6 | lane 7 |
-///                  ▲ one bit a key in each lane
+///                  ▲ one bit per key in each lane
 ///
 /// Source:  [Putze2009] blocked Bloom filters. Differs: one bit a lane (as the split-block filters of Parquet and
 ///          Impala, with twice their lane), so that a mask is three vector instructions and no multiplication by lane.
 /// Formula: false positive rate f(n) = Σ_j P[Binomial(n, 1/blocks) = j] · (1 - (63/64)^j)^8; see sizing.hpp.
-///          10.10 bits a key at 1 %, 15.73 at 0.1 %, where a classic filter takes 9.59 and 14.38.
-/// Cannot:  forget one key, grow, or stay small at very low rates (41 bits a key at 1e-6; `bloom` takes 29).
+///          10.10 bits per key at 1 %, 15.73 at 0.1 %, where a classic filter takes 9.59 and 14.38.
+/// Cannot:  forget one key, grow, or stay small at very low rates (41 bits per key at 1e-6; `bloom` takes 29).
 /// Tried:   32-bit lanes in 256-bit blocks cost 4 to 6 % more bits; two multiplications for the positions, or modulo
 ///          for the block, 1.4 to 2.1 times the time; a test that stops at the first miss 5 to 11 ns on mixed queries.
 
@@ -55,7 +55,7 @@ struct BlockedLayout {
   static double probes_per_cells(Shape /*blocks*/) noexcept { return 1; }
 };
 
-/// See the top of this file. Cost: one cache line a key; 1.2 ns for one call and 0.7 ns a key in batches where the
+/// See the top of this file. Cost: one cache line per key; 1.2 ns for one call and 0.7 ns per key in batches where the
 /// filter is in cache, one line's transfer beyond it.
 class BlockedBloom : public BitFilter<BlockedBloom, BlockedLayout> {
  public:

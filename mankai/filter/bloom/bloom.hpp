@@ -3,7 +3,7 @@
 /// The classic Bloom filter: k bits anywhere in one array.
 ///
 /// A key sets k cells ("phase" in the gate white paper); it may be present when all of them are set. With a share s of
-/// the cells set ("saturation"), a stranger is answered yes with probability s^k.
+/// the cells set ("saturation"), an absent key is answered yes with probability s^k.
 ///
 ///     cells: 0100101101…   one array of m bits; k positions by multiplicative steps from the digest (probes.hpp)
 ///
@@ -12,7 +12,7 @@
 ///   - `fields`: the white paper's literal one: m = 2^w, positions are consecutive w-bit fields of one long hash.
 ///
 /// Source:  [Bloom1970]; saturation and phase [Beach2000].
-/// Formula: f = (1 - (1 - 1/m)^(kn))^k; least bits at k = (m/n) ln 2, fill 1/2: 9.59 bits a key at 1 %.
+/// Formula: f = (1 - (1 - 1/m)^(kn))^k; least bits at k = (m/n) ln 2, fill 1/2: 9.59 bits per key at 1 %.
 /// Cannot:  forget one key or grow; and each query touches up to k cache lines, which beyond the cache costs 4 to 7
 ///          times a blocked filter's. It takes 5 to 10 % fewer bits, and far fewer below 1e-4.
 
@@ -53,7 +53,7 @@ enum class BloomAddressing : std::uint8_t { range = 0, fields = 1 };
 /// Returns the name used in specs.
 [[nodiscard]] std::string_view name(BloomAddressing addressing) noexcept;
 
-/// See the top of this file. Cost: up to k cache lines a key.
+/// See the top of this file. Cost: up to k cache lines per key.
 class Bloom : public BitFilter<Bloom, ClassicLayout> {
  public:
   static constexpr std::uint16_t kKind = 1;
@@ -91,7 +91,7 @@ class Bloom : public BitFilter<Bloom, ClassicLayout> {
   /// The cache lines that an operation touches, at most.
   [[nodiscard]] double lines_per_key() const noexcept { return shape().k; }
 
-  /// The white paper's words: the share of cells set, and the probes a key makes. Cost of saturation: a pass.
+  /// The white paper's words: the share of cells set, and the probes per key. Cost of saturation: a pass.
   [[nodiscard]] double saturation() const noexcept { return fill_ratio(); }
   [[nodiscard]] std::uint32_t phase() const noexcept { return shape().k; }
   /// The predicted false positive rate of the cells as they are: saturation^phase. Cost: a pass over the cells.

@@ -36,7 +36,7 @@ Result<void> check_k(const CountingBloom::Options& options) {
   const bool is_blocked = options.layout == CountingLayout::blocked;
   return fail(ErrorCode::invalid_argument,
               "k of " + std::to_string(options.k) + ", but the " + std::string(name(options.layout)) + " layout has " +
-                  (is_blocked ? "8 counters a key" : "as many counters a key as its rate says") +
+                  (is_blocked ? "8 counters per key" : "a number of counters per key that follows from its rate") +
                   "; leave k out, or take the partitioned layout");
 }
 
@@ -73,7 +73,7 @@ Result<void> check_shape(const Params& params, std::uint64_t cells_bytes) {
   // Bounded first: a hostile size must not overflow its way into a match.
   const std::uint64_t most_cells = is_stepped ? kMaxDabloomsCells : kMaxImageBytes * kByteCounters;
   if (params.size == 0 || params.size > most_cells || cells_bytes_for(params) != cells_bytes) {
-    return fail(ErrorCode::corrupt, std::to_string(params.size) + (is_blocked ? " blocks" : " counters a probe") +
+    return fail(ErrorCode::corrupt, std::to_string(params.size) + (is_blocked ? " blocks" : " counters per probe") +
                                         " at offset 64 do not fill the cells");
   }
   return {};

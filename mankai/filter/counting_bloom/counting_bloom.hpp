@@ -29,8 +29,8 @@
 ///          Differs: there a counter that overflows is decremented later, and an erase does not look first: both lose
 ///          members. Here a counter sticks, and an erase is refused where one of the key's counters is 0.
 /// Formula: blocked f(n) = Σ_j P[Binomial(n, 1/blocks) = j] · (1 - (15/16)^j)^8, partitioned (1 - (1 - 1/size)^n)^k,
-///          n distinct keys. 45.7 and 38.4 bits a key at 1 %.
-/// Cannot:  tell a stranger that it takes for a member from a member. Erasing such a stranger (a share of all strangers
+///          n distinct keys. 45.7 and 38.4 bits per key at 1 %.
+/// Cannot:  tell a false positive from a member. Erasing a false positive (a share of all absent keys
 ///          equal to the false positive rate) takes one away from counters that belong to others, who may be lost.
 ///          Erase what is known to have been inserted: from an exact source, or by number (scalable-counting-bloom).
 ///          Nor can it say how often a key is in once that is 15 or more, and keys like that are never taken out.
@@ -52,7 +52,7 @@ enum class CountingLayout : std::uint8_t { blocked = 0, partitioned = 1, dabloom
 /// Returns the name used in specs.
 [[nodiscard]] std::string_view name(CountingLayout layout) noexcept;
 
-/// See the top of this file. Cost: one cache line a key, or k in the other layouts.
+/// See the top of this file. Cost: one cache line per key, or k in the other layouts.
 /// Threads: any number of readers beside one writer. `seal`, `clear`, `merge` and moving need the filter alone.
 class CountingBloom : public FlatFilter<CountingBloom> {
  public:
@@ -135,9 +135,9 @@ class CountingBloom : public FlatFilter<CountingBloom> {
   }
 
   /// Insertions less erasures: keys, each as often as it is in, or distinct ones where they were counted so. After
-  /// erasures of strangers it may be too small, but not below 0.
+  /// erasures of absent keys it may be too small, but not below 0.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
-  /// How many counters are stuck at 15. Each answers yes for ever; where it matters, make the filter anew.
+  /// How many counters are stuck at 15. Each answers yes forever; where it matters, make the filter anew.
   [[nodiscard]] std::uint64_t saturated_cells() const noexcept { return image().state(kSaturatedCells); }
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }

@@ -149,7 +149,7 @@ TEST(ForeignSlices, grow_on) {
   EXPECT_LE(filter.fpr_estimate(), 0.05 * 1.1);
 }
 
-// dablooms halves the rate for ever; what it made is taken over, and growth goes on with the floor that it has here.
+// dablooms halves the rate forever; what it made is taken over, and growth goes on with the floor that it has here.
 TEST(ForeignSlices, may_be_stricter_than_growth_makes_them) {
   auto options = slices_options();
   std::vector<CountingBloom> slices;

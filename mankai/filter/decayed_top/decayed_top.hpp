@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is hot lately: which keys came most, each time weighed by how long ago it was, in a bounded image.
+/// What is hot: which keys came most, each time weighed by how long ago it was, in a bounded image.
 ///
 /// Two structures share the work. A table holds the keys that seem hottest, with their bytes and a counter of their
 /// own; a sketch holds an upper bound for all the others, in cells that keys share. Both fade by λ at the start of
@@ -86,7 +86,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
     double fpr = 0.01;
     std::uint64_t bytes = 0;       ///< the whole image is at most so large; 0: sized by keys
     std::uint32_t candidates = 0;  ///< keys in the table; 0: so many that they take a quarter of the cells
-    std::uint32_t k = 0;           ///< cells a key, at most 64; 0 for 4
+    std::uint32_t k = 0;           ///< cells per key, at most 64; 0 for 4
     std::uint32_t key_bytes = 0;   ///< room for a key's bytes, on the average; 0 for 48
     Decay decay{};
     std::uint64_t keys_tag = 0;  ///< says what the keys are, such as paths or hosts, as the caller numbers it
@@ -131,7 +131,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
 
-  /// How often a key came lately, at the filter's tick: never too little, unless it says that it is saturated.
+  /// The decayed count of a key at the filter's tick: never too little, unless it says that it is saturated.
   [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept;
   void estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const noexcept;
 

@@ -52,7 +52,7 @@ Result<void> check_options(const DecayedTop::Options& options) {
   }
   if (options.k > kernel::kMaxProbes) {
     return fail(ErrorCode::invalid_argument, "k of " + std::to_string(options.k) + " is more than " +
-                                                 std::to_string(kernel::kMaxProbes) + " cells a key");
+                                                 std::to_string(kernel::kMaxProbes) + " cells per key");
   }
   if (options.key_bytes > (kMostKeyUnits - 1) * KeyTable::kUnitBytes) {
     return fail(ErrorCode::invalid_argument, "room for keys of " + std::to_string(options.key_bytes) +

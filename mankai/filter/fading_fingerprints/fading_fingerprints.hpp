@@ -24,7 +24,7 @@
 /// Tried:   an early end of a look-up at the r-th match, for r = 1 and bytes. Where one of two keys asked about is
 /// known
 ///          it took 2.6 to 3.6 times as long for n = 2 and 3 in cache, 1.4 to 1.5 with 1e7 slots, and as long for 16:
-///          the branch is a coin toss. For strangers 1.0 to 1.3 in cache, .75 to .9 with 1e7 slots. It pays where
+///          the branch is a coin toss. For absent keys 1.0 to 1.3 in cache, .75 to .9 with 1e7 slots. It pays where
 ///          nearly all are known, in cache: .5 to .8, for n = 16 a seventh; with 1e7 slots .9 to 1.15.
 
 #include <cstddef>
@@ -39,7 +39,7 @@
 
 namespace mankai {
 
-/// See the top of this file. Cost: n cache lines a key.
+/// See the top of this file. Cost: n cache lines per key.
 /// Threads: `insert_concurrent` and `may_contain` beside each other, any number of both; `insert` and `observe` as the
 /// only writer beside readers. `seal`, `clear` and moving need the filter alone. Where two writers meet in a slot, one
 /// of the two fingerprints is there afterwards, as if the other event had been a little earlier.
@@ -58,8 +58,8 @@ class FadingFingerprints : public FlatFilter<FadingFingerprints> {
   };
 
   /// What to create. Without `slots` it is sized: half of the events are still known when `keys` more have come, and
-  /// `fpr` of strangers are taken for known however many came, in the fewest bytes that do; k and bits are then chosen
-  /// unless they are given. With `slots` the array is taken as described, k and bits being 2 and 8 unless given (the
+  /// `fpr` of absent keys are false positives, however many, in the fewest bytes that do; k and bits are then chosen
+  /// unless they are given. With `slots` the array is taken as described, k and bits being 2 and 8 by default (the
   /// shape that Kifi ran), or 16 bits from k = 4 on; capacity and rate are what the formulas say of it.
   struct Options {
     std::uint64_t keys = 0;
@@ -83,7 +83,7 @@ class FadingFingerprints : public FlatFilter<FadingFingerprints> {
   void insert_concurrent(Digest digest) noexcept { insert_concurrent(std::span(&digest, 1)); }
   /// Inserts, and returns whether the key was known before.
   bool observe(Digest digest) noexcept;
-  /// Returns whether the key is known: probably if it came lately, probably not if never.
+  /// Returns whether the key is known: probably if it came recently, probably not if never.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept;
 
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an outcome for each; may be empty; must not
@@ -115,7 +115,7 @@ class FadingFingerprints : public FlatFilter<FadingFingerprints> {
   [[nodiscard]] double fill_ratio() const noexcept;
   /// How many events the array shows, from its fill: infinite once every slot is used. Cost: a pass over the cells.
   [[nodiscard]] double keys_estimate() const noexcept;
-  /// The probability that a stranger is answered yes, from the fill as it is. Cost: a pass over the cells.
+  /// The probability that an absent key is answered yes, from the fill as it is. Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept;
   /// The rate that the formula gives after so many events.
   [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept;

@@ -45,9 +45,9 @@ struct FadingFingerprintsKind {
 
   static void describe(const Filter& filter, FilterInfo& info) {
     const FadingShape shape = filter.shape();
-    info.fpr_formula = "that enough slots hold the fingerprint by chance";
+    info.fpr_formula = "probability that enough slots hold the fingerprint by chance";
     info.fields.push_back({"slots", "slots", shape.slots});
-    info.fields.push_back({"fingerprint_bits", "bits a fingerprint", std::uint64_t{shape.bits}});
+    info.fields.push_back({"fingerprint_bits", "bits per fingerprint", std::uint64_t{shape.bits}});
     info.fields.push_back({"min_matches", "matches needed", std::uint64_t{shape.min_matches}});
     info.fields.push_back({"half_life_keys", "half-life, in keys", filter.half_life()});
     info.fields.push_back({"plateau", "rate when full", fading_fpr(shape)});

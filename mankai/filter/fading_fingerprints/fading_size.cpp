@@ -80,7 +80,8 @@ std::uint64_t most_slots(std::uint32_t bits) noexcept { return kMaxCellsBytes / 
 
 Result<void> check_request(const FadingRequest& request) {
   if (request.events == 0) {
-    return fail(ErrorCode::invalid_argument, "sized for 0 events; say after how many they should still be known");
+    return fail(ErrorCode::invalid_argument,
+                "sized for 0 events; give the age, in events, at which keys must be found");
   }
   if (!(request.survival > 0 && request.survival < 1)) {
     return fail(ErrorCode::invalid_argument, "a survival of " + std::to_string(request.survival) +
@@ -193,10 +194,10 @@ Result<FadingShape> fading_size(const FadingRequest& request) {
     }
   }
   if (!best) {
-    return fail(ErrorCode::invalid_argument, "no such array knows " + std::to_string(request.survival) +
+    return fail(ErrorCode::invalid_argument, "no such array finds " + std::to_string(request.survival) +
                                                  " of the events after " + std::to_string(request.events) +
                                                  " at a false positive rate of " + std::to_string(request.fpr) +
-                                                 "; ask for more bits, more matches or a higher rate");
+                                                 "; give more bits, more matches or a higher rate");
   }
   return *best;
 }

@@ -34,7 +34,7 @@ struct FadingShape {
 ///          r of their code, and the correction. Checked against measurement for n n <= s / 10.
 [[nodiscard]] double fading_survival(const FadingShape& shape, double age) noexcept;
 
-/// Returns the share of strangers that are answered yes when the share of slots that are used is `fill`; the plateau,
+/// Returns the share of absent keys that are answered yes when the share of slots that are used is `fill`; the plateau,
 /// which survival ends at, is that at 1. Errors, threads, source: as fading_survival.
 [[nodiscard]] double fading_fpr(const FadingShape& shape, double fill = 1) noexcept;
 
@@ -51,7 +51,7 @@ struct FadingShape {
 struct FadingRequest {
   std::uint64_t events = 0;       ///< at this age, counted in events that came later,
   double survival = 0.5;          ///< this share of events is still known at least,
-  double fpr = 0.01;              ///< and of strangers this share is taken for known at most, however many came
+  double fpr = 0.01;              ///< and of absent keys this share is reported as present at most, however many came
   std::uint32_t k = 0;            ///< 0: any, 1 to 32
   std::uint32_t bits = 0;         ///< 0: any of 4, 8, 16, 32
   std::uint32_t min_matches = 1;  ///< r

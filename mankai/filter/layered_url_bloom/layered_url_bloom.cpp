@@ -397,7 +397,7 @@ bool LayeredUrlBloom::is_known_at_its_levels(std::span<const Digest> segments) c
   return true;
 }
 
-// The last array answers no for most strangers of any class, so it comes first; faithful, the source's order is kept,
+// The last array answers no for most absent keys of any class, so it comes first; faithful, the source's order is kept,
 // and spares the XOR.
 bool LayeredUrlBloom::may_contain(std::span<const Digest> segments) const noexcept {
   return layering() == UrlLayering::repaired ? is_in_last_array(segments) && is_known_at_its_levels(segments)

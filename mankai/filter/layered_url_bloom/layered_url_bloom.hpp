@@ -11,7 +11,7 @@
 /// Every array has m cells and is sized for as many keys as there will be URLs, as the source has it; levels are made
 /// when a URL first reaches so deep. A URL with more segments than there are levels is therefore not in the filter.
 /// There are at most `max_levels`, or whoever chooses the URLs would choose our memory, an array a slash. The segments
-/// from there on share the last level, which fills faster than the others and denies fewer strangers.
+/// from there on share the last level, which fills faster than the others and denies fewer absent keys.
 ///
 /// Two modes:
 ///   - `repaired` (default): a segment is hashed with its level, and the last array holds the digest of the whole URL
@@ -19,12 +19,12 @@
 ///     share the last level keep their own level in both digests: a/…/p/q and a/…/q/p stay apart there, too.
 ///   - `faithful`: the source's. All levels share k hash functions, cell j of the last array is the XOR of the
 ///     segments' j-th cells. m is a power of two: else the XOR of two positions may lie beyond the last one, and
-///     folding it back, as the source's own program does, favours the low positions.
+///     folding it back, as the source's own program does, favors the low positions.
 ///
 /// Source:  [Cen2010]; a report of Saha, Navale and Navandar retells it, with the program that its figures come from.
 /// Formula: printed: f = (1 - e^(-kn/m))^(kL), the product of L rates. It holds for URLs whose segments are all
-///          strangers, if each level has n distinct ones; level 0, which has the hosts, never does. In truth a URL is
-///          answered yes with the product of f_i = fill_i^k over those of its segments that are strangers at their
+///          absent keys, if each level has n distinct ones; level 0, which has the hosts, never does. In truth a URL is
+///          answered yes with the product of f_i = fill_i^k over those of its segments that are absent keys at their
 ///          level, times f_x = fill_x^k of the last array:
 ///
 ///            all segments new                  f_1 f_2 … f_L f_x
@@ -71,7 +71,7 @@ class UrlLevel : public Bloom {
   void prefetch_cells(std::span<const std::uint64_t> cells) const noexcept;
 };
 
-/// See the top of this file. Cost: k lines for the last array and k for each level; a stranger mostly ends in the first
+/// See the top of this file. Cost: k lines for the last array and k for each level; absent keys mostly end in the first
 /// array that it is asked in, which is the last array where it is repaired and level 0 where it is faithful.
 class LayeredUrlBloom : public GrowingFilter<LayeredUrlBloom, UrlLevel> {
  public:

@@ -46,7 +46,7 @@ struct LayeredUrlBloomKind {
     info.fields.push_back({"levels", "levels", std::uint64_t{filter.levels()}});
     info.fields.push_back({"max_levels", "levels at most", std::uint64_t{filter.max_levels()}});
     info.fields.push_back({"layering", "layering", std::string(name(filter.layering()))});
-    info.fields.push_back({"phase", "probes an array", std::uint64_t{filter.params().k}});
+    info.fields.push_back({"phase", "probes per array", std::uint64_t{filter.params().k}});
   }
 };
 

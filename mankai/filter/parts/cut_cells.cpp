@@ -5,7 +5,7 @@
 namespace mankai {
 namespace {
 
-/// A count of 1/64 may stay for ever (fraction_bits_for), so less is not said to be missing.
+/// A count of 1/64 may stay forever (fraction_bits_for), so less is not said to be missing.
 constexpr float kForgotten = 1.0F / 64;
 /// More than can be inserted.
 constexpr float kMostLost = 0x1p64F;

@@ -6,8 +6,7 @@ namespace mankai {
 
 Result<void> check_decay(const Decay& decay) {
   if (decay.lambda_q32 > kLambdaOne || decay.epoch <= Duration::zero()) {
-    return fail(ErrorCode::invalid_argument,
-                "no decay given: say how counts fade, by lambda and an epoch or by a half-life");
+    return fail(ErrorCode::invalid_argument, "no decay given; give lambda and an epoch, or a half-life");
   }
   return {};
 }

@@ -22,7 +22,7 @@ using kernel::store_cell;
 using Added = DecayedCells::Added;
 
 constexpr unsigned kWordBits = 64;
-// A count of 1/64 may stay for ever (fraction_bits_for).
+// A count of 1/64 may stay forever (fraction_bits_for).
 constexpr std::uint64_t kLargestStuck = 64;
 
 // Calls `use(cells)` with the words as cells of the width.

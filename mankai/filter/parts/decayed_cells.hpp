@@ -84,7 +84,7 @@ class DecayedCells {
   void smallest(std::span<const Digest> digests, std::span<std::uint32_t> found) const noexcept;
 
   /// Whether a key whose smallest cell is so is still there. What never fades any more, at most 1/64 of an insertion,
-  /// is not: else, rounding up, no key would ever leave. Where more than that stays for ever, so does the key.
+  /// is not: else, rounding up, no key would ever leave. Where more than that stays forever, so does the key.
   [[nodiscard]] bool is_left(std::uint64_t units) const noexcept { return units > faint_; }
 
   /// Lets all cells fade by so many epochs from a tick on.

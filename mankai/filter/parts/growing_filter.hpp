@@ -192,7 +192,7 @@ class GrowingFilter {
     }
     return keys;
   }
-  /// The probability that a stranger is answered yes, from the cells as they are: that not every slice says no.
+  /// The probability that an absent key is answered yes, from the cells as they are: that not every slice says no.
   /// Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept {
     double all_no = 0;  // a logarithm: 1 - (1 - f) loses what is small

@@ -6,7 +6,7 @@
 /// Formula: slice i has n s^i keys at the rate p_i; total rate F = 1 - Π(1 - p_i) <= Σ p_i. Two conventions for p_i:
 ///   - `total` (default): p_i = F (1 - r) r^i, whose sum is F. At r = 0.5 that is dablooms' code, F 0.5^(i+1).
 ///   - `first`: p_i = F r^i, as dablooms' article writes it: the sum is F / (1 - r), ten times F at its r = 0.9.
-///   Below a slice rate of 1e-8 nothing is gained in practice and a slice would cost hundreds of bits a key, so it
+///   Below a slice rate of 1e-8 nothing is gained in practice and a slice would cost hundreds of bits per key, so it
 ///   stays there: 4096 such slices add 4e-5.
 
 #include <cstdint>

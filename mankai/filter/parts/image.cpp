@@ -115,9 +115,10 @@ Result<void> check_header(const ImageHeader& header, std::uint64_t total_bytes) 
   const std::uint64_t expected =
       is_flat ? image_bytes_for(header.cells_bytes) : sizeof(ImageHeader) + header.cells_bytes;
   if (expected != total_bytes) {
-    return fail(ErrorCode::corrupt, "image of " + std::to_string(expected) + " bytes in " +
-                                        std::to_string(total_bytes) +
-                                        (total_bytes < expected ? ": truncated" : ": bytes after its end"));
+    return fail(ErrorCode::corrupt,
+                "image of " + std::to_string(expected) + " bytes in " + std::to_string(total_bytes) +
+                    (total_bytes < expected ? ": truncated" : ": truncated after the image, or bytes were appended") +
+                    "; restore the file from a copy");
   }
   return {};
 }
@@ -213,7 +214,7 @@ Image::Image(Region region) noexcept
 Result<Image> Image::create(std::uint16_t kind, const FilterSettings& settings, const Memory& memory) {
   if (settings.cells_bytes > kMaxCellsBytes) {
     return fail(ErrorCode::invalid_argument,
-                "the filter would be larger than 2^48 bytes; ask for fewer keys or a higher false positive rate");
+                "the filter would be larger than 2^48 bytes; give fewer keys or a higher false-positive rate");
   }
   MANKAI_ASSIGN(auto region, Region::allocate(memory, static_cast<std::size_t>(image_bytes_for(settings.cells_bytes))));
   const ImageHeader header = make_header(kind, ImageLayout::flat, settings);

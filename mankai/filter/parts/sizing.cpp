@@ -20,7 +20,7 @@ constexpr std::uint64_t kMaxCells = kMaxCellsBytes * 8;
 constexpr std::uint64_t kMaxCounters = kMaxCellsBytes * 2;
 constexpr std::uint64_t kLineCells = kCacheLineBytes * 8;
 constexpr std::uint64_t kMaxBlocks = kMaxCells / kLineCells;
-/// Counters a key of a filter that is given by their number.
+/// Counters per key of a filter that is given by their number.
 constexpr std::uint32_t kUsualProbes = 4;
 /// Terms below this share of the largest no longer change a double.
 constexpr double kNegligible = 1e-18;
@@ -37,7 +37,7 @@ double block_says_yes(double keys_in_block, unsigned lane_cells) noexcept {
 
 Error too_large() {
   return {.code = ErrorCode::invalid_argument,
-          .detail = "the filter would be larger than 2^48 bytes; ask for fewer keys or a higher false positive rate"};
+          .detail = "the filter would be larger than 2^48 bytes; give fewer keys or a higher false-positive rate"};
 }
 
 // The cells that k probes need: the fill at which fill^k is the rate.
@@ -78,7 +78,7 @@ double blocked_fpr(std::uint64_t keys, std::uint64_t block_count, unsigned lane_
   if (n > kFullLoad * static_cast<double>(block_count)) {
     return 1;
   }
-  // Weights relative to the mode, by the ratio of neighbouring binomial terms, need no factorials.
+  // Weights relative to the mode, by the ratio of neighboring binomial terms, need no factorials.
   const double odds = 1 / (static_cast<double>(block_count) - 1);
   const double mode = std::floor((n + 1) / static_cast<double>(block_count));
   double weights = 1;
@@ -123,7 +123,7 @@ Result<std::uint64_t> fewest_blocks(const SizeRequest& request, unsigned lane_ce
 
 Result<void> check_request(const SizeRequest& request) {
   if (request.keys == 0) {
-    return fail(ErrorCode::invalid_argument, "a filter for 0 keys: ask for at least 1");
+    return fail(ErrorCode::invalid_argument, "a filter for 0 keys; give at least 1");
   }
   if (request.keys > kMaxKeys) {
     return fail(ErrorCode::invalid_argument, "more than 2^48 keys: split them over several filters");
@@ -239,9 +239,9 @@ Result<PartitionedSize> dablooms_size(const SizeRequest& request) {
                                                  std::to_string(kMaxDabloomsProbes));
   }
   if (!(cells <= static_cast<double>(kMaxDabloomsCells))) {
-    return fail(ErrorCode::invalid_argument, std::to_string(request.keys) +
-                                                 " keys are too many: the layout of dablooms has at most 2^31 - 1 "
-                                                 "counters a probe");
+    return fail(ErrorCode::invalid_argument,
+                std::to_string(request.keys) +
+                    " keys are too many: the layout of dablooms has at most 2^31 - 1 counters per probe");
   }
   return PartitionedSize{.cells_per_probe = static_cast<std::uint64_t>(cells), .k = static_cast<std::uint32_t>(k)};
 }
@@ -267,7 +267,7 @@ Result<CountersSize> counters_size(const CountersRequest& request) {
   }
   const std::uint32_t k = request.k == 0 ? kUsualProbes : request.k;
   if (k > kernel::kMaxProbes) {
-    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + ": at most 64 counters a key");
+    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + ": at most 64 counters per key");
   }
   if (request.counters < k) {
     return fail(ErrorCode::invalid_argument,

@@ -17,13 +17,13 @@ struct SizeRequest {
 
 /// Returns the false positive rate of the blocked layout with `keys` distinct keys in `block_count` blocks.
 ///
-/// A block that holds j keys says yes to a stranger with probability (1 - (63/64)^j)^8: eight lanes, each with 64 bits
+/// A block of j keys says yes to an absent key with probability (1 - (63/64)^j)^8: eight lanes, each with 64 bits
 /// of which every key set one. j is binomial(keys, 1/block_count); the sum over its distribution is the rate, exactly.
 /// Cost:    some hundred multiplications. Errors: none; block_count >= 1.
 /// Source:  [Putze2009] §2, eq. 3. Differs: one bit a lane instead of k anywhere, and the binomial, not the Poisson.
 [[nodiscard]] double blocked_bloom_fpr(std::uint64_t keys, std::uint64_t block_count) noexcept;
 
-/// Returns the fewest blocks that keep the rate: 10.10 bits a key at 1 %, 15.73 at 0.1 %.
+/// Returns the fewest blocks that keep the rate: 10.10 bits per key at 1 %, 15.73 at 0.1 %.
 /// Errors: as check_request, and invalid_argument when 2^48 bytes would not do.
 [[nodiscard]] Result<std::uint64_t> blocked_bloom_blocks(const SizeRequest& request);
 
@@ -51,7 +51,7 @@ struct BloomSize {
 /// As blocked_bloom_fpr for blocks of counters: a lane has 16 of them, (1 - (15/16)^j)^8.
 [[nodiscard]] double counting_blocked_fpr(std::uint64_t keys, std::uint64_t block_count) noexcept;
 
-/// Returns the fewest blocks of counters that keep the rate: 45.7 bits a key at 1 %, 77.6 at 0.1 %.
+/// Returns the fewest blocks of counters that keep the rate: 45.7 bits per key at 1 %, 77.6 at 0.1 %.
 /// Errors: as blocked_bloom_blocks.
 [[nodiscard]] Result<std::uint64_t> counting_blocked_blocks(const SizeRequest& request);
 
@@ -94,7 +94,7 @@ struct CountersSize {
 ///          a k that was rounded up is a little more: 1.3704 n instead of 1.3693 n at 1 %, where that one has 1.004 %.
 [[nodiscard]] Result<PartitionedSize> partitioned_size(const SizeRequest& request, std::uint32_t k = 0);
 
-/// The most counters a probe and probes a key of dablooms: its program counts the former with an int, and has none of a
+/// The most counters per probe and probes per key of dablooms: its program counts the former by int, and has none of a
 /// rate below the smallest double.
 inline constexpr std::uint64_t kMaxDabloomsCells = (std::uint64_t{1} << 31) - 1;
 inline constexpr std::uint32_t kMaxDabloomsProbes = 1024;

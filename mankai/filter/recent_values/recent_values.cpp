@@ -36,7 +36,7 @@ Result<Params> size_for(const RecentValues::Options& options) {
   }
   const std::uint64_t most = kMaxCellsBytes / kCellBytes / options.k;
   if (options.keys == 0 && options.cells_per_probe == 0) {
-    return fail(ErrorCode::invalid_argument, "sized for 0 keys; say how many keys it should know values of");
+    return fail(ErrorCode::invalid_argument, "sized for 0 keys; give the number of keys");
   }
   // Half of a partition is used by keys = c ln 2.
   const double wanted = std::ceil(static_cast<double>(options.keys) / std::numbers::ln2);
@@ -56,7 +56,7 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
   if (params.cells_per_probe == 0 || params.cells_per_probe > kMaxImageBytes ||
       cells_bytes_for(params) != cells_bytes) {
     return fail(ErrorCode::corrupt,
-                std::to_string(params.cells_per_probe) + " cells a probe at offset 64 do not fill the cells");
+                std::to_string(params.cells_per_probe) + " cells per probe at offset 64 do not fill the cells");
   }
   return {};
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-/// For each key the values that were put with it lately, ranked: "recent results for this query" in a fixed array.
+/// For each key the values that were put with it recently, ranked: "recent results for this query" in a fixed array.
 ///
 /// A key has n cells, one in each of n partitions. A put looks which of them do not hold the value yet (open ones) and
 /// overwrites a share of those, its strength, chosen anew each time. So the share of a key's cells that hold a value is
-/// a score that rises each time the value comes and falls as others take its place, those of the key and strangers.
+/// a score that rises each time the value comes and falls as others take its place, those of the key and absent keys.
 ///
 ///     cells: | partition 0: u32 … | partition 1 | … | partition n - 1 | zeros up to a whole line |
 ///                   ▲ one cell a key in each
@@ -12,17 +12,17 @@
 ///     cell = value ^ salt(key, partition), or 1 where that is 0; 0 is empty
 ///
 /// To any other key the cell says something else, salted otherwise, and in each of its cells something different: what
-/// strangers wrote looks like values that came once, each a random number, and never like one that came twice.
+/// absent keys wrote looks like values that came once, each a random number, and never like one that came twice.
 ///
 /// Source:  [Kifi2013], `ProbabilisticLRU` in their production code: n = 12, strength 0.5, 32-bit cells.
 ///          Differs: partitions, so that a key's cells are n different ones; the empty cell is left out of the answers;
 ///          which cells are overwritten follows from the seed and how many puts there were, so that it can be replayed.
 /// Formula: with n partitions of c cells, fill after t puts of w cells each 1 - (1 - w/(n c))^t, the share of a key's
-///          entries that is left after t puts of others (1 - w/(n c))^t, values of a stranger that match once n · fill,
+///          entries that is left after t puts of others (1 - w/(n c))^t, values of absent keys with a match n · fill,
 ///          that match twice n (n - 1)/2 · fill² · 2^-32, the probability that a pair never put counts at least one
 ///          n · fill · 2^-32.
 /// Choose:  for the value put last to come first use strength 0.5 or more; for the one put most often less.
-/// Cannot:  take a value out; promise to know one, or that one with a single match is not a stranger's. Ask for two.
+/// Cannot:  take a value out; promise to know one, or that one with a single match is not an absent key's. Ask for two.
 ///          A value whose stored form would be 0, one in 2^32 a cell, counts, but does not show in that cell.
 
 #include <cstddef>

@@ -37,7 +37,7 @@ struct RecentValuesKind {
   }
 
   static void describe(const Filter& filter, FilterInfo& info) {
-    info.fpr_formula = "that a value never put has a match";
+    info.fpr_formula = "probability that an absent value has a match";
     info.fields.push_back({"slots", "slots", filter.cell_count()});
   }
 };

@@ -81,7 +81,7 @@ TEST(RecentValues, values_fade_by_halves_and_rank_by_how_lately_they_came) {
       sum += recent.count(key, 3 - age);
     }
     const double mean = 6 / std::exp2(age);
-    // Strangers take a little: 3000 keys of a million.
+    // Absent keys take a little: 3000 keys of a million.
     EXPECT_NEAR(sum / kKeys, mean, 4 * std::sqrt(mean / kKeys) + mean * 0.01) << age;
   }
   std::size_t newest_first = 0;
@@ -132,13 +132,13 @@ TEST(RecentValues, at_half_load_two_puts_of_half_strength_do_as_well) {
 TEST(RecentValues, strangers_see_values_that_come_once_each_as_the_formula_says) {
   auto recent = array_for(10'000);
   for (const Digest key : Random(6).digests(7000)) {
-    recent.put(key, 42, 1);  // one value everywhere: without the salt every stranger would find it
+    recent.put(key, 42, 1);  // one value everywhere: without the salt every absent key would find it
   }
   constexpr std::size_t kStrangers = 20'000;
   std::size_t junk = 0;
   for (const Digest stranger : Random(7).digests(kStrangers)) {
     junk += recent.get(stranger, 1).size();
-    ASSERT_TRUE(recent.get(stranger, 2).empty());  // expected 66 · fill² · 2^-32 a stranger: 5e-5 in all
+    ASSERT_TRUE(recent.get(stranger, 2).empty());  // expected 66 · fill² · 2^-32 an absent key: 5e-5 in all
     ASSERT_EQ(recent.count(stranger, 42), 0U);
   }
   const double mean = 12 * recent.fill_ratio();

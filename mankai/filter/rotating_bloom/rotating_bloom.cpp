@@ -27,12 +27,11 @@ Result<void> check_options(const RotatingBloom::Options& options) {
     return fail(ErrorCode::invalid_argument, "a window lasts at most 1000 years");
   }
   if (options.window <= Duration::zero()) {
-    return fail(ErrorCode::invalid_argument, "no window: say for how long a key is to be found, such as 7 days");
+    return fail(ErrorCode::invalid_argument, "no window; give the time for which a key must be found, such as 7 days");
   }
   if (options.generations < 2 || options.generations > RotatingBloom::kMostGenerations) {
     return fail(ErrorCode::invalid_argument, std::to_string(options.generations) + " generations: take 2 to " +
-                                                 std::to_string(RotatingBloom::kMostGenerations) +
-                                                 ", 4 unless there is a reason");
+                                                 std::to_string(RotatingBloom::kMostGenerations) + "; 4 is usual");
   }
   return check_request({.keys = options.keys, .fpr = options.fpr});
 }
@@ -86,7 +85,7 @@ Result<RotatingBloom> RotatingBloom::from_image(Image source) {
   const std::uint64_t blocks = source.header().cells_bytes / kBlockBytes;
   if (blocks % params.generations != 0 || params.block_count != blocks / params.generations) {
     return fail(ErrorCode::corrupt,
-                std::to_string(params.block_count) + " blocks a generation at offset 64 do not fill the cells");
+                std::to_string(params.block_count) + " blocks per generation at offset 64 do not fill the cells");
   }
   if (params.epoch_us == 0 ||
       params.epoch_us > static_cast<std::uint64_t>(Duration::max().count()) / (params.generations - 1)) {

@@ -19,7 +19,7 @@
 ///          turned by time and not by fill, so that the window is promised and the rate is not.
 /// Formula: false positive rate 1 - Π (1 - f(n_j)), n_j the keys of generation j and f blocked-bloom's. Each is made
 /// for
-///          keys / (g - 1) at 1 - (1 - rate)^(1/g): then all g of them, full, are at the rate. 17.7 bits a key of the
+///          keys / (g - 1) at 1 - (1 - rate)^(1/g): then all g of them, full, are at the rate. 17.7 bits per key of the
 ///          window at 1 % with g of 4, where blocked-bloom, which never forgets, takes 10.1.
 /// Cannot:  hold the rate when an epoch brings more than its share: is_full() says so. A key that comes in several
 ///          epochs counts in each.
@@ -105,7 +105,7 @@ class RotatingBloom : public FlatFilter<RotatingBloom> {
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
 
-  /// Goes on to a later tick and empties the generations that begin anew. Cost: a memset of each of those.
+  /// Goes on to a later tick and empties the generations that restart. Cost: a memset of each of those.
   void advance(Tick tick) noexcept;
   [[nodiscard]] Tick tick() const noexcept { return {image().state(kTick)}; }
   [[nodiscard]] Duration epoch() const noexcept { return epoch_; }

@@ -44,7 +44,7 @@ struct RotatingBloomKind {
   }
 
   static void describe(const Filter& filter, FilterInfo& info) {
-    info.fpr_formula = "that not every generation says no";
+    info.fpr_formula = "probability that a generation answers yes";
     describe_time(filter.tick(), filter.epoch(), info);
     info.fields.push_back({"window_seconds", "window", seconds_of(filter.window())});
     info.fields.push_back({"generations", "generations", std::uint64_t{filter.generations()}});

@@ -206,7 +206,7 @@ void expect_the_rate_of_the_formula(const RotatingBloom::Options& options) {
       << options.generations << " generations, " << options.keys << " keys";
 }
 
-// Goal: full generations have the promised rate together. Method: keys spread evenly over g ticks, strangers asked; six
+// Goal: full generations have the promised rate together. Method: keys spread evenly over g ticks, absent keys; six
 // standard deviations of a binomial at the filter's own estimate, and that estimate within a tenth of the target: the
 // fill of 4000 keys and more wobbles far less.
 TEST(RotatingBloom, the_rate_over_all_generations_is_the_formulas) {

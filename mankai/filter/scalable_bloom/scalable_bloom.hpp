@@ -12,10 +12,10 @@
 ///
 /// Source:  [Almeida2007]; dablooms [Dablooms2012] has the same growth with counters.
 /// Formula: total rate F = 1 - Π(1 - p_i) <= Σ p_i, with p_i as growth.hpp has them. Tightening by r = 0.7 is within a
-///          tenth of the fewest bits from 1 to 7 doublings: at 1 % it takes 12.8, 14.1, 15.8, 17.9 and 20.3 bits a key
+///          tenth of the fewest bits from 1 to 7 doublings: at 1 % it takes 12.8, 14.1, 15.8, 17.9, 20.3 bits per key
 ///          in 1, 3, 5, 7 and 9 full slices; r = 0.5 takes 11.6, 14.1, 17.6, 22.2 and 28.1, r = 0.9 15.7 to 18.0.
 /// Growth:  s = 2 doubles; s = 1 makes all slices equal, as dablooms does: n/n0 of them, and as many lines a miss.
-/// Cannot:  forget one key. A miss touches one line a slice: 6 of them when grown 50 times by doubling.
+/// Cannot:  forget one key. A miss touches one line per slice: 6 of them when grown 50 times by doubling.
 
 #include <cstdint>
 #include <span>
@@ -28,7 +28,7 @@
 
 namespace mankai {
 
-/// See the top of this file. Cost: one cache line a slice for a miss, newest slice first; batches go slice by slice.
+/// See the top of this file. Cost: one cache line per slice for a miss, newest slice first; batches go slice by slice.
 class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
  public:
   static constexpr std::uint16_t kKind = 4;

@@ -25,7 +25,7 @@ struct ScalableBloomKind {
   static Options options_of(const Filter& filter) { return filter.growth(); }
 
   static void describe(const Filter& filter, FilterInfo& info) {
-    info.fpr_formula = "that not every slice says no";
+    info.fpr_formula = "probability that a sub-filter answers yes";
     info.fields.push_back({"slices", "slices", std::uint64_t{filter.slice_count()}});
     info.fields.push_back({"initial_keys", "first slice", filter.initial_keys()});
     describe_growth(filter.growth(), info);

@@ -359,7 +359,7 @@ std::size_t ScalableCountingBloom::insert(std::span<const Digest> digests, std::
       ++start;
       continue;
     }
-    // The neighbours that go to the same slice while it takes them.
+    // The neighbors that go to the same slice while it takes them.
     std::uint64_t greatest = ids[start];
     std::size_t end = start + 1;
     for (; end < digests.size() && end - start < room && ids[end] <= kMaxId && newest_from(ids[end]) == slice; ++end) {

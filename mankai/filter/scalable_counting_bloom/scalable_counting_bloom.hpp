@@ -21,7 +21,7 @@
 ///          exactly one of them may hold it; if none does or several do, nothing is changed and the answer says which.
 ///          Several are rare: the slices that share a boundary id, or overlap after a merge or late ids, must both seem
 ///          to hold the key. Only a key that is in twice under one id, with a boundary in between, is in both for sure:
-///          it is ambiguous for ever. Of keys that come again under their id d inserts later, d a boundary stay.
+///          it is ambiguous forever. Of keys that come again under their id d inserts later, d a boundary stay.
 /// Count:   every insert counts, also of a key that is in (counting-bloom): a key in twice is taken out twice.
 /// Oldest:  who has no ids to give back uses `observe_in_oldest` and `erase_from_oldest` instead, and nothing else to
 ///          change the filter: a key is counted in the oldest slice that may hold it, and in the newest if none does.
@@ -33,12 +33,12 @@
 ///          Differs: there
 ///   - a new filter opens only for an id above the greatest so far, so equal ids never scale: 20 000 keys of one
 ///     timestamp in a filter for 1000 end with a rate of 1;
-///   - removing does not look whether the key is in: removing 300 strangers from 900 keys loses 476 of them;
+///   - removing does not look whether the key is in: removing 300 absent keys from 900 keys loses 476 of them;
 ///   - a counter that overflows stays at 15 and is decremented later: 20 additions of a key and 19 removals lose it;
 ///   - growth is constant by nature, so a miss at 50 times the first capacity asks 51 filters with 1683 probes in all;
 ///     here growth is a factor, 2 by default, and that takes 6 slices with a line each.
 /// Formula: rates as growth.hpp has them, slices' as counting-bloom's.
-/// Cannot:  tell strangers from members any better than counting-bloom: erasing, with an id of somebody else's range, a
+/// Cannot:  tell absent keys from members better than counting-bloom: erasing, with an id of somebody else's range, a
 ///          key that was not inserted harms that slice at its false positive rate.
 
 #include <cstddef>
@@ -54,7 +54,7 @@
 
 namespace mankai {
 
-/// See the top of this file. Cost: one cache line a slice for a miss, newest slice first; an insert touches one, an
+/// See the top of this file. Cost: one cache line per slice for a miss, newest slice first; an insert touches one, an
 /// erase by id one.
 class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, CountingBloom> {
  public:
@@ -127,7 +127,7 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   /// must not overlap. After std::bad_alloc the keys before the one that found no room are in.
   void insert(std::span<const Digest> digests);
   void insert(std::span<const std::uint64_t> keys);
-  /// Returns how many keys were refused for their ids; the others are in. Pays off where neighbours share a slice.
+  /// Returns how many keys were refused for their ids; the others are in. Pays off where neighbors share a slice.
   [[nodiscard]] std::size_t insert(std::span<const Digest> digests, std::span<const std::uint64_t> ids);
   void observe(std::span<const Digest> digests, std::span<bool> seen);
   /// Counts keys in the oldest slice that may hold them, or in the newest (see the top of this file), and reports which

@@ -38,7 +38,7 @@ struct ScalableCountingBloomKind {
   static Options options_of(const Filter& filter) { return {{filter.growth()}, filter.layout(), filter.first_id()}; }
 
   static void describe(const Filter& filter, FilterInfo& info) {
-    info.fpr_formula = "that not every slice says no";
+    info.fpr_formula = "probability that a slice answers yes";
     info.fields.push_back({"slices", "slices", std::uint64_t{filter.slice_count()}});
     info.fields.push_back({"overfilled_slices", "overfilled slices", std::uint64_t{filter.overfilled_slices()}});
     info.fields.push_back({"initial_keys", "first slice", filter.initial_keys()});

@@ -35,14 +35,14 @@ Error too_few_bits(std::uint32_t bits, std::uint32_t needed, std::uint32_t width
   const bool is_possible = needed + kWholeBits <= kStrictWidth;
   return {.code = ErrorCode::invalid_argument,
           .detail = "fixed-point with " + std::to_string(bits) + " fraction bits in cells of " + std::to_string(width) +
-                    " bits would keep more than 1/64 of every count for ever: this lambda needs " +
+                    " bits would keep more than 1/64 of every count forever; this lambda needs " +
                     std::to_string(needed) +
                     (is_possible ? "; take wider cells, a longer epoch (a smaller lambda) or the stochastic policy"
                                  : "; take a longer epoch (a smaller lambda) or the stochastic policy") +
                     ", or force it (forced=yes)"};
 }
 
-// Fraction bits, and whether what stays for ever had to be forced.
+// Fraction bits, and whether what stays forever had to be forced.
 struct Fraction {
   std::uint32_t bits = 0;
   bool is_forced = false;
@@ -84,7 +84,7 @@ Result<Size> size_by_bytes(const Options& options, std::uint32_t width) {
   const std::uint32_t k = options.k == 0 ? kUsualProbes : options.k;
   const std::uint64_t cells_bytes = options.bytes / kCacheLineBytes * kCacheLineBytes;
   if (k > kernel::kMaxProbes) {
-    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + ": at most 64 cells a key");
+    return fail(ErrorCode::invalid_argument, "k of " + std::to_string(k) + ": at most 64 cells per key");
   }
   const std::uint64_t cells = cells_per_probe_in(cells_bytes, width, k);
   if (cells == 0) {

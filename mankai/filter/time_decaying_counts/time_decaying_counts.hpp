@@ -1,9 +1,9 @@
 #pragma once
 
-/// Counts how often each key came lately: every time counts 1 when it comes, λ an epoch later, λ² after two, and so on.
+/// Decayed counts of keys: every time counts 1 when it comes, λ an epoch later, λ² after two, and so on.
 ///
 /// A counting filter whose cells are all multiplied by λ whenever an epoch ends. A key adds to each of its k cells; the
-/// smallest of them is the estimate. Time is told to it (`advance`), and what is inserted belongs to the epoch that it
+/// smallest of them is the estimate. It gets the time (`advance`), and what is inserted belongs to the epoch that it
 /// stands at.
 ///
 ///     cells: | partition 0: cells_per_probe cells of 8, 16 or 32 bits | partition 1 | … | partition k - 1 | zeros |
@@ -13,7 +13,7 @@
 ///
 /// What a product with a fraction becomes is a choice (DecayPolicy). `fixed-point`, the default, keeps F bits of it and
 /// rounds up: a strict count, which is never too low while no cell was at its largest value. Rounding up keeps a little
-/// of everything for ever, 2^-F / (1 - λ) of a count; F is such that this is at most 1/64, and what cannot be had in
+/// of everything forever, 2^-F / (1 - λ) of a count; F is such that this is at most 1/64, and what cannot be had in
 /// the cells' width is refused. `floor` is what the paper's integers do; `ceil` is strict, but in whole numbers, of
 /// which those below 1 / (1 - λ) never fade; `stochastic` is right in the mean of a cell, by draws that depend on
 /// nothing but seed, tick and cell; the smallest of k such cells is a little too low in the mean.
@@ -43,7 +43,7 @@
 
 namespace mankai {
 
-/// See the top of this file. Cost: k cache lines a key; `advance` a pass over the cells.
+/// See the top of this file. Cost: k cache lines per key; `advance` a pass over the cells.
 /// Threads: any number of readers beside one writer. `advance`, `seal`, `clear`, `merge` and moving need the filter
 /// alone.
 class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
@@ -61,7 +61,7 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
     std::uint8_t policy;         ///< DecayPolicy
     std::uint8_t rule;           ///< IncrementRule
     std::uint8_t fraction_bits;  ///< of a cell: what a count of 1 adds is 2 to the power of it
-    std::uint8_t is_forced;      ///< fixed-point, and what stays for ever is more than 1/64
+    std::uint8_t is_forced;      ///< fixed-point, and what stays forever is more than 1/64
     std::uint16_t reserved;      ///< zero
   };
 
@@ -77,7 +77,7 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
     IncrementRule rule = IncrementRule::all;
     std::optional<std::uint32_t> fraction_bits =
         std::nullopt;     ///< fixed_point: not as few as do (fraction_bits_for), but so many
-    bool forced = false;  ///< fixed_point: also where more than 1/64 would stay for ever
+    bool forced = false;  ///< fixed_point: also where more than 1/64 would stay forever
     HashSpec hash = HashSpec::random();
     Memory memory = system_memory();
   };
@@ -106,7 +106,7 @@ class TimeDecayingCounts : public FlatFilter<TimeDecayingCounts> {
   /// Returns whether the key may be left: whether its count is above what never fades, with fixed_point at most 1/64.
   /// With ceil a key never leaves.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept { return cells_.is_left(cells_.smallest(digest)); }
-  /// Returns how often the key came lately: with fixed_point and ceil never too little, unless saturated.
+  /// Returns the decayed count of the key: with fixed_point and ceil never too little, unless saturated.
   [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept { return count_of(cells_.smallest(digest)); }
 
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an outcome for each; may be empty; must not

@@ -44,7 +44,7 @@ struct TimeDecayingCountsKind {
           "fraction-bits", "N",
           "Fraction bits of the policy fixed-point [default: the fewest with which counts decay below 1/64]."),
       flag_option<Options, &Options::forced>("forced",
-                                             "Creates the filter although small counts will never decay to 0.")};
+                                             "Create the filter although small counts will never decay to 0.")};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
@@ -82,10 +82,10 @@ struct TimeDecayingCountsKind {
     describe_decay(filter.decay(), info);
     info.fields.push_back({"policy", "policy", std::string(name(filter.policy()))});
     info.fields.push_back({"rule", "rule", std::string(name(filter.rule()))});
-    info.fields.push_back({"width_bits", "bits a counter", std::uint64_t{filter.width_bits()}});
+    info.fields.push_back({"width_bits", "bits per counter", std::uint64_t{filter.width_bits()}});
     info.fields.push_back({"fraction_bits", "of them fraction", std::uint64_t{filter.fraction_bits()}});
     info.fields.push_back({"largest_count", "largest count", filter.largest_count()});
-    info.fields.push_back({"stuck_count", "never fades below", filter.stuck_count()});
+    info.fields.push_back({"stuck_count", "never decays below", filter.stuck_count()});
     info.fields.push_back({"saturations", "saturations", filter.saturations()});
   }
 

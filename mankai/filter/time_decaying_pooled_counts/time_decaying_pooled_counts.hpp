@@ -1,6 +1,6 @@
 #pragma once
 
-/// Counts how often each key came lately, as time-decaying-counts does, in counters that are as long as their counts.
+/// Decayed counts of keys, as time-decaying-counts does, in counters that are as long as their counts.
 ///
 /// Most keys are seldom, so most counters are small: each has 4 bits, its first digit. One that grows beyond 15 takes
 /// another digit from a pool, and gives it back when it has faded: value = Σ d_i · 16^i. A lookup table says which
@@ -8,7 +8,7 @@
 ///
 ///     cells: | ledger 64 B | first digits: k partitions of 4-bit counters | gate | pool and lookup table | zeros |
 ///
-/// With as many counters a key's are where time-decaying-counts has its cells, and with the default rules they have the
+/// With equally many, a key's are where time-decaying-counts has its cells, and with the default rules they have the
 /// values that its cells have with the floor policy and 32 bits: estimates are equal, bit for bit (tests).
 ///
 /// Choices, each for a reason to be measured (`mankai lab web-profiling`):
@@ -69,7 +69,7 @@ enum class EmptyPool : std::uint8_t { grow = 0, saturate = 1 };
 [[nodiscard]] std::string_view name(OverflowRule rule) noexcept;
 [[nodiscard]] std::string_view name(EmptyPool policy) noexcept;
 
-/// See the top of this file. Cost: k cache lines a key, and one more for each counter that is looked up; `advance` a
+/// See the top of this file. Cost: k cache lines per key, and one more for each counter that is looked up; `advance` a
 /// pass over the cells. Threads: any number of readers, or one writer alone.
 class TimeDecayingPooledCounts : public FlatFilter<TimeDecayingPooledCounts> {
  public:
@@ -141,7 +141,7 @@ class TimeDecayingPooledCounts : public FlatFilter<TimeDecayingPooledCounts> {
   bool observe(Digest digest);
   /// Returns whether anything of the key may be left.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept { return smallest(digest) != 0; }
-  /// Returns how often the key came lately.
+  /// Returns the decayed count of the key.
   [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept { return count_of(smallest(digest)); }
 
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an outcome for each; may be empty; must not

@@ -51,8 +51,8 @@ struct TimeDecayingPooledCountsKind {
           "per-counter]."),
       choice_option<Options, &Options::when_empty, kWhenEmpty, kWhenEmptyNames>(
           "when-empty", "WHAT", "What happens when the pool is empty: it grows, or counters saturate [default: grow]."),
-      flag_option<Options, &Options::gate>(
-          "gate", "Puts a Bloom filter in front, as in the paper; keys never expire from it.")};
+      flag_option<Options, &Options::gate>("gate",
+                                           "Put a Bloom filter in front, as in the paper; keys never expire from it.")};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

@@ -95,7 +95,7 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
   if (params.cells_per_probe == 0 || params.cells_per_probe > kMaxCounters / params.k ||
       cells_bytes_for(params) != cells_bytes) {
     return fail(ErrorCode::corrupt,
-                std::to_string(params.cells_per_probe) + " counters a probe at offset 80 do not fill the cells");
+                std::to_string(params.cells_per_probe) + " counters per probe at offset 80 do not fill the cells");
   }
   return {};
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Counts how often each key came lately, as time-decaying-counts does, in tiers of counters that share their high
+/// Decayed counts of keys, as time-decaying-counts does, in tiers of counters that share their high
 /// digits: only few keys come so often that they need them.
 ///
 /// Tier 0 has a counter of w bits for each cell, tier 1 one for every 2^a of those, and so on: the parent of counter i
@@ -22,13 +22,13 @@
 /// becomes ⌊t⌋, and the rest, 2^w (t - ⌊t⌋), goes to each of its children; where one of them could not hold that, it
 /// becomes ⌈t⌉, and 2^w (⌈t⌉ - t) is taken from each of its children, who take it from theirs where they have less. At
 /// the bottom the policy rounds, and what cannot be taken there is a gift. So the path of the largest value under a
-/// parent fades as a whole number does, and its neighbours no further down than what they share with it. All of it is
+/// parent fades as a whole number does, and its neighbors no further down than what they share with it. All of it is
 /// computed in units of 2^-32, the same everywhere.
 ///
 /// The rule `downwards` takes nothing from the children. It is the reading that we first made of the paper, and strict,
 /// too; but a path with two digits hardly fades, since its lower digit must be near 0 before the upper one can be
 /// rounded down. 300 with λ = 0.9 is 286 after ten epochs and 149 after thirty, where 102 and 8 are right; with the
-/// policy ceil it stays at 298 for ever, where 10 is what cannot fade any more (tests).
+/// policy ceil it stays at 298 forever, where 10 is what cannot fade any more (tests).
 ///
 /// Source:  [Cheng2005] §1, the "exponential" time-decaying Bloom filter: "a series of basic TBFs as components, each
 ///          responsible for a small group of bits in a large counter". It is named there and nowhere described; which
@@ -36,8 +36,8 @@
 /// Formula: with c cells in tier 0, w c Σ_j 2^(-a j) bits: 5.33 a cell with w = 4, a = 2. A path is never below what a
 ///          cell of time-decaying-counts has with the floor policy and 32 bits, nor with ceil below the exact count.
 /// Cannot:  fade very slowly: λ is at most 1 - 2^-12, or 1, since epochs that are skipped are computed one by one where
-///          counters hang together. Keep neighbours apart: a key that came 1e6 times lifts 2^a - 1 others beside each
-///          of its counters to 1e6 less the low digit. Keys with one such neighbour in each of their k partitions are
+///          counters hang together. Keep neighbors apart: a key that came 1e6 times lifts 2^a - 1 others beside each
+///          of its counters to 1e6 less the low digit. Keys with one such neighbor in each of their k partitions are
 ///          overcounted.
 
 #include <array>
@@ -64,7 +64,7 @@ enum class RemainderRule : std::uint8_t {
 /// Returns the name used in specs.
 [[nodiscard]] std::string_view name(RemainderRule rule) noexcept;
 
-/// See the top of this file. Cost: k · 32 / w cache lines a key, of which all but k are nearly always in the cache.
+/// See the top of this file. Cost: k · 32 / w cache lines per key, of which all but k are nearly always in the cache.
 /// Threads: any number of readers, or one writer alone: a carry is seen in halves.
 class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
  public:
@@ -117,7 +117,7 @@ class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
   bool observe(Digest digest) noexcept;
   /// Returns whether anything of the key may be left.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept { return smallest(digest) != 0; }
-  /// Returns how often the key came lately: with ceil never too little, unless saturated.
+  /// Returns the decayed count of the key: with ceil never too little, unless saturated.
   [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept { return count_of(smallest(digest)); }
 
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an outcome for each; may be empty; must not

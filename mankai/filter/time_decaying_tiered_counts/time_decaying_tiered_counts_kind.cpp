@@ -76,7 +76,7 @@ struct TimeDecayingTieredCountsKind {
     info.fields.push_back({"policy", "policy", std::string(name(filter.policy()))});
     info.fields.push_back({"remainder", "remainder", std::string(name(filter.remainder()))});
     info.fields.push_back({"tiers", "tiers", std::uint64_t{filter.tier_count()}});
-    info.fields.push_back({"width_bits", "bits a counter", std::uint64_t{filter.params().width_bits}});
+    info.fields.push_back({"width_bits", "bits per counter", std::uint64_t{filter.params().width_bits}});
     info.fields.push_back({"saturations", "saturations", filter.saturations()});
   }
 };

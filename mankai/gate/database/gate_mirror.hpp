@@ -17,7 +17,7 @@ enum class MirrorState : std::uint8_t {
 ///
 /// What an implementation promises those who ask the copy: it is that of the source at one position, which they see
 /// together with the answer; and a copy that is not there, or not whole, is no "empty". What the copy is told the
-/// gate's file has on the disk, so no end of the machine takes it back.
+/// gate's file has on the disk, so no power loss takes it back.
 ///
 /// Errors:  io where the same may go well later. All others stay until somebody does something about them.
 /// Threads: one at a time.

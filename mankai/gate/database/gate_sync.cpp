@@ -173,8 +173,8 @@ class Builder {
       return std::unexpected(why);
     }
     return fail(why.code,
-                why.detail + "; and what was put into the database could not be taken out: " +
-                    forgotten.error().message() + "; `mankai gate drop " + path_ + "` tries it again",
+                why.detail + "; and its parts could not be removed from the database: " + forgotten.error().message() +
+                    "; `mankai gate drop " + path_ + "` retries",
                 why.os_error);
   }
 
@@ -230,7 +230,7 @@ Result<std::size_t> drop_gate(const std::string& path, bool is_forced) {
   MANKAI_ASSIGN(const auto leftovers, detail::GateLeftovers::open(path));
   if (has_settings_lost && !is_forced && (name.empty() || !leftovers->lists(name))) {
     return fail(settings.error().code,
-                words_without_source(settings.error(), name) + "; --force ends the gate, and leaves them there");
+                words_without_source(settings.error(), name) + "; --force drops the gate, and leaves them there");
   }
   MANKAI_TRY(settings ? list_anew(*leftovers, *settings) : Result<void>{});
   auto taken_out = leftovers->take_out({});
@@ -267,7 +267,7 @@ Result<void> GateSync::check_gate() const {
     return {};
   }
   return fail(ErrorCode::invalid_argument,
-              "the gate and what says where its keys come from are not of the same build: build it again");
+              "the gate and its -source file are not from the same build; build the gate again");
 }
 
 Result<void> GateSync::look_after_mirror() { return mirror_ ? mirror_->look() : Result<void>{}; }

@@ -22,7 +22,7 @@ namespace mankai {
 
 /// How a gate is built.
 struct GateBuild {
-  std::optional<std::uint64_t> keys = {};  ///< rows to size it for; twice as many as there are, unless given
+  std::optional<std::uint64_t> keys = {};  ///< rows to size it for; twice as many as there are, by default
   double fpr = 0.01;
   Existing existing = Existing::refuse;
   FileMode mode = {};                      ///< of the gate's file, and of that which says where the keys come from
@@ -39,7 +39,7 @@ struct GateBuilt {
 
 /// Installs what the source needs under a new name, makes the gate of a snapshot, and writes both files, whole or not
 /// at all: after an error nothing is left installed, as far as the database can be reached. A gate that is replaced is
-/// taken out of its database. What may be left, also by the end of the process, is listed in NAME.mk-leftover
+/// taken out of its database. What may be left, also by a process crash, is listed in NAME.mk-leftover
 /// meanwhile, and the next build or drop takes it out. Errors: as RowSource's, Gate::save's; locked while another one
 /// builds it; invalid_argument or io when it was stopped.
 [[nodiscard]] Result<GateBuilt> build_gate(const std::string& path, RowSourceSettings settings, const GateBuild& build);
@@ -55,7 +55,7 @@ struct GateBuilt {
 
 /// How a gate is kept in step.
 struct GateSyncOptions {
-  /// How often the gate is synchronised with the disk and the source may forget, while there are changes.
+  /// How often the gate is synchronized with the disk and the source may forget, while there are changes.
   Duration acknowledge_every = std::chrono::seconds(1);
   Duration first_wait = std::chrono::milliseconds(100);  ///< before a source is tried again; then twice as long
   Duration longest_wait = std::chrono::seconds(30);
@@ -78,7 +78,7 @@ struct GateSyncOptions {
 /// Applies a source's changes to a gate, each once in effect, from where the gate stands.
 ///
 /// What is applied is on the disk before the source may forget it. A source that cannot be reached is tried again with
-/// longer and longer waits, for ever; nothing is lost meanwhile, and the gate answers as of its position.
+/// longer and longer waits, forever; nothing is lost meanwhile, and the gate answers as of its position.
 ///
 /// Threads: one runs; any may stop it, also a signal handler. Gate, mirror and options outlive it.
 class GateSync {

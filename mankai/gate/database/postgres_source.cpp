@@ -173,8 +173,8 @@ Result<void> PostgresSource::undo(const Error& why) {
   if (const auto undone = uninstall(); !undone) {
     Error error = why;
     error.detail += "; and publication and replication slot " + settings_.installed +
-                    " could not be taken back: " + undone.error().message() +
-                    ": drop them, since a slot that nobody follows fills the server's disk";
+                    " could not be removed: " + undone.error().message() +
+                    "; drop them, since an unused slot fills the server's disk";
     return std::unexpected(std::move(error));
   }
   return std::unexpected(why);
@@ -391,14 +391,14 @@ Result<std::unique_ptr<RowSource>> open_postgres_source(const RowSourceSettings&
   }
   const bool is_uri = settings.source.starts_with("postgres://") || settings.source.starts_with("postgresql://");
   if (!is_uri && !settings.source.starts_with(kScheme)) {
-    return fail(ErrorCode::invalid_argument, "this is no \"postgres:...\" source");
+    return fail(ErrorCode::invalid_argument, "this is not a \"postgres:...\" source");
   }
   std::string dsn = is_uri ? settings.source : settings.source.substr(kScheme.size());
   MANKAI_ASSIGN(const auto has_password, detail::has_password(dsn));
   if (has_password) {
     return fail(ErrorCode::invalid_argument,
-                "a password does not belong into the name of the source, which is written down: put it into ~/.pgpass, "
-                "the file that PGPASSFILE names, or PGPASSWORD");
+                "the source must not contain a password, since it is stored; put it into ~/.pgpass, the file that "
+                "PGPASSFILE names, or PGPASSWORD");
   }
   return std::make_unique<PostgresSource>(settings, std::move(dsn));
 }

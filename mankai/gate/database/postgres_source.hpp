@@ -29,7 +29,7 @@ namespace mankai {
 
 /// Makes the source, without connecting. Shape: settings.source is "postgres:" and what libpq connects by, such as
 /// "postgres:dbname=shop host=db.example" or "postgres://gate@db.example/shop". Errors: invalid_argument for a text
-/// that libpq does not understand, for one with a password, and for a name that is none: lower-case letters, digits and
+/// that libpq does not understand, for one with a password, and for an invalid name: lower-case letters, digits and
 /// '_', at most 63.
 [[nodiscard]] Result<std::unique_ptr<RowSource>> open_postgres_source(const RowSourceSettings& settings);
 

@@ -94,7 +94,7 @@ Result<RedisAddress> parse_redis_address(std::string_view text) {
                                            : fail_address(text, "a socket's path begins with /");
   }
   if (!text.starts_with(kRedis)) {
-    return fail_address(text, "no address of a Redis server");
+    return fail_address(text, "invalid address of a Redis server");
   }
   std::string_view rest = text.substr(kRedis.size());
   if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
@@ -102,7 +102,7 @@ Result<RedisAddress> parse_redis_address(std::string_view text) {
     rest = rest.substr(at + 1);
     if (address.user.empty() || address.user.find(':') != std::string::npos) {
       // It is not repeated: it goes to logs.
-      return fail(ErrorCode::invalid_argument, "an address has no password in it, which others would see");
+      return fail(ErrorCode::invalid_argument, "an address must not contain a password, which others would see");
     }
   }
   const std::string_view database = cut(rest, '/');
@@ -183,7 +183,7 @@ Result<std::optional<RedisMirror::Place>> RedisMirror::place() {
   const auto keys = reply.number_of("Number of items");
   const auto stuck = reply.number_of("Stuck counters");
   if (!source || !position || !mark || !keys || !stuck) {
-    return fail(ErrorCode::invalid_argument, "GATE.INFO answers what this program does not understand");
+    return fail(ErrorCode::invalid_argument, "GATE.INFO returned an unknown reply");
   }
   return Place{.position = {.position = *position, .source_id = std::string(*source), .mark = std::string(*mark)},
                .keys = *keys,
@@ -197,7 +197,7 @@ Result<MirrorState> RedisMirror::bring_or_fail(const Gate& gate) {
     if (there->position.source_id != gate.source_id()) {
       return fail(ErrorCode::invalid_argument, "the key " + settings_.key + " is the gate " +
                                                    there->position.source_id + ", and this one is " + gate.source_id() +
-                                                   ": take another key, or DEL it if that gate is gone");
+                                                   "; use another key, or DEL it if that gate no longer exists");
     }
     if (there->is_of(gate)) {
       return take_away_litter(gate);

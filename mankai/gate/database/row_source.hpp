@@ -53,7 +53,7 @@ class KeyList {
   [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
   [[nodiscard]] bool empty() const noexcept { return ends_.empty(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
-  /// They stand until the list is changed. Cost: 16 bytes a key, in memory that is used again.
+  /// They stand until the list is changed. Cost: 16 bytes per key, in memory that is used again.
   [[nodiscard]] std::span<const std::string_view> views();
 
  private:
@@ -88,7 +88,7 @@ struct SourceLag {
 /// Errors:  io when the database cannot be reached, or not any more, and locked when somebody else is in the way: the
 ///          same may go well later, with a source that is opened anew. All others stay until somebody does something
 ///          about them, and say what: not_found (a table, a column, a file, or what install had put there),
-///          invalid_argument (a condition that is none, settings of the database that must be other ones; or a call out
+///          invalid_argument (an invalid condition, settings of the database that must be other ones; or a call out
 ///          of order), corrupt (what comes is not what this program understands).
 /// Threads: one at a time, but for `stop`.
 class RowSource {

@@ -62,7 +62,7 @@ Result<std::string> to_text(const RowSourceSettings& settings) {
 Result<RowSourceSettings> parse_source_settings(std::string_view text) {
   std::string_view line;
   if (!take_line(text, line) || !line.starts_with(kFirstLine)) {
-    return fail(ErrorCode::corrupt, "is not what a gate's source is written down in");
+    return fail(ErrorCode::corrupt, "is not a gate's -source file");
   }
   if (line.substr(kFirstLine.size()) != kVersion) {
     return fail(ErrorCode::unsupported_version,
@@ -73,12 +73,12 @@ Result<RowSourceSettings> parse_source_settings(std::string_view text) {
     const std::size_t name_bytes = field.name.size() + 1;
     if (!take_line(text, line) || line.size() < name_bytes || !line.starts_with(field.name) ||
         line[field.name.size()] != ' ' || !fits_in_line(line.substr(name_bytes))) {
-      return fail(ErrorCode::corrupt, "has no line '" + std::string(field.name) + " ...' where one should be");
+      return fail(ErrorCode::corrupt, "has no line '" + std::string(field.name) + "...' where it is expected");
     }
     settings.*field.value = line.substr(name_bytes);
   }
   if (!text.empty()) {
-    return fail(ErrorCode::corrupt, "has more lines than there should be");
+    return fail(ErrorCode::corrupt, "has too many lines");
   }
   return settings;
 }
@@ -107,15 +107,13 @@ Result<RowSourceSettings> read_source_settings(const std::string& gate_path) {
   std::array<std::byte, 1> none{};
   const auto size = read_start(path, none);
   if (!size && size.error().code == ErrorCode::not_found) {
-    return fail(
-        ErrorCode::not_found,
-        path + ": is not there, and says where the gate's keys come from; `mankai gate build` makes both files");
+    return fail(ErrorCode::not_found, path + ": does not exist; `mankai gate build` creates it with the gate");
   }
   if (!size) {
     return std::unexpected(size.error());
   }
   if (*size > kMaxFileBytes) {
-    return fail(ErrorCode::corrupt, path + ": is not what a gate's source is written down in");
+    return fail(ErrorCode::corrupt, path + ": is not a gate's -source file");
   }
   MANKAI_ASSIGN(const auto bytes, read_file(path));
   auto settings = parse_source_settings({reinterpret_cast<const char*>(bytes.bytes().data()), bytes.bytes().size()});

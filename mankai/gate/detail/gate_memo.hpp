@@ -1,6 +1,6 @@
 #pragma once
 
-/// Strangers that a gate's filter answers "maybe" and of whom somebody reported that there is nothing: an exact memo.
+/// Absent keys that a gate's filter answers "maybe" and of whom somebody reported that there is nothing: an exact memo.
 ///
 /// A set is a cache line of eight words: a state, and the hashes of up to seven keys, the latest first, 0 for none.
 ///

@@ -15,7 +15,7 @@ namespace mankai::detail {
   return align_up(bytes + kOwnBytes, kStep);
 }
 
-/// Of a node of std::set: colour, parent and two children before the value.
+/// Of a node of std::set: color, parent and two children before the value.
 template <class Value>
 inline constexpr std::size_t kTreeNodeBytes = heap_bytes(4 * sizeof(void*) + sizeof(Value));
 /// Of a node of a std::unordered_map of numbers: the next one before the value.

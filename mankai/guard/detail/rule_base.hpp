@@ -40,13 +40,13 @@ struct RuleBaseClass {
 static_assert(sizeof(RuleBaseClass) == 8);
 
 /// The static filter over rules, and the hosts and anchors on the way to them: a map from digests to classes. Most
-/// numbers that a look can give are no class, so a stranger is mostly taken for one. A view; the bytes outlive it.
+/// numbers that a look can give are no class, so an absent key is mostly taken for one. A view; the bytes outlive it.
 ///
 /// A class says whether a host is a rule, and at which depths below it there are others. Class 0 is a rule with nothing
 /// below it, and what paths and queries are. Where there are more than fit, rare ones share one that names all that
 /// they name: that costs looks, and never a rule.
 ///
-/// Formula: a look at a stranger's path is wrong with probability p = 2^-w, at a stranger's host with
+/// Formula: a look at an absent key's path is wrong with probability p = 2^-w, at an absent key's host with
 ///          s = p (b + sum of min(1, u_c p)), where b classes are rules and the other ones, c, lead to u_c looks. A URL
 ///          below an anchor is wrong with at most the sum over the depths that the anchor's class names: p a path,
 ///          and a host of depth d the larger of s and p times the looks of the hosts that are there.
@@ -58,7 +58,7 @@ class RuleBase {
     std::vector<std::byte> classes;
   };
 
-  /// Makes the smallest base that holds the rate. Pre: none of the rules stays exact. Cost: 300 ns a rule.
+  /// Makes the smallest base that holds the rate. Pre: none of the rules stays exact. Cost: 300 ns per rule.
   /// Errors: invalid_argument for a rate that takes more than 32 bits a look; out_of_space.
   [[nodiscard]] static Result<Bytes> build(const RuleTable& rules, double fpr, std::uint64_t seed);
   /// Pre: cells are aligned to 8. Errors: corrupt.

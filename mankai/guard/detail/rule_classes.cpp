@@ -46,7 +46,7 @@ Counts count_entries(const RuleTable& rules) {
 }  // namespace
 
 // What is below a rule is asked for only when the rule was removed, so all such hosts share one class: a class that is
-// a rule costs every look at a stranger.
+// a rule costs every look at an absent key.
 RuleClasses::RuleClasses(const RuleTable& rules) : classes_{kRuleAlone} {
   std::vector<std::pair<std::uint64_t, HostEntry>> others;
   HostEntry above_others = kRuleAlone;

@@ -32,7 +32,7 @@ class RuleRates {
   [[nodiscard]] std::uint16_t host_depth_max() const noexcept { return host_depth_max_; }
   [[nodiscard]] std::uint16_t path_depth_max() const noexcept { return path_depth_max_; }
 
-  /// Of the URL with the most looks, and of one whose anchor is a stranger, when values have so many bits.
+  /// Of the URL with the most looks, and of one whose anchor is an absent key, when values have so many bits.
   struct Rates {
     double worst;
     double stranger;

@@ -26,7 +26,7 @@ inline constexpr std::uint16_t kBaseDepthMax = 32;
 /// A node's masks are those of everything that was ever below it, and empty again when nothing is: they may name too
 /// much after removals, which costs a look, and never too little.
 ///
-/// Cost:    a look is one place in memory, or two; about 100 bytes a rule.
+/// Cost:    a look is one place in memory, or two; about 100 bytes per rule.
 /// Threads: const calls beside each other.
 class RuleTable {
  public:

@@ -47,7 +47,7 @@ DecodeStep GzipDecoder::inflate_member(std::string_view input, std::span<char> o
     case Z_OK: break;
     case Z_BUF_ERROR:  // no progress was possible
       if (is_last && input.empty()) {
-        step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data ends inside a member; it was cut off"};
+        step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data ends inside a member; it is truncated"};
       }
       break;
     case Z_MEM_ERROR:

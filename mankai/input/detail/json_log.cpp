@@ -206,7 +206,7 @@ Result<JsonLog> JsonLog::create(const LogFieldNames& names) {
     const std::string_view wanted = wanted_name(names, field);
     if (!wanted.empty() && !log.roles_.try_emplace(std::string(wanted), Role{.field = field, .rank = 0}).second) {
       return fail(ErrorCode::invalid_argument,
-                  "the member '" + std::string(wanted) + "' is named for two fields: give each its own");
+                  "the member '" + std::string(wanted) + "' is given for two fields; give each its own");
     }
   }
   for (std::size_t i = 0; i < kFields; ++i) {

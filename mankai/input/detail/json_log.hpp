@@ -12,7 +12,7 @@
 
 namespace mankai::detail {
 
-/// A JSON object a line, members found by name, "." between the names of nested ones. Of an array the first text or
+/// A JSON object per line, members found by name, "." between the names of nested ones. Of an array the first text or
 /// number counts. Of a field's names the first in the list that the line has is taken.
 class JsonLog {
  public:

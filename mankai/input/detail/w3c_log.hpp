@@ -23,7 +23,7 @@ class W3cLog {
   [[nodiscard]] LogLine parse(std::string_view line, TextArena& arena, LogRecord& out);
   void restart();
 
-  /// Whether a line is a directive, by which a log of this format is recognised.
+  /// Whether a line is a directive, by which a log of this format is recognized.
   [[nodiscard]] static bool is_directive(std::string_view line) noexcept;
 
  private:

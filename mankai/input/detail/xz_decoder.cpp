@@ -34,7 +34,7 @@ DecodeStep XzDecoder::decode(std::string_view input, std::span<char> output, boo
   is_ended_ = outcome == LZMA_STREAM_END;
   const bool is_cut_off = is_last && input.empty() && step.produced == 0 && !is_ended_;
   if (is_cut_off && (outcome == LZMA_OK || outcome == LZMA_BUF_ERROR)) {
-    step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data ends inside a stream; it was cut off"};
+    step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data ends inside a stream; it is truncated"};
   } else if (outcome != LZMA_OK && outcome != LZMA_STREAM_END && outcome != LZMA_BUF_ERROR) {
     step.failure = describe(outcome);
   }
@@ -50,7 +50,7 @@ Error XzDecoder::describe(lzma_ret outcome) const {
     case LZMA_MEM_ERROR: return {.code = ErrorCode::out_of_space, .detail = "no memory for the decoder"};
     case LZMA_FORMAT_ERROR: return {.code = ErrorCode::corrupt, .detail = "not the xz format"};
     case LZMA_OPTIONS_ERROR:
-      return {.code = ErrorCode::corrupt, .detail = "filters or options that this liblzma does not know"};
+      return {.code = ErrorCode::corrupt, .detail = "filters or options that this liblzma does not support"};
     default: return {.code = ErrorCode::corrupt, .detail = "invalid data or a check sum that does not match"};
   }
 }

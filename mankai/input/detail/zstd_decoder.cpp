@@ -55,7 +55,7 @@ DecodeStep ZstdDecoder::decode(std::string_view input, std::span<char> output, b
   }
   DecodeStep step = decode_block(input.substr(0, wanted_bytes_), output);
   if (is_last && input.empty() && step.produced == 0 && !step.failure && !is_between_frames_) {
-    step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data ends inside a frame; it was cut off"};
+    step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data ends inside a frame; it is truncated"};
   }
   return step;
 }

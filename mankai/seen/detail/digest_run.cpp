@@ -272,7 +272,7 @@ Result<void> DigestRun::check(const std::string& path) const {
     before = piece.back();
   });
   if (read && (sum != entry_.checksum || !is_sorted)) {
-    return fail(ErrorCode::corrupt, path + ": its digests are damaged: their checksum is another one");
+    return fail(ErrorCode::corrupt, path + ": its digests are corrupt: the checksum does not match");
   }
   return read;
 }

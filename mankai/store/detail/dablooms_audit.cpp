@@ -94,7 +94,7 @@ bool is_image(Bytes file) noexcept {
 
 std::unexpected<Error> misfit(Bytes file, const Fit& fit, const DabloomsFilter& counting) {
   if (is_image(file)) {
-    return fail(ErrorCode::corrupt, "is a Mankai filter already (offset 0), and no file of dablooms");
+    return fail(ErrorCode::corrupt, "is a Mankai filter (offset 0), not a file of dablooms");
   }
   std::string detail = text(file.size()) + " bytes, but with this capacity and rate a scaling file has ";
   if (!fit.filters.empty()) {
@@ -108,7 +108,7 @@ std::unexpected<Error> misfit(Bytes file, const Fit& fit, const DabloomsFilter& 
 }
 
 // A counting file is as long as a scaling one only where the rate is below 2^-48: the first filter of a scaling file
-// has 1.44 counters a key more.
+// has 1.44 counters per key more.
 Result<DabloomsAudit> find_filters(Bytes file, const DabloomsRequest& request) {
   MANKAI_ASSIGN(auto fit, fit_scaling(file.size(), request));
   DabloomsAudit audit;
@@ -286,11 +286,10 @@ class Audit {
     const std::uint64_t memory = audit_.memory_sequence;
     const std::uint64_t disk = audit_.disk_sequence;
     if (memory == 0) {
-      damage(offsetof(DabloomsHeader, memory_sequence), "a change was under way when its program ended, or is now");
+      damage(offsetof(DabloomsHeader, memory_sequence), "a change was in progress when its program ended, or still is");
     }
     if (memory > kMaxDabloomsSequence) {
-      damage(offsetof(DabloomsHeader, memory_sequence),
-             "change " + text(memory) + " is said to be the last: no program gets so far");
+      damage(offsetof(DabloomsHeader, memory_sequence), "change " + text(memory) + " is impossibly large");
     }
     if (disk != 0 && disk != memory) {
       damage(offsetof(DabloomsHeader, disk_sequence),

@@ -192,7 +192,7 @@ Result<void> survey(Surroundings& found, JournalFile file) {
   return check_plain(found.footer, found.report);
 }
 
-// A writer that ended while it made its journal left one that is none yet; the file says that nothing is missing.
+// A writer that ended while it made its journal left an invalid one; the file says that nothing is missing.
 bool is_unborn(const Error& error, const RecoveryReport& report) noexcept {
   return error.code == ErrorCode::corrupt && report.was_closed;
 }
@@ -219,9 +219,9 @@ Result<Surroundings> look_around(const std::string& path, const OpenFile& file, 
   }
   found.report.had_journal = journal->has_value();
   if (!*journal && !found.report.was_closed) {
-    return fail(ErrorCode::corrupt, path + ": a writer left it open, and its journal " + journal_path(path) +
-                                        " is not there: changes may be missing; put the journal back, or restore "
-                                        "both from one copy");
+    return fail(ErrorCode::corrupt,
+                path + ": a writer left it open, and its journal " + journal_path(path) +
+                    " is missing, so changes may be missing; put the journal back, or restore both from one copy");
   }
   if (*journal) {
     if (auto surveyed = survey(found, std::move(**journal)); !surveyed) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kDefaultCheckpointBytes = std::uint64_t{64} << 20;
 /// A checkpoint beside changes needs a copy of the image; above this, changes wait for the disk instead.
 constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{4} << 30;
-/// A journal whose front cannot be given back to the disk begins anew only when changes pause for a moment. When it is
+/// A journal whose front cannot be given back to the disk restarts only when changes pause for a moment. When it is
 /// so many times as long as it may be, they wait for a checkpoint.
 constexpr std::uint64_t kPatience = 2;
 /// Where the front can be given back, offsets grow until then. Programs that copy files and know nothing of holes read
@@ -100,13 +100,13 @@ Result<void> Store::Impl::checkpoint_in_place(Next next) {
   return {};
 }
 
-// The image has what was in the journal then; if that is all, the journal begins anew in front.
+// The image has what was in the journal then; if that is all, the journal restarts in front.
 void Store::Impl::forget_journal(const Snapshot& base) {
   checkpoint_delay_ = 0;
   checkpoint_failure_.reset();
   const bool is_all = !journal_ || (journal_->end() == base.journal_end && !has_uncommitted_);
   if (journal_ && !(is_all && restart_journal(base))) {
-    // The records go on where they are, and later ones say that what is in the image is on the disk. Until the disk
+    // The records continue where they are, and later ones say that what is in the image is on the disk. Until the disk
     // knows that the earlier ones are forgotten, they must be there as well.
     if (auto synced = base.is_synced ? Result<void>{} : journal_.sync_commits(base.commits); !synced) {
       return;

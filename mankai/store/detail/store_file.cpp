@@ -78,7 +78,7 @@ void remove_old_journal(const std::string& path, FileCalls& calls) {
   }
 }
 
-// Whatever is there. A file may come or go between two steps; then they begin anew.
+// Whatever is there. A file may come or go between two steps; then they restart.
 Result<void> replace_any(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls,
                          FileMode mode) {
   for (;;) {

@@ -107,7 +107,7 @@ class GrowingOptions {
 };
 
 std::optional<HashKind> read_hash_kind(const Call& call, std::size_t index) noexcept {
-  // Items come from strangers, so the others will not do.
+  // Items are untrusted, so the others will not do.
   const auto* const found = std::ranges::find_if(
       kHashKinds, [&](HashKind kind) { return is_keyed(kind) && equal_words(call.text(index), name(kind)); });
   return found != kHashKinds.end() ? std::optional(*found) : std::nullopt;

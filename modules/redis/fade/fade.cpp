@@ -1,4 +1,4 @@
-/// The FADE.* commands: what came lately is known, and what came long ago forgotten.
+/// The FADE.* commands: a filter in which newer items overwrite older ones.
 
 #include <array>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The filter behind a FADE.* key: it knows what came lately, and forgets as newer items overwrite older ones. There is
+/// The filter behind a FADE.* key: it has recent items, and newer items overwrite older ones. There is
 /// no clock in it: an item's age is the number of items that came after it.
 
 #include <cstddef>

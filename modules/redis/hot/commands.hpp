@@ -1,6 +1,6 @@
 #pragma once
 
-/// The HOT.* commands: what came most lately, each time weighed by how long ago it was.
+/// The HOT.* commands: the hottest items, each time weighed by how long ago it was.
 
 #include "modules/redis/engine/call.hpp"
 

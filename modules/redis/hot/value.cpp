@@ -8,7 +8,7 @@
 namespace mankai::redis {
 namespace {
 
-/// No more than this stays of a count for ever, since fading rounds up (decayed_top.hpp).
+/// No more than this stays of a count forever, since fading rounds up (decayed_top.hpp).
 constexpr double kNothing = 1.0 / 64;
 /// Times come in whole milliseconds, so this much of an epoch has passed at the least.
 constexpr Duration kLeastElapsed = std::chrono::milliseconds(1);

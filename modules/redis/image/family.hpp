@@ -21,7 +21,7 @@
 
 namespace mankai::redis {
 
-/// Names and numbers of a family; those that files hold are for ever.
+/// Names and numbers of a family; those that files hold are forever.
 struct ImageFamily {
   const char* type_name;         ///< of the native type, 9 characters; in RDB files
   std::array<char, 8> magic;     ///< what its headers begin with; in RDB files
@@ -45,7 +45,7 @@ struct ImageParts {
   [[nodiscard]] std::uint64_t cells_bytes() const noexcept;
 };
 
-/// The parts of a filter, without flags and state. Cost: 128 bytes a slice; no pass over the cells. Errors:
+/// The parts of a filter, without flags and state. Cost: 128 bytes per slice; no pass over the cells. Errors:
 /// std::bad_alloc.
 template <class Filter>
 [[nodiscard]] ImageParts parts_of(const Filter& filter) {

@@ -3,7 +3,7 @@
 /// The filter behind a URL.* key: a scalable blocked filter over URLs in canonical form.
 ///
 /// Why this kind: a crawler asks about whole URLs, adds most of them once, and does not know how many there will be.
-/// This one takes about ten bits a URL at 1 %, touches one cache line a slice, and grows. An array a level of the path
+/// This one takes about ten bits a URL at 1 %, has one cache line per slice, and grows. An array a level of the path
 /// (layered-url-bloom) would answer about prefixes as well, which nobody asks here, for as many lines as the path is
 /// deep, and does not grow.
 

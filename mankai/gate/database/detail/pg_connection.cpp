@@ -229,7 +229,7 @@ Result<PgAnswer> PgConnection::command(const std::string& text) {
 Result<void> PgConnection::begin_copy(const std::string& text, PgUse use) {
   MANKAI_ASSIGN(const auto answer, use == PgUse::replication ? command(text) : query(text));
   if (!is_copy(answer.get())) {
-    return fail(ErrorCode::corrupt, "PostgreSQL did not begin to send what it was asked for");
+    return fail(ErrorCode::corrupt, "PostgreSQL did not start the requested stream");
   }
   return {};
 }
@@ -295,13 +295,13 @@ Result<void> PgConnection::pause(std::chrono::milliseconds duration) {
 Result<std::string> PgConnection::quoted_name(std::string_view name) const {
   const std::unique_ptr<char, void (*)(void*)> quoted(PQescapeIdentifier(connection_.get(), name.data(), name.size()),
                                                       PQfreemem);
-  return quoted == nullptr ? Result<std::string>(lost("a name cannot be written")) : std::string(quoted.get());
+  return quoted == nullptr ? Result<std::string>(lost("a name cannot be quoted")) : std::string(quoted.get());
 }
 
 Result<std::string> PgConnection::quoted_text(std::string_view text) const {
   const std::unique_ptr<char, void (*)(void*)> quoted(PQescapeLiteral(connection_.get(), text.data(), text.size()),
                                                       PQfreemem);
-  return quoted == nullptr ? Result<std::string>(lost("a text cannot be written")) : std::string(quoted.get());
+  return quoted == nullptr ? Result<std::string>(lost("a text cannot be quoted")) : std::string(quoted.get());
 }
 
 Result<bool> has_password(const std::string& dsn) {
@@ -314,8 +314,8 @@ Result<bool> has_password(const std::string& dsn) {
   PQfreemem(complaint);  // it may repeat the password
   if (options.list == nullptr) {
     return fail(ErrorCode::invalid_argument,
-                "libpq does not understand this connection text: it looks like \"host=db.example dbname=shop "
-                "user=gate\" or postgresql://gate@db.example/shop");
+                "invalid connection string; give one such as \"host=db.example dbname=shop user=gate\" or "
+                "postgresql://gate@db.example/shop");
   }
   for (const PQconninfoOption* option = options.list; option->keyword != nullptr; ++option) {
     const std::string_view name(option->keyword);

@@ -84,7 +84,7 @@ Result<void> PgStream::keep_alive() {
     heard_ = time;
   }
   if (time - heard_ >= kLongestSilence) {
-    return fail(ErrorCode::io, "PostgreSQL was silent for a minute");
+    return fail(ErrorCode::io, "PostgreSQL sent nothing for a minute");
   }
   if (time - answered_ >= kAnswerInterval) {
     return answer(time - heard_ >= kAnswerInterval);

@@ -75,7 +75,7 @@ Result<SqliteDatabase> SqliteDatabase::open(const std::string& path) {
                 system);
   }
   sqlite3_busy_timeout(handle, kPatienceMilliseconds);
-  // Names that are none must not be taken for strings.
+  // Unknown names must not become strings.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
   if (auto schema = database.integer("PRAGMA schema_version"); !schema) {
@@ -99,7 +99,7 @@ Result<SqliteStatement> SqliteDatabase::prepare(std::string_view sql) {
   }
   SqliteStatement statement(compiled);
   if (compiled == nullptr || tail != sql.data() + sql.size()) {
-    return fail(ErrorCode::invalid_argument, "SQL of more or less than one statement");
+    return fail(ErrorCode::invalid_argument, "SQL must be exactly one statement");
   }
   return statement;
 }

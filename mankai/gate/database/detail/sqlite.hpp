@@ -42,7 +42,7 @@ class SqliteDatabase {
   [[nodiscard]] static Result<SqliteDatabase> open(const std::string& path);
 
   /// Runs statements that return no rows. Errors: locked when somebody else was in the way too long; not_found for a
-  /// table, column or collation that is none; corrupt; out_of_space; io, also where nothing may be written;
+  /// unknown table, column or collation; corrupt; out_of_space; io, also where nothing may be written;
   /// invalid_argument for what SQLite does not understand. All with SQLite's own words.
   [[nodiscard]] Result<void> run(const std::string& sql);
   /// Compiles one statement. Errors: as run; invalid_argument when more follows it.
