@@ -1,4 +1,4 @@
-#include "lab/plot.hpp"
+#include "lab/report.hpp"
 
 #include <fmt/format.h>
 #include <spawn.h>
@@ -208,17 +208,14 @@ std::string plot_script(const Figure& figure) {
 }
 
 Result<std::string> plot_svg(const Figure& figure) {
-  auto input = temporary(plot_script(figure));
-  auto output = temporary("");
-  auto errors = temporary("");
-  if (!input || !output || !errors) {
-    return fail(ErrorCode::io, "cannot make a temporary file for gnuplot");
-  }
-  MANKAI_ASSIGN(const auto status, run_gnuplot(input->get(), output->get(), errors->get()));
+  MANKAI_ASSIGN(auto input, temporary(plot_script(figure)));
+  MANKAI_ASSIGN(auto output, temporary(""));
+  MANKAI_ASSIGN(auto errors, temporary(""));
+  MANKAI_ASSIGN(const auto status, run_gnuplot(input.get(), output.get(), errors.get()));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return fail(ErrorCode::io, "gnuplot failed on " + figure.name + ": " + read_all(errors->get()));
+    return fail(ErrorCode::io, "gnuplot failed on " + figure.name + ": " + read_all(errors.get()));
   }
-  return element(read_all(output->get()), figure.name);
+  return element(read_all(output.get()), figure.name);
 }
 
 }  // namespace mankai::lab
