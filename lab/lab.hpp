@@ -64,7 +64,7 @@ inline constexpr double kStandardErrors = 3;
 [[nodiscard]] Verdict judge(const Expected& expected, const Estimate& measured,
                             double standard_errors = kStandardErrors) noexcept;
 
-/// One sentence of a source, and what became of it. Texts are plain and in our own words.
+/// One sentence of a source, and its verdict. Texts are plain and in our own words.
 struct Claim {
   std::string id;       ///< unique within its source; letters, digits and hyphens
   std::string place;    ///< where in the source
@@ -119,7 +119,7 @@ struct Figure {
 enum class Fault : std::uint8_t {
   none,
   forgets_keys,  ///< one insert in 64 is lost
-  invents_keys,  ///< one stranger in 64 is taken for a member
+  invents_keys,  ///< one absent key in 64 is answered yes
 };
 
 struct Context {
@@ -217,7 +217,7 @@ struct Part {
 /// measured in order.
 [[nodiscard]] Source source_of(std::string_view folder, std::vector<Part> parts);
 
-/// What became of a source.
+/// The result of a source.
 struct Outcome {
   Source source;
   Findings findings;

@@ -16,7 +16,7 @@
 namespace mankai::lab {
 namespace {
 
-// Okabe and Ito's colours, which people tell apart whatever their eyes.
+// Okabe and Ito's colours, which people tell apart with any kind of color vision.
 constexpr std::array<std::string_view, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                       "#56B4E9", "#E69F00", "#444444"};
 

@@ -2,8 +2,8 @@
 //
 //   layers --benchmark_filter=fuse
 //
-// `fuse/build/KEYS`: cells is how many a key takes. `fuse/lookup/KEYS`: strangers, one after the other; `fuse/chained`:
-// each waits for the answer before.
+// `fuse/build/KEYS`: cells is how many a key takes. `fuse/lookup/KEYS`: absent keys, one after the other;
+// `fuse/chained`: each waits for the answer before.
 
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,4 @@
-// What is hot lately, and what was seen lately:
+// What is hot now, and what was seen recently:
 //
 //   layers --benchmark_filter='hot|rotating' --benchmark_enable_random_interleaving=true --benchmark_repetitions=5
 //          --benchmark_report_aggregates_only=true

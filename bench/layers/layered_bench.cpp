@@ -62,7 +62,7 @@ void layered_insert(benchmark::State& state, UrlLayering layering) {
   count_keys(state, kBatch);
 }
 
-// Members, or strangers that share all but the last segment with one.
+// Members, or absent keys that share all but the last segment with one.
 void layered_ask(benchmark::State& state, UrlLayering layering, bool are_members) {
   const auto filter = full_filter(state, layering);
   Paths paths = paths_from(0, kBatch);

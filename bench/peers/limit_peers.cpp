@@ -1,4 +1,4 @@
-// What the machine allows at best: for integers one random line a key and nothing else, in as much memory as our
+// What the machine allows at best: for integers one random line per key and nothing else, in as much memory as our
 // blocked filter takes; for URLs the hash alone.
 
 #include <algorithm>

@@ -49,7 +49,7 @@ constexpr std::size_t kBatch = 32;  // the most that its batch call takes
 rocksdb::Slice slice(const Integer& key) { return {reinterpret_cast<const char*>(&key), sizeof(key)}; }
 rocksdb::Slice slice(const Url& key) { return {key.data(), key.size()}; }
 
-// The budget whose measured rate meets the class: 9.9 bits a key for 1 %, 15.5 for 0.1 %.
+// The budget whose measured rate meets the class: 9.9 bits per key for 1 %, 15.5 for 0.1 %.
 double bits_per_key(double fpr) { return 9.9 + 5.6 * std::log10(0.01 / fpr); }
 
 template <class Key>

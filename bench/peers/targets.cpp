@@ -54,7 +54,7 @@ const std::vector<Target>& targets() {
   return kAll;
 }
 
-// Bits a key, at most, by class.
+// Bits per key, at most, by class.
 struct Ceiling {
   double fpr_class;
   double bits_per_key;

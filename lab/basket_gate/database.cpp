@@ -61,7 +61,7 @@ double formula_latency(double pages_per_second, double share_that_asks) {
   return kPageMs + share_that_asks * kQueryMs / (1 - load);
 }
 
-// A shopper is new on every page: one of the filled baskets, or a stranger.
+// A shopper is new on every page: one of the filled baskets, or an absent key.
 Asks behind(const Gate& gate, std::uint64_t members_seed, std::uint64_t members) {
   return [&gate, members_seed, members](Random& random) {
     if (random.chance(kFilled)) {

@@ -38,7 +38,7 @@ struct Served {
   std::vector<double> queries;         // the gate said yes
   std::vector<double> wasted;          // and the basket was empty
   std::vector<double> useful;          // and it was not
-  std::vector<double> affected_pages;  // of empty sessions that were let through
+  std::vector<double> affected_pages;  // of empty sessions that passed the gate
   std::uint64_t empty_sessions = 0;
   std::uint64_t told_empty = 0;  // pages with a basket that was not shown
 };

@@ -127,8 +127,8 @@ void judge_sufficient(const All& all, std::uint64_t keys, Findings& findings) {
   findings.judged("code-halves-formula", code.expected(Relation::equals, kCode.formula(kMostSlices), keys), code.rate);
 }
 
-// Filter i's positions come from two words modulo its size, so a stranger that agrees with a member in both has all of
-// its positions: a chance of n / size^2, which no number of probes lessens.
+// Filter i's positions come from two words modulo its size, so an absent key that agrees with a member in both has all
+// of its positions: a chance of n / size^2, which no number of probes lessens.
 Result<void> judge_small(const Context& context, Findings& findings) {
   constexpr Shape kSmall{.keys = 1000, .fpr = 0.05};
   constexpr std::uint64_t kFilters = 20;

@@ -123,7 +123,7 @@ Result<void> measure_loads(const Context& context, Findings& findings) {
   return {};
 }
 
-// Repeats are additions of the same key: all on the same counters, whatever the load.
+// Repeats are additions of the same key: all on the same counters, at any load.
 Result<void> measure_repeats(const Context& context, Findings& findings) {
   const std::uint64_t count = context.trials(50'000, 1'000'000);
   MANKAI_ASSIGN(auto generator, UrlGenerator::create({.count = count, .repeat_share = 0.3, .seed = context.seed}));

@@ -19,7 +19,7 @@
 
 namespace mankai::lab::spam {
 
-/// Digests of numbered keys: members from 0 on, and strangers, which are never inserted.
+/// Digests of numbered keys: members from 0 on, and absent keys, which are never inserted.
 class Keys {
  public:
   explicit constexpr Keys(std::uint64_t seed) noexcept : first_(seed << kSeedShift) {}
@@ -128,7 +128,7 @@ std::uint64_t erase_members(F& filter, const Keys& keys, const Range& range) {
   return refused;
 }
 
-/// Returns the share of so many strangers that is answered yes.
+/// Returns the share of so many absent keys that is answered yes.
 template <class F>
 Estimate strangers_let_through(const F& filter, const Keys& keys, std::uint64_t trials) {
   constexpr std::size_t kBatch = 4096;

@@ -24,9 +24,9 @@ struct Row {
   std::string name;
   double keys = 0;
   double slices = 0;
-  double bits = 0;          // a key
+  double bits = 0;          // per key
   double bits_formula = 0;  // the same by the sizing formula
-  double probes = 0;        // a key
+  double probes = 0;        // per key
   double probes_formula = 0;
   Estimate rate{};
   double rate_formula = 0;

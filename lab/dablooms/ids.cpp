@@ -42,7 +42,7 @@ Result<void> measure_opening(const Context& context, Findings& findings) {
   auto theirs = make_theirs(kShape, context);
   judge_opening(theirs, false, context, findings);
   judge_opening(ours, true, context, findings);
-  // Goes on from there.
+  // Continues from there.
   const Keys numbers(context.seed);
   constexpr std::uint64_t kMore = 5000;
   std::uint64_t elsewhere = 0;

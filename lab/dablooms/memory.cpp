@@ -65,7 +65,7 @@ double table_formula(const Usage& usage) {
   return 2 * sizeof(void*) + sizeof(Text) + usage.length + 1 + sizeof(void*) * usage.buckets;
 }
 
-// A counting filter's bytes a key with the best number of probes.
+// A counting filter's bytes per key with the best number of probes.
 double counting_formula(double fpr) {
   return 4 / kBitsPerByte * -std::log(fpr) / (std::numbers::ln2 * std::numbers::ln2);
 }

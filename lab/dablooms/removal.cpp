@@ -122,7 +122,7 @@ constexpr std::uint64_t kStrangers = 300;
 constexpr double kTried = 0.05;
 
 // A member is lost when any of its counters was counted down as often as it had been counted up: it and the others,
-// Poisson with a = members / size, against strangers, Poisson with b = strangers / size.
+// Poisson with a = members / size, against absent keys, Poisson with b = absent keys / size.
 double lost_to_strangers(const Original::Slice& slice) {
   constexpr unsigned kMost = 40;
   const double a = static_cast<double>(kMembers) / static_cast<double>(slice.size);
@@ -136,10 +136,10 @@ double lost_to_strangers(const Original::Slice& slice) {
   return 1 - std::pow(1 - counter, slice.k);
 }
 
-// What removing strangers does to the members, over several filters, each with keys of its own.
+// What removing absent keys does to the members, over several filters, each with keys of its own.
 struct Harm {
   std::vector<double> lost;  // shares
-  std::uint64_t taken = 0;   // strangers that were not refused
+  std::uint64_t taken = 0;   // absent keys that were not refused
   std::uint64_t trials = 0;
 };
 

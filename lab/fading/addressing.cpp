@@ -58,7 +58,7 @@ void fill(Filter& filter, const Keys& keys, std::uint64_t count) {
   }
 }
 
-// The rates, in order, of windows of ids that never came, each somewhere above all that did.
+// The rates, in order, of windows of ids that were never inserted, each somewhere above all that did.
 template <class Filter>
 std::vector<double> window_rates(const Filter& filter, std::uint64_t windows, const Context& context) {
   constexpr std::uint64_t kFirst = std::uint64_t{1} << 24U;

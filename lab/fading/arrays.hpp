@@ -44,7 +44,7 @@ void insert_events(F& filter, const Events& events, std::uint64_t first, std::ui
   }
 }
 
-/// Asks about so many events that never came. Pre: the filter holds events of another seed.
+/// Asks about so many events that never occurred. Pre: the filter holds events of another seed.
 template <class F>
 [[nodiscard]] Estimate strangers_known(const F& filter, std::uint64_t seed, std::uint64_t trials) {
   const Events strangers(seed);

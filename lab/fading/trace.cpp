@@ -45,7 +45,7 @@ struct Score {
   std::array<Bin, kAgeBins> bins{};
   Bin within;  // recurrences after no more than `window` events
   double formula_within = 0;
-  std::uint64_t first = 0;  // events that never came before
+  std::uint64_t first = 0;  // events that never occurred before
   std::uint64_t false_alarms = 0;
 
   [[nodiscard]] Estimate known_of_all() const {
@@ -61,7 +61,7 @@ struct Score {
   [[nodiscard]] Estimate false_rate() const { return share(false_alarms, first); }
 };
 
-// Takes event number i of the trace, and says whether it came lately.
+// Takes event number i of the trace, and says whether it came recently.
 using Observe = std::function<bool(std::uint64_t i)>;
 
 // `formula` is the probability with which an event of that age should be known.

@@ -180,7 +180,7 @@ Junk count_junk(const RecentValues& values, const Events& strangers, std::uint64
   return junk;
 }
 
-// Other keys' puts: what they leave of a key's values, and what strangers see.
+// Other keys' puts: what they leave of a key's values, and what absent keys see.
 Result<void> measure_others(const Context& context, Findings& findings) {
   constexpr std::uint64_t kPerProbe = 1 << 12U;
   const double cells = kPerProbe * kCells;

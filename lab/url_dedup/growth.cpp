@@ -94,7 +94,7 @@ void judge_step(double step, double n, double cells, const Race& race, const Url
   findings.judged({"bloom-at-{}", id, millions}, equals(bloom, 0.02 * bloom), race.bloom.rate(new_last));
   findings.judged({"multi-layer-at-{}", id, millions}, at_most(printed_rate(n, cells, kConference.k, Site::kLevels)),
                   race.faithful.rate(new_last));
-  // Where a directory comes twice, XOR leaves host and page alone, and two errors are not quite
+  // Where a directory occurs twice, XOR leaves host and page alone, and two errors are not quite
   // independent.
   findings.judged({"multi-layer-corrected-at-{}", id, millions},
                   equals(corrected_rate(race.faithful.filter(), QueryClass::new_last),

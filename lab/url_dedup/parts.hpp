@@ -10,7 +10,7 @@ namespace mankai::lab::dedup {
 [[nodiscard]] Result<void> measure_exact(const Context& context, Findings& findings);
 /// "Bloom filter & analysis": fill, rate and optimum of one Bloom filter, and Algorithms 1 and 2 as they are printed.
 [[nodiscard]] Result<void> measure_bloom(const Context& context, Findings& findings);
-/// "Multi layer bloom filter", "Analysis", "Conclusion": rates for each class of strangers.
+/// "Multi layer bloom filter", "Analysis", "Conclusion": rates for each class of absent keys.
 [[nodiscard]] Result<void> measure_classes(const Context& context, Findings& findings);
 /// What XOR and shared hash functions make certain.
 [[nodiscard]] Result<void> measure_certain(const Context& context, Findings& findings);

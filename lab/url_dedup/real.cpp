@@ -89,7 +89,7 @@ class KnownSegments {
     }
   }
 
-  /// The corrected formula for these strangers: the mean of the products of the rates of all arrays that can say no.
+  /// The corrected formula for these absent keys: the mean of the products of the rates of all arrays that can say no.
   [[nodiscard]] double corrected_rate(const Urls& strangers, const LayeredUrlBloom& filter) const {
     std::vector<double> rates;
     for (std::size_t level = 0; level < filter.levels(); ++level) {
@@ -159,7 +159,7 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
       fmt::format("{} ({} members, as many strangers), p = {:.0f} %", data.what, split.members.size(), percent);
   const auto keys = static_cast<double>(split.members.size());
   const LayeredUrlBloom& faithful = field.faithful.filter();
-  // The product of the printed formula over the strangers' own numbers of levels.
+  // The product of the printed formula over the absent keys' own numbers of levels.
   double printed = 0;
   for (std::size_t i = 0; i < split.strangers.size(); ++i) {
     printed +=
@@ -188,7 +188,7 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
         "On the depth: with two levels, host known and page unknown, f_L f_x is about f^2; deeper URLs exceed it.";
     findings.depends(std::move(product));
   }
-  // Known segments that many strangers share err together.
+  // Known segments that many absent keys share err together.
   findings.judged({"real-corrected-{}", id, on},
                   equals(known.corrected_rate(split.strangers, field.repaired.filter()),
                          0.1 * known.corrected_rate(split.strangers, field.repaired.filter())),

@@ -61,7 +61,7 @@ Result<void> measure_wikipedia(const Context& context, Findings& findings) {
   constexpr std::uint64_t kHalf = kWikipediaUrls / 2;
   const Urls first = wikipedia(0, kHalf, context.seed);
   const Urls second = wikipedia(kHalf, kWikipediaUrls, context.seed);
-  // The array is a power of two, so a flat filter of exactly their size stands for their baseline.
+  // The array is a power of two, so a flat filter of exactly their size serves as their baseline.
   MANKAI_ASSIGN(auto filter, Bloom::create({.keys = kHalf,
                                             .fpr = kRepository.fpr,
                                             .k = kRepository.k,

@@ -94,7 +94,7 @@ class LayeredStrings {
   }
 
  private:
-  // The scheme goes from the front only; the program removes it wherever it stands, also from a query.
+  // The scheme goes from the front only; the program removes it anywhere, also from a query.
   std::size_t split(std::string_view url) {
     const std::size_t scheme = url.find("://");
     url.remove_prefix(scheme == std::string_view::npos ? 0 : scheme + 3);

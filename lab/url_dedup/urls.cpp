@@ -80,9 +80,9 @@ Urls Site::members(std::uint64_t first, std::uint64_t last) const {
   return urls;
 }
 
-// Turns member `number` into a stranger; returns false where that member does not yield one.
+// Turns member `number` into an absent key; returns false where that member does not yield one.
 bool Site::stranger(QueryClass query, std::uint64_t known, std::uint64_t number, Url& url) const noexcept {
-  // Other strangers for other members, so that filters of different fill are asked independently.
+  // Other absent keys for other members, so that filters of different fill are asked independently.
   constexpr unsigned kNumberBits = 28;
   const std::uint64_t drawn = known << kNumberBits | number;
   Random random(mix_integer(drawn, seed_ + static_cast<std::uint64_t>(query) + 1).value);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// URLs as filters of them see them, a synthetic web of such, and the ways in which a stranger can resemble members.
+/// URLs as filters of them see them, a synthetic web of such, and the ways in which an absent key can resemble members.
 
 #include <array>
 #include <cstddef>
@@ -35,7 +35,7 @@ struct Urls {
 
 /// What a URL that was never inserted has in common with those that were.
 enum class QueryClass : std::uint8_t {
-  all_new,     ///< nothing: every segment is a stranger
+  all_new,     ///< nothing: every segment is an absent key
   new_last,    ///< host and directories of a member, another last segment: the source's own test
   recombined,  ///< the front of one member and the rest of another
   prefix,      ///< a member without its last segment
@@ -63,7 +63,7 @@ class Site {
   [[nodiscard]] Url url(std::uint64_t number) const noexcept;
   /// The URLs from one number to another.
   [[nodiscard]] Urls members(std::uint64_t first, std::uint64_t last) const;
-  /// Strangers of one class, made of the first `known` members and all different; at most so many, fewer where the
+  /// Absent keys of one class, made of the first `known` members and all different; at most so many, fewer where the
   /// members yield no more.
   [[nodiscard]] Urls strangers(QueryClass query, std::uint64_t known, std::uint64_t count) const;
 

@@ -26,7 +26,7 @@ double stray(const Load& load) {
   return formula(load) * std::sqrt(load.k) * deviation / -std::expm1(-x);
 }
 
-// Pages that all came in the running epoch, and strangers asked for.
+// Pages that all came in the running epoch, and absent keys asked for.
 Result<Estimate> rate_of(const Load& load, const Context& context) {
   MANKAI_ASSIGN(auto basic, make_basic({.bytes = static_cast<std::uint64_t>(kCellsPerPage) * load.pages * 2,
                                         .k = load.k,

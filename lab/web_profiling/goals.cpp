@@ -76,7 +76,7 @@ Result<std::vector<Contender>> make_contenders(const Context& context) {
   return contenders;
 }
 
-// Goes on with the stream from where the filter stands, up to the end of an epoch.
+// Continues the stream from the current tick, up to the end of an epoch.
 void grow(Contender& contender, const Visits& visits, std::size_t first_epoch, std::size_t end_epoch) {
   std::size_t epoch = first_epoch;
   const std::array<std::function<void()>, 1> insert = {[&] {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Filters that count lately, behind one face and with the context's fault, and how far they are off.
+/// Filters of decayed counts, behind one face and with the context's fault, and how far they are off.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace mankai::lab::profiling {
 
-/// A filter that counts lately. A batch at a time, so that the call costs nothing beside it.
+/// A filter of decayed counts. A batch at a time, so that the call costs nothing beside it.
 class Profile {
  public:
   virtual ~Profile() = default;
