@@ -42,7 +42,6 @@ Result<void> measure_opening(const Context& context, Findings& findings) {
   auto theirs = make_theirs(kShape, context);
   judge_opening(theirs, false, context, findings);
   judge_opening(ours, true, context, findings);
-  // Continues from there.
   const Keys numbers(context.seed);
   constexpr std::uint64_t kMore = 5000;
   std::uint64_t elsewhere = 0;

@@ -98,7 +98,6 @@ using Formula = double (*)(const Shape&, double);
 /// Returns the age at which so much is known, from what is known around the expected age and the formula's slope there.
 [[nodiscard]] Estimate crossing(const Survey& survey, const Shape& shape, double share_of_events);
 
-/// Returns "n = 8".
 [[nodiscard]] std::string shown(const Shape& shape);
 
 }  // namespace mankai::lab::forgetting

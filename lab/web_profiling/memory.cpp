@@ -158,7 +158,6 @@ Result<std::vector<Row>> sweep(const Setting& setting, std::span<const double> l
   return rows;
 }
 
-// Wall clock, so the machine's.
 Result<void> claim_creation(const Setting& setting, const Context& context, Findings& findings) {
   const Decay decay = *Decay::of(0.9, kDrawnEpoch);
   bool is_made = true;
