@@ -1,8 +1,12 @@
 #include "lab/lab.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+
+#include "mankai/base/assert.hpp"
 
 namespace mankai::lab {
 
@@ -24,6 +28,58 @@ Verdict judge(const Expected& expected, const Estimate& measured, double standar
   return distance <= expected.tolerance + standard_errors * measured.error ? Verdict::reproduced : Verdict::refuted;
 }
 
+void Entry::fill_in(std::string& text) const {
+  if (has_values_) {
+    text = fmt::vformat(text, values_);
+  }
+}
+
+Claim Findings::claim(const Entry& entry, const Expected& expected, const Estimate& measured) const {
+  std::string id = entry.id();
+  entry.fill_in(id);
+  const auto pattern = words_->claims.find(entry.id());
+  const auto special = words_->claims.find(id);
+  MANKAI_ASSERT(pattern != words_->claims.end() || special != words_->claims.end());
+  Claim claim = pattern != words_->claims.end() ? pattern->second : special->second;
+  claim.id = std::move(id);
+  if (special != words_->claims.end()) {
+    claim.recorded = special->second.recorded;
+  }
+  for (std::string Claim::* const field :
+       {&Claim::place, &Claim::claim, &Claim::formula, &Claim::basis, &Claim::reason}) {
+    std::string& text = claim.*field;
+    if (special != words_->claims.end() && !(special->second.*field).empty()) {
+      text = special->second.*field;
+    }
+    entry.fill_in(text);
+  }
+  claim.expected = expected;
+  claim.measured = measured;
+  return claim;
+}
+
+Figure Findings::figure(const Entry& entry) const {
+  const auto found = words_->figures.find(entry.id());
+  MANKAI_ASSERT(found != words_->figures.end());
+  Figure figure = found->second;
+  for (std::string* text : {&figure.name, &figure.title, &figure.caption}) {
+    entry.fill_in(*text);
+  }
+  return figure;
+}
+
+void Findings::judged(const Entry& entry, const Expected& expected, const Estimate& measured) {
+  judged(claim(entry, expected, measured));
+}
+
+void Findings::depends(const Entry& entry, const Expected& expected, const Estimate& measured) {
+  depends(claim(entry, expected, measured));
+}
+
+void Findings::skipped(const Entry& entry, const Expected& expected, std::string needs) {
+  skipped(claim(entry, expected, {}), std::move(needs));
+}
+
 void Findings::judged(Claim claim) {
   claim.verdict = judge(claim.expected, claim.measured);
   claims_.push_back(std::move(claim));
@@ -43,7 +99,7 @@ void Findings::skipped(Claim claim, std::string needs) {
 
 Result<Outcome> run(const Source& source, const Context& context) {
   const auto start = std::chrono::steady_clock::now();
-  Outcome outcome{.source = source, .findings = {}};
+  Outcome outcome{.source = source, .findings = Findings(source.words)};
   if (auto done = source.run(context, outcome.findings); !done) {
     return std::unexpected(done.error().within(source.name));
   }

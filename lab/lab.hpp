@@ -2,13 +2,18 @@
 
 /// The frame that holds the claims of a published source beside their formula and our measurement.
 ///
-/// A source is data and one function (`Source`); the function measures and hands claims and figures to `Findings`,
-/// which decides each verdict by one rule (`judge`). What the verdict should be is written down in the source, from its
-/// text or a formula and never from an earlier run; a verdict that differs from it makes the whole run fail. How a
-/// source is added: docs/lab.md.
+/// A source is a folder: all its words are in `words.json` (essay, readings, claims, figures), and its code measures
+/// and hands expected and measured values to `Findings`, which decides each verdict by one rule (`judge`). What the
+/// verdict should be is recorded in `words.json`, from the source's text or a formula and never from an earlier run; a
+/// verdict that differs from it makes the whole run fail. docs/lab.md says how a source is added.
 
+#include <fmt/args.h>
+
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +46,16 @@ struct Expected {
   double tolerance = 0;  ///< what the formula itself leaves open, such as an approximation's stated bound
 };
 
+[[nodiscard]] constexpr Expected equals(double value, double tolerance = 0) noexcept {
+  return {.value = value, .tolerance = tolerance};
+}
+[[nodiscard]] constexpr Expected at_most(double value, double tolerance = 0) noexcept {
+  return {.value = value, .relation = Relation::at_most, .tolerance = tolerance};
+}
+[[nodiscard]] constexpr Expected at_least(double value, double tolerance = 0) noexcept {
+  return {.value = value, .relation = Relation::at_least, .tolerance = tolerance};
+}
+
 /// How many standard errors chance may take.
 inline constexpr double kStandardErrors = 3;
 
@@ -49,7 +64,7 @@ inline constexpr double kStandardErrors = 3;
 [[nodiscard]] Verdict judge(const Expected& expected, const Estimate& measured,
                             double standard_errors = kStandardErrors) noexcept;
 
-/// One sentence of a source, and what became of it. Texts are plain and in our own words.
+/// One sentence of a source, and its verdict. Texts are plain and in our own words.
 struct Claim {
   std::string id;       ///< unique within its source; letters, digits and hyphens
   std::string place;    ///< where in the source
@@ -104,7 +119,7 @@ struct Figure {
 enum class Fault : std::uint8_t {
   none,
   forgets_keys,  ///< one insert in 64 is lost
-  invents_keys,  ///< one absent key in 64 is reported as a member
+  invents_keys,  ///< one absent key in 64 is answered yes
 };
 
 struct Context {
@@ -120,21 +135,57 @@ struct Context {
   }
 };
 
-/// What a source found, in the order in which it is shown.
+/// The claims and figures of a source's `words.json` by id and name, without values.
+struct Words {
+  std::map<std::string, Claim, std::less<>> claims;
+  std::map<std::string, Figure, std::less<>> figures;
+};
+
+/// The id of a claim or the name of a figure in `words.json`, and the values for the places {}, {0}, {1:.2f} … in its
+/// words. An entry without values is shown as written. A row for the id with its values, such as `array-1024`, replaces
+/// the fields that it has of the row for the pattern, `array-{}`.
+class Entry {
+ public:
+  template <std::convertible_to<std::string_view> Id, class... Values>
+  Entry(const Id& id, const Values&... values) : id_(id), has_values_(sizeof...(values) > 0) {
+    (values_.push_back(values), ...);
+  }
+  [[nodiscard]] const std::string& id() const noexcept { return id_; }
+  /// Puts the values into a text of this entry.
+  void fill_in(std::string& text) const;
+
+ private:
+  std::string id_;
+  bool has_values_;
+  fmt::dynamic_format_arg_store<fmt::format_context> values_;
+};
+
+/// What a source found, in the order in which it is shown. An entry that `words.json` lacks stops the program.
 class Findings {
  public:
-  /// Takes a measured claim and judges it.
+  Findings() = default;
+  explicit Findings(std::shared_ptr<const Words> words) noexcept : words_(std::move(words)) {}
+
+  /// Adds a measured claim and judges it.
+  void judged(const Entry& entry, const Expected& expected, const Estimate& measured);
   void judged(Claim claim);
-  /// Takes a claim that no single number decides; its reason says on what it depends. `measured` is shown.
+  /// Adds a claim that no single number decides; its reason says on what it depends. `measured` is shown.
+  void depends(const Entry& entry, const Expected& expected, const Estimate& measured);
   void depends(Claim claim);
-  /// Takes a claim that this run cannot measure, such as one that needs --data.
+  /// Adds a claim that this run cannot measure, such as one that needs --data.
+  void skipped(const Entry& entry, const Expected& expected, std::string needs);
   void skipped(Claim claim, std::string needs);
   void add(Figure figure) { figures_.push_back(std::move(figure)); }
+  /// Returns a figure of `words.json`, without rows and not yet added.
+  [[nodiscard]] Figure figure(const Entry& entry) const;
 
   [[nodiscard]] const std::vector<Claim>& claims() const noexcept { return claims_; }
   [[nodiscard]] const std::vector<Figure>& figures() const noexcept { return figures_; }
 
  private:
+  [[nodiscard]] Claim claim(const Entry& entry, const Expected& expected, const Estimate& measured) const;
+
+  std::shared_ptr<const Words> words_;
   std::vector<Claim> claims_;
   std::vector<Figure> figures_;
 };
@@ -152,10 +203,21 @@ struct Source {
   std::string origin;  ///< who published it, where and when
   std::string essay;   ///< paragraphs separated by empty lines: what it proposes and how we test that
   std::vector<Reading> readings;
+  std::shared_ptr<const Words> words{};
   std::function<Result<void>(const Context&, Findings&)> run;
 };
 
-/// What became of a source.
+/// A part of a source, such as a section of its text: measures and adds its claims and figures.
+struct Part {
+  const char* title;
+  Result<void> (*measure)(const Context&, Findings&);
+};
+
+/// Returns the source of a folder of the lab with the words of its `words.json`, which is compiled in. Its parts are
+/// measured in order.
+[[nodiscard]] Source source_of(std::string_view folder, std::vector<Part> parts);
+
+/// The result of a source.
 struct Outcome {
   Source source;
   Findings findings;

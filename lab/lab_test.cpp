@@ -10,7 +10,6 @@
 #include <limits>
 #include <set>
 
-#include "lab/plot.hpp"
 #include "lab/random.hpp"
 #include "lab/report.hpp"
 #include "lab/sources.hpp"

@@ -15,6 +15,12 @@ struct Estimate {
   double error = 0;
 };
 
+/// Returns a value that has no error, such as a count.
+template <class Number>
+[[nodiscard]] constexpr Estimate exact(Number value) noexcept {
+  return {.value = static_cast<double>(value), .error = 0};
+}
+
 /// Returns `yes` of `trials` independent trials as a share. The error is the binomial one at (yes + 1) / (trials + 2),
 /// so that it is not 0 when nothing was hit. Pre: trials > 0.
 [[nodiscard]] Estimate share(std::uint64_t yes, std::uint64_t trials) noexcept;

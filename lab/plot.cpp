@@ -1,4 +1,4 @@
-#include "lab/plot.hpp"
+#include "lab/report.hpp"
 
 #include <fmt/format.h>
 #include <spawn.h>
@@ -16,7 +16,7 @@
 namespace mankai::lab {
 namespace {
 
-// Okabe and Ito's colors, which people tell apart whatever their eyes.
+// Okabe and Ito's colours, which people tell apart with any kind of color vision.
 constexpr std::array<std::string_view, 7> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                       "#56B4E9", "#E69F00", "#444444"};
 
@@ -208,17 +208,14 @@ std::string plot_script(const Figure& figure) {
 }
 
 Result<std::string> plot_svg(const Figure& figure) {
-  auto input = temporary(plot_script(figure));
-  auto output = temporary("");
-  auto errors = temporary("");
-  if (!input || !output || !errors) {
-    return fail(ErrorCode::io, "cannot make a temporary file for gnuplot");
-  }
-  MANKAI_ASSIGN(const auto status, run_gnuplot(input->get(), output->get(), errors->get()));
+  MANKAI_ASSIGN(auto input, temporary(plot_script(figure)));
+  MANKAI_ASSIGN(auto output, temporary(""));
+  MANKAI_ASSIGN(auto errors, temporary(""));
+  MANKAI_ASSIGN(const auto status, run_gnuplot(input.get(), output.get(), errors.get()));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return fail(ErrorCode::io, "gnuplot failed on " + figure.name + ": " + read_all(errors->get()));
+    return fail(ErrorCode::io, "gnuplot failed on " + figure.name + ": " + read_all(errors.get()));
   }
-  return element(read_all(output->get()), figure.name);
+  return element(read_all(output.get()), figure.name);
 }
 
 }  // namespace mankai::lab

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <span>
 
-#include "lab/plot.hpp"
 #include "lab/text.hpp"
 #include "mankai/file/file.hpp"
 

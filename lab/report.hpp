@@ -13,6 +13,12 @@ namespace mankai::lab {
 /// Errors: io, out_of_space.
 [[nodiscard]] Result<void> prepare_folder(const std::string& folder);
 
+/// Returns gnuplot's script for a figure: data, axes and series; SVG on standard output.
+[[nodiscard]] std::string plot_script(const Figure& figure);
+/// Draws a figure with gnuplot, as an `<svg>` element to be put into a page beside others.
+/// Cost: a child process. Errors: not_found when gnuplot is not installed; io with its words when it fails.
+[[nodiscard]] Result<std::string> plot_svg(const Figure& figure);
+
 /// Draws a figure as an `<svg>` element, or says why not: plot_svg.
 using Draw = std::function<Result<std::string>(const Figure&)>;
 

@@ -61,7 +61,7 @@ TimeDecayingTieredCounts make_tiered() {
   return TimeDecayingTieredCounts::create({.counters = kCounters, .decay = kDecay, .hash = kHash}).value();
 }
 
-// An epoch's keys after the other, and time goes on between them, untimed.
+// An epoch's keys after the other, and time advances between them, untimed.
 template <class F>
 void add(benchmark::State& state, F (*make)()) {
   F filter = make();

@@ -8,14 +8,14 @@
 
 namespace mankai::bench {
 
-/// What came of one target in one table.
+/// The result of one target in one table.
 struct Verdict {
   std::string workload;
   double fpr_class = 0;
   std::string target;
   std::string rival;  ///< the one that was hardest to beat, and its operation
   double wanted = 0;
-  double measured = 0;  ///< 0: nobody to compare with
+  double measured = 0;  ///< 0: nothing to compare with
   bool is_ceiling = false;
 
   [[nodiscard]] bool is_missing() const { return measured == 0; }

@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -13,7 +10,6 @@
 namespace mankai::lab::basket {
 namespace {
 
-constexpr const char* kPlace = "What we want to do";
 constexpr double kFilled = 0.05;
 // The stub: one connection, first come first served; a query takes 5 ms on average, exponentially distributed. A page
 // takes 10 ms of its own. Simulated time, so that the figures are the same on every machine.
@@ -81,55 +77,17 @@ Estimate over(const Estimate& estimate, double divisor) {
 
 void judge_stub(const Stub& before, const Stub& after, double asked, Findings& findings) {
   const double load = kPagesPerSecond * kQueryMs / kMsPerSecond;
-  findings.judged({.id = "load-before",
-                   .place = kPlace,
-                   .claim = "Every generated page hits the database.",
-                   .formula = "load = 150 pages/s * 5 ms",
-                   .unit = "busy",
-                   .expected = {.value = load},
-                   .measured = before.load});
-  findings.judged({.id = "load-after",
-                   .place = kPlace,
-                   .claim = "Behind the filter the database is hit for yes answers only.",
-                   .formula = "load * (b + (1 - b) f)",
-                   .unit = "busy",
-                   .expected = {.value = load * asked},
-                   .measured = after.load});
-  findings.judged({.id = "latency-before",
-                   .place = kPlace,
-                   .claim = "The query consumes time while the user waits.",
-                   .formula = "10 ms + 5 ms / (1 - load), an M/M/1 queue",
-                   .unit = "ms",
-                   .expected = {.value = formula_latency(kPagesPerSecond, 1)},
-                   .measured = before.latency_ms});
-  findings.judged({.id = "latency-after",
-                   .place = kPlace,
-                   .claim = "The filter takes nearly all of that time away.",
-                   .formula = "10 ms + q * 5 ms / (1 - q * load), q = b + (1 - b) f",
-                   .unit = "ms",
-                   .expected = {.value = formula_latency(kPagesPerSecond, asked)},
-                   .measured = after.latency_ms});
+  findings.judged("load-before", equals(load), before.load);
+  findings.judged("load-after", equals(load * asked), after.load);
+  findings.judged("latency-before", equals(formula_latency(kPagesPerSecond, 1)), before.latency_ms);
+  findings.judged("latency-after", equals(formula_latency(kPagesPerSecond, asked)), after.latency_ms);
   Estimate share_of_page =
       over({.value = before.latency_ms.value - kPageMs, .error = before.latency_ms.error}, before.latency_ms.value);
-  findings.depends({.id = "database-is-the-bottleneck",
-                    .place = kPlace,
-                    .claim = "The database is typically the bottleneck of web applications.",
-                    .formula = "its share of a page's latency, 20 / 30 ms with the stub's stated times",
-                    .expected = {.value = 2.0 / 3},
-                    .measured = share_of_page,
-                    .reason = "On the query's time, the page's own and the load; the stub states all three. What the "
-                              "gate gives does not depend on them: q = 6 % of the queries are left."});
+  findings.depends("database-is-the-bottleneck", equals(2.0 / 3), share_of_page);
 }
 
-Figure sweep(const Asks& asks, double asked, std::uint64_t pages, Random& random) {
-  Figure figure{.name = "page-latency",
-                .title = "Page latency over the load, before and after",
-                .caption =
-                    "A stub database of 5 ms a query behind pages of 10 ms; lines are the M/M/1 queue's. Without "
-                    "the gate the database is saturated at 200 pages a second.",
-                .x = {.label = "pages a second", .is_logarithmic = true},
-                .y = {.label = "mean page latency, ms"},
-                .columns = {"gate", "pages a second", "formula", "measured", "error", "database load"}};
+Figure sweep(const Asks& asks, double asked, std::uint64_t pages, Random& random, const Findings& findings) {
+  Figure figure = findings.figure("page-latency");
   const auto add = [&](const std::string& gate, double rate, double share_that_asks, const Asks& these) {
     const Stub stub = simulate(rate, pages, these, random);
     figure.rows.push_back({gate, rate, formula_latency(rate, share_that_asks), stub.latency_ms.value,
@@ -180,15 +138,8 @@ Result<void> time_gate(const Context& context, Findings& findings) {
   const std::array<std::function<void()>, 2> works = {[&] { ask(gates[0]); }, [&] { ask(gates[1]); }};
   const auto times = nanoseconds_interleaved(context.trials(5, 101), kAsked, works);
   for (std::size_t i = 0; i < times.size(); ++i) {
-    findings.depends({.id = fmt::format("gate-time-{}", name(kAddressings.at(i))),
-                      .place = kPlace,
-                      .claim = fmt::format("Asking the filter costs next to nothing beside a query ({} addressing).",
-                                           shown(kAddressings.at(i))),
-                      .formula = "far below the query's 5 ms = 5 000 000 ns",
-                      .unit = "ns",
-                      .expected = {.value = kQueryMs * 1e6, .relation = Relation::at_most},
-                      .measured = times[i],
-                      .reason = "On the machine; median of rounds that take turns."});
+    findings.depends({"gate-time-{}", name(kAddressings.at(i)), shown(kAddressings.at(i))}, at_most(kQueryMs * 1e6),
+                     times[i]);
   }
   MANKAI_ASSERT(yes > 0);
   return {};
@@ -213,7 +164,7 @@ Result<void> measure_database(const Context& context, Findings& findings) {
   const Stub before = simulate(kPagesPerSecond, pages, [](Random& /*random*/) { return true; }, random);
   const Stub after = simulate(kPagesPerSecond, pages, asks, random);
   judge_stub(before, after, asked, findings);
-  findings.add(sweep(asks, asked, context.trials(50'000, 1'000'000), random));
+  findings.add(sweep(asks, asked, context.trials(50'000, 1'000'000), random, findings));
   return time_gate(context, findings);
 }
 

@@ -38,7 +38,7 @@ std::uint64_t fill_to(Gate& gate, double saturation, Random& random);
 /// Inserts so many absent keys.
 void insert_strangers(Gate& gate, std::uint64_t count, Random& random);
 
-/// Asks about so many absent keys and returns the share that is let through.
+/// Asks about so many absent keys and returns the share that is answered yes.
 [[nodiscard]] Estimate strangers_let_through(const Gate& gate, std::uint64_t trials, Random& random);
 
 /// Returns the standard deviation of the saturation when so many probes fall on the cells: the occupancy problem's,

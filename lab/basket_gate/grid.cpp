@@ -101,29 +101,13 @@ Result<Measured> measure_point(const Point& point, const Context& context, Rando
   return Measured{strangers_let_through(gate, trials, random), formula, fmt::format("counted, {} absent keys", trials)};
 }
 
-Claim claim_of(const Point& point, const Measured& measured) {
-  const std::string_view addressing = name(point.shape.addressing);
-  return {.id = fmt::format("rate-{}-{:.0f}-{}", addressing, 100 * point.saturation, point.shape.phase),
-          .place = "Tuning the Bloom filter, the formula",
-          .claim = fmt::format("With {} of the bits set and phase {}, the chance of a false positive is the saturation "
-                               "to the power of the phase ({} addressing).",
-                               percent(point.saturation), point.shape.phase, shown(point.shape.addressing)),
-          .formula = fmt::format("saturation^phase = {:.2f}^{}", point.saturation, point.shape.phase),
-          .expected = {.value = measured.formula},
-          .measured = measured.rate,
-          .reason = measured.how};
+Entry claim_of(const Point& point, const Measured& measured) {
+  return {"rate-{}-{:.0f}-{}",       name(point.shape.addressing),  100 * point.saturation, point.shape.phase,
+          percent(point.saturation), shown(point.shape.addressing), point.saturation,       measured.how};
 }
 
-Figure empty_figure() {
-  Figure figure{.name = "saturation-phase",
-                .title = "False positives over saturation and phase",
-                .caption =
-                    "Lines are saturation^phase. Full points: our addressing; rings: the paper's own, fields of "
-                    "one long hash. Counted where at least 100 hits are expected, otherwise the product of what "
-                    "each probe hits on its own.",
-                .x = {.label = "phase"},
-                .y = {.label = "chance of a false positive", .is_logarithmic = true},
-                .columns = {"addressing", "saturation", "phase", "formula", "measured", "error", "how"}};
+Figure empty_figure(const Findings& findings) {
+  Figure figure = findings.figure("saturation-phase");
   for (std::size_t i = 0; i < kSaturations.size(); ++i) {
     const std::string saturation = percent(kSaturations.at(i));
     const auto only = [&saturation](BloomAddressing addressing) {
@@ -157,10 +141,10 @@ Figure empty_figure() {
 
 Result<void> measure_grid(const Context& context, Findings& findings) {
   Random random(context.seed);
-  Figure figure = empty_figure();
+  Figure figure = empty_figure(findings);
   for (const Point& point : grid()) {
     MANKAI_ASSIGN(const auto measured, measure_point(point, context, random));
-    findings.judged(claim_of(point, measured));
+    findings.judged(claim_of(point, measured), equals(measured.formula), measured.rate);
     figure.rows.push_back({std::string(shown(point.shape.addressing)), percent(point.saturation),
                            static_cast<double>(point.shape.phase), measured.formula, measured.rate.value,
                            measured.rate.error, measured.how});

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -14,8 +12,6 @@
 namespace mankai::lab::basket {
 namespace {
 
-constexpr const char* kScenario = "The Scenario";
-constexpr const char* kBloomsWay = "Bloom's way";
 constexpr double kExceptionShare = 0.1;
 constexpr std::uint32_t kPhase = 6;
 
@@ -126,49 +122,16 @@ void judge_text(const Text& text, const Gate& gate, const Language& language, Fi
   const Estimate wasted = share(text.wasted, regular);
   const Estimate accesses{.value = static_cast<double>(text.accesses) / static_cast<double>(text.words),
                           .error = (1 - kExceptionShare) * wasted.error};
-  findings.judged(
-      {.id = "never-a-wrong-hyphen",
-       .place = kBloomsWay,
-       .claim = "The exception list catches every word that the simple rule would get wrong: errors of the "
-                "filter cost accesses, never a wrong hyphenation.",
-       .formula = "no false negatives, so wrong hyphenations = 0",
-       .unit = "words",
-       .expected = {.value = 0},
-       .measured = {.value = static_cast<double>(text.wrong)},
-       .reason = fmt::format("{} words, each once, {} of them exceptions.", text.words, language.dictionary.size())});
-  findings.judged({.id = "simple-words-that-ask",
-                   .place = kBloomsWay,
-                   .claim = "A word that is simply solvable is looked up only by a false positive.",
-                   .formula = "saturation^6",
-                   .expected = {.value = rate},
-                   .measured = wasted});
-  findings.judged({.id = "dictionary-accesses",
-                   .place = kBloomsWay,
-                   .claim = "A majority of words, 90 %, is solved by the rule; the others take a dictionary access.",
-                   .formula = "0.1 + 0.9 f",
-                   .expected = {.value = asked},
-                   .measured = accesses});
-  findings.judged({.id = "faster-than-slow-storage",
-                   .place = kBloomsWay,
-                   .claim = "It is faster than looking every word up in slow storage.",
-                   .formula = "1 / (0.1 + 0.9 f) times fewer accesses",
-                   .unit = "times",
-                   .expected = {.value = 1 / asked},
-                   .measured = quotient({.value = 1}, accesses),
-                   .reason = "In accesses, which is what the time was spent on; core memory counts nothing."});
+  findings.judged({"never-a-wrong-hyphen", text.words, language.dictionary.size()}, equals(0), exact(text.wrong));
+  findings.judged("simple-words-that-ask", equals(rate), wasted);
+  findings.judged("dictionary-accesses", equals(asked), accesses);
+  findings.judged("faster-than-slow-storage", equals(1 / asked), quotient({.value = 1}, accesses));
 }
 
 Result<void> measure_words(const Context& context, Findings& findings) {
   Random random(context.seed);
   const Language language = make_language(context.trials(60'000, 400'000), random);
-  Figure figure{.name = "hyphenation",
-                .title = "Dictionary accesses over the size of the filter",
-                .caption =
-                    "A synthetic language in which every tenth word is an exception. Without a filter every "
-                    "word is looked up; with a perfect one a tenth of them.",
-                .x = {.label = "bits of filter per exception"},
-                .y = {.label = "accesses a word"},
-                .columns = {"phase", "bits per exception", "formula", "measured", "error", "wrong hyphenations"}};
+  Figure figure = findings.figure("hyphenation");
   for (std::uint32_t phase = 1; phase <= 10; ++phase) {
     MANKAI_ASSIGN(const auto gate, gate_of(language, phase, context));
     const Text text = hyphenate(language, gate);
@@ -181,14 +144,8 @@ Result<void> measure_words(const Context& context, Findings& findings) {
                            static_cast<double>(text.wrong)});
     if (phase == kPhase) {
       judge_text(text, gate, language, findings);
-      findings.judged(
-          {.id = "less-space",
-           .place = kBloomsWay,
-           .claim = "It takes less space than a one-to-one table.",
-           .formula = "bits of the filter / bits of the list of exceptions; phase / ln 2 = 8.66 bits each",
-           .expected = {.value = 1, .relation = Relation::at_most},
-           .measured = {.value = static_cast<double>(gate.filter().cell_count()) / (8 * list_bytes(language))},
-           .reason = "In fast memory; the list itself stays on slow storage."});
+      findings.judged("less-space", at_most(1),
+                      exact(static_cast<double>(gate.filter().cell_count()) / (8 * list_bytes(language))));
     }
   }
   figure.series = {{.title = "0.1 + 0.9 f", .x = "bits per exception", .y = "formula", .is_line = true},
@@ -213,25 +170,10 @@ void measure_bit_array(const Context& context, Findings& findings) {
   for (std::size_t shopper = 0; shopper < kShoppers; ++shopper) {
     wrong += static_cast<std::uint64_t>(bits[shopper] != filled.contains(shopper));
   }
-  findings.judged({.id = "bit-array-is-exact",
-                   .place = kScenario,
-                   .claim = "An array with one bit for each element answers with 100 % accuracy.",
-                   .formula = "wrong answers = 0",
-                   .unit = "answers",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(wrong)}});
+  findings.judged("bit-array-is-exact", equals(0), exact(wrong));
   const double bits_per_basket = static_cast<double>(kShoppers) / static_cast<double>(filled.size());
   const double filter_bits = -std::log2(0.01) / std::numbers::ln2;
-  findings.depends({.id = "bit-array-needs-an-index",
-                    .place = kScenario,
-                    .claim = "A bit array suits data that is itself an array, and other data does not fit it.",
-                    .formula = "bits a filled basket: 1 / (share filled) in an array, log2(1/f) / ln 2 = 9.59 in a "
-                               "filter at 1 %",
-                    .unit = "bits",
-                    .expected = {.value = filter_bits, .relation = Relation::at_least},
-                    .measured = {.value = bits_per_basket},
-                    .reason = "On the keys: with shoppers numbered from 0 and more than a tenth of the baskets filled "
-                              "the array is smaller and exact; a cookie of 128 bits would need 2^128 bits."});
+  findings.depends("bit-array-needs-an-index", at_least(filter_bits), exact(bits_per_basket));
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 namespace mankai::lab::basket {
 namespace {
 
-constexpr const char* kPlace = "What we want to do";
-constexpr const char* kSilent = "What we want to do, left out";
 constexpr double kMeanPages = 12;
 constexpr double kFilled = 0.05;
 constexpr double kRate = 0.01;
@@ -40,7 +38,7 @@ struct Served {
   std::vector<double> queries;         // the gate said yes
   std::vector<double> wasted;          // and the basket was empty
   std::vector<double> useful;          // and it was not
-  std::vector<double> affected_pages;  // of empty sessions that were let through
+  std::vector<double> affected_pages;  // of empty sessions that passed the gate
   std::uint64_t empty_sessions = 0;
   std::uint64_t told_empty = 0;  // pages with a basket that was not shown
 };
@@ -87,71 +85,28 @@ Result<Gate> gate_of(const std::vector<Session>& sessions, const Context& contex
 void judge_queries(const Served& served, double rate, Findings& findings) {
   Estimate avoided = ratio_of_sums(served.queries, served.pages);
   avoided.value = 1 - avoided.value;
-  findings.judged(
-      {.id = "no-basket-is-overlooked",
-       .place = kPlace,
-       .claim = "The filter tells accurately whether a basket is empty: no filled basket is shown as empty.",
-       .formula = "no false negatives, so pages with a basket that was not shown = 0",
-       .unit = "pages",
-       .expected = {.value = 0},
-       .measured = {.value = static_cast<double>(served.told_empty)}});
-  findings.judged({.id = "queries-avoided",
-                   .place = kPlace,
-                   .claim = "Most pages need no SQL query any more, where each one needed one before.",
-                   .formula = "(1 - b) (1 - f), b = 5 % of sessions with a basket, f = saturation^phase",
-                   .unit = "of all pages",
-                   .expected = {.value = (1 - kFilled) * (1 - rate)},
-                   .measured = avoided});
-  findings.judged({.id = "queries-wasted",
-                   .place = kPlace,
-                   .claim = "A false positive costs a query that finds an empty basket, and nothing else.",
-                   .formula = "(1 - b) f",
-                   .unit = "of all pages",
-                   .expected = {.value = (1 - kFilled) * rate},
-                   .measured = ratio_of_sums(served.wasted, served.pages)});
-  findings.judged({.id = "yes-is-likely-right",
-                   .place = "How it works",
-                   .claim = "If all bits are set, the basket likely has content.",
-                   .formula = "b / (b + (1 - b) f)",
-                   .expected = {.value = kFilled / (kFilled + (1 - kFilled) * rate)},
-                   .measured = ratio_of_sums(served.useful, served.queries),
-                   .reason = "It depends on the share of filled baskets as much as on the filter."});
+  findings.judged("no-basket-is-overlooked", equals(0), exact(served.told_empty));
+  findings.judged("queries-avoided", equals((1 - kFilled) * (1 - rate)), avoided);
+  findings.judged("queries-wasted", equals((1 - kFilled) * rate), ratio_of_sums(served.wasted, served.pages));
+  findings.judged("yes-is-likely-right", equals(kFilled / (kFilled + (1 - kFilled) * rate)),
+                  ratio_of_sums(served.useful, served.queries));
 }
 
 void judge_repeats(const Served& served, double rate, Findings& findings) {
   // P(at least one page hit) were each page a new chance, with geometric lengths of mean M: f M / (1 + f (M - 1)).
   const double if_independent = rate * kMeanPages / (1 + rate * (kMeanPages - 1));
-  findings.judged({.id = "shoppers-affected",
-                   .place = kSilent,
-                   .claim = "The chance of a false positive is a shopper's, not a page's: the same cookie has the same "
-                            "bits on every page.",
-                   .formula = fmt::format(
-                       "empty sessions with any wasted query = f; {:.2g} were each page a new chance", if_independent),
-                   .expected = {.value = rate},
-                   .measured = share(served.affected_pages.size(), served.empty_sessions)});
-  findings.judged({.id = "same-shopper-again",
-                   .place = kSilent,
-                   .claim = "A shopper who is a false positive is one on every page of the session.",
-                   .formula = "wasted queries of an affected session = mean pages of a session = 12",
-                   .unit = "queries",
-                   .expected = {.value = kMeanPages},
-                   .measured = mean(served.affected_pages)});
+  findings.judged({"shoppers-affected", if_independent}, equals(rate),
+                  share(served.affected_pages.size(), served.empty_sessions));
+  findings.judged("same-shopper-again", equals(kMeanPages), mean(served.affected_pages));
 }
 
-Figure figure_of(const Served& served) {
+Figure figure_of(const Served& served, const Findings& findings) {
   constexpr std::size_t kLongest = 48;
   std::vector<double> counts(kLongest + 1);
   for (const double pages : served.affected_pages) {
     counts.at(std::min(static_cast<std::size_t>(pages), kLongest)) += 1;
   }
-  Figure figure{.name = "repeats",
-                .title = "Wasted queries of a shopper who is a false positive",
-                .caption =
-                    "Share of affected sessions with at least so many wasted queries; the line is the share of "
-                    "all sessions with at least so many pages, (1 - 1/12)^(n-1).",
-                .x = {.label = "wasted queries in one session"},
-                .y = {.label = "share of affected sessions", .is_logarithmic = true},
-                .columns = {"queries", "formula", "measured", "error"}};
+  Figure figure = findings.figure("repeats");
   auto left = static_cast<double>(served.affected_pages.size());
   for (std::size_t n = 1; n < kLongest; ++n) {
     const Estimate measured = share(static_cast<std::uint64_t>(left), served.affected_pages.size());
@@ -171,16 +126,9 @@ Result<void> measure_unlikely(const Context& context, Findings& findings, Random
   fill_to(gate, kFull, random);
   const Estimate rate = strangers_let_through(gate, context.trials(200'000, 4'000'000), random);
   const double let_through = kFilled + (1 - kFilled) * rate.value;
-  findings.judged({.id = "yes-is-unlikely-right",
-                   .place = "How it works",
-                   .claim = "If all bits are set, the basket likely has content, also at 75 % saturation and phase 5.",
-                   .formula = "b / (b + (1 - b) f) = 0.05 / (0.05 + 0.95 * 0.75^5) = 0.18",
-                   .expected = {.value = 0.5, .relation = Relation::at_least},
-                   .measured = {.value = kFilled / let_through,
-                                .error = kFilled * (1 - kFilled) * rate.error / (let_through * let_through)},
-                   .recorded = Verdict::refuted,
-                   .basis = "The formula says so: with 5 % of the baskets filled and f = 24 %, four of five answers "
-                            "are false positives."});
+  findings.judged("yes-is-unlikely-right", at_least(0.5),
+                  Estimate{.value = kFilled / let_through,
+                           .error = kFilled * (1 - kFilled) * rate.error / (let_through * let_through)});
   return {};
 }
 
@@ -195,7 +143,7 @@ Result<void> measure_sessions(const Context& context, Findings& findings) {
   judge_queries(served, rate, findings);
   MANKAI_TRY(measure_unlikely(context, findings, random));
   judge_repeats(served, rate, findings);
-  findings.add(figure_of(served));
+  findings.add(figure_of(served, findings));
   return {};
 }
 

@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "lab/basket_gate/gate.hpp"
@@ -10,8 +7,6 @@
 
 namespace mankai::lab::basket {
 namespace {
-
-constexpr const char* kPlace = "Tuning the Bloom filter";
 
 // One gate with so many keys: how full it gets and how often it is wrong.
 struct Load {
@@ -44,14 +39,11 @@ Result<std::vector<Load>> measure_loads(const std::vector<GateShape>& shapes, st
   return loads;
 }
 
-Figure figure_of(const std::vector<Load>& loads, Figure figure, const std::string& x) {
-  figure.columns = {"bits", "phase", "keys", "saturation", "formula", "measured", "error"};
+Figure figure_of(const std::vector<Load>& loads, Figure figure) {
   for (const Load& load : loads) {
     figure.rows.push_back({static_cast<double>(load.shape.cells), static_cast<double>(load.shape.phase), load.keys,
                            load.saturation, load.formula().value, load.rate.value, load.rate.error});
   }
-  figure.series = {{.title = "formula", .x = x, .y = "formula", .is_line = true},
-                   {.title = "measured", .x = x, .y = "measured", .error = "error"}};
   return figure;
 }
 
@@ -71,28 +63,12 @@ Result<void> measure_array(const Context& context, Findings& findings, Random& r
     const Estimate step = ratio(loads[i], loads[i - 1]);
     largest = step.value > largest.value ? step : largest;
   }
-  findings.judged({.id = "larger-array",
-                   .place = kPlace,
-                   .claim = "The larger the bit array, the less likely a false positive.",
-                   .formula = "largest rate(2N) / rate(N) over four doublings, same keys, phase 5; formula: 0.33",
-                   .expected = {.value = 1, .relation = Relation::at_most},
-                   .measured = largest});
+  findings.judged("larger-array", at_most(1), largest);
   for (const Load& load : loads) {
-    findings.judged({.id = fmt::format("array-{}", load.shape.cells),
-                     .place = kPlace,
-                     .claim = fmt::format("An array of {} bits for {} keys at phase {} has the formula's rate.",
-                                          load.shape.cells, keys, kPhase),
-                     .formula = "(1 - (1 - 1/N)^(phase n))^phase",
-                     .expected = {.value = load.formula().value},
-                     .measured = load.rate_of_any_array()});
+    findings.judged({"array-{}", load.shape.cells, keys, kPhase}, equals(load.formula().value),
+                    load.rate_of_any_array());
   }
-  findings.add(figure_of(loads,
-                         {.name = "array-size",
-                          .title = "False positives over the size of the array",
-                          .caption = fmt::format("{} keys at phase {}.", keys, kPhase),
-                          .x = {.label = "bits in the array", .is_logarithmic = true},
-                          .y = {.label = "chance of a false positive", .is_logarithmic = true}},
-                         "bits"));
+  findings.add(figure_of(loads, findings.figure({"array-size", keys, kPhase})));
   return {};
 }
 
@@ -101,42 +77,17 @@ void judge_phases(const std::vector<Load>& loads, Findings& findings) {
     return *std::ranges::find_if(loads, [phase](const Load& load) { return load.shape.phase == phase; });
   };
   const Load& half = at(10);
-  findings.judged({.id = "higher-phase-to-half",
-                   .place = kPlace,
-                   .claim = "The higher the phase, the less likely a false positive: from 5 to 10, where half of the "
-                            "bits are set.",
-                   .formula = "rate(10) / rate(5), 72682 keys in 2^20 bits; formula: 0.45",
-                   .expected = {.value = 1, .relation = Relation::at_most},
-                   .measured = ratio(half, at(5))});
-  findings.judged({.id = "higher-phase-past-half",
-                   .place = kPlace,
-                   .claim = "The higher the phase, the less likely a false positive: from 10 to 20, past half.",
-                   .formula = "rate(20) / rate(10), 72682 keys in 2^20 bits; formula: 0.75^20 / 0.5^10 = 3.25",
-                   .expected = {.value = 1, .relation = Relation::at_most},
-                   .measured = ratio(at(20), half),
-                   .recorded = Verdict::refuted,
-                   .basis = "The formula says so: with the keys given, more probes fill the array, and past half of "
-                            "its bits that costs more than it gains. The sentence holds at a fixed saturation only."});
-  findings.judged({.id = "half-is-where-the-best-is",
-                   .place = kPlace,
-                   .claim = "With (N/n) ln 2 probes, half of the bits are set.",
-                   .formula = "1 - (1 - 1/N)^(10 n) at n = N ln 2 / 10",
-                   .expected = {.value = 0.5},
-                   .measured = {.value = half.saturation,
-                                .error = saturation_deviation(10 * half.keys, static_cast<double>(kCells))}});
+  findings.judged("higher-phase-to-half", at_most(1), ratio(half, at(5)));
+  findings.judged("higher-phase-past-half", at_most(1), ratio(at(20), half));
+  findings.judged(
+      "half-is-where-the-best-is", equals(0.5),
+      Estimate{.value = half.saturation, .error = saturation_deviation(10 * half.keys, static_cast<double>(kCells))});
   Estimate best{.value = HUGE_VAL};
   for (const Load& load : loads) {
     const Estimate other = ratio(load, half);
     best = load.shape.phase != 10 && other.value < best.value ? other : best;
   }
-  findings.judged({.id = "half-is-best",
-                   .place = kPlace,
-                   .claim = "Bloom's optimum is where half of the bits are set: no other phase does better with the "
-                            "same keys in the same array.",
-                   .formula = "smallest rate(phase) / rate(10) over the other phases; formula: 1.10, at 8",
-                   .expected = {.value = 1, .relation = Relation::at_least},
-                   .measured = best,
-                   .reason = "The minimum is flat: from 40 % to 60 % set the rate is within a fifth of the best."});
+  findings.judged("half-is-best", at_least(1), best);
 }
 
 Result<void> measure_optimum(const Context& context, Findings& findings, Random& random) {
@@ -147,23 +98,12 @@ Result<void> measure_optimum(const Context& context, Findings& findings, Random&
   const auto keys = static_cast<std::uint64_t>(std::llround(capacity_at_half({.phase = 10})));
   MANKAI_ASSIGN(const auto loads, measure_loads(shapes, keys, context, random));
   judge_phases(loads, findings);
-  findings.add(figure_of(loads,
-                         {.name = "optimum",
-                          .title = "The optimum: half of the bits set",
-                          .caption = fmt::format("{} keys in 2^20 bits. At phase 10 half of the bits are set.", keys),
-                          .x = {.label = "phase"},
-                          .y = {.label = "chance of a false positive"}},
-                         "phase"));
+  findings.add(figure_of(loads, findings.figure({"optimum", keys})));
   return {};
 }
 
 Result<void> measure_capacity(const Context& context, Findings& findings, Random& random) {
-  Figure figure{.name = "capacity",
-                .title = "Cookies that 2^20 bits hold at 50 % saturation",
-                .caption = "N ln 2 / phase, and how many random cookies it took to set half of the bits.",
-                .x = {.label = "phase"},
-                .y = {.label = "cookies"},
-                .columns = {"phase", "formula", "measured", "error", "bits a cookie", "false positives"}};
+  Figure figure = findings.figure("capacity");
   for (const std::uint32_t phase : kPhases) {
     const GateShape shape{.phase = phase};
     MANKAI_ASSIGN(auto gate, make_gate(shape, context));
@@ -171,20 +111,11 @@ Result<void> measure_capacity(const Context& context, Findings& findings, Random
     const auto keys = static_cast<double>(fill_to(gate, 0.5, random));
     // A key sets phase / 2 new bits there, so that is what the saturation's deviation is worth.
     const double deviation = saturation_deviation(phase * keys, cells) * cells * 2 / phase;
-    findings.judged({.id = fmt::format("capacity-{}", phase),
-                     .place = kPlace,
-                     .claim = fmt::format("The phase changes the capacity: 2^20 bits at phase {} and 50 % saturation "
-                                          "hold N ln 2 / phase cookies.",
-                                          phase),
-                     .formula = fmt::format("2^20 ln 2 / {}", phase),
-                     .unit = "cookies",
-                     .expected = {.value = std::round(capacity_at_half(shape)), .tolerance = 1},
-                     .measured = {.value = keys, .error = deviation}});
+    findings.judged({"capacity-{}", phase}, equals(std::round(capacity_at_half(shape)), 1),
+                    Estimate{.value = keys, .error = deviation});
     figure.rows.push_back({static_cast<double>(phase), capacity_at_half(shape), keys, deviation, cells / keys,
                            std::exp2(-static_cast<double>(phase))});
   }
-  figure.series = {{.title = "N ln 2 / phase", .x = "phase", .y = "formula", .is_line = true},
-                   {.title = "measured", .x = "phase", .y = "measured", .error = "error"}};
   findings.add(std::move(figure));
   return {};
 }

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -12,8 +9,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr const char* kBasics = "Bloom Filter Basics, paragraph 2";
-constexpr const char* kCounting = "Counting Bloom Filters";
 constexpr double kRate = 0.01;
 
 Result<UnderTest<Bloom>> make_bloom(std::uint64_t keys, const Context& context) {
@@ -61,56 +56,30 @@ Result<void> measure_bits(const Context& context, Findings& findings) {
   const auto k = static_cast<double>(filter.phase());
   const Estimate fill = formula_rate(
       Part{.keys = k * static_cast<double>(keys), .size = static_cast<double>(filter.cell_count()), .k = 1});
-  findings.judged({.id = "zero-bit-is-certain",
-                   .place = kBasics,
-                   .claim = "If one or more of its bits is not set, a key is definitely not present.",
-                   .formula = "members that are denied = 0",
-                   .unit = "members",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(count_missed(bloom, numbers, {.end = keys}))}});
-  findings.judged({.id = "false-positives",
-                   .place = kBasics,
-                   .claim = "All bits may have been set by other keys, which gives false positives.",
-                   .formula = "(1 - (1 - 1/m)^(kn))^k, at the capacity",
-                   .expected = {.value = filter.fpr_expected(keys)},
-                   .measured = widened(strangers_let_through(bloom, numbers, context.trials(400'000, 4'000'000)),
-                                       filter.fpr_expected(keys) * k * fill.error / fill.value)});
+  findings.judged("zero-bit-is-certain", equals(0), exact(count_missed(bloom, numbers, {.end = keys})));
+  findings.judged("false-positives", equals(filter.fpr_expected(keys)),
+                  widened(strangers_let_through(bloom, numbers, context.trials(400'000, 4'000'000)),
+                          filter.fpr_expected(keys) * k * fill.error / fill.value));
   MANKAI_ASSIGN(auto larger, make_bloom(10 * keys, context));
-  findings.judged({.id = "linear-size",
-                   .place = "Solving Scale, paragraph 1",
-                   .claim = "Size and capacity are related linearly: ten times the keys.",
-                   .formula = "bits for 10 n over bits for n = 10",
-                   .unit = "times",
-                   .expected = {.value = 10, .tolerance = 0.01},
-                   .measured = {.value = static_cast<double>(larger.filter().cell_count()) /
-                                         static_cast<double>(filter.cell_count())},
-                   .reason = "Which is also what over-dimensioning by ten costs (paragraph 2)."});
+  findings.judged("linear-size", equals(10, 0.01),
+                  exact(static_cast<double>(larger.filter().cell_count()) / static_cast<double>(filter.cell_count())));
   return {};
 }
 
 Result<void> measure_ballooning(const Context& context, Findings& findings) {
   const std::uint64_t keys = context.trials(20'000, 200'000);
-  auto filter = make_counting(keys, kRate, context);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
+  MANKAI_ASSIGN(auto filter, make_counting(keys, kRate, context));
   const Keys numbers(context.seed);
   std::uint64_t inserted = 0;
   for (const std::uint64_t times : {1U, 2U, 4U, 8U}) {
-    insert_members(*filter, numbers, inserted, times * keys);
+    insert_members(filter, numbers, inserted, times * keys);
     inserted = times * keys;
     const Part part{.keys = static_cast<double>(inserted),
-                    .size = static_cast<double>(filter->filter().params().size),
-                    .k = static_cast<double>(filter->filter().params().k)};
-    const Estimate rate = strangers_let_through(*filter, numbers, context.trials(100'000, 4'000'000));
-    findings.judged({.id = fmt::format("ballooning-{}", times),
-                     .place = "Solving Scale, paragraph 2",
-                     .claim = fmt::format("The error balloons as a filter fills up: {} times the keys that it was made "
-                                          "for.",
-                                          times),
-                     .formula = "(1 - (1 - 1/size)^n)^k",
-                     .expected = {.value = formula_rate(part).value},
-                     .measured = widened(rate, formula_rate(part).error)});
+                    .size = static_cast<double>(filter.filter().params().size),
+                    .k = static_cast<double>(filter.filter().params().k)};
+    const Estimate rate = strangers_let_through(filter, numbers, context.trials(100'000, 4'000'000));
+    findings.judged({"ballooning-{}", times}, equals(formula_rate(part).value),
+                    widened(rate, formula_rate(part).error));
   }
   return {};
 }
@@ -118,44 +87,26 @@ Result<void> measure_ballooning(const Context& context, Findings& findings) {
 Result<void> measure_removals(const Context& context, Findings& findings) {
   const std::uint64_t keys = context.trials(20'000, 200'000);
   const Keys numbers(context.seed);
-  auto counting = make_counting(keys, kRate, context);
-  auto bloom = make_bloom(keys, context);
-  if (!counting || !bloom) {
-    return fail(ErrorCode::out_of_space, "no memory for two filters");
-  }
-  const auto params = counting->filter().params();
+  MANKAI_ASSIGN(auto counting, make_counting(keys, kRate, context));
+  MANKAI_ASSIGN(auto bloom, make_bloom(keys, context));
+  const auto params = counting.filter().params();
   UnsetBits bits(params.size, params.k);
-  insert_members(*counting, numbers, 0, keys);
+  insert_members(counting, numbers, 0, keys);
   insert_members(bits, numbers, 0, keys);
   for (std::uint64_t number = 0; number < keys; number += 2) {
     bits.erase(numbers.member(number));
-    static_cast<void>(counting->filter().erase(numbers.member(number)));
+    static_cast<void>(counting.filter().erase(numbers.member(number)));
   }
   const Range rest{.first = 1, .end = keys, .step = 2};
   const double removed = static_cast<double>(keys) / 2;
   const double kept_bit = std::exp(removed * std::log1p(-1 / static_cast<double>(params.size)));
-  findings.judged({.id = "unset-bits-lose-members",
-                   .place = kCounting,
-                   .claim = "Unsetting bits that several keys share causes false negatives: every second key removed.",
-                   .formula = "1 - ((1 - 1/size)^(n/2))^k of those that remain",
-                   .expected = {.value = 1 - std::pow(kept_bit, params.k)},
-                   .measured = share(count_missed(bits, numbers, rest), rest.count())});
-  findings.judged({.id = "counters-lose-none",
-                   .place = kCounting,
-                   .claim = "A counter in place of the bit circumvents that.",
-                   .formula = "of those that remain, denied = 0",
-                   .unit = "members",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(count_missed(*counting, numbers, rest))}});
-  findings.judged({.id = "counters-take-space",
-                   .place = kCounting,
-                   .claim = "This reduces the space efficiency of the standard filter.",
-                   .formula = "4 bits a counter over 1 bit, same keys and rate",
-                   .unit = "times",
-                   // A k rounded up takes a little more, in the partitions or in the array.
-                   .expected = {.value = 4, .tolerance = 0.02},
-                   .measured = {.value = static_cast<double>(counting->filter().cells_bytes()) /
-                                         static_cast<double>(bloom->filter().cells_bytes())}});
+  findings.judged("unset-bits-lose-members", equals(1 - std::pow(kept_bit, params.k)),
+                  share(count_missed(bits, numbers, rest), rest.count()));
+  findings.judged("counters-lose-none", equals(0), exact(count_missed(counting, numbers, rest)));
+  // A k rounded up takes a little more, in the partitions or in the array.
+  findings.judged(
+      "counters-take-space", equals(4, 0.02),
+      exact(static_cast<double>(counting.filter().cells_bytes()) / static_cast<double>(bloom.filter().cells_bytes())));
   return {};
 }
 
@@ -166,34 +117,17 @@ Result<void> measure_own_rate(const Context& context, Findings& findings) {
   const Keys numbers(context.seed);
   // Its first filter is made for half of the rate, and opens a second one a key early.
   auto theirs = make_theirs({.keys = kWords + 2, .fpr = 2 * kTested}, context);
-  auto ours = make_counting(kWords, kTested, context);
-  if (!ours) {
-    return std::unexpected(ours.error());
-  }
+  MANKAI_ASSIGN(auto ours, make_counting(kWords, kTested, context));
   insert_members(theirs, numbers, 0, kWords);
-  insert_members(*ours, numbers, 0, kWords);
+  insert_members(ours, numbers, 0, kWords);
   const Original::Slice& slice = theirs.filter().slice(0);
   const Estimate formula = formula_rate(Part{
       .keys = static_cast<double>(kWords), .size = static_cast<double>(slice.size), .k = static_cast<double>(slice.k)});
   const std::uint64_t trials = context.trials(3'000'000, 30'000'000);
   const Estimate rate = widened(strangers_let_through(theirs, numbers, trials), formula.error);
-  findings.judged(
-      {.id = "counting-keeps-its-rate-original",
-       .place = "Code, its own test",
-       .claim = "A counting filter full of 500 000 words stays at 5 % (model of the original).",
-       .formula = "k = ceil(log2(1/p)) probes in n |ln p| / ln^2 2 counters: (1 - (1 - 1/size)^n)^5 = 0.0510",
-       .expected = {.value = kTested, .relation = Relation::at_most},
-       .measured = rate,
-       .recorded = Verdict::refuted,
-       .basis = "The formula says so: the counters are as many as suit the best k, 4.3, and 5 probes fill "
-                "them beyond half. The original's test prints a warning there, at 0.0516.",
-       .reason = fmt::format("The formula has {:.4f}.", formula.value)});
-  findings.judged({.id = "counting-keeps-its-rate-ours",
-                   .place = "Code, its own test",
-                   .claim = "The same with as many counters as keep the rate with 5 probes (ours).",
-                   .formula = "(1 - (1 - 1/size)^n)^5 <= p",
-                   .expected = {.value = kTested, .relation = Relation::at_most},
-                   .measured = widened(strangers_let_through(*ours, numbers, trials), formula.error)});
+  findings.judged({"counting-keeps-its-rate-original", formula.value}, at_most(kTested), rate);
+  findings.judged("counting-keeps-its-rate-ours", at_most(kTested),
+                  widened(strangers_let_through(ours, numbers, trials), formula.error));
   return {};
 }
 

@@ -10,9 +10,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr const char* kQueries = "Solving Scale, paragraph 4 and its formula";
-constexpr const char* kBounded = "Solving Scale, paragraph 5 and its formula";
-constexpr const char* kSufficient = "Solving Scale, paragraph 6";
 constexpr double kRate = 0.01;
 constexpr std::size_t kMostSlices = 32;
 constexpr std::array<std::size_t, 6> kSlices = {1, 2, 4, 8, 16, kMostSlices};
@@ -103,92 +100,31 @@ void judge_naive(const All& all, std::uint64_t keys, Findings& findings) {
   for (const auto& measured : all) {
     missed += measured.back().missed;
   }
-  findings.judged({.id = "found-in-any-filter",
-                   .place = kQueries,
-                   .claim = "Every filter is asked, and a key is present if it is found in any of them.",
-                   .formula = "members of 32 filters that are denied = 0",
-                   .unit = "members",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(missed)}});
+  findings.judged("found-in-any-filter", equals(0), exact(missed));
   for (const std::size_t slices : kSlices) {
     const Measured& one = at(all, kNaive, slices);
-    findings.judged({.id = fmt::format("naive-{}", slices),
-                     .place = kQueries,
-                     .claim = fmt::format("Filters of one rate have a compounding error: {} of them.", slices),
-                     .formula = fmt::format("1 - PRODUCT(1 - P) = 1 - 0.99^{}", slices),
-                     .expected = one.expected(Relation::equals, kNaive.formula(slices), keys),
-                     .measured = one.rate});
+    findings.judged({"naive-{}", slices}, one.expected(Relation::equals, kNaive.formula(slices), keys), one.rate);
   }
-  findings.judged({.id = "printed-sum",
-                   .place = kQueries,
-                   .claim = "The error is 1 - SUM(1 - P), as printed: 2 filters.",
-                   .formula = "1 - (0.99 + 0.99) = -0.98",
-                   .expected = {.value = kNaive.printed(2)},
-                   .measured = at(all, kNaive, 2).rate,
-                   .recorded = Verdict::refuted,
-                   .basis = "A misprint: from 2 filters on the sum is above 1, so that the formula gives a negative "
-                            "probability. With a product in place of the sum it holds, as the claims beside it show."});
+  findings.judged("printed-sum", equals(kNaive.printed(2)), at(all, kNaive, 2).rate);
 }
 
 void judge_tightened(const All& all, std::uint64_t keys, Findings& findings) {
   for (const Mode& mode : {kArticle, kArticleHalf}) {
     const Measured& one = at(all, mode, kMostSlices);
     const std::string r = fmt::format("{}", mode.tightening);
-    findings.judged({.id = fmt::format("tightened-{}", mode.id),
-                     .place = kBounded,
-                     .claim = fmt::format("With a tightening ratio of {} the error of 32 filters follows the formula, "
-                                          "its sum read as a product.",
-                                          r),
-                     .formula = fmt::format("1 - PRODUCT(1 - 0.01 * {}^i), i = 0 to 31", r),
-                     .expected = one.expected(Relation::equals, mode.formula(kMostSlices), keys),
-                     .measured = one.rate});
-    findings.judged(
-        {.id = fmt::format("bounded-{}", mode.id),
-         .place = kBounded,
-         .claim = fmt::format("A tightening ratio of {} bounds the error, however many filters there are.", r),
-         .formula = "SUM(P0 r^i) = P0 / (1 - r), which no number of filters exceeds; 32 of them here",
-         .expected = {.value = kRate / (1 - mode.tightening), .relation = Relation::at_most},
-         .measured = one.rate});
+    findings.judged({"tightened-{}", mode.id, r}, one.expected(Relation::equals, mode.formula(kMostSlices), keys),
+                    one.rate);
+    findings.judged({"bounded-{}", mode.id, r}, at_most(kRate / (1 - mode.tightening)), one.rate);
   }
-  findings.judged({.id = "printed-sum-tightened",
-                   .place = kBounded,
-                   .claim = "The bounded error is 1 - SUM(1 - P0 r^i), as printed: 32 filters at r = 0.9.",
-                   .formula = "1 - SUM(1 - 0.01 * 0.9^i) = -30.9",
-                   .expected = {.value = kArticle.printed(kMostSlices)},
-                   .measured = at(all, kArticle, kMostSlices).rate,
-                   .recorded = Verdict::refuted,
-                   .basis = "The same misprint: a sum where the product belongs."});
+  findings.judged("printed-sum-tightened", equals(kArticle.printed(kMostSlices)), at(all, kArticle, kMostSlices).rate);
 }
 
 void judge_sufficient(const All& all, std::uint64_t keys, Findings& findings) {
-  findings.judged({.id = "point-nine-is-sufficient",
-                   .place = kSufficient,
-                   .claim = "r = 0.9 is sufficient: the error stays below P0, the error of the first filter.",
-                   .formula = "SUM(P0 0.9^i) = 10 P0; with 32 filters 0.092",
-                   .expected = {.value = kRate, .relation = Relation::at_most},
-                   .measured = at(all, kArticle, kMostSlices).rate,
-                   .recorded = Verdict::refuted,
-                   .basis = "The geometric series says so: at r = 0.9 its sum is ten times its first term."});
-  findings.judged({.id = "point-nine-divided-by-ten",
-                   .place = kSufficient,
-                   .claim = "r = 0.9 is sufficient when P0 is divided by 10: the error stays below P0.",
-                   .formula = "SUM(P0 / 10 * 0.9^i) = P0",
-                   .expected = {.value = kRate, .relation = Relation::at_most},
-                   .measured = at(all, kArticleDivided, kMostSlices).rate});
+  findings.judged("point-nine-is-sufficient", at_most(kRate), at(all, kArticle, kMostSlices).rate);
+  findings.judged("point-nine-divided-by-ten", at_most(kRate), at(all, kArticleDivided, kMostSlices).rate);
   const Measured& code = at(all, kCode, kMostSlices);
-  findings.judged(
-      {.id = "code-halves",
-       .place = "Code, against Solving Scale, paragraph 6",
-       .claim = "The code takes 0.5 instead, and half of P0 for the first filter: the error stays below P0.",
-       .formula = "SUM(P0 0.5^(i+1)) = P0",
-       .expected = {.value = kRate, .relation = Relation::at_most},
-       .measured = code.rate});
-  findings.judged({.id = "code-halves-formula",
-                   .place = "Code, against Solving Scale, paragraph 6",
-                   .claim = "What the code's 32 filters come to.",
-                   .formula = "1 - PRODUCT(1 - 0.01 * 0.5^(i+1)), i = 0 to 31",
-                   .expected = code.expected(Relation::equals, kCode.formula(kMostSlices), keys),
-                   .measured = code.rate});
+  findings.judged("code-halves", at_most(kRate), code.rate);
+  findings.judged("code-halves-formula", code.expected(Relation::equals, kCode.formula(kMostSlices), keys), code.rate);
 }
 
 // Filter i's positions come from two words modulo its size, so an absent key that agrees with a member in both has all
@@ -198,12 +134,9 @@ Result<void> judge_small(const Context& context, Findings& findings) {
   constexpr std::uint64_t kFilters = 20;
   const Keys numbers(context.seed);
   auto theirs = make_theirs(kSmall, context);
-  auto ours = make_ours(kSmall, context);
-  if (!ours) {
-    return std::unexpected(ours.error());
-  }
+  MANKAI_ASSIGN(auto ours, make_ours(kSmall, context));
   insert_members(theirs, numbers, 0, kFilters * kSmall.keys);
-  insert_members(*ours, numbers, 0, kFilters * kSmall.keys);
+  insert_members(ours, numbers, 0, kFilters * kSmall.keys);
   std::vector<Estimate> rates;
   for (std::size_t i = 0; i < theirs.filter().slice_count(); ++i) {
     const Original::Slice& slice = theirs.filter().slice(i);
@@ -216,41 +149,14 @@ Result<void> judge_small(const Context& context, Findings& findings) {
   const Estimate formula = any_of(rates);
   const std::uint64_t trials = context.trials(200'000, 4'000'000);
   const Estimate rate = widened(strangers_let_through(theirs, numbers, trials), formula.error);
-  findings.judged(
-      {.id = "small-filters-original",
-       .place = "Code, against Solving Scale, paragraph 5",
-       .claim = "The error stays bounded by P0 = 5 % in 20 filters for 1000 keys each (model of the original).",
-       .formula = "at most P0",
-       .expected = {.value = kSmall.fpr, .relation = Relation::at_most},
-       .measured = rate,
-       .recorded = Verdict::refuted,
-       .basis = "Positions are h1 + i h2 modulo the size, so each filter has an error of at least n / size^2, "
-                "0.0006 here, whatever it is made for, and 20 of them 0.01 more than they should."});
-  findings.judged({.id = "small-filters-formula",
-                   .place = "Code, against Solving Scale, paragraph 5",
-                   .claim = "What that comes to (model of the original).",
-                   .formula = "1 - PRODUCT(1 - p_i)(1 - n / size_i^2)",
-                   .expected = {.value = formula.value, .tolerance = 0.01 * formula.value},
-                   .measured = rate});
-  findings.judged({.id = "small-filters-ours",
-                   .place = "Code, against Solving Scale, paragraph 5",
-                   .claim = "The same in ours, whose positions come from all 64 bits.",
-                   .formula = "at most P0",
-                   .expected = {.value = kSmall.fpr, .relation = Relation::at_most},
-                   .measured = strangers_let_through(*ours, numbers, trials)});
+  findings.judged("small-filters-original", at_most(kSmall.fpr), rate);
+  findings.judged("small-filters-formula", equals(formula.value, 0.01 * formula.value), rate);
+  findings.judged("small-filters-ours", at_most(kSmall.fpr), strangers_let_through(ours, numbers, trials));
   return {};
 }
 
-Figure figure_of(const All& all) {
-  Figure figure{
-      .name = "compounded-error",
-      .title = "The error of many filters together",
-      .caption =
-          "Equal filters at P0 = 1 %, all full. Lines are 1 - PRODUCT(1 - P0 r^i). The article's r = 0.9 goes "
-          "to ten times P0; divided by ten, or with the code's halving, P0 holds.",
-      .x = {.label = "filters", .is_logarithmic = true},
-      .y = {.label = "chance of a false positive", .is_logarithmic = true},
-      .columns = {"mode", "filters", "formula", "measured", "error"}};
+Figure figure_of(const All& all, const Findings& findings) {
+  Figure figure = findings.figure("compounded-error");
   for (const auto& measured : all) {
     for (const Measured& one : measured) {
       figure.rows.push_back({one.mode.name, static_cast<double>(one.slices), one.mode.formula(one.slices),
@@ -279,7 +185,7 @@ Result<void> measure_compounding(const Context& context, Findings& findings) {
   judge_naive(all, keys, findings);
   judge_tightened(all, keys, findings);
   judge_sufficient(all, keys, findings);
-  findings.add(figure_of(all));
+  findings.add(figure_of(all, findings));
   return judge_small(context, findings);
 }
 

@@ -13,8 +13,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr const char* kPlace = "Solving Scale, paragraph 6";
-constexpr const char* kCodePlace = "Code, against Solving Scale, paragraph 6";
 constexpr double kRate = 0.01;
 // Keys as multiples of the first filter's capacity.
 constexpr std::array<std::uint64_t, 6> kMultiples = {1, 2, 5, 10, 20, 50};
@@ -26,9 +24,9 @@ struct Row {
   std::string name;
   double keys = 0;
   double slices = 0;
-  double bits = 0;          // a key
+  double bits = 0;          // per key
   double bits_formula = 0;  // the same by the sizing formula
-  double probes = 0;        // a key
+  double probes = 0;        // per key
   double probes_formula = 0;
   Estimate rate{};
   double rate_formula = 0;
@@ -177,102 +175,34 @@ void judge_any_growth(const std::vector<Row>& rows, Findings& findings) {
   for (const std::uint32_t factor : {1U, 2U, 4U}) {
     const Row& row = last_of(rows, name_of(factor));
     const std::string at = fmt::format("growth {}, {:.0f} keys in {:.0f} filters", factor, row.keys, row.slices);
-    findings.judged({.id = fmt::format("any-growth-{}", factor),
-                     .place = kPlace,
-                     .claim = "Any growth function can be applied, and the error stays bounded: " + at + ".",
-                     .formula = "SUM(P0 0.5^(i+1)) <= P0 = 1 %, whatever the sizes",
-                     .expected = {.value = kRate, .relation = Relation::at_most},
-                     .measured = row.rate});
-    findings.judged({.id = fmt::format("growth-rate-{}", factor),
-                     .place = kPlace,
-                     .claim = "The error follows from the filters' own: " + at + ".",
-                     .formula = "1 - PRODUCT(1 - p_i), the newest filter partly full",
-                     .expected = {.value = row.rate_formula},
-                     .measured = row.rate});
-    findings.judged({.id = fmt::format("growth-bits-{}", factor),
-                     .place = kPlace,
-                     .claim = "Size is a function of error and capacity: " + at + ".",
-                     .formula = "SUM(4 n_i |ln p_i| / ln^2 2) / n, p_i not below 1e-8",
-                     .unit = "bits per key",
-                     // Ours are sized to keep the rate with k rounded up, which takes up to 2 % more (k = 8 to 27).
-                     .expected = {.value = row.bits_formula, .tolerance = 0.02 * row.bits_formula},
-                     .measured = {.value = row.bits}});
-    findings.judged({.id = fmt::format("growth-probes-{}", factor),
-                     .place = kPlace,
-                     .claim = "What a miss may have to read: " + at + ".",
-                     .formula = "SUM(ceil(log2(1 / p_i)))",
-                     .unit = "probes",
-                     .expected = {.value = row.probes_formula},
-                     .measured = {.value = row.probes}});
+    findings.judged({"any-growth-{}", factor, at}, at_most(kRate), row.rate);
+    findings.judged({"growth-rate-{}", factor, at}, equals(row.rate_formula), row.rate);
+    // Ours are sized to keep the rate with k rounded up, which takes up to 2 % more (k = 8 to 27).
+    findings.judged({"growth-bits-{}", factor, at}, equals(row.bits_formula, 0.02 * row.bits_formula), exact(row.bits));
+    findings.judged({"growth-probes-{}", factor, at}, equals(row.probes_formula), exact(row.probes));
   }
 }
 
 void judge_model(const Model& model, Findings& findings) {
   const Row& last = model.rows.back();
   const Row& half = model.rows[model.rows.size() - 2];  // 20 capacities
-  findings.judged({.id = "original-bits",
-                   .place = kCodePlace,
-                   .claim =
-                       "The code's growth is constant: bits per key grow with the number of keys, and memory with its "
-                       "square. 50 capacities.",
-                   .formula = "SUM(4 n0 (|ln P0| + (i+1) ln 2) / ln^2 2) / n over 51 filters = 192",
-                   .unit = "bits per key",
-                   .expected = {.value = last.bits_formula, .tolerance = 0.005 * last.bits_formula},
-                   .measured = {.value = last.bits},
-                   .reason = fmt::format("{:.0f} bits at 20 capacities. The original library has 192 at 5 000 000 keys "
-                                         "and a capacity of 100 000.",
-                                         half.bits)});
-  findings.judged({.id = "original-probes",
-                   .place = kCodePlace,
-                   .claim = "The code computes every probe of every filter for a miss.",
-                   .formula = "SUM(ceil(log2(1/P0) + i + 1)) over 51 filters = 1683",
-                   .unit = "probes",
-                   .expected = {.value = last.probes_formula},
-                   .measured = {.value = last.probes}});
-  findings.judged({.id = "original-counters-read",
-                   .place = kCodePlace,
-                   .claim = "A miss need not read more than about two counters of each filter.",
-                   .formula = "SUM(mean number up to the first 0) over 51 half-full filters",
-                   .unit = "counters",
-                   .expected = {.value = model.read_formula},
-                   .measured = model.read,
-                   .reason = "So the cost of constant growth is one of filters: 51, where doubling has 6."});
+  findings.judged({"original-bits", half.bits}, equals(last.bits_formula, 0.005 * last.bits_formula), exact(last.bits));
+  findings.judged("original-probes", equals(last.probes_formula), exact(last.probes));
+  findings.judged("original-counters-read", equals(model.read_formula), model.read);
 }
 
 void claim_times(const std::vector<Row>& rows, const Model& model, Findings& findings) {
   const Row& constant = last_of(rows, name_of(1));
   for (const std::uint32_t factor : {2U, 4U}) {
     const Row& row = last_of(rows, name_of(factor));
-    findings.depends({.id = fmt::format("constant-over-growth-{}", factor),
-                      .place = kPlace,
-                      .claim = fmt::format("What constant growth costs a miss, beside growth {}.", factor),
-                      .formula = "time of a miss over that of the other; filters over filters",
-                      .unit = "times",
-                      .expected = {.value = constant.slices / row.slices},
-                      .measured = quotient(constant.miss_ns, row.miss_ns),
-                      .reason = fmt::format("On the machine and its caches: {:.0f} ns and {:.0f} ns at {:.0f} keys.",
-                                            constant.miss_ns.value, row.miss_ns.value, row.keys)});
+    findings.depends({"constant-over-growth-{}", factor, constant.miss_ns.value, row.miss_ns.value, row.keys},
+                     equals(constant.slices / row.slices), quotient(constant.miss_ns, row.miss_ns));
   }
-  findings.depends({.id = "original-miss-time",
-                    .place = kCodePlace,
-                    .claim = "A miss at 50 times the first capacity.",
-                    .formula = "the original library takes 18 500 ns at 5 000 000 keys on another machine; this is the "
-                               "model, which stops at the first 0",
-                    .unit = "ns",
-                    .expected = {.value = 18'500, .relation = Relation::at_most},
-                    .measured = model.rows.back().miss_ns,
-                    .reason = fmt::format("On the machine. Ours by default (blocked, doubling): {:.0f} ns and {:.0f} "
-                                          "bits per key.",
-                                          last_of(rows, kBlocked).miss_ns.value, last_of(rows, kBlocked).bits)});
+  findings.depends({"original-miss-time", last_of(rows, kBlocked).miss_ns.value, last_of(rows, kBlocked).bits},
+                   at_most(18'500), model.rows.back().miss_ns);
 }
 
 Figure figure_of(const std::vector<Row>& rows, Figure figure, const std::string& y, const std::string& formula) {
-  figure.x = {.label = "keys", .is_logarithmic = true};
-  figure.columns = {"filter",          "keys",
-                    "filters",         "bits per key, formula",
-                    "bits per key",    "probes, formula",
-                    "probes per miss", "rate",
-                    "rate, formula",   "ns per miss"};
   std::vector<std::string> names;
   for (const Row& row : rows) {
     figure.rows.push_back({row.name, row.keys, row.slices, row.bits_formula, row.bits, row.probes_formula, row.probes,
@@ -289,32 +219,6 @@ Figure figure_of(const std::vector<Row>& rows, Figure figure, const std::string&
     figure.series.push_back({.title = names[i], .x = "keys", .y = y, .only = {{"filter", names[i]}}, .colour = i});
   }
   return figure;
-}
-
-void add_figures(const std::vector<Row>& rows, std::uint64_t capacity, Findings& findings) {
-  const std::string caption = fmt::format(
-      "The first filter is for {} keys at 1 % in all, r = 0.5, four-bit counters. Lines are the formulas.", capacity);
-  findings.add(figure_of(rows,
-                         {.name = "growth-bits",
-                          .title = "Memory of constant and geometric growth",
-                          .caption = caption,
-                          .x = {},
-                          .y = {.label = "bits per key"}},
-                         "bits per key", "bits per key, formula"));
-  findings.add(figure_of(rows,
-                         {.name = "growth-probes",
-                          .title = "Probes of a miss, constant and geometric growth",
-                          .caption = caption,
-                          .x = {},
-                          .y = {.label = "probes of all filters", .is_logarithmic = true}},
-                         "probes per miss", "probes, formula"));
-  findings.add(figure_of(rows,
-                         {.name = "growth-time",
-                          .title = "Time of a miss, constant and geometric growth",
-                          .caption = caption + " Wall clock, on this machine; one call at a time.",
-                          .x = {},
-                          .y = {.label = "ns", .is_logarithmic = true}},
-                         "ns per miss", ""));
 }
 
 }  // namespace
@@ -341,7 +245,11 @@ Result<void> measure_growth(const Context& context, Findings& findings) {
   judge_model(model, findings);
   claim_times(rows, model, findings);
   rows.insert(rows.end(), model.rows.begin(), model.rows.end());
-  add_figures(rows, plan.capacity, findings);
+  findings.add(
+      figure_of(rows, findings.figure({"growth-bits", plan.capacity}), "bits per key", "bits per key, formula"));
+  findings.add(
+      figure_of(rows, findings.figure({"growth-probes", plan.capacity}), "probes per miss", "probes, formula"));
+  findings.add(figure_of(rows, findings.figure({"growth-time", plan.capacity}), "ns per miss", ""));
   return {};
 }
 

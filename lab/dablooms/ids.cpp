@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <cmath>
 #include <string>
 
@@ -9,9 +7,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr const char* kOpens = "Enter dablooms, paragraph 2";
-constexpr const char* kEqual = "Problems with Mixing, paragraph 3";
-constexpr const char* kCode = "Code, against Enter dablooms, paragraph 2";
 constexpr std::uint64_t kCapacity = 1000;
 constexpr double kRate = 0.05;
 constexpr Shape kShape{.keys = kCapacity, .fpr = kRate};
@@ -37,26 +32,9 @@ void judge_opening(F& filter, bool is_ours, const Context& context, Findings& fi
   } else {
     first_id = filter.filter().slice(1).first_id;
   }
-  findings.judged({.id = "opens-at-capacity-" + suffix(is_ours),
-                   .place = kOpens,
-                   .claim = "A new filter is created when one is at capacity: not before it has all its keys (" +
-                            whose(is_ours) + ").",
-                   .formula = "filters after as many keys as the first was made for = 1",
-                   .unit = "filters",
-                   .expected = {.value = 1},
-                   .measured = {.value = static_cast<double>(slices_at_capacity)},
-                   .recorded = is_ours ? Verdict::reproduced : Verdict::refuted,
-                   .basis = is_ours ? "" : "The code compares with the capacity less one."});
-  findings.judged({.id = "begins-at-the-added-id-" + suffix(is_ours),
-                   .place = kOpens,
-                   .claim = "The new filter begins at the id of the key to be added (" + whose(is_ours) + ").",
-                   .formula = "the id that opens it, ids being ten apart",
-                   .expected = {.value = static_cast<double>(opener)},
-                   .measured = {.value = static_cast<double>(first_id)},
-                   .recorded = is_ours ? Verdict::reproduced : Verdict::refuted,
-                   .basis = is_ours ? ""
-                                    : "The code takes the greatest id so far plus one, which is another one where "
-                                      "ids are not dense; both send the same keys there."});
+  findings.judged({"opens-at-capacity-{}", suffix(is_ours), whose(is_ours)}, equals(1), exact(slices_at_capacity));
+  findings.judged({"begins-at-the-added-id-{}", suffix(is_ours), whose(is_ours)}, equals(static_cast<double>(opener)),
+                  exact(first_id));
 }
 
 Result<void> measure_opening(const Context& context, Findings& findings) {
@@ -64,7 +42,6 @@ Result<void> measure_opening(const Context& context, Findings& findings) {
   auto theirs = make_theirs(kShape, context);
   judge_opening(theirs, false, context, findings);
   judge_opening(ours, true, context, findings);
-  // Continues from there.
   const Keys numbers(context.seed);
   constexpr std::uint64_t kMore = 5000;
   std::uint64_t elsewhere = 0;
@@ -76,14 +53,7 @@ Result<void> measure_opening(const Context& context, Findings& findings) {
     const std::uint64_t after = filter.slice(filter.slice_count() - 1).keys_inserted();
     elsewhere += static_cast<std::uint64_t>(after != (filter.slice_count() == slices ? before + 1 : 1));
   }
-  findings.judged({.id = "newest-takes-them",
-                   .place = kOpens,
-                   .claim = "With ids that rise, new keys go to the newest filter.",
-                   .formula = "keys that went elsewhere = 0",
-                   .unit = "keys",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(elsewhere)},
-                   .reason = fmt::format("{} keys into {} filters.", kMore, ours.filter().slice_count())});
+  findings.judged({"newest-takes-them", kMore, ours.filter().slice_count()}, equals(0), exact(elsewhere));
   return {};
 }
 
@@ -114,33 +84,10 @@ OneId use_one_id(F& filter, const Context& context) {
 }
 
 void judge_one_id(const OneId& found, bool is_ours, Findings& findings) {
-  findings.judged({.id = "one-id-scales-" + suffix(is_ours),
-                   .place = "Enter dablooms, paragraph 2, and the README",
-                   .claim = "The filter scales: 20 000 keys of one id, where the first filter is for 1000 (" +
-                            whose(is_ours) + ").",
-                   .formula = "at most P0 = 0.05",
-                   .expected = {.value = kRate, .relation = Relation::at_most},
-                   .measured = found.rate,
-                   .recorded = is_ours ? Verdict::reproduced : Verdict::refuted,
-                   .basis = is_ours ? "" : "The code opens a filter only for an id above all before it.",
-                   .reason = is_ours ? ""
-                                     : "Ids that are all equal are not what the article calls fairly distributed; "
-                                       "a batch import with one time stamp is enough, and nothing reports it."});
+  findings.judged({"one-id-scales-{}", suffix(is_ours), whose(is_ours)}, at_most(kRate), found.rate);
   Estimate lost = found.lost;
   lost.error = is_ours ? 0 : lost.error;
-  findings.judged({.id = "one-id-loses-none-" + suffix(is_ours),
-                   .place = "Enter dablooms, paragraph 3",
-                   .claim = "Any key can be removed from any filter: 19 000 keys of one id are removed, 1000 remain (" +
-                            whose(is_ours) + ").",
-                   .formula = "members that are denied = 0",
-                   .expected = {.value = 0},
-                   .measured = lost,
-                   .recorded = is_ours ? Verdict::reproduced : Verdict::refuted,
-                   .basis = is_ours ? "" : "Counters that overflowed at 15 are counted down to 0 all the same.",
-                   .reason = is_ours ? fmt::format("{} of 19 000 removals are refused, as several filters of this id "
-                                                   "seem to have the key.",
-                                                   found.refused)
-                                     : "The original library lost 988 of 1000."});
+  findings.judged({"one-id-loses-none-{}", suffix(is_ours), whose(is_ours), found.refused}, equals(0), lost);
 }
 
 Result<void> measure_one_id(const Context& context, Findings& findings) {
@@ -154,19 +101,9 @@ Result<void> measure_one_id(const Context& context, Findings& findings) {
   const auto size = static_cast<double>(slice.size);
   const double emptied = poisson_tail(static_cast<double>(kKeys - kRest) / size, 15);
   const Estimate full = formula_rate(Part{.keys = kKeys, .size = size, .k = static_cast<double>(slice.k)});
-  findings.judged({.id = "one-id-rate-original",
-                   .place = kCode,
-                   .claim = "What the one filter's error comes to (model of the original).",
-                   .formula = "(1 - (1 - 1/1281)^20000)^6 = 1.000",
-                   .expected = {.value = full.value, .tolerance = 1e-5},  // shared hash words
-                   .measured = widened(original.rate, full.error)});
-  findings.judged({.id = "one-id-lost-original",
-                   .place = kCode,
-                   .claim = "How many of the 1000 are lost (model of the original).",
-                   .formula = "1 - (1 - P[Poisson(19000/size) >= 15])^6",
-                   .expected = {.value = 1 - std::pow(1 - emptied, slice.k)},
-                   .measured = original.lost,
-                   .reason = "The original's 988 of 1000 are 0.988."});
+  // shared hash words
+  findings.judged("one-id-rate-original", equals(full.value, 1e-5), widened(original.rate, full.error));
+  findings.judged("one-id-lost-original", equals(1 - std::pow(1 - emptied, slice.k)), original.lost);
   return {};
 }
 
@@ -188,22 +125,10 @@ void judge_shared_ids(F& filter, bool is_ours, const Context& context, Findings&
   for (std::uint64_t first = 1; first < kStep; ++first) {
     lost += count_missed(filter, numbers, {.first = first, .end = kKeys, .step = kStep});
   }
-  findings.judged({.id = "ids-need-not-be-unique-" + suffix(is_ours),
-                   .place = kEqual,
-                   .claim = "Ids need not be unique, only fairly distributed: 7 keys an id, every fifth key removed (" +
-                            whose(is_ours) + ").",
-                   .formula = "remaining members that are denied = 0",
-                   .unit = "members",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(lost)},
-                   .reason = fmt::format("{} keys in {} filters; {} removals refused.", kKeys,
-                                         filter.filter().slice_count(), refused)});
-  findings.judged({.id = "shared-ids-scale-" + suffix(is_ours),
-                   .place = kEqual,
-                   .claim = "And the error stays bounded (" + whose(is_ours) + ").",
-                   .formula = "at most P0 = 0.05",
-                   .expected = {.value = kRate, .relation = Relation::at_most},
-                   .measured = rate});
+  findings.judged(
+      {"ids-need-not-be-unique-{}", suffix(is_ours), whose(is_ours), kKeys, filter.filter().slice_count(), refused},
+      equals(0), exact(lost));
+  findings.judged({"shared-ids-scale-{}", suffix(is_ours), whose(is_ours)}, at_most(kRate), rate);
 }
 
 Result<void> measure_shared_ids(const Context& context, Findings& findings) {

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 #include <functional>
@@ -18,8 +16,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr const char* kBefore = "Introduction, paragraph 2";
-constexpr const char* kPlace = "Enter dablooms, paragraph 6";
 constexpr double kPublished = 0.988;
 constexpr double kBitsPerByte = 8;
 
@@ -81,53 +77,20 @@ double rate_of_published(double table, double bits_a_cell) {
 }
 
 void judge_table(const Usage& usage, Findings& findings) {
-  findings.judged({.id = "table-is-not-efficient",
-                   .place = kBefore,
-                   .claim = "A hash table of the URLs is not very memory efficient: it takes more than they do.",
-                   .formula = "bytes of the table over bytes of its URLs, at least 1",
-                   .unit = "times",
-                   .expected = {.value = 1, .relation = Relation::at_least},
-                   .measured = {.value = usage.table / usage.length}});
-  findings.judged(
-      {.id = "table-bytes",
-       .place = kBefore,
-       .claim = "What a hash table takes for a URL: std::unordered_set<std::string>, by a counting allocator.",
-       .formula = "link 8 + hash 8 + string 32 + text and its end + 8 a bucket",
-       .unit = "bytes a URL",
-       .expected = {.value = table_formula(usage), .tolerance = 2},  // a bucket more or less, room kept
-       .measured = {.value = usage.table},
-       .reason = fmt::format("{:.0f} URLs of {:.1f} bytes on average. 2.5 GB hold {:.1f} million of them.", usage.urls,
-                             usage.length, 2500 / usage.table)});
+  findings.judged("table-is-not-efficient", at_least(1), exact(usage.table / usage.length));
+  // a bucket more or less, room kept
+  findings.judged({"table-bytes", usage.urls, usage.length, 2500 / usage.table}, equals(table_formula(usage), 2),
+                  exact(usage.table));
 }
 
 void judge_filter(const Usage& usage, double filter, const Estimate& rate, Findings& findings) {
   constexpr double kRate = 0.01;
-  findings.judged({.id = "memory-reduction",
-                   .place = kPlace,
-                   .claim = "The reduction in resident memory is significant: one counting filter for 1 % beside the "
-                            "table.",
-                   .formula = "1 - 4/8 * |ln p| / ln^2 2 / bytes of the table",
-                   .expected = {.value = 1 - counting_formula(kRate) / table_formula(usage), .tolerance = 0.001},
-                   .measured = {.value = 1 - filter / usage.table},
-                   .reason = fmt::format("{:.2f} bytes a URL.", filter)});
-  findings.judged({.id = "memory-rate",
-                   .place = kPlace,
-                   .claim = "At that size its error is the one it was made for.",
-                   .formula = "at most 1 %",
-                   .expected = {.value = kRate, .relation = Relation::at_most},
-                   .measured = rate});
-  findings.depends(
-      {.id = "ninety-eight-point-eight",
-       .place = kPlace,
-       .claim = "Resident memory is reduced by 98.8 %, from 2.5 GB to some 30 MB.",
-       .formula = "measured with our URLs, at 1 %",
-       .expected = {.value = kPublished, .relation = Relation::at_least},
-       .measured = {.value = 1 - filter / usage.table},
-       .reason = fmt::format("On bytes a table entry and on the error, neither of which the article gives. "
-                             "At 1 % it holds for entries of {:.0f} bytes or more ({:.0f} with the code's "
-                             "first filter, for half of the error); ours have {:.0f}.",
-                             counting_formula(kRate) / (1 - kPublished), counting_formula(kRate / 2) / (1 - kPublished),
-                             usage.table)});
+  findings.judged({"memory-reduction", filter}, equals(1 - counting_formula(kRate) / table_formula(usage), 0.001),
+                  exact(1 - filter / usage.table));
+  findings.judged("memory-rate", at_most(kRate), rate);
+  findings.depends({"ninety-eight-point-eight", counting_formula(kRate) / (1 - kPublished),
+                    counting_formula(kRate / 2) / (1 - kPublished), usage.table},
+                   at_least(kPublished), exact(1 - filter / usage.table));
 }
 
 Result<void> judge_rate(const Usage& usage, const Context& context, Findings& findings) {
@@ -137,40 +100,19 @@ Result<void> judge_rate(const Usage& usage, const Context& context, Findings& fi
   const double measured = rate_of_published(usage.table, kNibbleBits);
   // A filter of that size, to see its rate.
   const auto keys = static_cast<std::uint64_t>(usage.urls);
-  auto filter = make_counting(keys, measured, context);
-  if (!filter) {
-    return std::unexpected(filter.error());
-  }
+  MANKAI_ASSIGN(auto filter, make_counting(keys, measured, context));
   const Keys numbers(context.seed);
-  insert_members(*filter, numbers, 0, keys);
-  const Estimate rate = strangers_let_through(*filter, numbers, context.trials(100'000, 1'000'000));
-  findings.judged(
-      {.id = "reduction-at-a-sane-rate",
-       .place = kPlace,
-       .claim = "98.8 % less than a hash table of our URLs, at an error of 5 % at most.",
-       .formula = fmt::format("p = exp(-2 * 0.012 * bytes of the table * ln^2 2) = {:.2f}", formula),
-       .expected = {.value = kSane, .relation = Relation::at_most},
-       .measured = rate,
-       .recorded = Verdict::refuted,
-       .basis = "The formula says so: 1.2 % of a table of 67-byte URLs is 12 bits each, three counters.",
-       .reason = fmt::format("That filter takes {:.1f} % less. Bits in place of counters would have an error "
-                             "of {:.2g} there.",
-                             100 * (1 - static_cast<double>(filter->filter().cells_bytes()) / usage.urls / usage.table),
-                             rate_of_published(usage.table, 1))});
+  insert_members(filter, numbers, 0, keys);
+  const Estimate rate = strangers_let_through(filter, numbers, context.trials(100'000, 1'000'000));
+  findings.judged({"reduction-at-a-sane-rate", formula,
+                   100 * (1 - static_cast<double>(filter.filter().cells_bytes()) / usage.urls / usage.table),
+                   rate_of_published(usage.table, 1)},
+                  at_most(kSane), rate);
   return {};
 }
 
-Result<Figure> figure_of(const Usage& usage, const Context& context) {
-  Figure figure{.name = "memory",
-                .title = "Memory beside a hash table, over the error",
-                .caption = fmt::format(
-                    "A table of {:.0f} URLs takes {:.0f} bytes each; the line across is the published reduction to "
-                    "1.2 % of that. One filter, not grown. Lines are the formulas.",
-                    usage.urls, usage.table),
-                .x = {.label = "chance of a false positive", .is_logarithmic = true},
-                .y = {.label = "bytes a URL", .is_logarithmic = true},
-                .columns = {"rate", "hash table", "1.2 % of it", "four-bit counters, formula", "four-bit counters",
-                            "bits, formula", "bits"}};
+Result<Figure> figure_of(const Usage& usage, const Context& context, const Findings& findings) {
+  Figure figure = findings.figure({"memory", usage.urls, usage.table});
   const auto keys = static_cast<std::uint64_t>(usage.urls);
   for (const double rate : {0.3, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001}) {
     const auto counting = make_counting(keys, rate, context);
@@ -215,16 +157,7 @@ void claim_time(const Table& table, const UnderTest<CountingBloom>& filter, cons
       }};
   const auto times = nanoseconds_interleaved(context.trials(3, 11), asked, works);
   MANKAI_ASSERT(yes < asked * (2 * context.trials(3, 11)));
-  findings.depends({.id = "performance-is-kept",
-                    .place = kPlace,
-                    .claim = "A rigid performance threshold is maintained: a URL that is not spam takes no longer than "
-                             "in the hash table.",
-                    .formula = "a miss of the filter, hashing included, over one of the table",
-                    .unit = "times",
-                    .expected = {.value = 1, .relation = Relation::at_most},
-                    .measured = quotient(times[0], times[1]),
-                    .reason = fmt::format("On the machine and its caches: {:.0f} ns and {:.0f} ns.", times[0].value,
-                                          times[1].value)});
+  findings.depends({"performance-is-kept", times[0].value, times[1].value}, at_most(1), quotient(times[0], times[1]));
 }
 
 }  // namespace
@@ -232,31 +165,28 @@ void claim_time(const Table& table, const UnderTest<CountingBloom>& filter, cons
 Result<void> measure_memory(const Context& context, Findings& findings) {
   constexpr double kRate = 0.01;
   const std::uint64_t urls = context.trials(50'000, 1'000'000);
-  const auto generator = UrlGenerator::create({.count = urls, .seed = context.seed});
-  auto filter = make_counting(urls, kRate, context);
-  if (!generator || !filter) {
-    return fail(ErrorCode::out_of_space, "no memory for a filter");
-  }
+  MANKAI_ASSIGN(const auto generator, UrlGenerator::create({.count = urls, .seed = context.seed}));
+  MANKAI_ASSIGN(auto filter, make_counting(urls, kRate, context));
   const std::uint64_t before = Counted::bytes;
   Table table;
-  const Hasher hasher = filter->filter().hasher();
+  const Hasher hasher = filter.filter().hasher();
   Usage usage{.urls = static_cast<double>(urls)};
   std::string url;
   for (std::uint64_t number = 0; number < urls; ++number) {
     url.clear();
-    generator->append_url(number, url);
+    generator.append_url(number, url);
     table.emplace(url);
-    filter->insert(hasher(url));
+    filter.insert(hasher(url));
     usage.length += static_cast<double>(url.size()) / usage.urls;
   }
   usage.table = static_cast<double>(Counted::bytes - before) / usage.urls;
   usage.buckets = static_cast<double>(table.bucket_count()) / usage.urls;
   judge_table(usage, findings);
-  judge_filter(usage, static_cast<double>(filter->filter().cells_bytes()) / usage.urls,
-               strangers_let_through(*filter, Keys(context.seed), context.trials(200'000, 4'000'000)), findings);
+  judge_filter(usage, static_cast<double>(filter.filter().cells_bytes()) / usage.urls,
+               strangers_let_through(filter, Keys(context.seed), context.trials(200'000, 4'000'000)), findings);
   MANKAI_TRY(judge_rate(usage, context, findings));
-  claim_time(table, *filter, *generator, context, findings);
-  MANKAI_ASSIGN(auto figure, figure_of(usage, context));
+  claim_time(table, filter, generator, context, findings);
+  MANKAI_ASSIGN(auto figure, figure_of(usage, context, findings));
   findings.add(std::move(figure));
   return {};
 }

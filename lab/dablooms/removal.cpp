@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -10,10 +8,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr const char* kTwo = "Problems with Mixing, paragraph 1";
-constexpr const char* kCorrect = "Problems with Mixing, paragraph 2";
-constexpr const char* kReliable = "Title and Problems with Mixing, paragraph 2";
-constexpr const char* kCode = "Code, against the title";
 constexpr std::uint64_t kSlices = 8;
 
 // Counting filters side by side without ids: a key goes out of the first one that seems to have it, newest first.
@@ -60,62 +54,42 @@ double any_other(double rate, std::size_t others) {
 Result<void> measure_guessing(const Context& context, Findings& findings) {
   constexpr double kRate = 0.01;
   const std::uint64_t keys = context.trials(10'000, 100'000);
-  auto filters = Guessing::create(keys, kRate, context);
-  if (!filters) {
-    return std::unexpected(filters.error());
-  }
+  MANKAI_ASSIGN(auto filters, Guessing::create(keys, kRate, context));
   const Keys numbers(context.seed);
   for (std::size_t i = 0; i < kSlices; ++i) {
-    insert_members((*filters)[i], numbers, i * keys, (i + 1) * keys);
+    insert_members(filters[i], numbers, i * keys, (i + 1) * keys);
   }
   std::uint64_t in_two = 0;
   for (std::uint64_t number = 0; number < kSlices * keys; ++number) {
     std::uint64_t holders = 0;
     for (std::size_t i = 0; i < kSlices; ++i) {
-      holders += static_cast<std::uint64_t>((*filters)[i].may_contain(numbers.member(number)));
+      holders += static_cast<std::uint64_t>(filters[i].may_contain(numbers.member(number)));
     }
     in_two += static_cast<std::uint64_t>(holders >= 2);
   }
   const Estimate formula = formula_rate(Part{.keys = static_cast<double>(keys),
-                                             .size = static_cast<double>((*filters)[0].filter().params().size),
-                                             .k = static_cast<double>((*filters)[0].filter().params().k)});
-  findings.judged({.id = "in-two-filters",
-                   .place = kTwo,
-                   .claim = "A key may appear to be in two or more filters: 8 full ones at 1 % each.",
-                   .formula = "1 - (1 - P)^7, P by the formula",
-                   .expected = {.value = any_other(formula.value, kSlices - 1)},
-                   .measured = widened(share(in_two, kSlices * keys), std::sqrt(kSlices - 1.0) * formula.error)});
+                                             .size = static_cast<double>(filters[0].filter().params().size),
+                                             .k = static_cast<double>(filters[0].filter().params().k)});
+  findings.judged("in-two-filters", equals(any_other(formula.value, kSlices - 1)),
+                  widened(share(in_two, kSlices * keys), std::sqrt(kSlices - 1.0) * formula.error));
   // Asked of all before any is removed: later on the filters that were taken from in error are less full.
   std::uint64_t wrong = 0;
   double expected_wrong = 0;
   for (std::size_t i = 0; i < kSlices; ++i) {
     for (std::uint64_t number = i * keys; number < (i + 1) * keys; number += 2) {
-      wrong += static_cast<std::uint64_t>(filters->holder_of(numbers.member(number)) > i);
+      wrong += static_cast<std::uint64_t>(filters.holder_of(numbers.member(number)) > i);
     }
     expected_wrong += any_other(formula.value, kSlices - 1 - i) / kSlices;
   }
   // Filter j stands before j of the 8: it strays for that share of the keys.
   const double deviation = std::sqrt(140.0) / kSlices * formula.error;
   const std::uint64_t erased = kSlices * keys / 2;
-  findings.judged({.id = "wrong-filter",
-                   .place = kTwo,
-                   .claim = "Without ids a key may be removed from a filter that did not contain it.",
-                   .formula = "mean of 1 - (1 - P)^j over j = 0 to 7 newer filters",
-                   .expected = {.value = expected_wrong},
-                   .measured = widened(share(wrong, erased), deviation)});
+  findings.judged("wrong-filter", equals(expected_wrong), widened(share(wrong, erased), deviation));
   for (std::uint64_t number = 0; number < kSlices * keys; number += 2) {
-    filters->erase(numbers.member(number));
+    filters.erase(numbers.member(number));
   }
-  const std::uint64_t lost = count_missed(*filters, numbers, {.first = 1, .end = kSlices * keys, .step = 2});
-  findings.judged(
-      {.id = "wrong-filter-loses-members",
-       .place = kTwo,
-       .claim = "That would introduce the possibility of false negatives.",
-       .formula = "a counter of 1 that somebody else shares goes to 0, so at least one member is lost",
-       .unit = "members",
-       .expected = {.value = 1, .relation = Relation::at_least},
-       .measured = {.value = static_cast<double>(lost)},
-       .reason = fmt::format("Of {} that remain, where {} removals begin with the wrong filter.", erased, wrong)});
+  const std::uint64_t lost = count_missed(filters, numbers, {.first = 1, .end = kSlices * keys, .step = 2});
+  findings.judged({"wrong-filter-loses-members", erased, wrong}, at_least(1), exact(lost));
   return {};
 }
 
@@ -134,29 +108,11 @@ void judge_own_test(const std::string& whose, F& filter, std::uint64_t words, co
   }
   const Range removed{.end = words, .step = kStep};
   const std::uint64_t still = removed.count() - count_missed(filter, numbers, removed);
-  findings.judged({.id = "by-id-loses-none-" + whose,
-                   .place = kCorrect,
-                   .claim = fmt::format("Removed from the correct filter by id, a key takes nobody else with it ({}).",
-                                        whose == "ours" ? "ours" : "model of the original"),
-                   .formula = "every fifth of the keys removed, remaining members that are denied = 0",
-                   .unit = "members",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(lost)},
-                   .reason = fmt::format("{} distinct keys in {} filters.", words, filter.filter().slice_count())});
-  findings.judged({.id = "by-id-finds-its-filter-" + whose,
-                   .place = "Enter dablooms, paragraphs 1 and 3",
-                   .claim = "A comparison of the id against ranges picks the filter to remove from.",
-                   .formula = "removals that are refused = 0",
-                   .unit = "removals",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(refused)}});
-  findings.judged({.id = "own-test-" + whose,
-                   .place = "Code, its own test",
-                   .claim = "Of the removed keys at most 5 % are still found.",
-                   .formula = "at most P0 = 0.05",
-                   .expected = {.value = kRate, .relation = Relation::at_most},
-                   .measured = share(still, removed.count()),
-                   .reason = "The original library: 0.0166 with 500 000 words."});
+  findings.judged({"by-id-loses-none-{}", whose, whose == "ours" ? "ours" : "model of the original", words,
+                   filter.filter().slice_count()},
+                  equals(0), exact(lost));
+  findings.judged({"by-id-finds-its-filter-{}", whose}, equals(0), exact(refused));
+  findings.judged({"own-test-{}", whose}, at_most(kRate), share(still, removed.count()));
 }
 
 // Removing keys that were never added, in a filter of the size that the original was tried with.
@@ -199,32 +155,11 @@ void remove_strangers(F& filter, const Keys& numbers, Harm& harm) {
 
 void judge_strangers(const Harm& ours, double rate, const Harm& theirs, double lost, Findings& findings) {
   const Estimate measured = mean(theirs.lost);
-  findings.judged({.id = "strangers-harm-none-original",
-                   .place = kReliable,
-                   .claim = "Removal is reliable: 300 removals of keys that were never added leave 900 members alone "
-                            "(model of the original).",
-                   .formula = "members that are denied = 0",
-                   .expected = {.value = 0},
-                   .measured = measured,
-                   .recorded = Verdict::refuted,
-                   .basis = "The code does not look whether the key is in, so each such removal counts down k counters "
-                            "that belong to others.",
-                   .reason = "The original library lost 476 of 900."});
-  findings.judged({.id = "strangers-harm-original",
-                   .place = kCode,
-                   .claim = "How many of 900 members 300 removals of absent keys lose (model of the original).",
-                   .formula = "1 - (1 - P[Poisson(300/size) > Poisson(900/size)])^6",
-                   .expected = {.value = lost, .tolerance = 0.01},  // counters of one key are not quite independent
-                   .measured = measured,
-                   .reason = "The original's 476 of 900 are 0.53."});
-  findings.judged({.id = "strangers-refused-ours",
-                   .place = kReliable,
-                   .claim = "Ours looks first: absent keys are taken out at the false positive rate only.",
-                   .formula = "at most the rate of 900 keys in a filter for 1000 at 2.5 %",
-                   .expected = {.value = rate, .relation = Relation::at_most},
-                   .measured = share(ours.taken, ours.trials),
-                   .reason = fmt::format("It loses {:.2g} of the members, where the original's way loses {:.2g}.",
-                                         mean(ours.lost).value, measured.value)});
+  findings.judged("strangers-harm-none-original", equals(0), measured);
+  // counters of one key are not quite independent
+  findings.judged("strangers-harm-original", equals(lost, 0.01), measured);
+  findings.judged({"strangers-refused-ours", mean(ours.lost).value, measured.value}, at_most(rate),
+                  share(ours.taken, ours.trials));
 }
 
 Result<void> measure_strangers(const Context& context, Findings& findings) {
@@ -254,11 +189,8 @@ Result<void> measure_removal(const Context& context, Findings& findings) {
   MANKAI_TRY(measure_guessing(context, findings));
   const std::uint64_t words = context.trials(50'000, 500'000);
   const Shape shape{.keys = words / 5, .fpr = 0.05};
-  auto ours = make_ours(shape, context);
-  if (!ours) {
-    return std::unexpected(ours.error());
-  }
-  judge_own_test("ours", *ours, words, context, findings);
+  MANKAI_ASSIGN(auto ours, make_ours(shape, context));
+  judge_own_test("ours", ours, words, context, findings);
   auto theirs = make_theirs(shape, context);
   judge_own_test("original", theirs, words, context, findings);
   return measure_strangers(context, findings);

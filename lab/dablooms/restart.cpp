@@ -21,9 +21,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr const char* kDatabase = "Introduction, paragraph 2";
-constexpr const char* kRestart = "Enter dablooms, paragraph 5";
-constexpr const char* kTimestamps = "Enter dablooms, paragraph 6";
 constexpr double kRate = 0.01;
 
 // A folder that goes with its files.
@@ -182,27 +179,10 @@ void claim_times(const Times& times, Findings& findings) {
       "On the machine, its disk and the database: here SQLite, {:.0f} URLs of 67 bytes, its file in the page "
       "cache. ",
       times.urls);
-  findings.depends({.id = "reconstruction-is-long",
-                    .place = kDatabase,
-                    .claim = "After a restart the hash table is reconstructed from the database, which is painfully "
-                             "long.",
-                    .formula = "ms to read all rows into a hash set",
-                    .unit = "ms",
-                    .expected = {.value = NAN},
-                    .measured = {.value = times.hash_set},
-                    .reason = sizes + fmt::format("At the rate measured, a table of 2.5 GB in entries of 125 bytes "
-                                                  "takes {:.0f} s.",
-                                                  times.hash_set / times.urls * 2.5e9 / 125 / 1000)});
-  findings.depends(
-      {.id = "just-load-it",
-       .place = kRestart,
-       .claim = "A clean filter is just loaded into memory and need not be rebuilt.",
-       .formula = "time to rebuild from the database over time to read and check the image; read: at "
-                  "least 10",
-       .unit = "times",
-       .expected = {.value = 10, .relation = Relation::at_least},
-       .measured = {.value = times.rebuilt / times.opened},
-       .reason = sizes + fmt::format("{:.1f} ms to rebuild, {:.2f} ms to load.", times.rebuilt, times.opened)});
+  findings.depends({"reconstruction-is-long", sizes, times.hash_set / times.urls * 2.5e9 / 125 / 1000}, equals(NAN),
+                   exact(times.hash_set));
+  findings.depends({"just-load-it", sizes, times.rebuilt, times.opened}, at_least(10),
+                   exact(times.rebuilt / times.opened));
 }
 
 // Takes out every fifth URL under the time that the database has for it.
@@ -219,52 +199,36 @@ Result<void> remove_by_time(Database& database, const std::vector<std::string>& 
   for (std::size_t first = 1; first < kStep; ++first) {
     lost += missed_among(filter, urls, first, kStep);
   }
-  findings.judged({.id = "time-from-the-database",
-                   .place = kTimestamps,
-                   .claim = "Ids are times of insertion, asked of the database on removal: no other URL is lost.",
-                   .formula = "every fifth URL removed, remaining ones that are denied = 0",
-                   .unit = "URLs",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(lost)},
-                   .reason = fmt::format("{} URLs in {} filters, 10 to a second; {} removals refused.", urls.size(),
-                                         filter.filter().slice_count(), refused)});
+  findings.judged({"time-from-the-database", urls.size(), filter.filter().slice_count(), refused}, equals(0),
+                  exact(lost));
   return {};
 }
 
 // Fills a filter from the database, as a restart without a file would.
 Result<Ours> rebuild(Database& database, std::uint64_t urls, const Context& context) {
-  auto filter = make_ours({.keys = urls / 8, .fpr = kRate, .growth = {.factor = 2}}, context);
-  if (!filter) {
-    return filter;
-  }
-  const Hasher hasher = filter->filter().hasher();
-  auto done = database.for_each([&](std::string_view url, std::uint64_t added) { filter->insert(hasher(url), added); });
-  return done ? std::move(filter) : std::unexpected(done.error());
+  MANKAI_ASSIGN(auto filter, make_ours({.keys = urls / 8, .fpr = kRate, .growth = {.factor = 2}}, context));
+  const Hasher hasher = filter.filter().hasher();
+  MANKAI_TRY(database.for_each([&](std::string_view url, std::uint64_t added) { filter.insert(hasher(url), added); }));
+  return filter;
 }
 
 Result<void> measure_database(const Context& context, Findings& findings) {
-  const auto urls = make_urls(context.trials(20'000, 1'000'000), context);
-  auto folder = Folder::create();
-  if (!urls || !folder) {
-    return std::unexpected(urls ? folder.error() : urls.error());
-  }
-  auto database = Database::create(folder->file("spam.sqlite"));
-  if (!database) {
-    return std::unexpected(database.error());
-  }
-  MANKAI_TRY(database->insert(*urls, time_added));
-  Times times{.urls = static_cast<double>(urls->size())};
+  MANKAI_ASSIGN(const auto urls, make_urls(context.trials(20'000, 1'000'000), context));
+  MANKAI_ASSIGN(auto folder, Folder::create());
+  MANKAI_ASSIGN(auto database, Database::create(folder.file("spam.sqlite")));
+  MANKAI_TRY(database.insert(urls, time_added));
+  Times times{.urls = static_cast<double>(urls.size())};
   Result<void> read;
   baseline::HashSet table;
   times.hash_set = milliseconds([&] {
-    read = database->for_each([&table](std::string_view url, std::uint64_t /*added*/) { table.insert(url); });
+    read = database.for_each([&table](std::string_view url, std::uint64_t /*added*/) { table.insert(url); });
   });
   Result<Ours> rebuilt = fail(ErrorCode::io, "not built");
-  times.rebuilt = milliseconds([&] { rebuilt = rebuild(*database, urls->size(), context); });
+  times.rebuilt = milliseconds([&] { rebuilt = rebuild(database, urls.size(), context); });
   if (!read || !rebuilt) {
     return read ? std::unexpected(rebuilt.error()) : read;
   }
-  const std::string path = folder->file("spam.mankai");
+  const std::string path = folder.file("spam.mankai");
   MANKAI_TRY(write_file(path, rebuilt->filter().to_bytes(), Existing::refuse));
   Result<ScalableCountingBloom> opened = fail(ErrorCode::io, "not opened");
   times.opened = milliseconds([&] {
@@ -276,15 +240,9 @@ Result<void> measure_database(const Context& context, Findings& findings) {
     return std::unexpected(opened.error());
   }
   Ours loaded(std::move(*opened), context.fault);
-  findings.judged({.id = "loaded-has-them-all",
-                   .place = kRestart,
-                   .claim = "A filter that is loaded is the one that was written.",
-                   .formula = "URLs of the database that it denies = 0",
-                   .unit = "URLs",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(missed_among(loaded, *urls, 0, 1))}});
+  findings.judged("loaded-has-them-all", equals(0), exact(missed_among(loaded, urls, 0, 1)));
   claim_times(times, findings);
-  return remove_by_time(*database, *urls, loaded, findings);
+  return remove_by_time(database, urls, loaded, findings);
 }
 
 // A file of 900 keys, flushed and called clean.
@@ -299,34 +257,13 @@ Result<std::vector<std::byte>> image_of_ours(const Context& context) {
 
 bool is_refused(const std::vector<std::byte>& bytes) { return !ScalableCountingBloom::from_bytes(bytes).has_value(); }
 
-void judge_damage(const std::string& id, const std::string& what, const Estimate& lost, double formula,
-                  const std::string& formula_text, const std::string& measured_there, Findings& findings) {
-  findings.judged(
-      {.id = id + "-is-seen-original",
-       .place = kRestart,
-       .claim = "On restart the sequence numbers tell whether a file is clean: " + what + " (model of the original).",
-       .formula = "members denied by a file that is called clean = 0",
-       .expected = {.value = 0},
-       .measured = lost,
-       .recorded = Verdict::refuted,
-       .basis = "The numbers say whether the last write was completed; there is no checksum, and a file "
-                "that is too short is lengthened with zeros.",
-       .reason = measured_there});
-  findings.judged({.id = id + "-loses-original",
-                   .place = "Code, against Enter dablooms, paragraph 5",
-                   .claim = "How many members " + what + " loses (model of the original).",
-                   .formula = formula_text,
-                   .expected = {.value = formula},
-                   .measured = lost});
+void judge_damage(const std::string& id, const Estimate& lost, double formula, Findings& findings) {
+  findings.judged(id + "-is-seen-original", equals(0), lost);
+  findings.judged(id + "-loses-original", equals(formula), lost);
 }
 
 void judge_refusal(const std::string& id, const std::string& what, bool refused, Findings& findings) {
-  findings.judged({.id = id + "-is-seen-ours",
-                   .place = kRestart,
-                   .claim = "On restart a damaged file is told from a clean one: " + what + " (ours).",
-                   .formula = "a checksum differs, so refused: 1",
-                   .expected = {.value = 1},
-                   .measured = {.value = refused ? 1.0 : 0.0}});
+  findings.judged({"{}-is-seen-ours", id, what}, equals(1), exact(refused ? 1.0 : 0.0));
 }
 
 Result<void> measure_damage(const Context& context, Findings& findings) {
@@ -346,16 +283,12 @@ Result<void> measure_damage(const Context& context, Findings& findings) {
   };
   std::vector<std::uint8_t> half = written.to_file();
   half.resize(half.size() / 2);
-  judge_damage("truncation", "a file cut in half and opened twice", lost_in(half), 1,
-               "half of the partitions are zeros, so all = 1",
-               "The original library: 900 of 900 lost, and the second opening says clean.", findings);
+  judge_damage("truncation", lost_in(half), 1, findings);
   // In the middle of the first partition.
   std::vector<std::uint8_t> zeroed = written.to_file();
   const auto place = static_cast<std::ptrdiff_t>(Original::kHeaderBytes + Original::kSliceHeaderBytes + 64);
   std::fill_n(zeroed.begin() + place, kZeros, std::uint8_t{0});
-  judge_damage("zeroed-bytes", "256 bytes of zeros", lost_in(zeroed),
-               2.0 * kZeros / static_cast<double>(written.slice(0).size), "512 of the first partition's counters",
-               "The original library: 327 of 900 lost, where the bytes straddled two partitions.", findings);
+  judge_damage("zeroed-bytes", lost_in(zeroed), 2.0 * kZeros / static_cast<double>(written.slice(0).size), findings);
   std::vector<std::byte> short_image(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(image.size() / 2));
   short_image.resize(image.size());
   judge_refusal("truncation", "cut in half, and filled up with zeros", is_refused(short_image), findings);
@@ -367,24 +300,9 @@ Result<void> measure_damage(const Context& context, Findings& findings) {
 
 void skip_what_needs_a_store(Findings& findings) {
   constexpr const char* kStore = "a store that takes one write after another, which Mankai does not have yet";
-  findings.skipped({.id = "flushing-at-low-cost",
-                    .place = "Enter dablooms, paragraph 4",
-                    .claim = "Memory mapping gives asynchronous flushing and persistence at low cost.",
-                    .formula = "additions a second with and without a mapped file",
-                    .expected = {.value = NAN}},
-                   kStore);
-  findings.skipped({.id = "failed-writes-are-seen",
-                    .place = kRestart,
-                    .claim = "Sequence numbers tell after a crash that a key was written in part.",
-                    .formula = "crashes between two stores that are called clean = 0",
-                    .expected = {.value = 0}},
-                   kStore);
-  findings.skipped({.id = "replay-catches-up",
-                    .place = kRestart,
-                    .claim = "Sequence numbers tell where to go on replaying operations.",
-                    .formula = "members lost or counted twice after a replay = 0",
-                    .expected = {.value = 0}},
-                   kStore);
+  findings.skipped("flushing-at-low-cost", equals(NAN), kStore);
+  findings.skipped("failed-writes-are-seen", equals(0), kStore);
+  findings.skipped("replay-catches-up", equals(0), kStore);
 }
 
 }  // namespace

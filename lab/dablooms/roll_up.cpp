@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <cmath>
 #include <string>
 #include <unordered_set>
@@ -13,7 +11,6 @@
 namespace mankai::lab::spam {
 namespace {
 
-constexpr const char* kPlace = "Introduction, paragraph 2";
 constexpr double kRate = 0.01;
 constexpr std::uint64_t kHosts = 100'000;
 
@@ -83,40 +80,25 @@ Result<Counts> ask(const UrlGenerator& generator, const Filter& filter, std::uin
 }  // namespace
 
 Result<void> measure_roll_up(const Context& context, Findings& findings) {
-  const auto generator = UrlGenerator::create({.hosts = kHosts, .zipf_exponent = 0, .seed = context.seed});
-  auto filter = make_counting(kHosts / 2, kRate, context);
-  if (!generator || !filter) {
-    return fail(ErrorCode::out_of_space, "no memory for a filter");
-  }
-  const Hasher hasher = filter->filter().hasher();
+  MANKAI_ASSIGN(const auto generator,
+                UrlGenerator::create({.hosts = kHosts, .zipf_exponent = 0, .seed = context.seed}));
+  MANKAI_ASSIGN(auto filter, make_counting(kHosts / 2, kRate, context));
+  const Hasher hasher = filter.filter().hasher();
   std::string host;
   for (std::uint64_t rank = 0; rank < kHosts; rank += 2) {
     host.clear();
-    generator->append_host(rank, host);
-    filter->insert(hasher(host + "/"));
+    generator.append_host(rank, host);
+    filter.insert(hasher(host + "/"));
   }
   const Estimate rate = formula_rate(Part{.keys = static_cast<double>(kHosts) / 2,
-                                          .size = static_cast<double>(filter->filter().params().size),
-                                          .k = static_cast<double>(filter->filter().params().k)});
-  MANKAI_ASSIGN(const auto counts, ask(*generator, *filter, context.trials(10'000, 80'000), rate.value));
+                                          .size = static_cast<double>(filter.filter().params().size),
+                                          .k = static_cast<double>(filter.filter().params().k)});
+  MANKAI_ASSIGN(const auto counts, ask(generator, filter, context.trials(10'000, 80'000), rate.value));
   const auto others = static_cast<double>(counts.others);
   const double keys = counts.keys / others;
-  findings.judged({.id = "roll-up-marks-children",
-                   .place = kPlace,
-                   .claim = "A listed domain, subdomain or top-level path marks all its children as spam.",
-                   .formula = "URLs of listed hosts that are not blocked, parent hosts and directories being asked = 0",
-                   .unit = "URLs",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(counts.denied)},
-                   .reason = fmt::format("{} URLs of {} listed hosts.", counts.children, kHosts / 2)});
-  findings.judged({.id = "roll-up-multiplies-the-error",
-                   .place = kPlace,
-                   .claim =
-                       "Which the article does not say: a look-up asks about every parent, and the error grows with "
-                       "their number.",
-                   .formula = fmt::format("mean of 1 - (1 - p)^e over URLs, with {:.1f} keys a URL", keys),
-                   .expected = {.value = counts.formula / others},
-                   .measured = widened(share(counts.blocked, counts.others), keys * rate.error)});
+  findings.judged({"roll-up-marks-children", counts.children, kHosts / 2}, equals(0), exact(counts.denied));
+  findings.judged({"roll-up-multiplies-the-error", keys}, equals(counts.formula / others),
+                  widened(share(counts.blocked, counts.others), keys * rate.error));
   return {};
 }
 

@@ -44,7 +44,7 @@ void insert_events(F& filter, const Events& events, std::uint64_t first, std::ui
   }
 }
 
-/// Asks about so many events that never came. Pre: the filter holds events of another seed.
+/// Asks about so many events that never occurred. Pre: the filter holds events of another seed.
 template <class F>
 [[nodiscard]] Estimate strangers_known(const F& filter, std::uint64_t seed, std::uint64_t trials) {
   const Events strangers(seed);
@@ -98,7 +98,6 @@ using Formula = double (*)(const Shape&, double);
 /// Returns the age at which so much is known, from what is known around the expected age and the formula's slope there.
 [[nodiscard]] Estimate crossing(const Survey& survey, const Shape& shape, double share_of_events);
 
-/// Returns "n = 8".
 [[nodiscard]] std::string shown(const Shape& shape);
 
 }  // namespace mankai::lab::forgetting

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "mankai/base/assert.hpp"
+
 namespace mankai::lab::forgetting {
 
 /// What an entry of an LRU of 32-bit events takes where nothing is wasted: the event, and two links of the list, a link
@@ -18,9 +20,23 @@ inline constexpr double kUsualEntryBytes = 32 + 32 + 8;
 class Lru {
  public:
   /// Pre: capacity > 0.
-  Lru(std::size_t capacity, std::size_t numbers);
+  Lru(std::size_t capacity, std::size_t numbers)
+      : capacity_(capacity), ends_(static_cast<std::uint32_t>(numbers)), links_(numbers + 1) {
+    MANKAI_ASSERT(capacity > 0);
+    links_[ends_] = {.newer = ends_, .older = ends_};
+  }
   /// Returns whether the event is known, and makes it the newest.
-  bool observe(std::uint32_t event);
+  bool observe(std::uint32_t event) {
+    MANKAI_ASSERT(event < ends_);
+    const bool was_known = links_[event].is_known;
+    if (was_known) {
+      take_out(event);
+    } else if (size_ == capacity_) {
+      take_out(links_[ends_].newer);
+    }
+    put_first(event);
+    return was_known;
+  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
@@ -30,8 +46,20 @@ class Lru {
     bool is_known = false;
   };
 
-  void take_out(std::uint32_t event) noexcept;
-  void put_first(std::uint32_t event) noexcept;
+  void take_out(std::uint32_t event) noexcept {
+    Links& links = links_[event];
+    links_[links.newer].older = links.older;
+    links_[links.older].newer = links.newer;
+    links.is_known = false;
+    --size_;
+  }
+  void put_first(std::uint32_t event) noexcept {
+    Links& ends = links_[ends_];
+    links_[event] = {.newer = ends_, .older = ends.older, .is_known = true};
+    links_[ends.older].newer = event;
+    ends.older = event;
+    ++size_;
+  }
 
   std::size_t capacity_;
   std::size_t size_ = 0;

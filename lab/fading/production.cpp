@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -17,9 +16,6 @@
 
 namespace mankai::lab::forgetting {
 namespace {
-
-constexpr const char* kTest = "Code, its own test";
-constexpr const char* kShapes = "Code, the shapes in use";
 
 constexpr Shape kTested{.s = 3000, .n = 3, .b = 8};
 constexpr std::uint64_t kTestKeys = 10'000;
@@ -60,41 +56,17 @@ struct Tally {
 };
 
 void judge_test(const Tally& ours, const Tally& in_order, Findings& findings) {
-  findings.judged({.id = "own-test-old",
-                   .place = kTest,
-                   .claim = "Of 10 000 keys in 3000 places with 3 hashes, some of the first 100 are gone.",
-                   .formula = "share of runs; all 100 stay with 0.0117^100",
-                   .expected = {.value = 1},
-                   .measured = {.value = share(ours.gone, ours.runs).value}});
-  findings.judged({.id = "own-test-old-rate",
-                   .place = kTest,
-                   .claim = "What is still known of the first 100 are chance matches.",
-                   .formula = "phi(9950) = 1 - (1 - 2^-8)^3, within what it leaves out of 3000 places",
-                   .expected = {.value = text_survival(kTested, kTestKeys - kEnds / 2.0), .tolerance = 0.0002},
-                   .measured = share(ours.old_known, ours.runs * kEnds)});
+  findings.judged("own-test-old", equals(1), exact(share(ours.gone, ours.runs).value));
+  findings.judged("own-test-old-rate", equals(text_survival(kTested, kTestKeys - kEnds / 2.0), 0.0002),
+                  share(ours.old_known, ours.runs * kEnds));
   double all_known = 1;
   for (std::uint64_t age = 0; age < kEnds; ++age) {
     all_known *= full_survival(kTested, static_cast<double>(age));
   }
   const Estimate measured = share(ours.known, ours.runs);
-  findings.judged({.id = "own-test-young-always",
-                   .place = kTest,
-                   .claim = "All of the last 100 are present, in every run.",
-                   .formula = "share of runs",
-                   .expected = {.value = 1},
-                   .measured = measured,
-                   .recorded = Verdict::refuted,
-                   .basis = "The text's formula: three places of the 100th last are overwritten with 0.08 %, and the "
-                            "product over all 100 is 0.976. Their test is of one run, whose keys happen to pass.",
-                   .reason = fmt::format("The code's array with ids in order, each run with others: {:.3f} of runs.",
-                                         share(in_order.known, in_order.runs).value)});
-  findings.judged({.id = "own-test-young",
-                   .place = kTest,
-                   .claim = "All of the last 100 are present as often as the formula says.",
-                   .formula = "product of phi(t), t = 0 to 99",
-                   // Events that are near each other are lost together a little more often than the product says.
-                   .expected = {.value = all_known, .tolerance = 0.002},
-                   .measured = measured});
+  findings.judged({"own-test-young-always", share(in_order.known, in_order.runs).value}, equals(1), measured);
+  // Events that are near each other are lost together a little more often than the product says.
+  findings.judged("own-test-young", equals(all_known, 0.002), measured);
 }
 
 Result<void> measure_own_test(const Context& context, Findings& findings) {
@@ -139,62 +111,30 @@ Result<Bytes> bytes_of(const Deployed& deployed, const Context& context) {
 
 void judge_bytes(const Deployed& deployed, const Bytes& bytes, Findings& findings) {
   const auto places = static_cast<double>(deployed.s);
-  findings.judged(
-      {.id = fmt::format("memory-{}", deployed.id),
-       .place = "Paragraph 2 and the last",
-       .claim = fmt::format("The memory is far below an LRU's: the whole image of a filter of {} places, of "
-                            "which half are known after {:.0f} events, beside an LRU of so many events.",
-                            deployed.s, text_half_life(shape_of(deployed))),
-       .formula = fmt::format("{} bytes an entry of the tightest LRU we know, at most a half of it", kTightEntryBytes),
-       .unit = "bytes",
-       .expected = {.value = bytes.lru / 2, .relation = Relation::at_most},
-       .measured = {.value = bytes.image},
-       .reason = "The LRU knows all of them, and is never wrong."});
-  Claim overhead{
-      .id = fmt::format("memory-overhead-{}", deployed.id),
-      .place = "Last paragraph",
-      .claim = fmt::format("The overhead is very low, since it is just one array object ({} places).", deployed.s),
-      .formula = "image over places; the original's is one byte longer than its array, and then a JVM object",
-      .unit = "times",
-      .expected = {.value = 1 + 1 / places},
-      .measured = {.value = bytes.image / places},
-      .reason = fmt::format("On what an image is: header with parameters, seed and counts, whole cache lines "
-                            "of cells, checksums: {:.0f} bytes in all.",
-                            bytes.image)};
-  findings.depends(std::move(overhead));
+  findings.judged({"memory-{}", deployed.id, deployed.s, text_half_life(shape_of(deployed)), kTightEntryBytes},
+                  at_most(bytes.lru / 2), exact(bytes.image));
+  findings.depends({"memory-overhead-{}", deployed.id, deployed.s, bytes.image}, equals(1 + 1 / places),
+                   exact(bytes.image / places));
 }
 
 Result<std::vector<Cell>> measure_deployed(const Deployed& deployed, const Context& context, Findings& findings) {
   const Shape shape = shape_of(deployed);
   context.progress(fmt::format("{} places", shape.s));
   const double half_life = text_half_life(shape);
-  const auto known = survey(shape, static_cast<std::size_t>(half_life * 1.2), context.trials(1000, 10'000), context);
-  auto array = make_array(shape, context);
-  const auto bytes = bytes_of(deployed, context);
-  if (!known || !array || !bytes) {
-    return fail(ErrorCode::out_of_space, "no memory for an array of " + std::to_string(shape.s));
-  }
-  const Estimate measured = crossing(*known, shape, 0.5);
+  MANKAI_ASSIGN(const auto known,
+                survey(shape, static_cast<std::size_t>(half_life * 1.2), context.trials(1000, 10'000), context));
+  MANKAI_ASSIGN(auto array, make_array(shape, context));
+  MANKAI_ASSIGN(const auto bytes, bytes_of(deployed, context));
+  const Estimate measured = crossing(known, shape, 0.5);
   const double with_chance = text_age(shape, 0.5);
-  findings.judged({.id = fmt::format("deployed-half-life-{}", deployed.id),
-                   .place = kShapes,
-                   .claim = fmt::format("{} places, 2 hashes, 1 match ({}): half of the events are known after {:.0f} "
-                                        "later ones.",
-                                        shape.s, deployed.what, with_chance),
-                   .formula = "phi(t) = 1/2, within a hundredth",
-                   .unit = "events",
-                   .expected = {.value = with_chance, .tolerance = with_chance / 100},
-                   .measured = measured});
-  insert_events(*array, Events(context.seed), 0, events_to_fill(shape));
+  findings.judged({"deployed-half-life-{}", deployed.id, shape.s, deployed.what, with_chance},
+                  equals(with_chance, with_chance / 100), measured);
+  insert_events(array, Events(context.seed), 0, events_to_fill(shape));
   const std::uint64_t trials = context.trials(300'000, 3'000'000);
-  const Estimate rate = beside(strangers_known(*array, context.seed + 1, trials), text_plateau(shape), trials);
-  findings.judged({.id = fmt::format("deployed-rate-{}", deployed.id),
-                   .place = kShapes,
-                   .claim = fmt::format("And 0.78 % of absent keys are reported as present ({} places).", shape.s),
-                   .formula = "1 - (1 - 2^-8)^2, within a fiftieth: one array's fingerprints are not quite even",
-                   .expected = {.value = text_plateau(shape), .tolerance = text_plateau(shape) / 50},
-                   .measured = rate});
-  judge_bytes(deployed, *bytes, findings);
+  const Estimate rate = beside(strangers_known(array, context.seed + 1, trials), text_plateau(shape), trials);
+  findings.judged({"deployed-rate-{}", deployed.id, shape.s}, equals(text_plateau(shape), text_plateau(shape) / 50),
+                  rate);
+  judge_bytes(deployed, bytes, findings);
   return std::vector<Cell>{std::string(deployed.what),
                            static_cast<double>(shape.s),
                            with_chance,
@@ -202,8 +142,8 @@ Result<std::vector<Cell>> measure_deployed(const Deployed& deployed, const Conte
                            measured.error,
                            rate.value,
                            rate.error,
-                           bytes->image,
-                           bytes->lru};
+                           bytes.image,
+                           bytes.lru};
 }
 
 struct alignas(kCacheLineBytes) Line {
@@ -212,12 +152,9 @@ struct alignas(kCacheLineBytes) Line {
 
 // Writing and reading a filter, as they did for every event.
 Result<void> time_images(const Deployed& deployed, const Context& context, Findings& findings) {
-  auto array = make_array(shape_of(deployed), context);
-  if (!array) {
-    return std::unexpected(array.error());
-  }
-  FadingFingerprints& filter = array->filter();
-  insert_events(*array, Events(context.seed), 0, events_to_fill(shape_of(deployed)));
+  MANKAI_ASSIGN(auto array, make_array(shape_of(deployed), context));
+  FadingFingerprints& filter = array.filter();
+  insert_events(array, Events(context.seed), 0, events_to_fill(shape_of(deployed)));
   static_cast<void>(filter.seal());
   const std::vector<std::byte> image = filter.to_bytes();
   std::vector<std::byte> copy(image.size());
@@ -247,17 +184,8 @@ Result<void> time_images(const Deployed& deployed, const Context& context, Findi
                                                  "used where it stands"};
   constexpr std::array<const char*, 3> kIds = {"write", "read", "attach"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
-    findings.depends(
-        {.id = fmt::format("time-{}-{}", kIds.at(i), deployed.id),
-         .place = "Paragraph 2",
-         .claim = fmt::format("Filters are serialized and deserialized frequently, which must be fast: one "
-                              "of {} places is {}.",
-                              deployed.s, kNames.at(i)),
-         .formula = "beside a memcpy of it",
-         .unit = "ns",
-         .expected = {.value = times[0].value},
-         .measured = times[i + 1],
-         .reason = "On the machine; median of rounds that take turns."});
+    findings.depends({"time-{}-{}", kIds.at(i), deployed.id, deployed.s, kNames.at(i)}, equals(times[0].value),
+                     times[i + 1]);
   }
   return {};
 }
@@ -266,22 +194,7 @@ Result<void> time_images(const Deployed& deployed, const Context& context, Findi
 
 Result<void> measure_production(const Context& context, Findings& findings) {
   MANKAI_TRY(measure_own_test(context, findings));
-  Figure figure{
-      .name = "deployed",
-      .title = "The shapes in use",
-      .caption =
-          "2 places of 8 bits an event, one match. Half-life in events, by formula (chance matches "
-          "included) and measured; the share of absent keys reported as present; bytes of the whole image, "
-          "and of an LRU of so many events as are half known.",
-      .x = {.label = "places", .is_logarithmic = true},
-      .y = {.label = "events", .is_logarithmic = true},
-      .columns = {"history", "places", "half-life by formula", "half-life measured", "error", "rate", "rate error",
-                  "image bytes", "bytes of an LRU"},
-      .rows = {},
-      .series = {{.title = "half-life by formula", .x = "places", .y = "half-life by formula", .is_line = true},
-                 {.title = "half-life measured", .x = "places", .y = "half-life measured", .error = "error"},
-                 {.title = "bytes of the image", .x = "places", .y = "image bytes"},
-                 {.title = "bytes of an LRU", .x = "places", .y = "bytes of an LRU", .is_hollow = true}}};
+  Figure figure = findings.figure("deployed");
   for (const Deployed& deployed : kDeployed) {
     MANKAI_ASSIGN(auto row, measure_deployed(deployed, context, findings));
     figure.rows.push_back(std::move(row));

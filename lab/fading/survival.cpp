@@ -64,15 +64,7 @@ Result<std::vector<Curve>> measure_curves(std::span<const Shape> shapes, const C
   return curves;
 }
 
-Figure figure_of(const std::vector<Curve>& curves, std::string name, std::string title) {
-  Figure figure{.name = std::move(name),
-                .title = std::move(title),
-                .caption =
-                    "Probability that an event is still known when t more have come, exact integers (b = 32): "
-                    "lines are the text's formula, points are measured.",
-                .x = {.label = "t, events since"},
-                .y = {.label = "survival"},
-                .columns = {"n", "s", "t", "formula", "measured", "error"}};
+Figure figure_of(const std::vector<Curve>& curves, Figure figure) {
   std::size_t colour = 0;
   for (const Curve& curve : curves) {
     const std::string n = fmt::format("{}", curve.shape.n);
@@ -91,48 +83,22 @@ Figure figure_of(const std::vector<Curve>& curves, std::string name, std::string
 
 void claim_curve(const Curve& curve, const char* place, const std::string& id, Findings& findings) {
   const Point worst = worst_of(curve.points, kLineWidth);
-  findings.judged({.id = "survival-" + id,
-                   .place = place,
-                   .claim = fmt::format("phi(t) = 1 - (1 - p)^n with p = (1 - 1/s)^(nt) is the probability of survival "
-                                        "({}, s = {}).",
-                                        shown(curve.shape), curve.shape.s),
-                   .formula = fmt::format("at t = {}, the worst of {} points; within a line's width of 0.01", worst.age,
-                                          curve.points.size()),
-                   .expected = {.value = worst.formula, .tolerance = kLineWidth},
-                   .measured = worst.measured});
+  findings.judged({"survival-{}", id, place, shown(curve.shape), curve.shape.s, worst.age, curve.points.size()},
+                  equals(worst.formula, kLineWidth), worst.measured);
   const double half_life = text_half_life(curve.shape);
-  findings.judged({.id = "half-life-" + id,
-                   .place = place,
-                   .claim = fmt::format("The curve for {} comes down to a half at {:.3f} s.", shown(curve.shape),
-                                        half_life / static_cast<double>(kPlaces)),
-                   .formula = "-(s/n) ln(1 - 2^(-1/n))",
-                   .unit = "events",
-                   .expected = {.value = half_life, .tolerance = kPrinted * half_life},
-                   .measured = curve.half_life});
+  findings.judged({"half-life-{}", id, place, shown(curve.shape), half_life / static_cast<double>(kPlaces)},
+                  equals(half_life, kPrinted * half_life), curve.half_life);
   const double capacity = text_capacity(curve.shape);
-  findings.judged({.id = "capacity-" + id,
-                   .place = place,
-                   .claim = fmt::format("The area below the curve for {}: the events that are known at a time.",
-                                        shown(curve.shape)),
-                   .formula = "s (1 + 1/2 + ... + 1/n) / n",
-                   .unit = "events",
-                   .expected = {.value = capacity, .tolerance = kPrinted * capacity},
-                   .measured = curve.capacity});
+  findings.judged({"capacity-{}", id, place, shown(curve.shape)}, equals(capacity, kPrinted * capacity),
+                  curve.capacity);
 }
 
 // What the formula leaves out is small, and known.
 void claim_full(const Curve& curve, Findings& findings) {
   const std::vector<Point> points = points_of(curve.shape, curve.survey, full_survival);
   const Point worst = worst_of(points, 0);
-  findings.judged({.id = fmt::format("survival-exact-{}", curve.shape.n),
-                   .place = "The gloss before the formula",
-                   .claim = fmt::format("With the collisions of an event with itself counted, the formula is exact "
-                                        "({}, s = 1000).",
-                                        shown(curve.shape)),
-                   .formula = fmt::format("sum over the numbers of different places; the worst of {} points, t = {}",
-                                          points.size(), worst.age),
-                   .expected = {.value = worst.formula},
-                   .measured = worst.measured});
+  findings.judged({"survival-exact-{}", curve.shape.n, shown(curve.shape), points.size(), worst.age},
+                  equals(worst.formula), worst.measured);
 }
 
 // Of n = 32, where it matters most: the age at which the two formulas are farthest apart.
@@ -148,16 +114,8 @@ void claim_gloss(const Curve& curve, Findings& findings) {
     }
   }
   const Point there = point_of(curve.survey, curve.shape, age, age / 20, text_survival);
-  findings.judged(
-      {.id = "gloss",
-       .place = "The gloss before the formula",
-       .claim = "That hash values of one event may collide can be glossed over: it costs little survival.",
-       .formula = fmt::format("the text's formula less the exact one, at its greatest for n = 32, s = 1000: "
-                              "{:.4f} at t = {}; at most a line's width",
-                              farthest, age),
-       .expected = {.value = kLineWidth, .relation = Relation::at_most},
-       .measured = {.value = there.formula - there.measured.value, .error = there.measured.error},
-       .reason = "It grows with n^2 / s: 0.05 of survival for n = 32 in 100 places."});
+  findings.judged({"gloss", farthest, age}, at_most(kLineWidth),
+                  Estimate{.value = there.formula - there.measured.value, .error = there.measured.error});
 }
 
 // How many neighbors in the list do not decrease.
@@ -202,30 +160,11 @@ void claim_beginning(const std::vector<Curve>& curves, Findings& findings) {
     more += i > 0 && forgotten_until(curves[i], kYoung) > forgotten_until(curves[i - 1], kYoung) ? 1 : 0;
     shares += fmt::format("{}{:.2g}", i > 0 ? ", " : "", forgotten_until(curves[i], kYoung));
   }
-  findings.judged(
-      {.id = "slow-beginning",
-       .place = kFirstGraph,
-       .claim = "With a higher n the probability declines slowly at the beginning: recent events, up to "
-                "t = s/50, are remembered very well.",
-       .formula = "1 - phi(t) = (1 - p)^n, about (nt/s)^n: values of n that forget more than the one before",
-       .unit = "of 5",
-       .expected = {.value = 0},
-       .measured = {.value = more},
-       .reason = "Forgotten of n = 1, 2, ... 32: " + shares + "."});
+  findings.judged({"slow-beginning", shares}, equals(0), exact(more));
   // Where the curves have crossed already.
   constexpr std::size_t kTenth = 100;
   const Estimate many = curves.back().survey.survival(kTenth, 2);
-  findings.judged({.id = "slow-beginning-everywhere",
-                   .place = kFirstGraph,
-                   .claim = "The same at t = s/10: n = 32 remembers at least as well as n = 1.",
-                   .formula = "phi(100) is 0.905 for n = 1",
-                   .expected = {.value = text_survival(curves.front().shape, kTenth), .relation = Relation::at_least},
-                   .measured = many,
-                   .recorded = Verdict::refuted,
-                   .basis =
-                       "The text's formula has 0.735 for n = 32: the beginning is shorter the higher n is. The age "
-                       "of which 90 % is known is the greatest for n = 4.",
-                   .reason = "Not said so in the text, but a reader may take it so."});
+  findings.judged("slow-beginning-everywhere", at_least(text_survival(curves.front().shape, kTenth)), many);
 }
 
 void claim_newer(const std::vector<Curve>& curves, Findings& findings) {
@@ -241,15 +180,7 @@ void claim_newer(const std::vector<Curve>& curves, Findings& findings) {
       ++pairs;
     }
   }
-  findings.judged(
-      {.id = "newer-is-remembered-better",
-       .place = "Paragraph 2",
-       .claim = "Newer data is remembered with a higher probability, older data with a lower one.",
-       .formula = "phi(t) falls with t: neighbors among the measured points that rise by more than 4 errors",
-       .unit = "pairs",
-       .expected = {.value = 0},
-       .measured = {.value = older_is_better},
-       .reason = fmt::format("Of {:.0f} pairs.", pairs)});
+  findings.judged({"newer-is-remembered-better", pairs}, equals(0), exact(older_is_better));
 }
 
 void claim_shape(const std::vector<Curve>& curves, Findings& findings) {
@@ -257,65 +188,20 @@ void claim_shape(const std::vector<Curve>& curves, Findings& findings) {
   for (const Curve& curve : curves) {
     ratios += fmt::format("{}{:.1f}", ratios.empty() ? "" : ", ", steepness(curve));
   }
-  findings.judged({.id = "step-function",
-                   .place = kFirstGraph,
-                   .claim = "The curve comes closer to a step function as n increases.",
-                   .formula =
-                       "age of which 10 % is known over age of which 90 % is: 22, 7.8, 4.4, 3.1, 2.5, 2.1 by the "
-                       "formula; values of n whose ratio is not below that of the one before",
-                   .unit = "of 5",
-                   .expected = {.value = 0},
-                   .measured = {.value = not_decreasing(curves, 0, steepness)},
-                   .reason = "Measured: " + ratios + "."});
-  findings.judged({.id = "capacity-decreases",
-                   .place = kFirstGraph,
-                   .claim = "The overall capacity of remembering events decreases as n gets bigger.",
-                   .formula = "s H_n / n; values of n that know no fewer events than the one before",
-                   .unit = "of 5",
-                   .expected = {.value = 0},
-                   .measured = {.value = not_decreasing(curves, 0, [](const Curve& c) { return c.capacity.value; })}});
+  findings.judged({"step-function", ratios}, equals(0), exact(not_decreasing(curves, 0, steepness)));
+  findings.judged("capacity-decreases", equals(0),
+                  exact(not_decreasing(curves, 0, [](const Curve& c) { return c.capacity.value; })));
 }
 
 void claim_log(const std::vector<Curve>& curves, Findings& findings) {
   const double constant = text_capacity(curves.front().shape);
-  findings.judged({.id = "log-still-decreasing-2-4",
-                   .place = kSecondGraph,
-                   .claim = "With s proportional to log2 n the capacity is still decreasing: from n = 2 to n = 4.",
-                   .formula = "s log2(n) H_n / n: 0.75 s for n = 2, 1.04 s for n = 4",
-                   .unit = "events",
-                   .expected = {.value = constant, .relation = Relation::at_most},
-                   .measured = curves[1].capacity,
-                   .recorded = Verdict::refuted,
-                   .basis = "The formula rises first: twice the places are more than two hashes take."});
-  findings.judged(
-      {.id = "log-still-decreasing",
-       .place = kSecondGraph,
-       .claim = "The same from n = 4 on.",
-       .formula = "1.04, 1.02, 0.85, 0.63, 0.44 s for n = 4 to 64; values of n that know no fewer than the one before",
-       .unit = "of 4",
-       .expected = {.value = 0},
-       .measured = {.value = not_decreasing(curves, 1, [](const Curve& curve) { return curve.capacity.value; })}});
+  findings.judged("log-still-decreasing-2-4", at_most(constant), curves[1].capacity);
+  findings.judged("log-still-decreasing", equals(0),
+                  exact(not_decreasing(curves, 1, [](const Curve& curve) { return curve.capacity.value; })));
   const auto [least, most] = std::ranges::minmax(std::span(curves).first(curves.size() - 1), {},
                                                  [](const Curve& c) { return c.capacity.value; });
-  findings.judged({.id = "log-guide-line",
-                   .place = kSecondGraph,
-                   .claim = "A size of the order of log2 n is a reasonable guide line: the capacity is about constant "
-                            "for n = 2 to 32, within a factor of 2.",
-                   .formula = "greatest capacity over least: 1.04 / 0.63; 5.9 with s fixed",
-                   .unit = "times",
-                   .expected = {.value = 2, .relation = Relation::at_most},
-                   .measured = quotient(most.capacity, least.capacity)});
-  findings.judged({.id = "log-guide-line-64",
-                   .place = kSecondGraph,
-                   .claim = "The same up to n = 64.",
-                   .formula = "1.04 / 0.44",
-                   .unit = "times",
-                   .expected = {.value = 2, .relation = Relation::at_most},
-                   .measured = quotient(most.capacity, curves.back().capacity),
-                   .recorded = Verdict::refuted,
-                   .basis =
-                       "The capacity is s log2(n) H_n / n: what it takes grows like n / log n, which log n follows "
-                       "for small n only."});
+  findings.judged("log-guide-line", at_most(2), quotient(most.capacity, least.capacity));
+  findings.judged("log-guide-line-64", at_most(2), quotient(most.capacity, curves.back().capacity));
 }
 
 // Two events that come again and again, right after each other.
@@ -332,28 +218,14 @@ Result<void> measure_frequent(const Context& context, Findings& findings) {
       array.insert(events[2 * i + 1]);
       lost += static_cast<std::uint64_t>(!array.may_contain(events[2 * i]));
     }
-    findings.judged({.id = fmt::format("frequent-{}", n),
-                     .place = "Paragraphs 5 and 6",
-                     .claim = fmt::format("Two frequent events overwrite each other if they collide; with more hash "
-                                          "functions the probability that all collide is lower (n = {}, s = 100).",
-                                          n),
-                     .formula = "1 - phi(1), collisions of an event with itself counted: 1/s, about 4/s^2 and 250/s^4",
-                     .expected = {.value = 1 - full_survival(shape, 1)},
-                     .measured = beside(share(lost, trials), 1 - full_survival(shape, 1), trials)});
+    findings.judged({"frequent-{}", n}, equals(1 - full_survival(shape, 1)),
+                    beside(share(lost, trials), 1 - full_survival(shape, 1), trials));
   }
   return {};
 }
 
-Figure half_lives(const std::vector<Curve>& fixed, const std::vector<Curve>& growing) {
-  Figure figure{.name = "half-life",
-                .title = "Half-life and capacity against n",
-                .caption =
-                    "In units of s = 1000 places; s' = s log2 n in the second graph. Capacity is how many events "
-                    "are known at a time.",
-                .x = {.label = "n", .is_logarithmic = true},
-                .y = {.label = "events / s"},
-                .columns = {"graph", "n", "half-life by formula", "half-life measured", "half-life error",
-                            "capacity by formula", "capacity measured", "capacity error", "10 % age over 90 % age"}};
+Figure half_lives(const std::vector<Curve>& fixed, const std::vector<Curve>& growing, const Findings& findings) {
+  Figure figure = findings.figure("half-life");
   const auto add = [&figure](const char* graph, const std::vector<Curve>& curves) {
     constexpr double kUnit = kPlaces;
     for (const Curve& curve : curves) {
@@ -400,27 +272,24 @@ std::vector<Shape> shapes_of(std::span<const std::uint32_t> ns, bool is_growing)
 Result<void> measure_survival(const Context& context, Findings& findings) {
   constexpr std::array<std::uint32_t, 6> kFixed = {1, 2, 4, 8, 16, 32};
   constexpr std::array<std::uint32_t, 6> kGrowing = {2, 4, 8, 16, 32, 64};
-  const auto fixed = measure_curves(shapes_of(kFixed, false), context);
-  const auto growing = measure_curves(shapes_of(kGrowing, true), context);
-  if (!fixed || !growing) {
-    return std::unexpected(fixed ? growing.error() : fixed.error());
-  }
+  MANKAI_ASSIGN(const auto fixed, measure_curves(shapes_of(kFixed, false), context));
+  MANKAI_ASSIGN(const auto growing, measure_curves(shapes_of(kGrowing, true), context));
   MANKAI_TRY(measure_frequent(context, findings));
-  for (const Curve& curve : *fixed) {
+  for (const Curve& curve : fixed) {
     claim_curve(curve, kFirstGraph, fmt::format("{}", curve.shape.n), findings);
     claim_full(curve, findings);
   }
-  claim_gloss(fixed->back(), findings);
-  claim_newer(*fixed, findings);
-  claim_beginning(*fixed, findings);
-  claim_shape(*fixed, findings);
-  for (const Curve& curve : *growing) {
+  claim_gloss(fixed.back(), findings);
+  claim_newer(fixed, findings);
+  claim_beginning(fixed, findings);
+  claim_shape(fixed, findings);
+  for (const Curve& curve : growing) {
     claim_curve(curve, kSecondGraph, fmt::format("log-{}", curve.shape.n), findings);
   }
-  claim_log(*growing, findings);
-  findings.add(figure_of(*fixed, "survival", "Survival for several n, s = 1000"));
-  findings.add(figure_of(*growing, "survival-log", "Survival for several n, s = 1000 log2 n"));
-  findings.add(half_lives(*fixed, *growing));
+  claim_log(growing, findings);
+  findings.add(figure_of(fixed, findings.figure("survival")));
+  findings.add(figure_of(growing, findings.figure("survival-log")));
+  findings.add(half_lives(fixed, growing, findings));
   return {};
 }
 

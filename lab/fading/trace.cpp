@@ -20,7 +20,6 @@
 namespace mankai::lab::forgetting {
 namespace {
 
-constexpr const char* kPlace = "Paragraph 2, on real events";
 constexpr std::size_t kNumberBytes = 4;
 
 struct DataSet {
@@ -46,7 +45,7 @@ struct Score {
   std::array<Bin, kAgeBins> bins{};
   Bin within;  // recurrences after no more than `window` events
   double formula_within = 0;
-  std::uint64_t first = 0;  // events that never came before
+  std::uint64_t first = 0;  // events that never occurred before
   std::uint64_t false_alarms = 0;
 
   [[nodiscard]] Estimate known_of_all() const {
@@ -184,17 +183,14 @@ struct Rows {
 };
 
 Result<Rows> run_all(const Trace& trace, std::uint64_t bytes, std::uint64_t window, const Context& context) {
-  auto eight = run_array(trace, {.s = bytes, .n = 2, .b = 8}, bytes, window, context);
-  auto sixteen = run_array(trace, {.s = bytes / 2, .n = 4, .b = 16}, bytes, window, context);
-  auto rotating = run_rotating(trace, bytes, window, context);
-  if (!eight || !sixteen || !rotating) {
-    return fail(ErrorCode::out_of_space, "no memory for the trace's filters");
-  }
-  return Rows{.bytes = std::move(*eight),
-              .words = std::move(*sixteen),
+  MANKAI_ASSIGN(auto eight, run_array(trace, {.s = bytes, .n = 2, .b = 8}, bytes, window, context));
+  MANKAI_ASSIGN(auto sixteen, run_array(trace, {.s = bytes / 2, .n = 4, .b = 16}, bytes, window, context));
+  MANKAI_ASSIGN(auto rotating, run_rotating(trace, bytes, window, context));
+  return Rows{.bytes = std::move(eight),
+              .words = std::move(sixteen),
               .tight = run_lru(trace, "LRU, 12 bytes an entry", kTightEntryBytes, bytes, window),
               .usual = run_lru(trace, "LRU, 72 bytes an entry", kUsualEntryBytes, bytes, window),
-              .rotating = std::move(*rotating)};
+              .rotating = std::move(rotating)};
 }
 
 void judge_rows(const DataSet& data, const Rows& rows, std::uint64_t window, Findings& findings) {
@@ -202,65 +198,22 @@ void judge_rows(const DataSet& data, const Rows& rows, std::uint64_t window, Fin
   const std::string id = fmt::format("{}-{}", data.id, bytes);
   const std::string on = fmt::format("{}, {} bytes", data.what, bytes);
   const Score& fading = rows.bytes.score;
-  findings.judged({.id = "trace-survival-" + id,
-                   .place = kPlace,
-                   .claim = fmt::format("Events that recur within t50 = {} others are recognized as phi(t) says, or "
-                                        "better ({}).",
-                                        window, on),
-                   .formula = "mean of phi(t), n = 2, b = 8; events in between that are written already overwrite "
-                              "nothing, so that the array is younger than the number of events",
-                   .expected = {.value = fading.formula_within / static_cast<double>(fading.within.recurrences),
-                                .relation = Relation::at_least},
-                   .measured = fading.known_within()});
-  findings.judged({.id = "trace-false-alarms-" + id,
-                   .place = kPlace,
-                   .claim = fmt::format("Events that never came are taken for recurring with the plateau's probability "
-                                        "at most ({}).",
-                                        on),
-                   .formula = "1 - (1 - 2^-8)^2, within a fiftieth",
-                   .expected = {.value = text_plateau({.n = 2, .b = 8}),
-                                .relation = Relation::at_most,
-                                .tolerance = text_plateau({.n = 2, .b = 8}) / 50},
-                   .measured = fading.false_rate()});
-  findings.judged({.id = "trace-lru-accuracy-" + id,
-                   .place = kPlace,
-                   .claim = fmt::format("If the accuracy matters, LRU is a good way: no false alarms ({}).", on),
-                   .formula = "false alarms of an exact LRU = 0",
-                   .unit = "events",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(rows.tight.score.false_alarms)}});
-  findings.judged(
-      {.id = "trace-beside-lru-" + id,
-       .place = kPlace,
-       .claim = fmt::format("In equal bytes it recognizes more recurring events than an LRU ({}).", on),
-       .formula = "0.75 events a byte known at a time, beside 1/12 in the tightest LRU",
-       .expected = {.value = rows.tight.score.known_of_all().value, .relation = Relation::at_least},
-       .measured = fading.known_of_all(),
-       .reason = fmt::format("The LRU is never wrong within its {:.0f} entries; with 72 bytes an entry it "
-                             "recognizes {:.3f}.",
-                             static_cast<double>(bytes) / kTightEntryBytes, rows.usual.score.known_of_all().value)});
-  findings.depends({.id = "trace-beside-rotating-" + id,
-                    .place = kPlace,
-                    .claim = fmt::format("In equal bytes it recognizes as many as a rotating Bloom filter of the same "
-                                         "rate of false alarms ({}).",
-                                         on),
-                    .formula = "share of all recurrences, beside rotating-bloom's with four generations",
-                    .expected = {.value = rows.rotating.score.known_of_all().value},
-                    .measured = fading.known_of_all(),
-                    .reason = fmt::format("On the ages: the rotating filter forgets none within its window and all "
-                                          "beyond. False alarms: {:.4f} and {:.4f} of the events that never came.",
-                                          fading.false_rate().value, rows.rotating.score.false_rate().value)});
+  findings.judged({"trace-survival-{}", id, window, on},
+                  at_least(fading.formula_within / static_cast<double>(fading.within.recurrences)),
+                  fading.known_within());
+  findings.judged({"trace-false-alarms-{}", id, on},
+                  at_most(text_plateau({.n = 2, .b = 8}), text_plateau({.n = 2, .b = 8}) / 50), fading.false_rate());
+  findings.judged({"trace-lru-accuracy-{}", id, on}, equals(0), exact(rows.tight.score.false_alarms));
+  findings.judged({"trace-beside-lru-{}", id, on, static_cast<double>(bytes) / kTightEntryBytes,
+                   rows.usual.score.known_of_all().value},
+                  at_least(rows.tight.score.known_of_all().value), fading.known_of_all());
+  findings.depends(
+      {"trace-beside-rotating-{}", id, on, fading.false_rate().value, rows.rotating.score.false_rate().value},
+      equals(rows.rotating.score.known_of_all().value), fading.known_of_all());
 }
 
-Figure ages_figure(const DataSet& data, const Rows& rows) {
-  Figure figure{.name = fmt::format("trace-ages-{}", data.id),
-                .title = fmt::format("Recurring events recognized: {}", data.what),
-                .caption = fmt::format("By the number of events since it came last, each point up to twice the one "
-                                       "before; all in {} bytes of cells or entries.",
-                                       kShownSize),
-                .x = {.label = "events since", .is_logarithmic = true},
-                .y = {.label = "share recognized"},
-                .columns = {"structure", "age from", "recurrences", "share", "error"}};
+Figure ages_figure(const DataSet& data, const Rows& rows, const Findings& findings) {
+  Figure figure = findings.figure({"trace-ages-{}", data.id, data.what, kShownSize});
   std::size_t colour = 0;
   for (const Row* row : {&rows.bytes, &rows.words, &rows.tight, &rows.usual, &rows.rotating}) {
     for (std::size_t bin = 1; bin < kAgeBins; ++bin) {
@@ -282,17 +235,12 @@ Figure ages_figure(const DataSet& data, const Rows& rows) {
   return figure;
 }
 
-Figure sizes_figure(const DataSet& data) {
-  return {.name = fmt::format("trace-sizes-{}", data.id),
-          .title = fmt::format("Recurring events recognized in how many bytes: {}", data.what),
-          .caption = "Of all recurrences; and the share of events that never came that is taken for recurring.",
-          .x = {.label = "bytes", .is_logarithmic = true},
-          .y = {.label = "share recognized"},
-          .columns = {"structure", "bytes", "recognised", "error", "within t50", "false alarms", "false alarms error"}};
+Figure sizes_figure(const DataSet& data, const Findings& findings) {
+  return findings.figure({"trace-sizes-{}", data.id, data.what});
 }
 
 Result<void> measure_data_set(const DataSet& data, const Trace& trace, const Context& context, Findings& findings) {
-  Figure sizes = sizes_figure(data);
+  Figure sizes = sizes_figure(data, findings);
   std::optional<Figure> ages;
   for (const std::uint64_t bytes : kSizes) {
     context.progress(fmt::format("{}, {} bytes", data.id, bytes));
@@ -313,7 +261,7 @@ Result<void> measure_data_set(const DataSet& data, const Trace& trace, const Con
       }
     }
     if (bytes == kShownSize) {
-      ages = ages_figure(data, rows);
+      ages = ages_figure(data, rows, findings);
     }
   }
   findings.add(std::move(sizes));
@@ -362,13 +310,7 @@ Result<Trace> read_trace(const std::string& path, std::uint64_t most_events) {
 Result<void> measure_trace(const Context& context, Findings& findings) {
   for (const DataSet& data : kDataSets) {
     if (!context.data_dir) {
-      findings.skipped({.id = fmt::format("trace-{}", data.id),
-                        .place = kPlace,
-                        .claim = fmt::format("Recurring events are recognized, recent ones with a higher probability, "
-                                             "in less memory than an LRU takes: {}.",
-                                             data.what),
-                        .formula = "mean of phi(t) over the recurrences"},
-                       "needs --data");
+      findings.skipped({"trace-{}", data.id, data.what}, {}, "needs --data");
       continue;
     }
     MANKAI_ASSIGN(const auto trace,

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +10,6 @@
 namespace mankai::lab::forgetting {
 namespace {
 
-constexpr const char* kPlace = "Code, ProbablisticLRU";
 constexpr std::uint32_t kCells = RecentValues::kDefaultK;
 constexpr double kStrength = RecentValues::kDefaultStrength;
 constexpr std::uint32_t kPutAtOnce = 6;  // ceil(12 * 0.5)
@@ -77,38 +74,41 @@ struct Ranked {
   }
 };
 
-Result<Ranked> measured_ranks(std::uint64_t keys, const Context& context) {
-  MANKAI_ASSIGN(auto values, make_values(1 << 12U, context));
-  const Events events(context.seed);
+// Puts the values 1 to 5 with each key and ranks what is left of them.
+template <class Put, class Count>
+Ranked ranks_of(std::uint64_t keys, const Put& put_one, const Count& count) {
   Ranked ranked;
   for (std::uint64_t key = 0; key < keys; ++key) {
+    for (std::uint32_t value = 1; value <= kValues; ++value) {
+      put_one(key, value);
+    }
     std::array<std::uint32_t, kValues> counts{};
     for (std::uint32_t value = 1; value <= kValues; ++value) {
-      put(values, context, events[key], value);
-    }
-    for (std::uint32_t value = 1; value <= kValues; ++value) {
-      counts.at(value - 1) = values.count(events[key], value);
+      counts.at(value - 1) = count(key, value);
     }
     ranked.add(counts);
   }
   return ranked;
 }
 
+Result<Ranked> measured_ranks(std::uint64_t keys, const Context& context) {
+  MANKAI_ASSIGN(auto values, make_values(1 << 12U, context));
+  const Events events(context.seed);
+  return ranks_of(
+      keys, [&](std::uint64_t key, std::uint32_t value) { put(values, context, events[key], value); },
+      [&](std::uint64_t key, std::uint32_t value) { return values.count(events[key], value); });
+}
+
 Ranked modelled_ranks(std::uint64_t keys, std::uint64_t seed) {
   Random random(seed);
-  Ranked ranked;
-  for (std::uint64_t key = 0; key < keys; ++key) {
-    Urn urn;
-    std::array<std::uint32_t, kValues> counts{};
-    for (std::uint32_t value = 1; value <= kValues; ++value) {
-      urn.put(value, random);
-    }
-    for (std::uint32_t value = 1; value <= kValues; ++value) {
-      counts.at(value - 1) = urn.count(value);
-    }
-    ranked.add(counts);
-  }
-  return ranked;
+  Urn urn;
+  return ranks_of(
+      keys,
+      [&](std::uint64_t /*key*/, std::uint32_t value) {
+        urn = value == 1 ? Urn() : urn;
+        urn.put(value, random);
+      },
+      [&](std::uint64_t /*key*/, std::uint32_t value) { return urn.count(value); });
 }
 
 // The difference of two shares has both errors.
@@ -118,18 +118,8 @@ Estimate with_model(std::uint64_t yes, const Ranked& measured, double model, con
   return {.value = own.value, .error = std::hypot(own.error, of_model)};
 }
 
-Figure matches_figure(const Ranked& ranked) {
-  Figure figure{.name = "recent-values",
-                .title = "Matches of a key's values",
-                .caption =
-                    "Five values put one after the other with one key of 12 cells at strength 0.5; a value that "
-                    "has 12 of 12 matches is the only one.",
-                .x = {.label = "values put since"},
-                .y = {.label = "matches, mean"},
-                .columns = {"since", "formula", "measured"},
-                .rows = {},
-                .series = {{.title = "6 / 2^i", .x = "since", .y = "formula", .is_line = true},
-                           {.title = "measured", .x = "since", .y = "measured"}}};
+Figure matches_figure(const Ranked& ranked, const Findings& findings) {
+  Figure figure = findings.figure("recent-values");
   for (std::uint32_t since = 0; since < kValues; ++since) {
     figure.rows.push_back({static_cast<double>(since), kPutAtOnce * std::exp2(-static_cast<double>(since)),
                            ranked.matches.at(kValues - 1 - since) / static_cast<double>(ranked.keys)});
@@ -141,67 +131,37 @@ Result<void> measure_ranks(const Context& context, Findings& findings) {
   MANKAI_ASSIGN(const auto ranked, measured_ranks(context.trials(40'000, 1'000'000), context));
   const Ranked model = modelled_ranks(context.trials(100'000, 2'000'000), context.seed);
   const double top = share(model.top, model.keys).value;
-  findings.judged({.id = "values-top",
-                   .place = kPlace,
-                   .claim = "The value that was put last with a key has the most matches.",
-                   .formula =
-                       "an urn of 12 cells, of which each put takes half of those that hold something else: five "
-                       "values, by simulation; about 1 - 1/924",
-                   .expected = {.value = top},
-                   .measured = with_model(ranked.top, ranked, top, model)});
+  findings.judged("values-top", equals(top), with_model(ranked.top, ranked, top, model));
   const double ordered = share(model.ordered, model.keys).value;
-  findings.judged({.id = "values-order",
-                   .place = kPlace,
-                   .claim = "The matches rank the last three values by how recently they came.",
-                   .formula = "the same urn",
-                   .expected = {.value = ordered},
-                   .measured = with_model(ranked.ordered, ranked, ordered, model),
-                   .reason = "So seldom in order that it is a hint rather than a rank: 6, 3 and 1.5 matches are few."});
+  findings.judged("values-order", equals(ordered), with_model(ranked.ordered, ranked, ordered, model));
   const auto keys = static_cast<double>(ranked.keys);
   for (std::uint32_t since = 0; since < 4; ++since) {
     const double mean = kPutAtOnce * std::exp2(-static_cast<double>(since));
-    findings.judged(
-        {.id = fmt::format("values-matches-{}", since),
-         .place = kPlace,
-         .claim = fmt::format("A value's matches are a decayed score: what they are after {} others.", since),
-         .formula = "6 / 2^i of 12",
-         .unit = "matches",
-         .expected = {.value = mean},
-         // Of 12 cells each, so that no variance is above 3.
-         .measured = {.value = ranked.matches.at(kValues - 1 - since) / keys, .error = std::sqrt(3 / keys)}});
+    // Of 12 cells each, so that no variance is above 3.
+    findings.judged({"values-matches-{}", since}, equals(mean),
+                    Estimate{.value = ranked.matches.at(kValues - 1 - since) / keys, .error = std::sqrt(3 / keys)});
   }
-  findings.add(matches_figure(ranked));
+  findings.add(matches_figure(ranked, findings));
   return {};
 }
 
 Result<void> measure_again(const Context& context, Findings& findings) {
   constexpr std::array<double, 4> kMatches = {6, 9, 11, 12};
   const std::uint64_t keys = context.trials(2000, 50'000);
-  auto values = make_values(1 << 12U, context);
-  if (!values) {
-    return std::unexpected(values.error());
-  }
+  MANKAI_ASSIGN(auto values, make_values(1 << 12U, context));
   const Events events(context.seed);
   std::array<double, kMatches.size()> sums{};
   for (std::uint64_t key = 0; key < keys; ++key) {
     for (double& sum : sums) {
-      values->put(events[key], 1, kStrength);
-      sum += values->count(events[key], 1);
+      values.put(events[key], 1, kStrength);
+      sum += values.count(events[key], 1);
     }
   }
   double off = 0;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     off += std::abs(sums.at(i) / static_cast<double>(keys) - kMatches.at(i));
   }
-  findings.judged({.id = "values-again",
-                   .place = kPlace,
-                   .claim =
-                       "A put overwrites ceil(open * strength) of the positions: the same value again and again has "
-                       "6, 9, 11 and then all 12.",
-                   .formula = "differences of the means, added up = 0",
-                   .unit = "matches",
-                   .expected = {.value = 0},
-                   .measured = {.value = off}});
+  findings.judged("values-again", equals(0), exact(off));
   return {};
 }
 
@@ -224,46 +184,25 @@ Junk count_junk(const RecentValues& values, const Events& strangers, std::uint64
 Result<void> measure_others(const Context& context, Findings& findings) {
   constexpr std::uint64_t kPerProbe = 1 << 12U;
   const double cells = kPerProbe * kCells;
-  auto values = make_values(kPerProbe, context);
-  if (!values) {
-    return std::unexpected(values.error());
-  }
+  MANKAI_ASSIGN(auto values, make_values(kPerProbe, context));
   const Events events(context.seed);
   constexpr std::uint64_t kOthers = kPerProbe;
   const std::uint64_t keys = context.trials(40'000, 2'000'000);
   double kept = 0;
   for (std::uint64_t key = 0; key < keys; ++key) {
-    put(*values, context, events[key], 1);
-    kept += key < kOthers ? 0 : values->count(events[key - kOthers], 1);
+    put(values, context, events[key], 1);
+    kept += key < kOthers ? 0 : values.count(events[key - kOthers], 1);
   }
   const auto asked = static_cast<double>(keys - kOthers);
   const double left = std::exp(static_cast<double>(kOthers) * std::log1p(-(kPutAtOnce / cells)));
-  findings.judged({.id = "values-others",
-                   .place = kPlace,
-                   .claim = "Other keys' puts wear a value off: its matches after as many of them as a hash has cells.",
-                   .formula = "6 (1 - 6/(12 c))^c = 6 e^-0.5",
-                   .unit = "matches",
-                   .expected = {.value = kPutAtOnce * left},
-                   .measured = {.value = kept / asked, .error = std::sqrt(kPutAtOnce * left * (1 - left) / asked)}});
+  findings.judged("values-others", equals(kPutAtOnce * left),
+                  Estimate{.value = kept / asked, .error = std::sqrt(kPutAtOnce * left * (1 - left) / asked)});
   const std::uint64_t strangers = context.trials(20'000, 1'000'000);
-  const Junk junk = count_junk(*values, Events(context.seed + 1), strangers);
-  findings.judged(
-      {.id = "values-junk-once",
-       .place = kPlace,
-       .claim = "A key that was never put shows what others left in its cells, each a value with one match.",
-       .formula = "12 times the fill, which is nearly 1",
-       .unit = "values",
-       .expected = {.value = kCells * values->fill_ratio()},
-       .measured = {.value = junk.values / static_cast<double>(strangers),
-                    .error = std::sqrt(kCells * 0.25 / static_cast<double>(strangers))}});
-  findings.judged({.id = "values-junk-twice",
-                   .place = kPlace,
-                   .claim = "And none with two: the 32 bits are salted with the position.",
-                   .formula = "66 pairs of cells, 2^-32 each: 1.5e-8 of keys",
-                   .unit = "keys",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(junk.twice)},
-                   .reason = "So a value that has two matches was put."});
+  const Junk junk = count_junk(values, Events(context.seed + 1), strangers);
+  findings.judged("values-junk-once", equals(kCells * values.fill_ratio()),
+                  Estimate{.value = junk.values / static_cast<double>(strangers),
+                           .error = std::sqrt(kCells * 0.25 / static_cast<double>(strangers))});
+  findings.judged("values-junk-twice", equals(0), exact(junk.twice));
   return {};
 }
 

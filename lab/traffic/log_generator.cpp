@@ -1,7 +1,5 @@
 #include "lab/traffic/log_generator.hpp"
 
-#include <utility>
-
 #include "lab/traffic/draws.hpp"
 #include "lab/traffic/log_traffic.hpp"
 #include "lab/traffic/log_writer.hpp"

@@ -25,7 +25,7 @@ struct LogGeneratorOptions {
   double zipf_exponent = 1.0;                       ///< of the paths' popularity, 0 (all alike) to 10
   Duration drift = std::chrono::hours(6);  ///< how long a path keeps a rank on average; 0: forever, else at least 1 s
   std::uint64_t clients = 5'000;           ///< 1 to 2^24
-  double late_share = 0;                   ///< probability 0–1 that a record comes late
+  double late_share = 0;                   ///< probability 0–1 that a record arrives late
   Duration late_by = std::chrono::minutes(1);  ///< by how much at most; 1 ms to 30 days
   double malformed_share = 0;                  ///< probability 0–1 that a line is spoilt
   std::uint64_t seed = 1;

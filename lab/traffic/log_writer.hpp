@@ -26,7 +26,6 @@ class LogWriter {
   void append_squid(const Request& request, std::string& out) const;
   void append_w3c(const Request& request, std::string& out) const;
   void append_json(const Request& request, std::string& out) const;
-  void append_target(const Request& request, std::string& out) const;
 
   LogFormat format_;
   bool is_common_;

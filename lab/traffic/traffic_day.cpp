@@ -1,7 +1,6 @@
 #include "lab/traffic/traffic_day.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <utility>
 

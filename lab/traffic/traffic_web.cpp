@@ -97,7 +97,7 @@ void TrafficWeb::append_rule(std::uint64_t number, std::string& out) const {
   const std::uint64_t form = random.below(kRuleForms);
   const bool is_shared = form < kPathOfSharedHost;
   std::string host;
-  // Hosts of ranks that nobody visits have other names than all that are visited.
+  // Hosts of ranks that are never visited have other names than all that are visited.
   web_.append_host(is_shared ? shared_host(random.next()) : hosts_ + number, host);
   constexpr std::string_view kUsual = "www.";
   out += host.starts_with(kUsual) && !is_shared ? std::string_view(host).substr(kUsual.size()) : host;

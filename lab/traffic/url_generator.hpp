@@ -14,7 +14,7 @@ struct UrlGeneratorOptions {
   std::uint64_t count = 1'000'000;  ///< URLs in all, repeats included; at most 10^12
   std::uint64_t hosts = 10'000;     ///< 1 to 10^7
   double zipf_exponent = 1.0;       ///< of the hosts' popularity, 0 (all alike) to 10
-  double repeat_share = 0.3;        ///< probability 0–1 that a URL is one that came before
+  double repeat_share = 0.3;        ///< probability 0–1 that a URL repeats an earlier one
   std::uint64_t seed = 1;
 };
 

@@ -1,15 +1,10 @@
-#include <fmt/format.h>
-
 #include <array>
-#include <string>
 
 #include "lab/url_dedup/filters.hpp"
 #include "lab/url_dedup/parts.hpp"
 
 namespace mankai::lab::dedup {
 namespace {
-
-constexpr const char* kPlace = "Algorithms 3 and 4";
 
 Digest word(std::uint64_t number, std::uint64_t seed) noexcept { return mix_integer(number, seed); }
 
@@ -35,47 +30,27 @@ Repeats make_repeats(std::uint64_t hosts, std::uint64_t seed) {
 
 void judge_repeat(const char* id, const char* what, double printed, const Estimate& faithful, const Estimate& repaired,
                   double last, Findings& findings) {
-  findings.judged({.id = std::string("even-repeat-") + id,
-                   .place = kPlace,
-                   .claim = fmt::format("The rate is the product of the layers' rates: {}.", what),
-                   .formula = "printed: f^L",
-                   .expected = {.value = printed, .relation = Relation::at_most},
-                   .measured = faithful,
-                   .recorded = Verdict::refuted,
-                   .basis = "x XOR x = 0, and the number of layers is in no hash: both URLs have one address."});
-  findings.judged({.id = std::string("even-repeat-certain-") + id,
-                   .place = kPlace,
-                   .claim = fmt::format("XOR makes the yes certain: {}.", what),
-                   .formula = "1",
-                   .expected = {.value = 1},
-                   .measured = faithful});
-  findings.judged({.id = std::string("even-repeat-repaired-") + id,
-                   .place = kPlace,
-                   .claim = fmt::format("Repaired, they are absent keys like any other: {}.", what),
-                   .formula = "fill^k of the last array, all segments being known",
-                   .expected = {.value = last},
-                   .measured = repaired});
+  findings.judged({"even-repeat-{}", id, what}, at_most(printed), faithful);
+  findings.judged({"even-repeat-certain-{}", id, what}, equals(1), faithful);
+  findings.judged({"even-repeat-repaired-{}", id, what}, equals(last), repaired);
 }
 
 Result<void> measure_repeats(const Context& context, Findings& findings) {
   const std::uint64_t cells = std::uint64_t{1} << context.trials(20, 23);
   const std::uint64_t keys = keys_for(cells, kRepository);
-  auto faithful = make_layered(keys, kRepository.fpr, UrlLayering::faithful, context);
-  auto repaired = make_layered(keys, kRepository.fpr, UrlLayering::repaired, context);
-  if (!faithful || !repaired) {
-    return fail(ErrorCode::out_of_space, "no memory for two multi-layer filters");
-  }
+  MANKAI_ASSIGN(auto faithful, make_layered(keys, kRepository.fpr, UrlLayering::faithful, context));
+  MANKAI_ASSIGN(auto repaired, make_layered(keys, kRepository.fpr, UrlLayering::repaired, context));
   const Repeats repeats = make_repeats(keys, context.seed);
-  faithful->insert(repeats.members);
-  repaired->insert(repeats.members);
-  const double last = last_rate(repaired->filter());
+  faithful.insert(repeats.members);
+  repaired.insert(repeats.members);
+  const double last = last_rate(repaired.filter());
   const auto printed = [&](std::size_t levels) {
     return printed_rate(static_cast<double>(keys), static_cast<double>(cells), kRepository.k, levels);
   };
-  judge_repeat("host", "the host alone, where a/x/x is a member", printed(1), faithful->rate(repeats.hosts_of_repeats),
-               repaired->rate(repeats.hosts_of_repeats), last, findings);
+  judge_repeat("host", "the host alone, where a/x/x is a member", printed(1), faithful.rate(repeats.hosts_of_repeats),
+               repaired.rate(repeats.hosts_of_repeats), last, findings);
   judge_repeat("pair", "a/x/x, where a is a member and x a known directory", printed(3),
-               faithful->rate(repeats.repeats_of_hosts), repaired->rate(repeats.repeats_of_hosts), last, findings);
+               faithful.rate(repeats.repeats_of_hosts), repaired.rate(repeats.repeats_of_hosts), last, findings);
   return {};
 }
 
@@ -96,13 +71,8 @@ Result<void> measure_layers_alone(const Context& context, Findings& findings) {
     yes += static_cast<std::uint64_t>(is_known);
   }
   // With keys forgotten on purpose some segments are missing, and this claim notices.
-  findings.judged({.id = "layers-alone-accept-recombined",
-                   .place = "Multi layer bloom filter introduction",
-                   .claim = "The layers alone bring new false positives: with a segment of another URL in the place of "
-                            "its own, a URL is accepted.",
-                   .formula = "every segment is known at its layer: 1",
-                   .expected = {.value = 1},
-                   .measured = {.value = static_cast<double>(yes) / static_cast<double>(recombined.size())}});
+  findings.judged("layers-alone-accept-recombined", equals(1),
+                  exact(static_cast<double>(yes) / static_cast<double>(recombined.size())));
   return {};
 }
 
@@ -119,16 +89,7 @@ void measure_range(const Context& context, Findings& findings) {
     }
     outside += static_cast<std::uint64_t>(address >= kCells);
   }
-  findings.judged(
-      {.id = "xor-stays-in-range",
-       .place = "Algorithm 3, last loop; conference paper, m = 16 829 152",
-       .claim = "The XOR of the layers' addresses is an address of the last array.",
-       .formula = "addresses beyond the m-th = 0",
-       .expected = {.value = 0},
-       .measured = share(outside, trials),
-       .recorded = Verdict::refuted,
-       .basis = "m is no power of two: one address with bit 24 set, another without, and the XOR is past m.",
-       .reason = "The program folds it with % m, which favors the low addresses. Ours takes a power of two."});
+  findings.judged("xor-stays-in-range", equals(0), share(outside, trials));
 }
 
 }  // namespace

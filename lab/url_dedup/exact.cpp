@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -15,7 +12,6 @@
 namespace mankai::lab::dedup {
 namespace {
 
-constexpr const char* kPlace = "1.1 Problem Statement";
 constexpr std::uint64_t kAsked = 1000;
 
 // The URLs from one number to another.
@@ -37,14 +33,8 @@ void judge_linear(const std::vector<std::string>& urls, const std::vector<std::s
   for (std::size_t i = 0; i < kScans; ++i) {
     static_cast<void>(std::ranges::find_if(urls, [&](const std::string& url) { return compare(url, absent[i]); }));
   }
-  findings.judged(
-      {.id = "linear-comparisons",
-       .place = kPlace,
-       .claim = "Where the URL is last or absent, a linear search compares with every URL: 1 million of them.",
-       .formula = "n comparisons; here n is the number of URLs inserted",
-       .unit = "comparisons",
-       .expected = {.value = static_cast<double>(urls.size())},
-       .measured = {.value = static_cast<double>(comparisons) / kScans}});
+  findings.judged("linear-comparisons", equals(static_cast<double>(urls.size())),
+                  exact(static_cast<double>(comparisons) / kScans));
 }
 
 void judge_binary(const std::vector<std::string>& sorted, const std::vector<std::string>& absent, Findings& findings) {
@@ -60,22 +50,10 @@ void judge_binary(const std::vector<std::string>& sorted, const std::vector<std:
     moved.push_back(static_cast<double>(sorted.end() - place));
   }
   const auto n = static_cast<double>(sorted.size());
-  findings.judged({.id = "binary-comparisons",
-                   .place = kPlace,
-                   .claim = "A binary search takes O(log n) comparisons.",
-                   .formula = "at most floor(log2 n) + 1",
-                   .unit = "comparisons",
-                   .expected = {.value = std::floor(std::log2(n)) + 1, .relation = Relation::at_most},
-                   .measured = {.value = static_cast<double>(most)}});
+  findings.judged("binary-comparisons", at_most(std::floor(std::log2(n)) + 1), exact(most));
   Estimate share_moved = mean(moved);
   share_moved = {.value = share_moved.value / n, .error = share_moved.error / n};
-  findings.judged({.id = "binary-insert-moves",
-                   .place = kPlace,
-                   .claim = "Inserting into a sorted array is costly, since it has to stay sorted.",
-                   .formula = "half of the keys move, O(n): (n / 2) / n",
-                   .expected = {.value = 0.5, .tolerance = 0.02},
-                   .measured = share_moved,
-                   .reason = "The new URLs come from the same sites as the old ones."});
+  findings.judged("binary-insert-moves", equals(0.5, 0.02), share_moved);
 }
 
 // Counts comparisons of keys.
@@ -96,13 +74,7 @@ void judge_hash(const std::vector<std::string>& urls, Findings& findings) {
   for (const std::string& url : urls) {
     found += static_cast<std::uint64_t>(set.contains(url));
   }
-  findings.judged({.id = "hash-is-constant",
-                   .place = kPlace,
-                   .claim = "A hash table has almost constant look-up time, O(1), depending on its hash.",
-                   .formula = "keys compared with per look-up of a member: 1, and a little for collisions",
-                   .unit = "comparisons",
-                   .expected = {.value = 2, .relation = Relation::at_most},
-                   .measured = {.value = static_cast<double>(count) / static_cast<double>(found)}});
+  findings.judged("hash-is-constant", at_most(2), exact(static_cast<double>(count) / static_cast<double>(found)));
 }
 
 // What a key takes in std::unordered_set<std::string> on a 64-bit machine, without the allocator's own bytes.
@@ -118,16 +90,8 @@ void judge_space(const std::vector<std::string>& urls, const Bloom& filter, Find
     hash_bytes += hash_set_bytes(url);
   }
   const auto n = static_cast<double>(urls.size());
-  findings.judged(
-      {.id = "hash-stores-the-urls",
-       .place = kPlace,
-       .claim = "A hash table takes O(n) space for the URLs themselves; a Bloom filter stores bits instead.",
-       .formula = "bytes a URL in a hash set, at least ten times those of a Bloom filter at 5 %",
-       .unit = "times",
-       .expected = {.value = 10, .relation = Relation::at_least},
-       .measured = {.value = hash_bytes / static_cast<double>(filter.cells_bytes())},
-       .reason =
-           fmt::format("{:.0f} bytes against {:.2f}.", hash_bytes / n, static_cast<double>(filter.cells_bytes()) / n)});
+  findings.judged({"hash-stores-the-urls", hash_bytes / n, static_cast<double>(filter.cells_bytes()) / n}, at_least(10),
+                  exact(hash_bytes / static_cast<double>(filter.cells_bytes())));
 }
 
 void judge_false_positives(const std::vector<std::string>& urls, const std::vector<std::string>& absent, Flat& filter,
@@ -143,19 +107,8 @@ void judge_false_positives(const std::vector<std::string>& urls, const std::vect
   };
   const Urls members = as_urls(urls);
   filter.insert(members);
-  findings.judged({.id = "bloom-is-certain-about-no",
-                   .place = "Bloom filter & analysis",
-                   .claim = "A value one of whose cells is 0 is definitely not visited.",
-                   .formula = "members that are denied = 0, URLs hashed as strings",
-                   .unit = "URLs",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(filter.count_missed(members))}});
-  findings.judged({.id = "bloom-may-say-yes-wrongly",
-                   .place = kPlace,
-                   .claim = "False positives arise, as items may have the same hash values.",
-                   .formula = "fill^k",
-                   .expected = {.value = filter.filter().fpr_estimate()},
-                   .measured = filter.rate(as_urls(absent))});
+  findings.judged("bloom-is-certain-about-no", equals(0), exact(filter.count_missed(members)));
+  findings.judged("bloom-may-say-yes-wrongly", equals(filter.filter().fpr_estimate()), filter.rate(as_urls(absent)));
 }
 
 }  // namespace

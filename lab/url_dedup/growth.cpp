@@ -10,7 +10,6 @@
 namespace mankai::lab::dedup {
 namespace {
 
-constexpr const char* kPlace = "Figure 3; conference paper, section 4";
 /// The conference paper's: 3.5 million URLs at most, and so many cells an array.
 constexpr double kPaperKeys = 3'500'000;
 constexpr double kPaperCells = 16'829'152;
@@ -27,36 +26,21 @@ struct Race {
 };
 
 Result<Race> make_race(std::uint64_t keys, std::uint64_t cells, const Context& context) {
-  auto bloom = make_bloom(keys, cells, kConference.k, context);
-  auto faithful = make_layered(keys, kConference.fpr, UrlLayering::faithful, context);
-  auto repaired = make_layered(keys, kConference.fpr, UrlLayering::repaired, context);
-  auto equal = make_bloom(keys, cells * (Site::kLevels + 1), 0, context);
-  if (!bloom || !faithful || !repaired || !equal) {
-    return fail(ErrorCode::out_of_space, "no memory for four filters");
-  }
-  return Race{.bloom = {FlatUrls(std::move(*bloom)), context.fault},
-              .faithful = std::move(*faithful),
-              .repaired = std::move(*repaired),
-              .equal = {FlatUrls(std::move(*equal)), context.fault}};
+  MANKAI_ASSIGN(auto bloom, make_bloom(keys, cells, kConference.k, context));
+  MANKAI_ASSIGN(auto faithful, make_layered(keys, kConference.fpr, UrlLayering::faithful, context));
+  MANKAI_ASSIGN(auto repaired, make_layered(keys, kConference.fpr, UrlLayering::repaired, context));
+  MANKAI_ASSIGN(auto equal, make_bloom(keys, cells * (Site::kLevels + 1), 0, context));
+  return Race{.bloom = {FlatUrls(std::move(bloom)), context.fault},
+              .faithful = std::move(faithful),
+              .repaired = std::move(repaired),
+              .equal = {FlatUrls(std::move(equal)), context.fault}};
 }
 
 void judge_sizing(Findings& findings) {
   const double log_of_2 = std::log(2.0);
   const double cells = -kPaperKeys * std::log(kConference.fpr) / (log_of_2 * log_of_2);
-  findings.judged({.id = "conference-size",
-                   .place = "conference paper, section 4",
-                   .claim = "3.5 million URLs at 10 % take m = 16 829 152 cells an array.",
-                   .formula = "-n ln p / (ln 2)^2",
-                   .unit = "cells",
-                   .expected = {.value = kPaperCells, .tolerance = 0.005 * kPaperCells},
-                   .measured = {.value = cells},
-                   .reason = "Within 0.5 %: theirs has 0.3 % more. 2^24 lies between the two."});
-  findings.judged({.id = "conference-probes",
-                   .place = "conference paper, section 4",
-                   .claim = "k = 3 hash functions.",
-                   .formula = "(m/n) ln 2, rounded down",
-                   .expected = {.value = 3},
-                   .measured = {.value = std::floor(cells / kPaperKeys * log_of_2)}});
+  findings.judged("conference-size", equals(kPaperCells, 0.005 * kPaperCells), exact(cells));
+  findings.judged("conference-probes", equals(3), exact(std::floor(cells / kPaperKeys * log_of_2)));
 }
 
 void add_rows(double n, const Race& race, QueryClass query, const Urls& strangers, double cells, Figure& figure) {
@@ -70,16 +54,8 @@ void add_rows(double n, const Race& race, QueryClass query, const Urls& stranger
   add("Bloom of equal total bits", race.equal.rate(strangers), race.equal.filter().fpr_estimate());
 }
 
-Figure empty_figure() {
-  Figure figure{.name = "number-of-urls",
-                .title = "False positives over the number of URLs",
-                .caption =
-                    "The conference paper's setting, p = 10 % and k = 3, its most URLs at the right. Full points: an "
-                    "identifier appended to a member, which is the source's test. Rings: recombined URLs. Lines: "
-                    "the corrected formula, and the printed one below.",
-                .x = {.label = "URLs inserted"},
-                .y = {.label = "false positive rate", .is_logarithmic = true},
-                .columns = {"urls", "filter", "class", "measured", "error", "corrected formula", "printed formula"}};
+Figure empty_figure(const Findings& findings) {
+  Figure figure = findings.figure("number-of-urls");
   std::size_t colour = 0;
   for (const char* const name :
        {"one Bloom filter", "multi-layer, faithful", "multi-layer, repaired", "Bloom of equal total bits"}) {
@@ -114,44 +90,17 @@ void judge_step(double step, double n, double cells, const Race& race, const Url
   const std::string millions = fmt::format("{:.1f}", step * kPaperKeys / 1e6);
   const std::string id = fmt::format("{:.0f}", step * kPaperKeys / 1e5);
   const double bloom = printed_rate(n, cells, kConference.k, 1);
-  findings.judged({.id = "bloom-at-" + id,
-                   .place = kPlace,
-                   .claim = fmt::format("One Bloom filter at {} million URLs of 3.5 million.", millions),
-                   .formula = "(1 - e^(-kn/m))^k",
-                   // One array's own rate strays from the formula by up to so much of it, 2 % at 50 000 URLs.
-                   .expected = {.value = bloom, .tolerance = 0.02 * bloom},
-                   .measured = race.bloom.rate(new_last)});
-  findings.judged(
-      {.id = "multi-layer-at-" + id,
-       .place = kPlace,
-       .claim = fmt::format("The multi-layer filter at {} million, identifiers appended, by its printed "
-                            "formula.",
-                            millions),
-       .formula = "printed: (1 - e^(-kn/m))^(kL)",
-       .expected = {.value = printed_rate(n, cells, kConference.k, Site::kLevels), .relation = Relation::at_most},
-       .measured = race.faithful.rate(new_last),
-       .recorded = Verdict::refuted,
-       .basis = "Three of the four levels know their segment: f_L f_x."});
-  findings.judged({.id = "multi-layer-corrected-at-" + id,
-                   .place = kPlace,
-                   .claim = fmt::format("The same at {} million by the corrected formula.", millions),
-                   .formula = "f_L f_x, from the cells that are set",
-                   // Where a directory comes twice, XOR leaves host and page alone, and two errors are not quite
-                   // independent.
-                   .expected = {.value = corrected_rate(race.faithful.filter(), QueryClass::new_last),
-                                .tolerance = 0.02 * corrected_rate(race.faithful.filter(), QueryClass::new_last)},
-                   .measured = race.faithful.rate(new_last)});
-  findings.judged(
-      {.id = "recombined-at-" + id,
-       .place = kPlace,
-       .claim = fmt::format("The multi-layer filter has far fewer false positives at {} million: recombined "
-                            "URLs.",
-                            millions),
-       .formula = "at most half of one Bloom filter's",
-       .expected = {.value = bloom / 2, .relation = Relation::at_most},
-       .measured = race.faithful.rate(recombined),
-       .recorded = Verdict::refuted,
-       .basis = "f_x, the rate of one Bloom filter."});
+  // One array's own rate strays from the formula by up to so much of it, 2 % at 50 000 URLs.
+  findings.judged({"bloom-at-{}", id, millions}, equals(bloom, 0.02 * bloom), race.bloom.rate(new_last));
+  findings.judged({"multi-layer-at-{}", id, millions}, at_most(printed_rate(n, cells, kConference.k, Site::kLevels)),
+                  race.faithful.rate(new_last));
+  // Where a directory occurs twice, XOR leaves host and page alone, and two errors are not quite
+  // independent.
+  findings.judged({"multi-layer-corrected-at-{}", id, millions},
+                  equals(corrected_rate(race.faithful.filter(), QueryClass::new_last),
+                         0.02 * corrected_rate(race.faithful.filter(), QueryClass::new_last)),
+                  race.faithful.rate(new_last));
+  findings.judged({"recombined-at-{}", id, millions}, at_most(bloom / 2), race.faithful.rate(recombined));
 }
 
 }  // namespace
@@ -162,7 +111,7 @@ Result<void> measure_growth(const Context& context, Findings& findings) {
   const std::uint64_t keys = keys_for(cells, kConference);
   MANKAI_ASSIGN(auto race, make_race(keys, cells, context));
   const Site site(keys, context.seed);
-  Figure figure = empty_figure();
+  Figure figure = empty_figure(findings);
   std::uint64_t inserted = 0;
   for (const double step : kSteps) {
     const auto target = static_cast<std::uint64_t>(std::llround(step * static_cast<double>(keys)));

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <set>
 #include <string>
 #include <string_view>
@@ -128,25 +127,19 @@ struct Field {
 
 Result<Field> make_field(const Split& split, const Setting& setting, const Context& context) {
   const std::uint64_t keys = split.members.size();
-  auto faithful = make_layered(keys, setting.fpr, UrlLayering::faithful, context);
-  auto repaired = make_layered(keys, setting.fpr, UrlLayering::repaired, context);
-  if (!faithful || !repaired) {
-    return fail(ErrorCode::out_of_space, "no memory for two multi-layer filters");
-  }
-  faithful->insert(split.members);
-  repaired->insert(split.members);
-  const std::uint64_t cells = faithful->filter().params().cell_count;
-  auto bloom = make_bloom(keys, cells, setting.k, context);
-  auto equal = make_bloom(keys, faithful->filter().cell_count(), 0, context);
-  auto segments = make_bloom(keys, cells, setting.k, context);
-  if (!bloom || !equal || !segments) {
-    return fail(ErrorCode::out_of_space, "no memory for three Bloom filters");
-  }
-  Field field{.bloom = {FlatUrls(std::move(*bloom)), context.fault},
-              .faithful = std::move(*faithful),
-              .repaired = std::move(*repaired),
-              .equal = {FlatUrls(std::move(*equal)), context.fault},
-              .segments = {SegmentsInOneFilter(std::move(*segments)), context.fault}};
+  MANKAI_ASSIGN(auto faithful, make_layered(keys, setting.fpr, UrlLayering::faithful, context));
+  MANKAI_ASSIGN(auto repaired, make_layered(keys, setting.fpr, UrlLayering::repaired, context));
+  faithful.insert(split.members);
+  repaired.insert(split.members);
+  const std::uint64_t cells = faithful.filter().params().cell_count;
+  MANKAI_ASSIGN(auto bloom, make_bloom(keys, cells, setting.k, context));
+  MANKAI_ASSIGN(auto equal, make_bloom(keys, faithful.filter().cell_count(), 0, context));
+  MANKAI_ASSIGN(auto segments, make_bloom(keys, cells, setting.k, context));
+  Field field{.bloom = {FlatUrls(std::move(bloom)), context.fault},
+              .faithful = std::move(faithful),
+              .repaired = std::move(repaired),
+              .equal = {FlatUrls(std::move(equal)), context.fault},
+              .segments = {SegmentsInOneFilter(std::move(segments)), context.fault}};
   field.bloom.insert(split.members);
   field.equal.insert(split.members);
   field.segments.insert(split.members);
@@ -178,14 +171,8 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
   const Estimate repaired = field.repaired.rate(split.strangers);
   const Estimate equal = field.equal.rate(split.strangers);
   const Estimate segments = field.segments.rate(split.strangers);
-  findings.judged({.id = "real-members-" + id,
-                   .place = kPlace,
-                   .claim = "No member is denied: " + on + ".",
-                   .formula = "members denied by the faithful and the repaired filter = 0",
-                   .unit = "URLs",
-                   .expected = {.value = 0},
-                   .measured = {.value = static_cast<double>(field.faithful.count_missed(split.members) +
-                                                             field.repaired.count_missed(split.members))}});
+  findings.judged({"real-members-{}", id, on}, equals(0),
+                  exact(field.faithful.count_missed(split.members) + field.repaired.count_missed(split.members)));
   Claim product{.id = "real-printed-" + id,
                 .place = kPlace,
                 .claim = "The multi-layer filter's rate is the product of the layers': " + on + ".",
@@ -201,30 +188,13 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
         "On the depth: with two levels, host known and page unknown, f_L f_x is about f^2; deeper URLs exceed it.";
     findings.depends(std::move(product));
   }
-  findings.judged({.id = "real-corrected-" + id,
-                   .place = kPlace,
-                   .claim = "Repaired, the corrected formula gives the rate: " + on + ".",
-                   .formula = "mean over the absent keys of the product of f_i over unknown segments, times f_x",
-                   // Known segments that many absent keys share err together.
-                   .expected = {.value = known.corrected_rate(split.strangers, field.repaired.filter()),
-                                .tolerance = 0.1 * known.corrected_rate(split.strangers, field.repaired.filter())},
-                   .measured = repaired});
-  findings.judged(
-      {.id = "real-less-" + id,
-       .place = kPlace,
-       .claim = "The multi-layer filter has fewer false positives than one Bloom filter of m bits: " + on + ".",
-       .formula = "rate / rate, at most 1",
-       .expected = {.value = 1, .relation = Relation::at_most},
-       .measured = over(layered, bloom),
-       .reason = fmt::format("With {} times the bits.", faithful.slice_count())});
-  findings.judged({.id = "real-most-effective-" + id,
-                   .place = "Conclusion",
-                   .claim = "Having the fewest false positives it is the most effective: " + on + ".",
-                   .formula = "at most the rate of one Bloom filter of as many bits in all, fill^k",
-                   .expected = {.value = field.equal.filter().fpr_estimate(), .relation = Relation::at_most},
-                   .measured = layered,
-                   .recorded = Verdict::refuted,
-                   .basis = "Bits spread over levels that know their segment do nothing."});
+  // Known segments that many absent keys share err together.
+  findings.judged({"real-corrected-{}", id, on},
+                  equals(known.corrected_rate(split.strangers, field.repaired.filter()),
+                         0.1 * known.corrected_rate(split.strangers, field.repaired.filter())),
+                  repaired);
+  findings.judged({"real-less-{}", id, on, faithful.slice_count()}, at_most(1), over(layered, bloom));
+  findings.judged({"real-most-effective-{}", id, on}, at_most(field.equal.filter().fpr_estimate()), layered);
   const auto add = [&](const char* name, const Estimate& rate, std::uint64_t cells) {
     figure.rows.push_back({std::string(data.id), percent, std::string(name), static_cast<double>(cells) / keys,
                            rate.value, rate.error, mean_depth(split.strangers), printed});
@@ -236,16 +206,8 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
   add("segments in one filter (Algorithms 1 and 2)", segments, field.segments.filter().cell_count());
 }
 
-Figure empty_figure() {
-  Figure figure{.name = "real-urls",
-                .title = "False positives on real URLs",
-                .caption =
-                    "Different URLs in canonical form, every other one inserted, the rest asked for. All arrays as "
-                    "large as the faithful filter's, a power of two. Each point is a data set at 5 or 10 %.",
-                .x = {.label = "bits per URL", .is_logarithmic = true},
-                .y = {.label = "false positive rate", .is_logarithmic = true},
-                .columns = {"data", "target in %", "filter", "bits per URL", "measured", "error", "levels per URL",
-                            "printed formula"}};
+Figure empty_figure(const Findings& findings) {
+  Figure figure = findings.figure("real-urls");
   for (const char* const name : {"one Bloom filter", "multi-layer, faithful", "multi-layer, repaired",
                                  "Bloom of equal total bits", "segments in one filter (Algorithms 1 and 2)"}) {
     figure.series.push_back(
@@ -259,15 +221,11 @@ Figure empty_figure() {
 Result<void> measure_real(const Context& context, Findings& findings) {
   if (!context.data_dir) {
     for (const DataSet& data : kDataSets) {
-      findings.skipped({.id = fmt::format("real-{}", data.id),
-                        .place = kPlace,
-                        .claim = fmt::format("Fewer false positives on {}.", data.what),
-                        .formula = "printed and corrected, as for synthetic URLs"},
-                       "needs --data");
+      findings.skipped({"real-{}", data.id, data.what}, {}, "needs --data");
     }
     return {};
   }
-  Figure figure = empty_figure();
+  Figure figure = empty_figure(findings);
   const Hasher hasher({.kind = HashKind::xxh3, .seed = {context.seed, 0}});
   for (const DataSet& data : kDataSets) {
     MANKAI_ASSIGN(const auto split, read_split(*context.data_dir + "/urls/" + data.file, data.column, hasher));

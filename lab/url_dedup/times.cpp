@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -38,43 +37,28 @@ Strings urls_of(const UrlGenerator& generator, std::uint64_t first, std::uint64_
 // What each key takes, without the allocator's own bytes: the string, and its text where that is not in place.
 double string_bytes(double mean_length) noexcept { return static_cast<double>(sizeof(std::string)) + mean_length + 1; }
 
-class Linear {
+template <class Set>
+class Exact {
  public:
-  static constexpr const char* kName = "linear search";
-  static constexpr bool kIsSlow = true;
-  void insert(std::string_view url) { set_.append(url); }
+  static constexpr bool kIsSlow = !std::is_same_v<Set, baseline::HashSet>;
+  static constexpr const char* kName = !kIsSlow                                     ? "hash set"
+                                       : std::is_same_v<Set, baseline::SortedArray> ? "binary search"
+                                                                                    : "linear search";
+  void insert(std::string_view url) {
+    if constexpr (requires { set_.append(url); }) {
+      set_.append(url);
+    } else {
+      set_.insert(url);
+    }
+  }
   [[nodiscard]] bool contains(std::string_view url) const { return set_.contains(url); }
-  [[nodiscard]] static double bytes(double /*urls*/, double mean_length) { return string_bytes(mean_length); }
-
- private:
-  baseline::LinearScan set_;
-};
-
-class Sorted {
- public:
-  static constexpr const char* kName = "binary search";
-  static constexpr bool kIsSlow = true;
-  void insert(std::string_view url) { set_.insert(url); }
-  [[nodiscard]] bool contains(std::string_view url) const { return set_.contains(url); }
-  [[nodiscard]] static double bytes(double /*urls*/, double mean_length) { return string_bytes(mean_length); }
-
- private:
-  baseline::SortedArray set_;
-};
-
-class Hashed {
- public:
-  static constexpr const char* kName = "hash set";
-  static constexpr bool kIsSlow = false;
-  void insert(std::string_view url) { set_.insert(url); }
-  [[nodiscard]] bool contains(std::string_view url) const { return set_.contains(url); }
-  // A node has a link and the hash besides, and each key a place in the table.
+  // A node of the hash set has a link and the hash besides, and each key a place in the table.
   [[nodiscard]] static double bytes(double /*urls*/, double mean_length) {
-    return string_bytes(mean_length) + 3 * sizeof(void*);
+    return string_bytes(mean_length) + (kIsSlow ? 0 : 3 * sizeof(void*));
   }
 
  private:
-  baseline::HashSet set_;
+  Set set_;
 };
 
 template <class Filter>
@@ -93,8 +77,11 @@ class Filtered {
   Filter filter_;
 };
 
+template <UrlLayering kLayering>
 class LayeredStrings {
  public:
+  static constexpr const char* kName =
+      kLayering == UrlLayering::faithful ? "multi-layer, faithful" : "multi-layer, repaired";
   static constexpr bool kIsSlow = false;
   explicit LayeredStrings(LayeredUrlBloom filter) : filter_(std::move(filter)), hasher_(filter_.hasher()) {}
   void insert(std::string_view url) { filter_.insert(std::span(digests_).first(split(url))); }
@@ -107,7 +94,7 @@ class LayeredStrings {
   }
 
  private:
-  // The scheme goes from the front only; the program removes it wherever it stands, also from a query.
+  // The scheme goes from the front only; the program removes it anywhere, also from a query.
   std::size_t split(std::string_view url) {
     const std::size_t scheme = url.find("://");
     url.remove_prefix(scheme == std::string_view::npos ? 0 : scheme + 3);
@@ -127,16 +114,6 @@ class LayeredStrings {
   LayeredUrlBloom filter_;
   Hasher hasher_;
   std::array<Digest, LayeredUrlBloom::kMaxLevels> digests_{};
-};
-class Faithful : public LayeredStrings {
- public:
-  static constexpr const char* kName = "multi-layer, faithful";
-  using LayeredStrings::LayeredStrings;
-};
-class Repaired : public LayeredStrings {
- public:
-  static constexpr const char* kName = "multi-layer, repaired";
-  using LayeredStrings::LayeredStrings;
 };
 
 struct Row {
@@ -158,7 +135,7 @@ struct Plan {
 template <class Structure>
 void fill(Structure& structure, const Plan& plan, std::uint64_t count) {
   constexpr std::uint64_t kChunk = 10'000;
-  if constexpr (std::is_same_v<Structure, Sorted>) {
+  if constexpr (std::is_same_v<Structure, Exact<baseline::SortedArray>>) {
     Strings sorted = urls_of(plan.generator, 0, count);
     std::ranges::sort(sorted);  // so that each goes to the end
     for (const std::string& url : sorted) {
@@ -216,22 +193,22 @@ Result<std::vector<Row>> time_all(const Plan& plan, const Context& context) {
   const HashSpec hash{.kind = HashKind::xxh3, .seed = {context.seed, 0}};
   const double fpr = kRepository.fpr;
   std::vector<Row> rows;
-  rows.push_back(time_structure(Linear(), plan));
-  rows.push_back(time_structure(Sorted(), plan));
-  rows.push_back(time_structure(Hashed(), plan));
-  auto bloom = Bloom::create({.keys = plan.count, .fpr = fpr, .k = kRepository.k, .hash = hash});
-  auto blocked = BlockedBloom::create({.keys = plan.count, .fpr = fpr, .hash = hash});
+  rows.push_back(time_structure(Exact<baseline::LinearScan>(), plan));
+  rows.push_back(time_structure(Exact<baseline::SortedArray>(), plan));
+  rows.push_back(time_structure(Exact<baseline::HashSet>(), plan));
+  MANKAI_ASSIGN(auto bloom, Bloom::create({.keys = plan.count, .fpr = fpr, .k = kRepository.k, .hash = hash}));
+  MANKAI_ASSIGN(auto blocked, BlockedBloom::create({.keys = plan.count, .fpr = fpr, .hash = hash}));
   constexpr std::size_t kLevels = LayeredUrlBloom::kMaxLevels;
-  auto faithful = LayeredUrlBloom::create(
-      {.keys = plan.count, .fpr = fpr, .layering = UrlLayering::faithful, .max_levels = kLevels, .hash = hash});
-  auto repaired = LayeredUrlBloom::create({.keys = plan.count, .fpr = fpr, .max_levels = kLevels, .hash = hash});
-  if (!bloom || !blocked || !faithful || !repaired) {
-    return fail(ErrorCode::out_of_space, "no memory for four filters");
-  }
-  rows.push_back(time_structure(Filtered(std::move(*bloom)), plan));
-  rows.push_back(time_structure(Filtered(std::move(*blocked)), plan));
-  rows.push_back(time_structure(Faithful(std::move(*faithful)), plan));
-  rows.push_back(time_structure(Repaired(std::move(*repaired)), plan));
+  MANKAI_ASSIGN(
+      auto faithful,
+      LayeredUrlBloom::create(
+          {.keys = plan.count, .fpr = fpr, .layering = UrlLayering::faithful, .max_levels = kLevels, .hash = hash}));
+  MANKAI_ASSIGN(auto repaired,
+                LayeredUrlBloom::create({.keys = plan.count, .fpr = fpr, .max_levels = kLevels, .hash = hash}));
+  rows.push_back(time_structure(Filtered(std::move(bloom)), plan));
+  rows.push_back(time_structure(Filtered(std::move(blocked)), plan));
+  rows.push_back(time_structure(LayeredStrings<UrlLayering::faithful>(std::move(faithful)), plan));
+  rows.push_back(time_structure(LayeredStrings<UrlLayering::repaired>(std::move(repaired)), plan));
   return rows;
 }
 
@@ -239,33 +216,15 @@ const Row& row_of(const std::vector<Row>& rows, std::string_view name) {
   return *std::ranges::find_if(rows, [name](const Row& row) { return row.name == name; });
 }
 
-constexpr const char* kOnTheMachine = "On the machine, and on the size of the filter against its caches.";
-
 void claim_ratios(const std::vector<Row>& rows, Findings& findings) {
   const Row& bloom = row_of(rows, "Bloom filter");
   const Row& layered = row_of(rows, "multi-layer, faithful");
-  const std::string at = fmt::format(" at {:.0f} URLs", bloom.urls);
-  const auto depend = [&](const char* id, const char* place, const std::string& claim, double expected,
-                          const Estimate& measured) {
-    findings.depends({.id = id,
-                      .place = place,
-                      .claim = claim,
-                      .formula = "multi-layer filter's time over one Bloom filter's" + at,
-                      .unit = "times",
-                      .expected = {.value = expected},
-                      .measured = measured,
-                      .reason = kOnTheMachine});
-  };
-  depend("time-insert-same", "Conclusion", "Both filters take the same time for insertion.", 1,
-         over(layered.insert, bloom.insert));
-  depend("time-query-same", "Conclusion", "Both filters take the same time for query.", 1,
-         over(layered.hit, bloom.hit));
-  depend("time-insert-program", "Repository, result files",
-         "The program takes 11.7 to 12.1 s for 1.56 million insertions into the multi-layer filter, 3.7 to 4.1 s for "
-         "one Bloom filter.",
-         3.1, over(layered.insert, bloom.insert));
-  depend("time-query-program", "Repository, result files", "Its queries take 7.8 to 8.7 s and 1.7 to 1.9 s.", 4.6,
-         over(layered.hit, bloom.hit));
+  const Estimate insert = over(layered.insert, bloom.insert);
+  const Estimate query = over(layered.hit, bloom.hit);
+  findings.depends({"time-insert-same", bloom.urls}, equals(1), insert);
+  findings.depends({"time-query-same", bloom.urls}, equals(1), query);
+  findings.depends({"time-insert-program", bloom.urls}, equals(3.1), insert);
+  findings.depends({"time-query-program", bloom.urls}, equals(4.6), query);
 }
 
 void claim_fetches(const std::vector<Row>& rows, Findings& findings) {
@@ -274,15 +233,8 @@ void claim_fetches(const std::vector<Row>& rows, Findings& findings) {
     std::ranges::replace(id, ' ', '-');
     std::erase(id, ',');
     std::ranges::transform(id, id.begin(), [](char c) { return c == 'B' ? 'b' : c; });
-    findings.depends({.id = "fetch-" + id,
-                      .place = "1. Introduction",
-                      .claim = fmt::format("A technique is efficient only when its look-up takes much less time than "
-                                           "fetching the page: {} at {:.0f} URLs.",
-                                           row.name, row.urls),
-                      .formula = "a miss, over a fetch of 50 ms; much less being a thousandth",
-                      .expected = {.value = 1e-3, .relation = Relation::at_most},
-                      .measured = {.value = row.miss.value / kFetchNs, .error = row.miss.error / kFetchNs},
-                      .reason = fmt::format("On the machine: {:.0f} ns a miss.", row.miss.value)});
+    findings.depends({"fetch-{}", id, row.name, row.urls, row.miss.value}, at_most(1e-3),
+                     Estimate{.value = row.miss.value / kFetchNs, .error = row.miss.error / kFetchNs});
   }
 }
 
@@ -291,60 +243,15 @@ void claim_exact(const std::vector<Row>& rows, Findings& findings) {
   const Row& sorted = row_of(rows, "binary search");
   const Row& hashed = row_of(rows, "hash set");
   const Row& bloom = row_of(rows, "Bloom filter");
-  findings.depends({.id = "time-linear",
-                    .place = "Repository, linear search",
-                    .claim = "100 look-ups among 1.5 million strings take 14.7 s.",
-                    .formula = "14.7 s / (100 * 1.5e6) a key; ours a miss over n",
-                    .unit = "ns per key",
-                    .expected = {.value = 98},
-                    .measured = {.value = linear.miss.value / linear.urls},
-                    .reason = kOnTheMachine});
-  findings.depends({.id = "time-binary",
-                    .place = "1.1 Problem Statement",
-                    .claim = "Binary search is announced, and not measured.",
-                    .formula = "none; ours a miss",
-                    .unit = "ns",
-                    .expected = {},
-                    .measured = sorted.miss,
-                    .reason = kOnTheMachine});
-  findings.depends({.id = "time-hash",
-                    .place = "Repository, hashing",
-                    .claim = "A million look-ups in the list of 10^8 take 0.8 to 1.6 s.",
-                    .formula = "800 to 1600 ns; ours a hit in a hash set",
-                    .unit = "ns",
-                    .expected = {.value = 1200, .tolerance = 400},
-                    .measured = hashed.hit,
-                    .reason = kOnTheMachine});
-  findings.depends({.id = "time-against-traditional",
-                    .place = "Conclusion",
-                    .claim = "Bloom filters are efficient in search time beside traditional approaches.",
-                    .formula = "a Bloom filter's miss over a hash set's, the fastest of these",
-                    .unit = "times",
-                    .expected = {.value = 1, .relation = Relation::at_most},
-                    .measured = over(bloom.miss, hashed.miss),
-                    .reason = kOnTheMachine});
-  findings.judged(
-      {.id = "space-against-traditional",
-       .place = "Conclusion",
-       .claim = "Both Bloom filters are efficient in space beside traditional approaches.",
-       .formula = "bytes a URL of the multi-layer filter over those of a sorted array, the smallest exact one",
-       .unit = "times",
-       .expected = {.value = 1, .relation = Relation::at_most},
-       .measured = {.value = row_of(rows, "multi-layer, faithful").bytes / sorted.bytes}});
+  findings.depends("time-linear", equals(98), exact(linear.miss.value / linear.urls));
+  findings.depends("time-binary", equals(0), sorted.miss);
+  findings.depends("time-hash", equals(1200, 400), hashed.hit);
+  findings.depends("time-against-traditional", at_most(1), over(bloom.miss, hashed.miss));
+  findings.judged("space-against-traditional", at_most(1),
+                  exact(row_of(rows, "multi-layer, faithful").bytes / sorted.bytes));
 }
 
-Figure figure_of(const std::vector<Row>& rows, std::string name, const std::string& title, const std::string& y,
-                 const std::string& unit) {
-  Figure figure{.name = std::move(name),
-                .title = title,
-                .caption =
-                    "URLs of 67 bytes on average, as strings, one call at a time: splitting and hashing are in it. "
-                    "Structures that take O(n): the last 1000 insertions and 100 look-ups. A page takes 50 ms to "
-                    "fetch. Wall clock, on this machine.",
-                .x = {.label = "URLs", .is_logarithmic = true},
-                .y = {.label = unit, .is_logarithmic = true},
-                .columns = {"structure", "urls", "insert ns", "hit ns", "miss ns", "bytes per URL",
-                            "miss over a fetch of 50 ms"}};
+Figure figure_of(const std::vector<Row>& rows, Figure figure, const std::string& y) {
   std::vector<std::string> names;
   for (const Row& row : rows) {
     figure.rows.push_back(
@@ -374,9 +281,9 @@ Result<void> measure_times(const Context& context, Findings& findings) {
   claim_ratios(rows, findings);
   claim_exact(rows, findings);
   claim_fetches(rows, findings);
-  findings.add(figure_of(all, "query-time", "Time of a look-up of an absent key", "miss ns", "ns"));
-  findings.add(figure_of(all, "insertion-time", "Time of an insertion", "insert ns", "ns"));
-  findings.add(figure_of(all, "space", "Memory", "bytes per URL", "bytes per URL"));
+  findings.add(figure_of(all, findings.figure("query-time"), "miss ns"));
+  findings.add(figure_of(all, findings.figure("insertion-time"), "insert ns"));
+  findings.add(figure_of(all, findings.figure("space"), "bytes per URL"));
   return {};
 }
 

@@ -7,14 +7,11 @@
 
 #include "lab/web_profiling/logs.hpp"
 #include "lab/web_profiling/parts.hpp"
-#include "lab/web_profiling/pooled.hpp"
-#include "lab/web_profiling/tiered.hpp"
+#include "lab/web_profiling/profiles.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
 
 namespace mankai::lab::profiling {
 namespace {
-
-constexpr const char* kGoal = "Section 2, goal 2";
 
 // What a profile is made for.
 struct Order {
@@ -168,14 +165,7 @@ Result<void> add_rows(std::vector<Row>& rows, const std::string& data, std::uint
   return {};
 }
 
-Figure figure_of(const std::vector<Row>& rows, std::string name, std::string title, std::string caption) {
-  Figure figure{.name = std::move(name),
-                .title = std::move(title),
-                .caption = std::move(caption),
-                .x = {.label = "KB", .is_logarithmic = true},
-                .y = {.label = "mean absolute error of live pages, visits", .is_logarithmic = true},
-                .columns = {"data", "filter", "KB", "live pages", "mean relative error", "mean absolute error",
-                            "mean relative error of the top 1000", "share too low", "k", "bytes"}};
+Figure figure_of(const std::vector<Row>& rows, Figure figure) {
   for (const Row& row : rows) {
     const Accuracy& accuracy = row.result.accuracy;
     figure.rows.push_back({row.data, row.name, static_cast<double>(row.kilobytes), static_cast<double>(accuracy.live),
@@ -218,46 +208,18 @@ constexpr std::array<std::uint64_t, 3> kSizes = {128, 256, 512};
 
 void judge_floor(const std::vector<Row>& rows, double lone, Findings& findings) {
   const double four_times = found(rows, kFloor, kSizes.back()).absolute;
-  findings.judged({.id = "floor-error-is-rounding",
-                   .place = kGoal,
-                   .claim = "The basic filter's error is bounded by its collisions, so that memory takes it away: "
-                            "512 KB, 16-bit counters rounded down.",
-                   .formula = "mean absolute error, at most half of what rounding takes without any collision",
-                   .unit = "visits",
-                   .expected = {.value = lone / 2, .relation = Relation::at_most},
-                   .measured = {.value = four_times},
-                   .recorded = Verdict::refuted,
-                   .basis = "Rounding down takes up to 1 / (1 - λ) from every counter, whatever its size."});
-  findings.judged({.id = "floor-error",
-                   .place = kGoal,
-                   .claim = "In 512 KB the error of counters rounded down is that of rounding (ours).",
-                   .formula = "mean loss of counters that nobody shares, simulated",
-                   .unit = "visits",
-                   .expected = {.value = lone, .tolerance = lone / 5},
-                   .measured = {.value = four_times}});
+  findings.judged("floor-error-is-rounding", at_most(lone / 2), exact(four_times));
+  findings.judged("floor-error", equals(lone, lone / 5), exact(four_times));
 }
 
 void judge_strict(const std::vector<Row>& rows, Findings& findings) {
-  findings.judged({.id = "strict-error-falls",
-                   .place = kGoal,
-                   .claim = "Four times the memory brings a strict count's error to a quarter at least (ours).",
-                   .formula = "mean absolute error in 512 KB over that in 128 KB, fixed-point: at most 1/4, as "
-                              "collisions are k / m each",
-                   .expected = {.value = 0.25, .relation = Relation::at_most},
-                   .measured = {.value = found(rows, kStrict, kSizes.back()).absolute /
-                                         found(rows, kStrict, kSizes.front()).absolute}});
+  findings.judged("strict-error-falls", at_most(0.25),
+                  exact(found(rows, kStrict, kSizes.back()).absolute / found(rows, kStrict, kSizes.front()).absolute));
   double most = 0;
   for (const std::uint64_t size : kSizes) {
     most = std::max(most, found(rows, kStrictMinimum, size).absolute / found(rows, kStrict, size).absolute);
   }
-  findings.judged({.id = "minimum-is-no-worse",
-                   .place = "Section 1, on Minimum Increase",
-                   .claim = "Raising only the smallest counters reduces the error.",
-                   .formula = "mean absolute error by the rule minimum over that by all, the most of three sizes: at "
-                              "most 1",
-                   .unit = "times",
-                   .expected = {.value = 1, .relation = Relation::at_most},
-                   .measured = {.value = most}});
+  findings.judged("minimum-is-no-worse", at_most(1), exact(most));
 }
 
 void plot_all(Figure& figure) {
@@ -282,12 +244,7 @@ Result<void> measure_drawn(const Context& context, Findings& findings) {
   }
   judge_floor(rows, lone_loss(visits, decay), findings);
   judge_strict(rows, findings);
-  Figure figure =
-      figure_of(rows, "accuracy", "Accuracy at equal bytes",
-                "Zipf, z = 1, 5e6 visits, 5e5 pages, λ = 0.9, an epoch of 50000 visits, k the best of 2 to "
-                "4; when quick a tenth of all of that, bytes included, k = 3, and KB are those of the full run. "
-                "Live pages have a decayed count of 1 and more. Bytes are all the cells': decayed-top's hold "
-                "its keys, too, the optimized filter's its lookup table.");
+  Figure figure = figure_of(rows, findings.figure("accuracy"));
   plot_all(figure);
   findings.add(std::move(figure));
   return {};
@@ -303,15 +260,7 @@ Result<void> measure_log(const Log& log, std::vector<Row>& rows, const Context& 
   constexpr std::uint64_t kBytes = 32 << 10;
   MANKAI_ASSIGN(auto strict, make_basic({.bytes = kBytes, .k = 3, .decay = decay}, context));
   const Tally tally = replay_and_check(*strict, visits, decay.lambda());
-  findings.judged(
-      {.id = fmt::format("never-undercounts-{}", log.id),
-       .place = "Section 4.3, Claim 1",
-       .claim = fmt::format("No estimate is below the real decayed count: {}; fixed-point, 32 KB.", log.what),
-       .formula = "half-life a day, in epochs of 22.5 minutes; all pages at the end of each: 0 below",
-       .unit = "undercounts",
-       .expected = {.value = 0},
-       .measured = {.value = static_cast<double>(tally.under)},
-       .reason = fmt::format("{} checks.", tally.checks)});
+  findings.judged({"never-undercounts-{}", log.id, log.what, tally.checks}, equals(0), exact(tally.under));
   return {};
 }
 
@@ -332,8 +281,7 @@ Result<void> measure_accuracy(const Context& context, Findings& findings) {
     MANKAI_TRY(measure_log(log, rows, context, findings));
   }
   if (!rows.empty()) {
-    findings.add(figure_of(rows, "accuracy-logs", "Accuracy on access logs",
-                           "Half-life a day, in epochs of a 64th of it; targets without their query. As above."));
+    findings.add(figure_of(rows, findings.figure("accuracy-logs")));
   }
   return {};
 }

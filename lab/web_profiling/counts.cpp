@@ -1,7 +1,4 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -11,7 +8,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr const char* kPlace = "Section 3.2";
 constexpr double kLambda = 0.9;
 constexpr double kTicks = 60;
 
@@ -82,20 +78,8 @@ Result<DecayedCount> by_filter(std::span<const double> times, const Context& con
 void judge_filter(const DecayedCount& count, double definition, Findings& findings) {
   // Rounding up adds less than a unit an epoch.
   const double most = 1 / (1 - kLambda) / 4096;
-  findings.judged({.id = "equation-4",
-                   .place = kPlace,
-                   .claim = "y = (1 - λ) y' is got from the counter by one multiplication.",
-                   .formula = "equation (1); the filter's rate, exact to 2^-12 / (1 - λ), times (1 - λ)",
-                   .unit = "visits an epoch",
-                   .expected = {.value = definition, .tolerance = (1 - kLambda) * most},
-                   .measured = {.value = count.rate}});
-  findings.judged({.id = "equation-3",
-                   .place = kPlace,
-                   .claim = "One can increment a counter directly after it has been multiplied by λ.",
-                   .formula = "equation (1) / (1 - λ); the filter's raw count",
-                   .unit = "visits",
-                   .expected = {.value = definition / (1 - kLambda), .tolerance = most},
-                   .measured = {.value = count.raw}});
+  findings.judged("equation-4", equals(definition, (1 - kLambda) * most), exact(count.rate));
+  findings.judged("equation-3", equals(definition / (1 - kLambda), most), exact(count.raw));
 }
 
 }  // namespace
@@ -108,36 +92,10 @@ Result<void> measure_counts(const Context& context, Findings& findings) {
   const double definition = by_definition(past, now);
   const Recursion recursion = by_recursion(past);
   const double rounding = 1e-9 * definition;
-  findings.judged(
-      {.id = "equation-2",
-       .place = kPlace,
-       .claim = "The decayed count is kept by y_t = (1 - λ) x_t + λ y_(t-1).",
-       .formula = "(1), elided: Σ (1 - λ) λ^a, a the ticks between arrival and now; 500 visits in 60 epochs",
-       .unit = "visits an epoch",
-       .expected = {.value = definition, .tolerance = rounding},
-       .measured = {.value = recursion.y}});
-  findings.judged(
-      {.id = "equation-1-ages",
-       .place = kPlace,
-       .claim = "Equation (1), if a visit's age is its own, floor((now - t_i) / T), is what the counters hold.",
-       .formula = "(1) with each visit's own epochs, beside y_t",
-       .unit = "visits an epoch",
-       .expected = {.value = by_own_age(past, now), .tolerance = rounding},
-       .measured = {.value = recursion.y},
-       .recorded = Verdict::refuted,
-       .basis = "All counters decay at one moment: a visit just before it is an epoch old at once, and the "
-                "sum over own ages is larger."});
-  findings.judged(
-      {.id = "query-normalises",
-       .place = "Section 3.1, Query",
-       .claim = "The estimate (1 - λ) min C is comparable with the frequency count f_e of Section 2.",
-       .formula = "visits in all, undecayed; beside (1 - λ) y'",
-       .unit = "visits",
-       .expected = {.value = static_cast<double>(past.size()), .relation = Relation::at_least, .tolerance = rounding},
-       .measured = {.value = (1 - kLambda) * recursion.y_prime},
-       .recorded = Verdict::refuted,
-       .basis = "It is a rate per epoch, smoothed; never undercounting can only be meant of the decayed "
-                "count."});
+  findings.judged("equation-2", equals(definition, rounding), exact(recursion.y));
+  findings.judged("equation-1-ages", equals(by_own_age(past, now), rounding), exact(recursion.y));
+  findings.judged("query-normalises", at_least(static_cast<double>(past.size()), rounding),
+                  exact((1 - kLambda) * recursion.y_prime));
   MANKAI_ASSIGN(const auto count, by_filter(past, context));
   judge_filter(count, definition, findings);
   return {};

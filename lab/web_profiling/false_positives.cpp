@@ -1,7 +1,4 @@
-#include <fmt/format.h>
-
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "lab/web_profiling/parts.hpp"
@@ -10,7 +7,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr const char* kPlace = "Section 4.3, equation (5)";
 constexpr double kCellsPerPage = 10;
 constexpr unsigned kBest = 7;  // 10 ln 2 = 6.93
 constexpr unsigned kMost = 14;
@@ -56,52 +52,20 @@ Result<Estimate> rate_of(const Load& load, const Context& context) {
 
 void judge_rates(const std::vector<Estimate>& rates, Findings& findings) {
   for (const unsigned k : {2U, 4U, kBest}) {
-    findings.judged(
-        {.id = fmt::format("equation-5-k-{}", k),
-         .place = kPlace,
-         .claim = fmt::format("A page that never came is reported as present at the rate of (5): m / n = 10, "
-                              "k = {}.",
-                              k),
-         .formula = "(1 - e^(-kn/m))^k",
-         // The share of one cell, which the exponential neglects.
-         .expected = {.value = formula({.k = k}), .tolerance = formula({.k = k}) / 1000},
-         .measured = rates[k]});
+    // The share of one cell, which the exponential neglects.
+    findings.judged({"equation-5-k-{}", k}, equals(formula({.k = k}), formula({.k = k}) / 1000), rates[k]);
   }
   for (const unsigned k : {kBest - 1, kBest + 1, kBest + 3}) {
-    findings.judged({.id = fmt::format("equation-5-least-{}", k),
-                     .place = kPlace,
-                     .claim = fmt::format("The rate is least at k = (m / n) ln 2, 7 here: beside k = {}.", k),
-                     .formula = "rate over the rate at k = 7, at least 1; the minimizer of (5)",
-                     .unit = "times",
-                     .expected = {.value = 1, .relation = Relation::at_least},
-                     .measured = quotient(rates[k], rates[kBest])});
+    findings.judged({"equation-5-least-{}", k}, at_least(1), quotient(rates[k], rates[kBest]));
   }
-  findings.judged({.id = "equation-5-least-other-reading",
-                   .place = kPlace,
-                   .claim = "The rate is least at (n / m) ln 2, as the garbled text could be read: k = 1, the least "
-                            "there is.",
-                   .formula = "rate over the rate at k = 7, at most 1",
-                   .unit = "times",
-                   .expected = {.value = 1, .relation = Relation::at_most},
-                   .measured = quotient(rates[1], rates[kBest]),
-                   .recorded = Verdict::refuted,
-                   .basis = "The derivative of (5) vanishes at (m / n) ln 2."});
+  findings.judged("equation-5-least-other-reading", at_most(1), quotient(rates[1], rates[kBest]));
 }
 
 }  // namespace
 
 Result<void> measure_false_positives(const Context& context, Findings& findings) {
   const std::uint64_t pages = context.trials(10'000, 40'000);
-  Figure figure{.name = "false-positives",
-                .title = "False positives over the number of hash functions",
-                .caption =
-                    "Counters that are not 0 for a page that never came. All pages came in the running epoch; "
-                    "later only those whose counters have not faded to nothing count.",
-                .x = {.label = "k"},
-                .y = {.label = "rate", .is_logarithmic = true},
-                .columns = {"k", "formula (5)", "measured", "error"},
-                .series = {{.title = "formula (5)", .x = "k", .y = "formula (5)", .is_line = true, .colour = 0},
-                           {.title = "measured", .x = "k", .y = "measured", .error = "error", .colour = 0}}};
+  Figure figure = findings.figure("false-positives");
   std::vector<Estimate> rates(kMost + 1);
   for (unsigned k = 1; k <= kMost; ++k) {
     MANKAI_ASSIGN(const auto rate, rate_of({.pages = pages, .k = k}, context));

@@ -6,13 +6,12 @@
 #include <numbers>
 
 #include "lab/web_profiling/parts.hpp"
-#include "lab/web_profiling/pooled.hpp"
+#include "lab/web_profiling/profiles.hpp"
 #include "mankai/base/assert.hpp"
 
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr const char* kPlace = "Section 2";
 constexpr double kLambda = 0.9;
 
 // Goal 2. The paper gives no bound; that of the count-min sketch holds for what is strict and adds to all k cells.
@@ -35,14 +34,8 @@ Result<void> judge_bound(const Context& context, Findings& findings) {
       beyond +=
           static_cast<std::uint64_t>(filter.estimate(visits.digests[page]).raw > truth.at(page, visits.last()) + bound);
     }
-    findings.judged({.id = fmt::format("error-is-bounded-k-{}", k),
-                     .place = kPlace,
-                     .claim = fmt::format("The estimate's error is bounded to an allowable level: k = {}.", k),
-                     .formula = "share of pages more than e M / (m / k) too high, M all decayed counts: at most e^-k "
-                                "(count-min; the paper gives none)",
-                     .expected = {.value = std::exp(-static_cast<double>(k)), .relation = Relation::at_most},
-                     .measured = share(beyond, truth.pages()),
-                     .reason = fmt::format("The bound is {:.1f} visits here.", bound)});
+    findings.judged({"error-is-bounded-k-{}", k, bound}, at_most(std::exp(-static_cast<double>(k))),
+                    share(beyond, truth.pages()));
   }
   return {};
 }
@@ -66,12 +59,10 @@ Result<std::vector<Contender>> make_contenders(const Context& context) {
   const std::uint64_t counters = 80'000 / context.trials(5, 1);
   std::vector<Contender> contenders;
   const Decay fading = *Decay::of(kLambda, kDrawnEpoch);
-  auto basic = make_basic({.bytes = 2 * counters, .k = 4, .decay = fading, .policy = DecayPolicy::floor}, context);
-  if (!basic) {
-    return std::unexpected(basic.error());
-  }
-  const auto bytes = static_cast<double>((*basic)->bytes());
-  contenders.push_back({.name = "basic, λ = 0.9", .profile = std::move(*basic), .bytes = [bytes] { return bytes; }});
+  MANKAI_ASSIGN(auto basic,
+                make_basic({.bytes = 2 * counters, .k = 4, .decay = fading, .policy = DecayPolicy::floor}, context));
+  const auto bytes = static_cast<double>(basic->bytes());
+  contenders.push_back({.name = "basic, λ = 0.9", .profile = std::move(basic), .bytes = [bytes] { return bytes; }});
   for (const double lambda : {kLambda, 1.0}) {
     MANKAI_ASSIGN(auto pooled,
                   make_pooled({.counters = counters, .k = 4, .decay = *Decay::of(lambda, kDrawnEpoch)}, context));
@@ -85,7 +76,7 @@ Result<std::vector<Contender>> make_contenders(const Context& context) {
   return contenders;
 }
 
-// Goes on with the stream from where the filter stands, up to the end of an epoch.
+// Continues the stream from the current tick, up to the end of an epoch.
 void grow(Contender& contender, const Visits& visits, std::size_t first_epoch, std::size_t end_epoch) {
   std::size_t epoch = first_epoch;
   const std::array<std::function<void()>, 1> insert = {[&] {
@@ -112,61 +103,23 @@ void judge_growth(const std::vector<Contender>& contenders, Findings& findings) 
   const auto ratio = [](const Contender& contender) {
     return contender.points.back().kilobytes / (contender.points.end() - 2)->kilobytes;
   };
-  const auto claim = [&](const char* id, const char* what, const Contender& contender) {
-    return Claim{.id = id,
-                 .place = kPlace,
-                 .claim = fmt::format("The space is independent of the stream's length: {}.", what),
-                 .formula =
-                     "in use after ten times the visits over before: at most 1.05; m = 80000, k = 4, 40000 "
-                     "pages, T = 20000, a fifth of it when quick",
-                 .unit = "times",
-                 .expected = {.value = 1.05, .relation = Relation::at_most},
-                 .measured = {.value = ratio(contender)}};
-  };
-  findings.judged(claim("space-basic", "basic", contenders[0]));
-  findings.judged(claim("space-optimized", "optimized, λ = 0.9", contenders[1]));
-  Claim undecayed = claim("space-optimized-undecayed", "optimized, λ = 1", contenders[2]);
-  undecayed.recorded = Verdict::refuted;
-  undecayed.basis =
-      "Counts that do not fade grow with the stream, and every counter takes another digit for each "
-      "factor of 16.";
-  findings.judged(std::move(undecayed));
+  findings.judged("space-basic", at_most(1.05), exact(ratio(contenders[0])));
+  findings.judged("space-optimized", at_most(1.05), exact(ratio(contenders[1])));
+  findings.judged("space-optimized-undecayed", at_most(1.05), exact(ratio(contenders[2])));
   for (std::size_t i = 0; i < 2; ++i) {
     const Contender& contender = contenders[i];
     const Point& late = contender.points.back();
     const Point& early = *(contender.points.end() - 2);
     const char* const id = i == 0 ? "basic" : "optimized";
-    findings.depends(
-        {.id = fmt::format("constant-time-add-{}", id),
-         .place = kPlace,
-         .claim = fmt::format("Adding takes O(1): {}.", contender.name),
-         .formula = "ns a visit, the median of epochs, in the last nine tenths of the stream over those before; decay "
-                    "included",
-         .unit = "times",
-         .expected = {.value = 1, .tolerance = 0.5},
-         .measured = quotient(late.insert, early.insert),
-         .reason =
-             fmt::format("On the machine: {:.1f} ns. k counters a visit, and m for each epoch.", late.insert.value)});
-    findings.depends({.id = fmt::format("constant-time-query-{}", id),
-                      .place = kPlace,
-                      .claim = fmt::format("A query takes O(1): {}.", contender.name),
-                      .formula = "ns a query after all visits over after a tenth of them",
-                      .unit = "times",
-                      .expected = {.value = 1, .tolerance = 0.5},
-                      .measured = quotient(late.query, early.query),
-                      .reason = fmt::format("On the machine: {:.1f} ns.", late.query.value)});
+    findings.depends({"constant-time-add-{}", id, contender.name, late.insert.value}, equals(1, 0.5),
+                     quotient(late.insert, early.insert));
+    findings.depends({"constant-time-query-{}", id, contender.name, late.query.value}, equals(1, 0.5),
+                     quotient(late.query, early.query));
   }
 }
 
 void add_figures(const std::vector<Contender>& contenders, Findings& findings) {
-  Figure space{.name = "space-over-length",
-               .title = "Space over the length of the stream",
-               .caption =
-                   "In use: counters, and of the pool the digits that belong to counters and what finds them. "
-                   "Times are wall clock, on this machine.",
-               .x = {.label = "visits", .is_logarithmic = true},
-               .y = {.label = "KB"},
-               .columns = {"filter", "visits", "KB", "ns an insertion", "ns a query"}};
+  Figure space = findings.figure("space-over-length");
   for (const Contender& contender : contenders) {
     for (const Point& point : contender.points) {
       space.rows.push_back({contender.name, point.visits, point.kilobytes, point.insert.value, point.query.value});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Filters with decayed counts, behind one interface and with the context's fault, and how far they are off.
+/// Filters of decayed counts, behind one face and with the context's fault, and how far they are off.
 
 #include <algorithm>
 #include <array>
@@ -15,10 +15,12 @@
 #include "lab/under_test.hpp"
 #include "lab/web_profiling/visits.hpp"
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
+#include "mankai/filter/time_decaying_pooled_counts/time_decaying_pooled_counts.hpp"
+#include "mankai/filter/time_decaying_tiered_counts/time_decaying_tiered_counts.hpp"
 
 namespace mankai::lab::profiling {
 
-/// A filter with decayed counts. A batch at a time, so that the call costs nothing beside it.
+/// A filter of decayed counts. A batch at a time, so that the call costs nothing beside it.
 class Profile {
  public:
   virtual ~Profile() = default;
@@ -89,6 +91,8 @@ class ProfileOf : public Profile {
 };
 
 using Basic = ProfileOf<TimeDecayingCounts>;
+using Pooled = ProfileOf<TimeDecayingPooledCounts>;
+using Tiered = ProfileOf<TimeDecayingTieredCounts>;
 
 /// The epoch of drawn streams. Its length says nothing: their ticks are given.
 inline constexpr Duration kDrawnEpoch = std::chrono::seconds(1);
@@ -102,6 +106,12 @@ template <class F>
   return std::make_unique<ProfileOf<F>>(std::move(*filter), context.fault);
 }
 [[nodiscard]] Result<std::unique_ptr<Basic>> make_basic(TimeDecayingCounts::Options options, const Context& context);
+/// Makes the optimized filter, by default the paper's: m counters, a pool of m / 2 digits that grows when it is empty.
+[[nodiscard]] Result<std::unique_ptr<Pooled>> make_pooled(TimeDecayingPooledCounts::Options options,
+                                                          const Context& context);
+/// Makes the exponential filter as it was reconstructed.
+[[nodiscard]] Result<std::unique_ptr<Tiered>> make_tiered(TimeDecayingTieredCounts::Options options,
+                                                          const Context& context);
 
 /// What checking estimates against the truth found.
 struct Tally {

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <numeric>
 
 #include "lab/web_profiling/logs.hpp"
@@ -12,7 +10,6 @@
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr const char* kPlace = "Section 3.3, figure 1";
 constexpr double kCold = 0.85;        // of the pages
 constexpr double kColdVisits = 0.10;  // of the visits, at most
 constexpr double kHot = 0.10;
@@ -71,92 +68,36 @@ void judge_zipf(double z, const Context& context, Findings& findings, Figure& fi
   const auto to = [&](std::uint64_t end) {
     return static_cast<std::uint64_t>(std::ranges::count_if(visits.pages, [end](auto page) { return page < end; }));
   };
-  const auto id = [z](const char* what) { return fmt::format("{}-zipf-{:.0f}", what, z * 10); };
-  const std::string basis = fmt::format("Zipf's law itself with z = {} does not.", z);
-  findings.judged({.id = id("cold-pages"),
-                   .place = kPlace,
-                   .claim = fmt::format("More than 85 % of the pages share less than 10 % of the visits: Zipf, z = {}, "
-                                        "40000 pages.",
-                                        z),
-                   .formula = fmt::format("at most 0.1; 1 - H_0.15n(z) / H_n(z) = {:.3f}", cold_formula),
-                   .expected = {.value = kColdVisits, .relation = Relation::at_most},
-                   .measured = share(workload.visits - to(warm), workload.visits),
-                   .recorded = cold_formula <= kColdVisits ? Verdict::reproduced : Verdict::refuted,
-                   .basis = cold_formula <= kColdVisits ? "" : basis});
-  findings.judged({.id = id("hot-pages"),
-                   .place = kPlace,
-                   .claim = fmt::format("About 10 % of the pages get up to 90 % of the visits, read as 90 % at least: "
-                                        "Zipf, z = {}, 40000 pages.",
-                                        z),
-                   .formula = fmt::format("at least 0.9; H_0.1n(z) / H_n(z) = {:.3f}", hot_formula),
-                   .expected = {.value = kHotVisits, .relation = Relation::at_least},
-                   .measured = share(to(hot), workload.visits),
-                   .recorded = hot_formula >= kHotVisits ? Verdict::reproduced : Verdict::refuted,
-                   .basis = hot_formula >= kHotVisits ? "" : basis});
-  findings.judged({.id = id("shares"),
-                   .place = kPlace,
-                   .claim = fmt::format("The draws follow Zipf's law, z = {}: visits to the hottest 10 %.", z),
-                   .formula = "H_0.1n(z) / H_n(z)",
-                   .expected = {.value = hot_formula},
-                   .measured = share(to(hot), workload.visits)});
+  const double ten_z = z * 10;
+  findings.judged({"cold-pages-zipf-{:.0f}", ten_z, z, cold_formula}, at_most(kColdVisits),
+                  share(workload.visits - to(warm), workload.visits));
+  findings.judged({"hot-pages-zipf-{:.0f}", ten_z, z, hot_formula}, at_least(kHotVisits),
+                  share(to(hot), workload.visits));
+  findings.judged({"shares-zipf-{:.0f}", ten_z, z}, equals(hot_formula), share(to(hot), workload.visits));
   add_curve(figure, fmt::format("Zipf, z = {}", z), rank(visits));
 }
 
 void judge_log(const Log& log, const Visits& visits, Findings& findings, Figure& figure) {
   const Ranked counts = rank(visits);
   const double hot = share_of_hottest(counts, kHot);
-  const std::string reason =
-      fmt::format("On the site: {}, {} visits to {} pages.", log.what, visits.pages.size(), counts.size());
-  findings.depends(
-      {.id = fmt::format("cold-pages-{}", log.id),
-       .place = kPlace,
-       .claim = fmt::format("More than 85 % of the pages share less than 10 % of the visits: {}.", log.what),
-       .formula = "visits to the 85 % of pages with the fewest",
-       .expected = {.value = kColdVisits, .relation = Relation::at_most},
-       .measured = {.value = 1 - share_of_hottest(counts, 1 - kCold)},
-       .reason = reason});
-  findings.depends({.id = fmt::format("hot-pages-{}", log.id),
-                    .place = kPlace,
-                    .claim = fmt::format("About 10 % of the pages get up to 90 % of the visits: {}.", log.what),
-                    .formula = "visits to the 10 % of pages with the most",
-                    .expected = {.value = kHotVisits, .relation = Relation::at_least},
-                    .measured = {.value = hot},
-                    .reason = reason});
-  findings.judged(
-      {.id = fmt::format("biased-{}", log.id),
-       .place = "Section 3.3",
-       .claim = fmt::format("The usage is quite biased, a small fraction gets very high hits: {}.", log.what),
-       .formula = "10 % of the pages get half of the visits at least",
-       .expected = {.value = 0.5, .relation = Relation::at_least},
-       .measured = {.value = hot}});
+  findings.depends({"cold-pages-{}", log.id, log.what, visits.pages.size(), counts.size()}, at_most(kColdVisits),
+                   exact(1 - share_of_hottest(counts, 1 - kCold)));
+  findings.depends({"hot-pages-{}", log.id, log.what, visits.pages.size(), counts.size()}, at_least(kHotVisits),
+                   exact(hot));
+  findings.judged({"biased-{}", log.id, log.what}, at_least(0.5), exact(hot));
   add_curve(figure, log.id, counts);
-}
-
-Figure empty_figure() {
-  return {.name = "skew",
-          .title = "Figure 1: visits of each page",
-          .caption =
-              "Pages by the number of their visits, most first; the table also has the share of pages and the "
-              "share of visits so far. In the paper's figure 10 % of the pages have up to 90 %.",
-          .x = {.label = "rank of the page", .is_logarithmic = true},
-          .y = {.label = "visits", .is_logarithmic = true},
-          .columns = {"data", "rank", "visits", "share of pages", "share of visits"}};
 }
 
 }  // namespace
 
 Result<void> measure_skew(const Context& context, Findings& findings) {
-  Figure figure = empty_figure();
+  Figure figure = findings.figure("skew");
   for (const double z : {0.8, 1.0, 1.2}) {
     judge_zipf(z, context, findings, figure);
   }
   for (const Log& log : kLogs) {
     if (!context.data_dir) {
-      findings.skipped({.id = fmt::format("skew-{}", log.id),
-                        .place = kPlace,
-                        .claim = fmt::format("Few pages get most visits: {}.", log.what),
-                        .formula = "visits to the hottest 10 % and to the other 85 % of pages"},
-                       "needs --data");
+      findings.skipped({"skew-{}", log.id, log.what}, {}, "needs --data");
       continue;
     }
     MANKAI_ASSIGN(const auto visits, read_log(path_of(log, context), kLogHalfLife, context));

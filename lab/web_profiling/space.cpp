@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,13 +5,11 @@
 #include <vector>
 
 #include "lab/web_profiling/parts.hpp"
-#include "lab/web_profiling/pooled.hpp"
+#include "lab/web_profiling/profiles.hpp"
 
 namespace mankai::lab::profiling {
 namespace {
 
-constexpr const char* kLaw = "Section 4.3, equation (6)";
-constexpr const char* kSpace = "Section 4.3, equation (7)";
 constexpr double kDigitBits = 4;
 constexpr double kBitsPerKilobyte = 8192;
 
@@ -104,89 +100,40 @@ Result<Counted> count_visits(const Law& law, const Context& context) {
 }
 
 void judge(const Law& law, const Bits& formula, const Counted& counted, Findings& findings) {
-  const auto id = [&](const char* what) { return fmt::format("{}-z-{:.0f}", what, law.z * 10); };
+  const double ten_z = law.z * 10;
   const double most_share = law.most() / law.visits;
-  findings.judged(
-      {.id = id("equation-6"),
-       .place = kLaw,
-       .claim = fmt::format("The most frequent page comes C times, z = {}.", law.z),
-       .formula = "(6), elided: Σ n_i = N, so C = N / H_n(z)",
-       .unit = "visits",
-       .expected = {.value = law.most()},
-       .measured = {.value = counted.most, .error = std::sqrt(law.visits * most_share * (1 - most_share))}});
-  findings.judged(
-      {.id = id("equation-7"),
-       .place = kSpace,
-       .claim = fmt::format("Counters of their own length take so many times less than uniform ones, z = {}.", law.z),
-       .formula = "(7), elided: U = n log2(N / H_n(z)), saved z log2(n!): U / (U - z log2(n!))",
-       .unit = "times",
-       .expected = {.value = formula.uniform / formula.printed, .tolerance = 0.05 * formula.uniform / formula.printed},
-       .measured = {.value = formula.uniform / counted.bits.whole},
-       .recorded = Verdict::refuted,
-       .basis =
-           "log2 of a count is no number of bits: a counter has whole bits and at least one, and where n_i < 1 the "
-           "logarithm is negative.",
-       .reason =
-           fmt::format("Uniform {:.1f} KB; by (7) {:.1f} KB; counted {:.1f} KB.", formula.uniform / kBitsPerKilobyte,
-                       formula.printed / kBitsPerKilobyte, counted.bits.whole / kBitsPerKilobyte)});
-  findings.judged(
-      {.id = id("equation-7-whole-bits"),
-       .place = kSpace,
-       .claim = fmt::format("The honest form in whole bits (ours), z = {}.", law.z),
-       .formula = "Σ max(1, ⌈log2(c_i + 1)⌉) bits, its mean over counts c_i drawn with means n_i",
-       .unit = "KB",
-       .expected = {.value = formula.whole / kBitsPerKilobyte, .tolerance = 0.01 * formula.whole / kBitsPerKilobyte},
-       .measured = {.value = counted.bits.whole / kBitsPerKilobyte}});
-  findings.judged(
-      {.id = id("equation-7-digits"),
-       .place = kSpace,
-       .claim = fmt::format("The honest form in digits of 4 bits (ours), z = {}.", law.z),
-       .formula = "V_4 = Σ 4 max(1, ⌈log2(c_i + 1) / 4⌉) bits, its mean; no lookup table",
-       .unit = "KB",
-       .expected = {.value = formula.digits / kBitsPerKilobyte, .tolerance = 0.01 * formula.digits / kBitsPerKilobyte},
-       .measured = {.value = counted.bits.digits / kBitsPerKilobyte},
-       .reason = fmt::format("{:.1f} times less than uniform counters.", formula.uniform / counted.bits.digits)});
+  const double uniform = formula.uniform / kBitsPerKilobyte;
+  const double whole = formula.whole / kBitsPerKilobyte;
+  const double digits = formula.digits / kBitsPerKilobyte;
+  findings.judged({"equation-6-z-{:.0f}", ten_z, law.z}, equals(law.most()),
+                  {.value = counted.most, .error = std::sqrt(law.visits * most_share * (1 - most_share))});
+  findings.judged({"equation-7-z-{:.0f}", ten_z, law.z, uniform, formula.printed / kBitsPerKilobyte,
+                   counted.bits.whole / kBitsPerKilobyte},
+                  equals(formula.uniform / formula.printed, 0.05 * formula.uniform / formula.printed),
+                  exact(formula.uniform / counted.bits.whole));
+  findings.judged({"equation-7-whole-bits-z-{:.0f}", ten_z, law.z},
+                  equals(whole, 0.01 * formula.whole / kBitsPerKilobyte), exact(counted.bits.whole / kBitsPerKilobyte));
+  findings.judged({"equation-7-digits-z-{:.0f}", ten_z, law.z, formula.uniform / counted.bits.digits},
+                  equals(digits, 0.01 * formula.digits / kBitsPerKilobyte),
+                  exact(counted.bits.digits / kBitsPerKilobyte));
   const double extra = formula.digits / kDigitBits - law.pages;
-  findings.judged(
-      {.id = id("digits-in-use"),
-       .place = kSpace,
-       .claim = fmt::format("The filter has as many extra counters in use, z = {} (k = 1, m = 64 n, λ = 1).", law.z),
-       .formula = "V_4 / 4 - n; 1 page in 128 shares a counter with another",
-       .unit = "digits",
-       .expected = {.value = extra, .tolerance = 0.03 * extra},
-       .measured = {.value = counted.extra_digits, .error = std::sqrt(extra)}});
+  findings.judged({"digits-in-use-z-{:.0f}", ten_z, law.z}, equals(extra, 0.03 * extra),
+                  {.value = counted.extra_digits, .error = std::sqrt(extra)});
 }
 
 void judge_harmonic(Findings& findings) {
   constexpr std::uint64_t kPages = 40'000;
-  findings.judged(
-      {.id = "harmonic-number",
-       .place = "Section 4.3, closing note",
-       .claim = "H_n(1) = ln n + Θ(1).",
-       .formula = "ln n + 0.5772 at n = 40000; summed",
-       .expected = {.value = std::log(static_cast<double>(kPages)) + std::numbers::egamma, .tolerance = 1.0 / kPages},
-       .measured = {.value = harmonic(kPages, 1)}});
+  findings.judged("harmonic-number", equals(std::log(static_cast<double>(kPages)) + std::numbers::egamma, 1.0 / kPages),
+                  exact(harmonic(kPages, 1)));
   double most_rise = -1;
   for (double z = 0; z < 2; z += 0.1) {
     most_rise = std::max(most_rise, harmonic(kPages, z + 0.1) - harmonic(kPages, z));
   }
-  findings.judged({.id = "harmonic-decreases",
-                   .place = "Section 4.3, closing note",
-                   .claim = "H_n(z) decreases with z, from H_n(0) = n.",
-                   .formula = "largest step from z to z + 0.1, z = 0 to 2: below 0",
-                   .expected = {.value = 0, .relation = Relation::at_most},
-                   .measured = {.value = most_rise}});
+  findings.judged("harmonic-decreases", at_most(0), exact(most_rise));
 }
 
-Figure figure_of(double visits, double pages) {
-  Figure figure{.name = "space-formula",
-                .title = "Counters of their own length, by formula",
-                .caption = fmt::format("{} visits to {} pages. Where (7) gives a page less than a bit, or less than "
-                                       "none, the honest forms keep one.",
-                                       visits, pages),
-                .x = {.label = "z"},
-                .y = {.label = "KB"},
-                .columns = {"z", "uniform", "equation (7)", "whole bits", "digits of 4 bits"}};
+Figure figure_of(double visits, double pages, const Findings& findings) {
+  Figure figure = findings.figure({"space-formula", visits, pages});
   for (double z = 0; z < 1.45; z += 0.1) {
     const Bits bits = by_formula({.visits = visits, .pages = pages, .z = z});
     figure.rows.push_back({z, bits.uniform / kBitsPerKilobyte, bits.printed / kBitsPerKilobyte,
@@ -209,7 +156,7 @@ Result<void> measure_space(const Context& context, Findings& findings) {
     judge(law, by_formula(law), counted, findings);
   }
   judge_harmonic(findings);
-  findings.add(figure_of(visits, pages));
+  findings.add(figure_of(visits, pages, findings));
   return {};
 }
 

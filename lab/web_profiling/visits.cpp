@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 #include <utility>
 
@@ -97,22 +96,19 @@ Visits draw(const Workload& workload, const Context& context) {
 
 Result<Visits> read_log(const std::string& path, Duration epoch, const Context& context) {
   MANKAI_ASSIGN(auto source, ::mankai::Source::open(path));
-  auto reader = LineReader::create(std::move(source));
-  auto parser = LogParser::create();
-  if (!reader || !parser) {
-    return std::unexpected(!reader ? reader.error() : parser.error());
-  }
+  MANKAI_ASSIGN(auto reader, LineReader::create(std::move(source)));
+  MANKAI_ASSIGN(auto parser, LogParser::create());
   const Hasher hasher(hash_of(context));
   Visits visits;
   Pages pages(visits, hasher);
   LogRecord record;
   while (true) {
-    MANKAI_ASSIGN(const auto lines, reader->next_batch());
+    MANKAI_ASSIGN(const auto lines, reader.next_batch());
     if (lines.empty()) {
       break;
     }
     for (const std::string_view line : lines) {
-      if (parser->parse(line, record) == LogLine::record && record.time && !record.target.empty()) {
+      if (parser.parse(line, record) == LogLine::record && record.time && !record.target.empty()) {
         add_visit(visits, pages.number_of(record.target.substr(0, record.target.find('?'))),
                   tick_of(*record.time, epoch));
       }

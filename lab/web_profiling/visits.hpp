@@ -70,7 +70,7 @@ struct Workload {
 /// Draws the stream; page i is the i-th most popular one.
 [[nodiscard]] Visits draw(const Workload& workload, const Context& context);
 /// Reads the visits of an access log: targets without their query, lines that are no request left out. Epochs are
-/// ticks of `epoch`; what comes late counts as of the newest epoch before it. Errors: those of reading it.
+/// ticks of `epoch`; what arrives late counts as of the newest epoch before it. Errors: those of reading it.
 [[nodiscard]] Result<Visits> read_log(const std::string& path, Duration epoch, const Context& context);
 
 /// Exact decayed counts of numbered pages: Σ λ^age, as of each page's newest visit and scaled when it is asked for.
