@@ -1,16 +1,13 @@
-#include "mankai/input/detail/keys_log.hpp"
-
 #include <algorithm>
 
-#include "mankai/input/detail/time_scan.hpp"
+#include "mankai/input/detail/log_formats.hpp"
+#include "mankai/input/detail/text_fields.hpp"
 
 namespace mankai::detail {
 namespace {
 
-bool is_digit(char character) noexcept { return character >= '0' && character <= '9'; }
-
 ScannedTime scan_leading_time(std::string_view line) noexcept {
-  constexpr std::size_t kUnitDigits = 3;  // from one unit to the next
+  constexpr std::size_t kUnitDigits = 3;  // between two units
   constexpr std::size_t kDigitsMin = 9;   // of seconds, since 1973
   constexpr std::size_t kDigitsMax = 16;
   const auto digits = static_cast<std::size_t>(std::ranges::find_if_not(line, is_digit) - line.begin());
@@ -21,7 +18,7 @@ ScannedTime scan_leading_time(std::string_view line) noexcept {
   return is_time ? scan_epoch_time(line) : ScannedTime{};
 }
 
-// A key may begin like a date, as "2016-99-00.html" does.
+// A key may begin like a date: "2016-99-00.html".
 bool is_meant_as_time(std::string_view line) noexcept {
   constexpr std::size_t kDateLength = 10;
   return line.size() > kDateLength && std::string_view("Tt \t").find(line[kDateLength]) != std::string_view::npos;

@@ -1,10 +1,5 @@
-#include "mankai/input/detail/squid_log.hpp"
-
-#include <algorithm>
-
-#include "mankai/input/detail/request_line.hpp"
+#include "mankai/input/detail/log_formats.hpp"
 #include "mankai/input/detail/text_fields.hpp"
-#include "mankai/input/detail/time_scan.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -14,12 +9,7 @@ std::string_view take_padded(std::string_view& rest) noexcept {
   return take_field(rest, ' ');
 }
 
-bool is_digits(std::string_view text) noexcept {
-  return !text.empty() &&
-         std::ranges::all_of(text, [](char character) { return character >= '0' && character <= '9'; });
-}
-
-// A duration; clocks that were set back have made it negative.
+// A duration; it is negative where the clock was set back.
 bool is_elapsed(std::string_view text) noexcept {
   text.remove_prefix(text.starts_with('-') ? 1 : 0);
   return is_digits(text);
@@ -54,7 +44,7 @@ LogLine parse_squid(std::string_view line, LogRecord& out) noexcept {
   if (!read_status(result.substr(slash + 1), out.status) || !read_number(bytes, out.bytes)) {
     return LogLine::malformed_number;
   }
-  if (out.target.starts_with("error:")) {  // what Squid writes when it could not read the request
+  if (out.target.starts_with("error:")) {  // for a request that Squid could not read
     out.method = out.target = {};
   }
   take_host_of_target(out);
