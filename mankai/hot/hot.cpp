@@ -8,7 +8,7 @@
 namespace mankai {
 namespace {
 
-// As many keys as hide the latency of a hash and a look at the table; their digests are 2 KiB on the stack.
+// Enough keys to hide the latency of hashing and table lookups; their digests are 2 KiB on the stack.
 constexpr std::size_t kBatchKeys = 256;
 
 Result<DecayedTop::Options> options_of(const HotRequest& request) {
@@ -24,8 +24,8 @@ Result<DecayedTop::Options> options_of(const HotRequest& request) {
 
 Result<AnyFilter> make_filter(const HotRequest& request) {
   MANKAI_ASSIGN(const auto options, options_of(request));
-  auto filter = DecayedTop::create(options);
-  return filter ? Result<AnyFilter>(std::move(*filter)) : std::unexpected(filter.error());
+  MANKAI_ASSIGN(auto filter, DecayedTop::create(options));
+  return AnyFilter(std::move(filter));
 }
 
 Result<void> check_kind(const std::string& path, const AnyFilter& filter) {
@@ -36,7 +36,7 @@ Result<void> check_kind(const std::string& path, const AnyFilter& filter) {
   }
   if (top->canonical_version() != 0) {
     return fail(ErrorCode::invalid_argument,
-                path + ": has canonical URLs as keys, and keys are taken as they are here; name another file");
+                path + ": has canonical URLs as keys, and this takes keys as they are; name another file");
   }
   return {};
 }
@@ -47,19 +47,19 @@ std::string words_of(const DecayedTop& filter) {
          std::to_string(filter.image_bytes()) + " bytes, hash " + std::string(name(filter.hash().kind));
 }
 
-// The size of an image is not what was asked for, but what fits into it: equal requests give equal sizes.
+// An image has the largest size that fits the requested memory, so equal requests give equal sizes.
 Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
   if (!request.memory_bytes) {
     return true;
   }
   HotRequest alike = request;
   alike.decay = filter.decay();
-  const auto options = options_of(alike);
-  const auto bytes = options ? DecayedTop::image_bytes_of(*options) : std::unexpected(options.error());
-  return bytes ? Result<bool>(*bytes == filter.image_bytes()) : std::unexpected(bytes.error());
+  MANKAI_ASSIGN(const auto options, options_of(alike));
+  MANKAI_ASSIGN(const auto bytes, DecayedTop::image_bytes_of(options));
+  return bytes == filter.image_bytes();
 }
 
-// A state that was made for another request would answer, but not as asked.
+// A state with other settings would give other answers.
 Result<void> check_request_fits(const std::string& path, const DecayedTop& filter, const HotRequest& request) {
   MANKAI_ASSIGN(const auto is_sized_so, is_of_size(filter, request));
   if (is_sized_so && request.decay.value_or(filter.decay()) == filter.decay() &&
@@ -68,8 +68,8 @@ Result<void> check_request_fits(const std::string& path, const DecayedTop& filte
     return {};
   }
   return fail(ErrorCode::invalid_argument, path + ": was made with " + words_of(filter) +
-                                               ", which is not what was asked for; leave the options out to use it as "
-                                               "it is, or name another file");
+                                               ", not with the given options; omit them to use it, or name another "
+                                               "file");
 }
 
 void insert(DecayedTop& filter, std::span<const std::string_view> keys, std::span<const Time> times) noexcept {
