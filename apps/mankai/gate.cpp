@@ -8,11 +8,13 @@ Subcommand gate_subcommand() {
       .name = "gate",
       .summary = "in front of a database: is there anything to fetch?",
       .description =
-          "Keeps the keys of a table's rows in a filter of a few bytes each, so that who asks for a key without a row "
-          "need not ask the database. A key is answered empty, which is certain, or maybe, which is wrong for few.\n\n"
-          "A row belongs to the gate while a condition over its own columns is true. Rows come and go in the database, "
-          "and `mankai gate sync` keeps the gate in step; between a commit and its application lies a window, which "
-          "status shows and check --after closes.",
+          "A gate is a Bloom-filter negative cache in front of a database: it keeps the keys of a table's rows in a "
+          "few "
+          "bytes each, and saves the queries for keys without a row. The answer is empty, which is certain, or maybe, "
+          "which is wrong for few keys.\n\n"
+          "A row belongs to the gate while a condition over its own columns is true. `mankai gate sync` keeps the gate "
+          "in step with the table. Between a commit and its application there is a window, which status shows and "
+          "check --after closes.",
       .examples =
           {{"mankai gate build baskets.mk --from sqlite:shop.db --table baskets --key cookie --where 'items > 0' "
             "--install-triggers",

@@ -6,7 +6,7 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "mankai/filter/spec.hpp"
-#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/gate_build.hpp"
 
 namespace mankai::command {
 namespace {
@@ -20,10 +20,10 @@ struct Request {
   bool force = false;
 };
 
-// An empty one is a script's variable without a value rather than every row.
+// An empty condition is more likely an unset variable of a script than a request for every row.
 Result<std::string> parse_condition(std::string_view text) {
   if (text.find_first_not_of(" \t") == std::string_view::npos) {
-    return fail(ErrorCode::invalid_argument, "the condition is empty: leave it out for every row");
+    return fail(ErrorCode::invalid_argument, "the condition is empty; omit --where for every row");
   }
   return std::string(text);
 }
@@ -33,14 +33,13 @@ Result<void> check(const Request& request) {
                                     {"--table", &request.settings.table},
                                     {"--key", &request.settings.key}}) {
     if (value->empty()) {
-      return fail(ErrorCode::invalid_argument, std::string(name) + " is missing; see mankai gate build --help");
+      return fail(ErrorCode::invalid_argument, std::string(name) + " is missing; see `mankai gate build --help`");
     }
   }
   if (request.settings.source.starts_with("sqlite:") && !request.install_triggers) {
     return fail(ErrorCode::invalid_argument,
-                "a gate of an SQLite table needs triggers on it and two tables beside it, which cost each write a "
-                "little: say --install-triggers if they may be put into the database; `mankai gate drop` takes them "
-                "out again");
+                "a gate of an SQLite table needs triggers on it and two tables beside it, which add a small cost to "
+                "each write; allow them with --install-triggers, and uninstall them with `mankai gate drop`");
   }
   return {};
 }
@@ -64,34 +63,33 @@ Result<int> run(const Request& request) {
   say(fmt::format("{}: {} keys at {}, as of position {}; `mankai gate sync {}` keeps it in step", request.file,
                   human_count(built->keys), human_share(build.fpr), built->position_text, request.file));
   if (!built->replaced_left.empty()) {
-    say("what the replaced gate had put into its database could not be taken out: " + built->replaced_left);
+    say("what the replaced gate had installed in its database could not be removed: " + built->replaced_left);
   }
   return exit_code_after_stop(0);
 }
 
 std::vector<Option> options_of(Request& request) {
   return {
-      positional("FILE", "The file to make; beside it FILE-source, which says where the keys come from.",
-                 ValueKind::file, request.file),
+      positional("FILE", "The file to make; FILE-source beside it names the source of the keys.", ValueKind::file,
+                 request.file),
       text_option("--from", "SOURCE",
                   "sqlite:PATH, or postgres:DSN with a DSN of libpq, such as postgres:dbname=shop. No password: "
                   "PGPASSFILE or the server's own rules.",
                   ValueKind::text, request.settings.source),
       text_option("--table", "TABLE", "The table.", ValueKind::text, request.settings.table),
-      text_option("--key", "COLUMN", "The column whose values are asked for; SQLite needs an index on it.",
-                  ValueKind::text, request.settings.key),
+      text_option("--key", "COLUMN", "The column of the keys; SQLite needs an index on it.", ValueKind::text,
+                  request.settings.key),
       parsed_option("--where", "CONDITION",
-                    "A condition in the database's SQL over the row's own columns. Every row unless given.",
+                    "A condition in the database's SQL over the row's own columns [default: every row].",
                     parse_condition, request.settings.where),
-      parsed_option("--keys", "N", "How many keys it is made for. Twice as many as there are unless given.",
-                    parse_count, request.keys),
-      parsed_option("--fpr", "RATE", "The share of keys without a row that are answered maybe. 0.01 unless given.",
-                    parse_rate, request.build.fpr),
+      parsed_option("--keys", "N", "Number of keys to size the gate for [default: twice the table's].", parse_count,
+                    request.keys),
+      parsed_option("--fpr", "RATE", "Share of keys without a row that are answered maybe [default: 0.01].", parse_rate,
+                    request.build.fpr),
       flag("--install-triggers",
-           "Lets five triggers and two tables be put into an SQLite database, without which its changes cannot be "
-           "seen.",
+           "Allow five triggers and two tables in an SQLite database; without them its changes cannot be seen.",
            request.install_triggers),
-      flag("--force", "Replaces FILE if it exists, and takes out of the database what it had there.", request.force),
+      flag("--force", "Replace FILE if it exists, and uninstall what it had in its database.", request.force),
       mode_option(request.build.mode),
   };
 }
@@ -104,12 +102,12 @@ Subcommand gate_build_subcommand() {
       .name = "gate build",
       .summary = "make a gate of a table's keys",
       .description =
-          "Puts into the database what is needed to see its changes, reads the keys of those rows that the condition "
-          "is true for, as of one moment, and makes the gate's file of them. If it fails, nothing is left behind; what "
-          "is left if it is killed is listed in FILE-leftover, and the next build or drop takes it out.\n\n"
+          "Installs in the database what reports its changes, reads the keys of the rows that satisfy the condition in "
+          "one snapshot, and makes the gate's file from them. If it fails, nothing is left behind; if it is killed, "
+          "FILE-leftover lists what is left, and the next build or drop uninstalls it.\n\n"
           "PostgreSQL gets a publication and a replication slot, which keeps the server's log until `mankai gate sync` "
-          "has read it: do not leave a gate that nobody syncs. SQLite gets triggers, if --install-triggers allows "
-          "them. `mankai gate drop` takes them out.",
+          "has read it: drop a gate that no process syncs. SQLite gets triggers, if --install-triggers allows them. "
+          "`mankai gate drop` uninstalls them.",
       .examples = {{"mankai gate build b.mk --from sqlite:shop.db --table baskets --key cookie --where 'items > 0' "
                     "--install-triggers",
                     "the baskets of an SQLite database that have something in them"},

@@ -24,16 +24,17 @@ struct Request {
   bool json = false;
 };
 
-// A number, or as PostgreSQL writes one.
+// A number, or a position of PostgreSQL.
 Result<std::uint64_t> parse_position(std::string_view text) {
   if (text.find('/') != std::string_view::npos) {
-    const auto lsn = parse_lsn(text);
-    return lsn ? Result<std::uint64_t>(lsn->value) : std::unexpected(lsn.error());
+    MANKAI_ASSIGN(const auto lsn, parse_lsn(text));
+    return lsn.value;
   }
   std::uint64_t position = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is no position, such as 1234 or 0/16B3748");
+    return fail(ErrorCode::invalid_argument,
+                "invalid position '" + std::string(text) + "'; expected one such as 1234 or 0/16B3748");
   }
   return position;
 }
@@ -84,29 +85,31 @@ Subcommand gate_check_subcommand() {
       .name = "gate check",
       .summary = "ask a gate",
       .description =
-          "Prints empty or maybe, a tab and the key, for each key given as an argument or else for each line of the "
-          "inputs, in their order. empty is certain as of the gate's position; maybe is wrong for keys without a row "
-          "at the gate's false positive rate. The exit code is 0 whatever the answers.\n\n"
-          "A key is what the table's column has, as text; of a blob its bytes.",
+          "Prints empty or maybe, a tab and the key for each key argument, or else for each line of the inputs, in "
+          "order. empty is certain as of the gate's position; keys without a row are maybe at the gate's "
+          "false-positive rate. The exit code is 0 for any answer.\n\n"
+          "A key is the text of the table's column, or the bytes of a blob.",
       .examples = {{"mankai gate check baskets.mk 5f21c07a", "empty or maybe"},
                    {"mankai gate check baskets.mk --after 1234 5f21c07a",
-                    "maybe, until the change at position 1234 is applied"},
-                   {"mankai gate check --quiet baskets.mk 5f21c07a && psql ...", "asks the database only if need be"}},
+                    "maybe until the change at position 1234 is applied"},
+                   {"mankai gate check --quiet baskets.mk 5f21c07a && psql ...",
+                    "asks the database only if necessary"}},
   };
   command.options = {positional("FILE", "The gate's file.", ValueKind::file, request->file)};
   for (Option& option : key_options(request->keys, request->input)) {
     command.options.push_back(std::move(option));
   }
-  Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if one of the keys is maybe, 1 if all are empty.",
-                      request->quiet);
+  Option quiet =
+      flag("--quiet", "Print nothing; the exit code is 0 if a key is maybe, 1 if all are empty.", request->quiet);
   quiet.letter = 'q';
   command.options.push_back(parsed_option("--after", "POSITION",
-                                          "Answers maybe as long as the change at this position is not applied.",
-                                          parse_position, request->after));
+                                          "Answer maybe until the change at this position is applied.", parse_position,
+                                          request->after));
   command.options.push_back(std::move(quiet));
-  command.options.push_back(flag("--json", "Prints a JSON object a line.", request->json));
+  command.options.push_back(flag("--json", "Print one JSON object per line.", request->json));
   command.options.push_back(
-      flag("--count", "Adds what was asked to FILE-counts, which `mankai gate status` shows.", request->count));
+      flag("--count", "Add the numbers of questions and answers to FILE-counts, which `mankai gate status` shows.",
+           request->count));
   command.options.push_back(max_line_option(request->input));
   command.run = [request]() -> Result<int> {
     MANKAI_TRY(check_keys(request->keys, request->input));

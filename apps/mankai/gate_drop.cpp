@@ -2,7 +2,7 @@
 
 #include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
-#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/gate_build.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 
 namespace mankai::command {
@@ -19,7 +19,7 @@ Result<int> run(const Request& request) {
   if (!removed) {
     const bool may_be_forced = had_settings && !request.force && removed.error().code != ErrorCode::locked;
     return fail(removed.error().code,
-                removed.error().detail + (may_be_forced ? "; --force leaves there what is there" : ""),
+                removed.error().detail + (may_be_forced ? "; --force leaves the parts there" : ""),
                 removed.error().os_error);
   }
   say(
@@ -35,21 +35,18 @@ Subcommand gate_drop_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command{
       .name = "gate drop",
-      .summary = "take a gate's parts out of its database",
+      .summary = "uninstall a gate's parts from its database",
       .description =
-          "Takes out of the database what `mankai gate build` put there, and removes FILE-source. FILE stays as it is. "
-          "What is gone already is no error; a database that cannot be reached is one, unless --force is given.\n\n"
-          "A build that was killed leaves its parts in the database and FILE-leftover, which lists them: this takes "
-          "them "
-          "out as well, and so does the next build of FILE. Where FILE-source is gone or damaged, nothing says which "
-          "database "
-          "it is: what to take out there by hand is told, and --force ends the gate without.",
+          "Uninstalls from the database what `mankai gate build` installed, and removes FILE-source. FILE stays. Parts "
+          "that are already gone are no error; a database that cannot be reached is one, unless --force is given.\n\n"
+          "A build that was killed leaves its parts in the database and lists them in FILE-leftover: this removes them "
+          "too, and so does the next build of FILE. If FILE-source is missing or corrupt, the database is not known: "
+          "an error names what to remove there by hand, and --force ends the gate without that.",
       .examples = {{"mankai gate drop baskets.mk && rm baskets.mk", "the end of a gate"}},
   };
   command.options = {
       positional("FILE", "The gate's file.", ValueKind::file, request->file),
-      flag("--force",
-           "Also ends the gate if the database cannot be reached, or is not known; what is there stays there.",
+      flag("--force", "End the gate even if the database cannot be reached or is not known; its parts stay there.",
            request->force)};
   command.run = [request] { return run(*request); };
   return command;

@@ -7,7 +7,7 @@ namespace mankai::command {
 std::vector<Option> mirror_options(MirrorRequest& request) {
   return {text_option("--mirror", "REDIS",
                       "A Redis server with Mankai's module: redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. The "
-                      "password is taken from MANKAI_REDIS_PASSWORD in the environment.",
+                      "environment variable MANKAI_REDIS_PASSWORD has the password.",
                       ValueKind::text, request.address),
           text_option("--mirror-key", "KEY", "The key there that has the gate.", ValueKind::text, request.key)};
 }
@@ -17,7 +17,7 @@ Result<std::optional<RedisMirrorSettings>> mirror_settings(const MirrorRequest& 
     return std::nullopt;
   }
   if (request.address.empty() || request.key.empty()) {
-    return fail(ErrorCode::invalid_argument, "--mirror and --mirror-key need each other");
+    return fail(ErrorCode::invalid_argument, "--mirror and --mirror-key must be given together");
   }
   auto address = parse_redis_address(request.address);
   if (!address) {

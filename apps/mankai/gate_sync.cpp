@@ -14,7 +14,7 @@
 namespace mankai::command {
 namespace {
 
-// Web servers that open the file anew do again what its journal has: it must not become long.
+// Processes that reopen the file replay its journal: it must stay short.
 constexpr Duration kCheckpointEvery = std::chrono::minutes(1);
 
 struct Request {
@@ -32,7 +32,7 @@ void warn_of_drift(const Gate& gate, const std::string& file) {
   }
 }
 
-// By the cells, not by the rows: many rows of one key fill no more of them than one.
+// By cells, not rows: many rows of one key use the same cells.
 void warn_of_size(const Gate& gate, const std::string& file) {
   constexpr double kTolerated = 1.2;
   const GateFacts facts = gate.facts();
@@ -45,7 +45,6 @@ void warn_of_size(const Gate& gate, const std::string& file) {
   }
 }
 
-// A mirror, where one is asked for, and what is said of it.
 void add_mirror(const RedisMirrorSettings& settings, RedisMirror& mirror, const Gate& gate, GateSyncOptions& options) {
   const std::string name = mirror_name(settings);
   options.mirror = &mirror;
@@ -63,7 +62,7 @@ Result<int> run(const Request& request) {
   MANKAI_ASSIGN(const auto mirrored, mirror_settings(request.mirror));
   MANKAI_ASSIGN(auto settings, read_source_settings(request.file));
   GateOptions options;
-  // What is applied is synchronised before the source is told.
+  // GateSync synchronises before it acknowledges.
   options.store.durability = Durability::never;
   options.store.checkpoint_interval = kCheckpointEvery;
   MANKAI_ASSIGN(auto gate, Gate::open(request.file, options));
@@ -96,25 +95,24 @@ Subcommand gate_sync_subcommand() {
       .name = "gate sync",
       .summary = "keep a gate in step with its table",
       .description =
-          "Applies what was committed since the gate's position, and continues until Ctrl-C or kill (SIGTERM), which "
-          "put everything into the file. SIGTERM is the regular end, with exit code 0. Each change is applied once in "
-          "effect, however often this is killed and started "
-          "again, and the database may forget a change when the disk has it.\n\n"
-          "A database that cannot be reached, or whose file is away, is tried again, for ever, with longer and longer "
-          "waits, and that is said "
-          "on stderr; the gate answers meanwhile as of its position. One sync a gate at a time.\n\n"
-          "With --mirror the gate is a key of a Redis server too, for many web servers to ask by GATE.MAYBE: each "
-          "change "
-          "goes there behind the file, and a key that is not as it was left is loaded anew. A server that is away is "
-          "tried again, as a database is, and holds up nothing.",
+          "Applies what was committed since the gate's position, and continues until Ctrl-C or SIGTERM, which write "
+          "everything to the file. SIGTERM is the regular end, with exit code 0. Each change is applied exactly once "
+          "in "
+          "effect, even after crashes, and acknowledged to the database when it is on disk.\n\n"
+          "A database that cannot be reached is retried forever, with growing waits and a message on stderr; meanwhile "
+          "the gate answers as of its position. One process per gate can sync.\n\n"
+          "With --mirror the gate is also a key of a Redis server, which many web servers can ask with GATE.MAYBE. "
+          "Each "
+          "change is sent there after it is in the file, and a key that differs is loaded again. A server that cannot "
+          "be reached is retried and delays nothing.",
       .examples = {{"mankai gate sync baskets.mk", "until Ctrl-C"},
-                   {"mankai gate sync --once baskets.mk", "what is there now, for a job that runs now and then"},
+                   {"mankai gate sync --once baskets.mk", "what was committed so far, for a periodic job"},
                    {"mankai gate sync baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
                     "and one gate in Redis for all web servers"}},
   };
   command.options = {
       positional("FILE", "The gate's file.", ValueKind::file, request->file),
-      flag("--once", "Ends when everything is applied that was committed before it began, or with an error.",
+      flag("--once", "End when everything is applied that was committed before the start, or with an error.",
            request->once)};
   for (Option& option : mirror_options(request->mirror)) {
     command.options.push_back(std::move(option));

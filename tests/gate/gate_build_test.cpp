@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "mankai/gate/database/gate_build.hpp"
 #include "mankai/gate/database/gate_sync.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 #include "tests/gate/postgres_server.hpp"
@@ -131,7 +132,7 @@ TEST_F(GateBuildTest, what_cannot_be_taken_out_is_said_and_stays_listed) {
   };
   const auto built = build_gate(path(), settings_for(server), {.should_stop = end_in_the_midst});
   ASSERT_FALSE(built.has_value());
-  EXPECT_NE(built.error().message().find("could not be taken out"), std::string::npos) << built.error().message();
+  EXPECT_NE(built.error().message().find("could not be removed"), std::string::npos) << built.error().message();
   EXPECT_EQ(files(), std::vector<std::string>{"baskets.mk-leftover"});
   EXPECT_FALSE(drop_gate(path()).has_value());
   server.start();

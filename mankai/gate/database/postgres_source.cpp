@@ -246,12 +246,7 @@ class PostgresSource final : public RowSource {
   }
 
   Result<void> open_stream(Lsn position) {
-    MANKAI_ASSIGN(
-        auto stream,
-        PgStream::open(
-            dsn_, stop_signs(), settings_.installed,
-            {.relation = table_->relation, .table = table_->name, .name = table_->key, .type = table_->key_type},
-            position));
+    MANKAI_ASSIGN(auto stream, PgStream::open(dsn_, stop_signs(), settings_.installed, *table_, position));
     stream_.emplace(std::move(stream));
     return {};
   }

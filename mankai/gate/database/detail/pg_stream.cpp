@@ -30,13 +30,13 @@ Time now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_c
 
 }  // namespace
 
-Result<PgStream> PgStream::open(const std::string& dsn, PgStop stop, const std::string& name, PgKeyColumn key,
+Result<PgStream> PgStream::open(const std::string& dsn, PgStop stop, const std::string& name, PgTable table,
                                 Lsn position) {
   MANKAI_ASSIGN(auto connection, PgConnection::open(dsn, PgUse::replication, stop));
   const std::string quoted = "\"" + name + "\"";
   MANKAI_TRY(begin(connection, "START_REPLICATION SLOT " + quoted + " LOGICAL " + to_text(position) +
                                    " (proto_version '1', publication_names '" + quoted + "')"));
-  return PgStream(std::move(connection), PgTransactions(std::move(key), position));
+  return PgStream(std::move(connection), PgTransactions(std::move(table), position));
 }
 
 Result<void> PgStream::pump(PgClock::time_point deadline) {

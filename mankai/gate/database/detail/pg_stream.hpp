@@ -18,7 +18,7 @@ class PgStream {
   /// Begins behind a position. Slot and publication have one name. Errors: locked if somebody else follows the slot,
   /// and still does after some seconds.
   [[nodiscard]] static Result<PgStream> open(const std::string& dsn, PgStop stop, const std::string& name,
-                                             PgKeyColumn key, Lsn position);
+                                             PgTable table, Lsn position);
 
   /// Takes what has come, up to some megabytes; waits until the deadline if that is nothing.
   [[nodiscard]] Result<void> pump(PgClock::time_point deadline);
