@@ -205,7 +205,7 @@ class GateTest(harness.CommandTest):
         self.build()
         self.run_mankai("gate", "build", "c.mk", *SOURCE, "--install-triggers")
         self.write("b.mk-source", self.read("c.mk-source"))
-        self.error("gate", "sync", "--once", "b.mk", code=2, says="not of the same build")
+        self.error("gate", "sync", "--once", "b.mk", code=2, says="are of different builds")
         self.write("b.mk-source", b"something else\n")
         self.error("gate", "sync", "--once", "b.mk", code=3, says="b.mk-source")
 

@@ -448,7 +448,7 @@ class MirrorTest(RedisTest):
                               ("redis://user:secret@a", "no password"), ("rediss://a", "no address"),
                               ("unix:relative", "a socket's path")):
             self.mankai("sync", "--once", "b.mk", "--mirror", address, "--mirror-key", "f", code=2, says=says)
-        self.mankai("sync", "b.mk", "--mirror", "redis://a", code=2, says="need each other")
+        self.mankai("sync", "b.mk", "--mirror", "redis://a", code=2, says="must be given together")
         self.mankai("sync", "--once", "b.mk", "--mirror", f"redis://127.0.0.1:{server.port}/99", "--mirror-key", "f", code=2,
                     says="DB index")
 

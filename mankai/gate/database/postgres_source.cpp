@@ -83,7 +83,7 @@ class PostgresSource final : public RowSource {
     stream_.reset();
     snapshot_.reset();
     queries_.reset();
-    // Also done by who was asked to stop, to clean up behind himself.
+    // Not stopped by `stop`, so that a stopped build can clean up.
     MANKAI_ASSIGN(auto connection, PgConnection::open(dsn_, PgUse::queries, PgStop{}));
     auto dropped = detail::drop_publication_and_slot(connection, settings_.installed);
     is_installed_ = is_installed_ && !dropped;
@@ -327,8 +327,8 @@ class PostgresSource final : public RowSource {
   Result<std::uint64_t> write_mark() {
     MANKAI_TRY(queries_->query("SET synchronous_commit = local"));
     MANKAI_ASSIGN(const auto answer, queries_->query("SELECT pg_catalog.pg_logical_emit_message(true, 'mankai', '')"));
-    const auto position = parse_lsn(answer.rows() == 1 ? answer.text(0, 0) : std::string_view());
-    return position ? Result<std::uint64_t>(position->value) : std::unexpected(position.error());
+    MANKAI_ASSIGN(const auto position, parse_lsn(answer.rows() == 1 ? answer.text(0, 0) : std::string_view()));
+    return position.value;
   }
 
   RowSourceSettings settings_;

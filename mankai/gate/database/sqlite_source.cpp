@@ -107,35 +107,33 @@ class SqliteSource final : public RowSource {
     MANKAI_TRY(connect());
     MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "IMMEDIATE"));
     const std::string objects = "SELECT count(*) FROM main.sqlite_schema WHERE type IN ('table', 'trigger')";
-    const auto before = database_->integer(objects);
+    MANKAI_ASSIGN(const auto before, database_->integer(objects));
     for (const std::string_view trigger : kTriggers) {
       MANKAI_TRY(database_->run("DROP TRIGGER IF EXISTS main." + name(trigger)));
     }
     for (const std::string_view table : kTables) {
       MANKAI_TRY(database_->run("DROP TABLE IF EXISTS main." + name(table)));
     }
-    const auto after = database_->integer(objects);
-    if (!before || !after) {
-      return std::unexpected((before ? after : before).error());
-    }
+    MANKAI_ASSIGN(const auto after, database_->integer(objects));
     MANKAI_TRY(transaction.commit());
     is_installed_ = false;
-    return static_cast<std::size_t>(*before - *after);
+    return static_cast<std::size_t>(before - after);
   }
 
   Result<std::uint64_t> count_keys() override {
     MANKAI_TRY(connect());
-    auto found = database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key <> " + sql_text(kNoKey));
-    return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : std::unexpected(found.error());
+    MANKAI_ASSIGN(const auto found, database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key <> " +
+                                                       sql_text(kNoKey)));
+    return static_cast<std::uint64_t>(found);
   }
 
   Result<RowPosition> snapshot(const TakeKeys& take) override {
     MANKAI_TRY(connect());
     MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
-    const auto position = newest();
-    MANKAI_ASSIGN(auto mark, position ? mark_at(*position) : std::unexpected(position.error()));
+    MANKAI_ASSIGN(const auto position, newest());
+    MANKAI_ASSIGN(auto mark, mark_at(position));
     MANKAI_TRY(hand_out_keys(take));
-    return RowPosition{.number = *position, .mark = std::move(mark)};
+    return RowPosition{.number = position, .mark = std::move(mark)};
   }
 
   Result<void> start(const RowPosition& position) override {
@@ -229,22 +227,19 @@ class SqliteSource final : public RowSource {
     return column ? check_key() : std::unexpected(column.error().within("the key"));
   }
 
-  // What the shop's own query by the key finds must be what the gate was told.
+  // The shop's own query by the key must find the same rows as the gate's.
   Result<void> check_key() {
-    const auto generated =
-        database_->integer("SELECT count(*) FROM pragma_table_xinfo(" + sql_text(settings_.table) +
-                           ") WHERE lower(name) = lower(" + sql_text(settings_.key) + ") AND hidden IN (2, 3)");
-    const auto collation = database_->collation(settings_.table, settings_.key);
-    if (!generated || !collation) {
-      return std::unexpected(generated ? collation.error() : generated.error());
-    }
-    if (*generated != 0) {
+    MANKAI_ASSIGN(const auto generated, database_->integer("SELECT count(*) FROM pragma_table_xinfo(" +
+                                                           sql_text(settings_.table) + ") WHERE lower(name) = lower(" +
+                                                           sql_text(settings_.key) + ") AND hidden IN (2, 3)"));
+    MANKAI_ASSIGN(const auto collation, database_->collation(settings_.table, settings_.key));
+    if (generated != 0) {
       return fail(ErrorCode::invalid_argument, "column " + settings_.key + " of table " + settings_.table +
                                                    " is generated: take one that is stored by itself as the key");
     }
-    if (*collation != "BINARY") {
+    if (collation != "BINARY") {
       return fail(ErrorCode::invalid_argument,
-                  "column " + settings_.key + " of table " + settings_.table + " compares by " + *collation +
+                  "column " + settings_.key + " of table " + settings_.table + " compares by " + collation +
                       ", so that a query finds rows whose key is written otherwise, which a gate cannot know: take a "
                       "column that compares by BINARY as the key");
     }
@@ -262,12 +257,12 @@ class SqliteSource final : public RowSource {
         return std::unexpected(compiled.error().within("the condition"));
       }
     }
-    const auto likes = database_->calls(rows + settings_.where, "like");
-    if (!likes || *likes) {
-      return likes ? fail(ErrorCode::invalid_argument,
-                          "the condition has LIKE, which is another one in a connection of the shop that sets PRAGMA "
-                          "case_sensitive_like: write GLOB, or compare substr() or lower()")
-                   : Result<void>(std::unexpected(likes.error()));
+    MANKAI_ASSIGN(const auto has_like, database_->calls(rows + settings_.where, "like"));
+    if (has_like) {
+      return fail(
+          ErrorCode::invalid_argument,
+          "the condition has LIKE, whose meaning depends on each connection's PRAGMA case_sensitive_like: write "
+          "GLOB, or compare substr() or lower()");
     }
     return check_condition_on_copy();
   }
@@ -277,16 +272,11 @@ class SqliteSource final : public RowSource {
   Result<void> check_condition_on_copy() {
     const std::string table = sql_name(settings_.table);
     MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
-    auto checked = database_->run("CREATE TEMP TABLE " + table + " AS SELECT * FROM main." + table + " LIMIT " +
-                                  std::to_string(kSampledRows));
-    if (checked) {
-      checked = database_->run("INSERT INTO temp." + table + " DEFAULT VALUES");
-    }
-    if (!checked) {
-      return checked;
-    }
-    checked = database_->run("CREATE INDEX temp." + name("check") + " ON " + table + "(" + sql_name(settings_.key) +
-                             ") WHERE " + condition_of(settings_));
+    MANKAI_TRY(database_->run("CREATE TEMP TABLE " + table + " AS SELECT * FROM main." + table + " LIMIT " +
+                              std::to_string(kSampledRows)));
+    MANKAI_TRY(database_->run("INSERT INTO temp." + table + " DEFAULT VALUES"));
+    auto checked = database_->run("CREATE INDEX temp." + name("check") + " ON " + table + "(" +
+                                  sql_name(settings_.key) + ") WHERE " + condition_of(settings_));
     if (!checked) {
       return fail(ErrorCode::invalid_argument,
                   "the condition must depend on nothing but the row's own columns: " + checked.error().detail);
@@ -298,9 +288,9 @@ class SqliteSource final : public RowSource {
     MANKAI_ASSIGN(auto plan, database_->prepare("EXPLAIN QUERY PLAN SELECT 1 FROM " + sql_name(settings_.table) +
                                                 " WHERE " + sql_name(settings_.key) + " = 'x'"));
     constexpr int kDetail = 3;
-    const auto has_row = plan.step();
-    if (!has_row || !*has_row || plan.text(kDetail).starts_with("SEARCH")) {
-      return has_row ? Result<void>{} : std::unexpected(has_row.error());
+    MANKAI_ASSIGN(const auto has_row, plan.step());
+    if (!has_row || plan.text(kDetail).starts_with("SEARCH")) {
+      return {};
     }
     return fail(ErrorCode::invalid_argument,
                 "the key has no index, by which each write would look it up: CREATE INDEX " +
@@ -363,13 +353,11 @@ class SqliteSource final : public RowSource {
     for (const std::string_view trigger : kTriggers) {
       names += (names.empty() ? "" : ", ") + sql_text(settings_.installed + "_" + std::string(trigger));
     }
-    const auto count = database_->integer(
-        "SELECT count(*) FROM main.sqlite_schema WHERE type = 'trigger' AND name IN (" + names + ")");
-    const auto version = database_->integer("PRAGMA schema_version");
-    if (!count || !version) {
-      return std::unexpected((count ? version : count).error());
-    }
-    if (*count != static_cast<std::int64_t>(kTriggers.size())) {
+    MANKAI_ASSIGN(const auto count,
+                  database_->integer("SELECT count(*) FROM main.sqlite_schema WHERE type = 'trigger' AND name IN (" +
+                                     names + ")"));
+    MANKAI_ASSIGN(const auto version, database_->integer("PRAGMA schema_version"));
+    if (count != static_cast<std::int64_t>(kTriggers.size())) {
       return fail(ErrorCode::not_found, "the triggers " + settings_.installed + "_… are not on " + settings_.table +
                                             " of " + path_ +
                                             " (any more): what changed meanwhile is not known, so "
@@ -380,7 +368,7 @@ class SqliteSource final : public RowSource {
     if (has_keys == 0) {
       return keys_are_gone();
     }
-    schema_version_ = *version;
+    schema_version_ = version;
     return {};
   }
 
@@ -405,14 +393,14 @@ class SqliteSource final : public RowSource {
   }
 
   Result<std::uint64_t> newest() {
-    auto found = database_->integer("SELECT coalesce(max(seq), 0) FROM main." + name("changes"));
-    return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : std::unexpected(found.error());
+    MANKAI_ASSIGN(const auto seq, database_->integer("SELECT coalesce(max(seq), 0) FROM main." + name("changes")));
+    return static_cast<std::uint64_t>(seq);
   }
 
   Result<std::string> mark_at(std::uint64_t position) {
-    auto mark =
-        database_->integer("SELECT mark FROM main." + name("changes") + " WHERE seq = " + std::to_string(position));
-    return mark ? Result<std::string>(mark_text(*mark)) : std::unexpected(mark.error());
+    MANKAI_ASSIGN(const auto mark, database_->integer("SELECT mark FROM main." + name("changes") +
+                                                      " WHERE seq = " + std::to_string(position)));
+    return mark_text(mark);
   }
 
   Result<void> hand_out_keys(const TakeKeys& take) {
@@ -432,37 +420,34 @@ class SqliteSource final : public RowSource {
     }
   }
 
-  // The file was there when the gate was built: that it is not now may go by, as an unmounted folder does.
+  // The file existed when the gate was built: if it is missing now, that may be temporary, as with an unmounted folder.
   Result<void> find(const RowPosition& position) {
     if (auto connected = connect(); !connected) {
       return connected.error().code == ErrorCode::not_found
                  ? fail(ErrorCode::io, connected.error().detail, connected.error().os_error)
                  : connected;
     }
-    auto installed = check_installed();
-    return installed ? check_stands(position) : installed;
+    MANKAI_TRY(check_installed());
+    return check_stands(position);
   }
 
-  // All in one transaction, so that one of the shop's is seen whole.
+  // Reads in one transaction, so that each transaction of the shop is seen completely.
   Result<bool> read_changes(RowChanges& changes) {
     MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
-    const auto schema = database_->integer("PRAGMA schema_version");
-    const auto last = newest();
-    if (!schema || !last) {
-      return std::unexpected(schema ? last.error() : schema.error());
-    }
-    if (*schema != schema_version_) {
+    MANKAI_ASSIGN(const auto schema, database_->integer("PRAGMA schema_version"));
+    MANKAI_ASSIGN(const auto last, newest());
+    if (schema != schema_version_) {
       MANKAI_TRY(check_installed());
     }
     MANKAI_TRY(check_stands(position_));
-    if (*last <= position_.number) {
+    if (last <= position_.number) {
       return false;
     }
-    changes.position = std::min(*last, position_.number + kMaxChanges);
+    changes.position = std::min(last, position_.number + kMaxChanges);
     MANKAI_ASSIGN(auto mark, mark_at(changes.position));
     changes.mark = std::move(mark);
-    const auto collected = collect_changes(changes);
-    return collected ? Result<bool>(true) : std::unexpected(collected.error());
+    MANKAI_TRY(collect_changes(changes));
+    return true;
   }
 
   // What came to nothing in between is left out, but a key that is there at the end and was not in between is in both
@@ -497,20 +482,17 @@ class SqliteSource final : public RowSource {
       return fail(ErrorCode::io, path_ + ": was removed, or another file took its place");
     }
     // Asked before the tables are: what is committed in between shows up as another version next time.
-    const auto version = database_->integer("PRAGMA data_version");
-    if (!version || *version == seen_version_) {
-      return version ? Result<bool>(false) : std::unexpected(version.error());
+    MANKAI_ASSIGN(const auto version, database_->integer("PRAGMA data_version"));
+    if (version == seen_version_) {
+      return false;
     }
-    auto came = read_changes(changes);
-    if (!came) {
-      return came;
-    }
-    if (*came) {
+    MANKAI_ASSIGN(const bool has_changes, read_changes(changes));
+    if (has_changes) {
       position_ = {.number = changes.position, .mark = changes.mark};
     } else {
-      seen_version_ = *version;
+      seen_version_ = version;
     }
-    return came;
+    return has_changes;
   }
 
   RowSourceSettings settings_;
