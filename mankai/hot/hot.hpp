@@ -29,14 +29,14 @@ struct HotRequest {
   std::uint64_t keys_tag = 0;
   /// How much older than the newest record a record may be before it counts as beyond the tolerance. Never stored.
   Duration late_tolerance = std::chrono::minutes(5);
-  /// Later records are counted and ignored: one far in the future would decay all other counts to nothing. Never stored;
-  /// accept_until changes it.
+  /// Later records are counted and ignored: one far in the future would decay all other counts to nothing. Never
+  /// stored; accept_until changes it.
   Time latest = Time::max();
 };
 
-/// Keeps decayed counts of keys in a fixed amount of memory, and lists the hottest keys. Each record is weighted by λ to
-/// the power of its age in epochs. Time comes from the records: now is the newest record's time, or a later one passed to
-/// advance_to. A late record counts with its decayed weight.
+/// Keeps decayed counts of keys in a fixed amount of memory, and lists the hottest keys. Each record is weighted by λ
+/// to the power of its age in epochs. Time comes from the records: now is the newest record's time, or a later one
+/// passed to advance_to. A late record counts with its decayed weight.
 ///
 /// A count is never too low while no cell is saturated, and too high by the counts of keys that share its cells.
 ///

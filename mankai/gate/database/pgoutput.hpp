@@ -85,11 +85,13 @@ struct PgBegin {
   Lsn commit;  ///< where its commit record begins
   std::uint32_t transaction = 0;
 };
+/// The end of a transaction.
 struct PgCommit {
   Lsn commit;
   Lsn end;  ///< after that record: where to continue
   Time committed;
 };
+/// A column of a relation.
 struct PgRelationColumn {
   std::string_view name;
   std::uint32_t type = 0;
@@ -99,21 +101,25 @@ struct PgRelation {
   std::uint32_t id = 0;
   std::vector<PgRelationColumn> columns;
 };
+/// An inserted row.
 struct PgInsert {
   std::uint32_t relation = 0;
   PgRow row;
 };
+/// A changed row.
 struct PgUpdate {
   std::uint32_t relation = 0;
   PgOldRow old_is = PgOldRow::none;
   PgRow old_row;
   PgRow row;
 };
+/// A deleted row.
 struct PgDelete {
   std::uint32_t relation = 0;
   PgOldRow old_is = PgOldRow::none;  ///< never none
   PgRow old_row;
 };
+/// The emptied relations.
 struct PgTruncate {
   std::vector<std::uint32_t> relations;
 };

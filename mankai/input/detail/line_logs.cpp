@@ -120,6 +120,35 @@ LogLine take_status_and_bytes(std::string_view& rest, LogRecord& out) noexcept {
   return take_number(rest, kBytesEnd, out.bytes);
 }
 
+std::string_view take_padded(std::string_view& rest) noexcept {
+  skip_all(rest, ' ');
+  return take_field(rest, ' ');
+}
+
+// A duration; it is negative where the clock was set back.
+bool is_elapsed(std::string_view text) noexcept {
+  text.remove_prefix(text.starts_with('-') ? 1 : 0);
+  return is_digits(text);
+}
+
+ScannedTime scan_leading_time(std::string_view line) noexcept {
+  constexpr std::size_t kUnitDigits = 3;  // between two units
+  constexpr std::size_t kDigitsMin = 9;   // of seconds, since 1973
+  constexpr std::size_t kDigitsMax = 16;
+  const auto digits = static_cast<std::size_t>(std::ranges::find_if_not(line, is_digit) - line.begin());
+  if (digits < kDigitsMin) {
+    return scan_iso_time(line);
+  }
+  const bool is_time = digits <= kDigitsMax && (digits - kDigitsMin) % kUnitDigits < 2;
+  return is_time ? scan_epoch_time(line) : ScannedTime{};
+}
+
+// A key may begin like a date: "2016-99-00.html".
+bool is_meant_as_time(std::string_view line) noexcept {
+  constexpr std::size_t kDateLength = 10;
+  return line.size() > kDateLength && std::string_view("Tt \t").find(line[kDateLength]) != std::string_view::npos;
+}
+
 }  // namespace
 
 LogLine CombinedLog::parse(std::string_view line, LogRecord& out) noexcept {
@@ -153,6 +182,56 @@ LogLine CombinedLog::parse(std::string_view line, LogRecord& out) noexcept {
   out.referrer = unless_dash(take_quoted(rest));
   out.agent = unless_dash(take_quoted(rest));
   return LogLine::record;
+}
+
+LogLine parse_squid(std::string_view line, LogRecord& out) noexcept {
+  out = {};
+  std::string_view rest = line;
+  const std::string_view when = take_padded(rest);
+  const std::string_view elapsed = take_padded(rest);
+  out.client = take_padded(rest);
+  const std::string_view result = take_padded(rest);
+  const std::string_view bytes = take_padded(rest);
+  out.method = unless_dash(take_padded(rest));
+  const std::string_view url = take_padded(rest);
+  out.target = unless_dash(url);
+  const std::size_t slash = result.rfind('/');
+  const std::size_t point = when.find('.');
+  const bool has_shape = point != std::string_view::npos && is_digits(when.substr(0, point)) &&
+                         is_digits(when.substr(point + 1)) && is_elapsed(elapsed) && slash != std::string_view::npos &&
+                         slash > 0 && !url.empty();
+  if (!has_shape) {
+    return LogLine::malformed_shape;
+  }
+  const ScannedTime time = scan_epoch_time(when);
+  if (time.shape != TimeShape::good) {
+    return LogLine::malformed_time;
+  }
+  out.time = time.time;
+  if (!read_status(result.substr(slash + 1), out.status) || !read_number(bytes, out.bytes)) {
+    return LogLine::malformed_number;
+  }
+  if (out.target.starts_with("error:")) {  // for a request that Squid could not read
+    out.method = out.target = {};
+  }
+  take_host_of_target(out);
+  return LogLine::record;
+}
+
+LogLine parse_key(std::string_view line, LogRecord& out) noexcept {
+  out = {};
+  out.target = line;
+  const ScannedTime time = scan_leading_time(line);
+  if (time.shape == TimeShape::impossible && is_meant_as_time(line)) {
+    return LogLine::malformed_time;
+  }
+  const bool is_followed = time.shape == TimeShape::good && time.length < line.size() &&
+                           (line[time.length] == ' ' || line[time.length] == '\t');
+  if (is_followed) {
+    out.time = time.time;
+    out.target = line.substr(time.length + 1);
+  }
+  return out.target.empty() ? LogLine::malformed_shape : LogLine::record;
 }
 
 }  // namespace mankai::detail
