@@ -85,7 +85,7 @@ class GateTest(harness.CommandTest):
         for line in ("mankai_gate_keys 500", "mankai_gate_phase 8", 'mankai_gate_lag{unit="changes"} 0',
                      "mankai_gate_source_up 1", "mankai_gate_is_syncing 0"):
             self.assertIn(line + "\n", metrics)
-        self.error("gate", "status", "--json", "--prometheus", "b.mk", code=2, says="exclude")
+        self.error("gate", "status", "--json", "--prometheus", "b.mk", code=2, says="cannot be combined")
         os.rename(self.dir / "shop.db", self.dir / "away.db")
         self.assertIn("shop.db", self.status()["source_error"])
         labels = [line.split("  ")[0] for line in self.out("gate", "status", "b.mk").decode().splitlines()]
@@ -98,7 +98,7 @@ class GateTest(harness.CommandTest):
         before = list(self.shop.execute("SELECT name FROM sqlite_schema"))
         self.error("gate", "build", "b.mk", *SOURCE, code=2, says="--install-triggers")
         self.error("gate", "build", "b.mk", *SOURCE[:4], code=2, says="--key is missing")
-        self.error("gate", "build", "b.mk", *SOURCE[:-1], " ", "--install-triggers", code=2, says="leave it out")
+        self.error("gate", "build", "b.mk", *SOURCE[:-1], " ", "--install-triggers", code=2, says="omit --where")
         swap = {"sqlite:shop.db": ("sqlite:none.db", 4, "none.db"), "baskets": ("orders", 4, "orders"),
                 "cookie": ("session", 4, "session"), "items > 0": ("items > > 0", 2, "syntax error")}
         for given, (other, code, words) in swap.items():
