@@ -33,17 +33,10 @@ class Within {
     }
   }
   void operator()(const PgRelation& relation) const {
-    (*this)(relation.schema);
-    (*this)(relation.name);
     for (const PgRelationColumn& column : relation.columns) {
       (*this)(column.name);
     }
   }
-  void operator()(const PgType& type) const {
-    (*this)(type.schema);
-    (*this)(type.name);
-  }
-  void operator()(const PgOrigin& origin) const { (*this)(origin.name); }
   void operator()(const PgInsert& insert) const { (*this)(insert.row); }
   void operator()(const PgUpdate& update) const {
     (*this)(update.old_row);
@@ -57,10 +50,7 @@ class Within {
   void operator()(const PgTruncate& truncate) const {
     MANKAI_ASSERT(truncate.relations.size() * sizeof(std::uint32_t) <= bytes_.size());
   }
-  void operator()(const PgNote& note) const {
-    (*this)(note.prefix);
-    (*this)(note.content);
-  }
+  void operator()(const PgIgnored& /*ignored*/) const {}
   void operator()(const PgBegin& /*begin*/) const {}
   void operator()(const PgCommit& /*commit*/) const {}
 

@@ -6,7 +6,7 @@
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "mankai/filter/spec.hpp"
-#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/gate_build.hpp"
 
 namespace mankai::command {
 namespace {
@@ -20,7 +20,7 @@ struct Request {
   bool force = false;
 };
 
-// An empty one is a script's variable without a value rather than every row.
+// An empty condition is more likely an unset variable of a script than a request for every row.
 Result<std::string> parse_condition(std::string_view text) {
   if (text.find_first_not_of(" \t") == std::string_view::npos) {
     return fail(ErrorCode::invalid_argument, "the condition is empty; leave it out to select every row");
@@ -33,7 +33,7 @@ Result<void> check(const Request& request) {
                                     {"--table", &request.settings.table},
                                     {"--key", &request.settings.key}}) {
     if (value->empty()) {
-      return fail(ErrorCode::invalid_argument, std::string(name) + " is missing; see mankai gate build --help");
+      return fail(ErrorCode::invalid_argument, std::string(name) + " is missing; see `mankai gate build --help`");
     }
   }
   if (request.settings.source.starts_with("sqlite:") && !request.install_triggers) {

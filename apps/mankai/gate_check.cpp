@@ -24,11 +24,11 @@ struct Request {
   bool json = false;
 };
 
-// A number, or as PostgreSQL writes one.
+// A number, or a position of PostgreSQL.
 Result<std::uint64_t> parse_position(std::string_view text) {
   if (text.find('/') != std::string_view::npos) {
-    const auto lsn = parse_lsn(text);
-    return lsn ? Result<std::uint64_t>(lsn->value) : std::unexpected(lsn.error());
+    MANKAI_ASSIGN(const auto lsn, parse_lsn(text));
+    return lsn.value;
   }
   std::uint64_t position = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);

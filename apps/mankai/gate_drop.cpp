@@ -2,7 +2,7 @@
 
 #include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
-#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/gate_build.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 
 namespace mankai::command {

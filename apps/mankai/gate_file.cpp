@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "mankai/file/new_file.hpp"
-#include "mankai/gate/database/gate_sync.hpp"
+#include "mankai/gate/database/gate_build.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 #include "mankai/store/store_info.hpp"
 
@@ -26,7 +26,7 @@ Result<void> check(const std::string& file, bool is_gate) {
 
 Result<void> check_is_no_gate(const std::string& file) {
   const auto resolved = resolve_links(file);
-  std::error_code unknown;  // what cannot be looked at is told by whoever opens it
+  std::error_code unknown;  // opening the file reports it
   return check(file, std::filesystem::exists(source_settings_path(file), unknown) ||
                          std::filesystem::exists(source_settings_path(resolved.value_or(file)), unknown));
 }
@@ -37,7 +37,7 @@ Result<void> check_is_no_gate(const std::string& file, const Store& store) {
 
 Result<void> check_replaces_no_gate(const std::string& file) {
   MANKAI_TRY(check_is_no_gate(file));
-  const auto store = inspect_store(file);  // one that is not there, or damaged, is no gate any more
+  const auto store = inspect_store(file);  // a missing or corrupt file is not a gate
   return check(file, store && !installed_name_of(store->filter, store->info.recovery.position).empty());
 }
 

@@ -26,10 +26,10 @@ struct MirrorRequest {
 
 [[nodiscard]] std::vector<Option> mirror_options(MirrorRequest& request);
 
-// Nothing when no mirror is asked for. The password is that of the environment. Errors: invalid_argument.
+// Returns nothing without --mirror. The password comes from the environment. Errors: invalid_argument.
 [[nodiscard]] Result<std::optional<RedisMirrorSettings>> mirror_settings(const MirrorRequest& request);
 
-// The server and the key, for a person.
+// Returns server and key, for messages.
 [[nodiscard]] std::string mirror_name(const RedisMirrorSettings& settings);
 
 }  // namespace mankai::command

@@ -41,7 +41,7 @@ struct Status {
   std::string mirror_trouble = {};
 };
 
-// The gate answers without its source; so status does, and says what is missing.
+// An unreachable source is reported, not an error.
 void ask_source(const Request& request, const std::string& source_id, Status& status) {
   auto settings = read_source_settings(request.file);
   if (!settings) {
@@ -67,12 +67,12 @@ void ask_source(const Request& request, const std::string& source_id, Status& st
 
 // As with the source: one that is unavailable is reported. Errors: invalid_argument for an invalid address.
 Result<void> ask_mirror(const Request& request, const std::string& source_id, Status& status) {
-  const auto settings = mirror_settings(request.mirror);
-  if (!settings || !*settings) {
-    return settings ? Result<void>{} : std::unexpected(settings.error());
+  MANKAI_ASSIGN(const auto settings, mirror_settings(request.mirror));
+  if (!settings) {
+    return {};
   }
-  status.mirror = mirror_name(**settings);
-  const auto found = RedisMirror(**settings).position();
+  status.mirror = mirror_name(*settings);
+  const auto found = RedisMirror(*settings).position();
   if (!found) {
     status.mirror_trouble = found.error().message();
   } else if (!*found) {
@@ -94,14 +94,14 @@ Result<Status> status_of(const Request& request) {
   MANKAI_ASSIGN(const auto counts, read_gate_counts(request.file));
   Status status{.facts = gate_facts(*filter), .counts = counts, .writer = store.info.writer};
   std::string source_id;
-  if (const auto& kept = store.info.recovery.position; !kept.empty()) {
-    auto position = parse_gate_position(kept.view());
-    if (!position) {
-      return std::unexpected(position.error().within(request.file));
-    }
-    status.position = {.number = position->position, .mark = std::move(position->mark)};
-    status.position_text = std::to_string(position->position);
-    source_id = std::move(position->source_id);
+  const auto position = gate_position_of(store.info.recovery.position);
+  if (!position) {
+    return std::unexpected(position.error().within(request.file));
+  }
+  if (*position) {
+    status.position = {.number = (*position)->position, .mark = (*position)->mark};
+    status.position_text = std::to_string((*position)->position);
+    source_id = (*position)->source_id;
   }
   ask_source(request, source_id, status);
   MANKAI_TRY(ask_mirror(request, source_id, status));
@@ -227,8 +227,8 @@ Result<int> run(const Request& request) {
   Output output;
   const Report report = report_on(status, request.file);
   output.append(request.prometheus ? metrics_of(status) : request.json ? report.json() : report.text());
-  auto finished = output.finish();
-  return finished ? Result<int>(0) : std::unexpected(finished.error());
+  MANKAI_TRY(output.finish());
+  return 0;
 }
 
 }  // namespace

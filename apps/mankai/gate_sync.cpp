@@ -14,7 +14,7 @@
 namespace mankai::command {
 namespace {
 
-// Web servers that open the file anew do again what its journal has: it must not become long.
+// Processes that reopen the file replay its journal: it must stay short.
 constexpr Duration kCheckpointEvery = std::chrono::minutes(1);
 
 struct Request {
@@ -31,7 +31,7 @@ void warn_of_drift(const Gate& gate, const std::string& file) {
   }
 }
 
-// By the cells, not by the rows: many rows of one key fill no more of them than one.
+// By cells, not rows: many rows of one key use the same cells.
 void warn_of_size(const Gate& gate, const std::string& file) {
   constexpr double kTolerated = 1.2;
   const GateFacts facts = gate.facts();
@@ -44,7 +44,6 @@ void warn_of_size(const Gate& gate, const std::string& file) {
   }
 }
 
-// A mirror, where one is asked for, and what is said of it.
 void add_mirror(const RedisMirrorSettings& settings, RedisMirror& mirror, const Gate& gate, GateSyncOptions& options) {
   const std::string name = mirror_name(settings);
   options.mirror = &mirror;

@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "mankai/gate/database/gate_build.hpp"
 #include "mankai/gate/database/gate_sync.hpp"
 #include "mankai/gate/database/pgoutput.hpp"
 #include "mankai/gate/database/source_settings.hpp"

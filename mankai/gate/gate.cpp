@@ -1,5 +1,4 @@
 #include "mankai/gate/gate.hpp"
-#include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,12 +10,11 @@
 #include "mankai/base/assert.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/gate/detail/gate_core.hpp"
-#include "mankai/gate/detail/gate_file.hpp"
 #include "mankai/gate/gate_position.hpp"
 
 namespace mankai {
-// What is left when each key's comings and goings within a batch are set off against each other. A basket that is
-// filled and emptied often between two batches would else make its counters stick at their largest value.
+
+// A basket that is filled and emptied often between two batches would otherwise saturate its counters.
 KeptChanges without_passing_keys(const GateChanges& changes) {
   std::vector<std::string_view> came(changes.inserted.begin(), changes.inserted.end());
   std::vector<std::string_view> went(changes.erased.begin(), changes.erased.end());
@@ -31,7 +29,7 @@ KeptChanges without_passing_keys(const GateChanges& changes) {
   return kept;
 }
 
-// The filter is in the store, or here.
+// The filter is in memory_ or in store_.
 class Gate::Impl {
  public:
   Impl(AnyFilter filter, const GateOptions& options, std::string source_id)
@@ -42,9 +40,9 @@ class Gate::Impl {
   Impl(Store store, const GateOptions& options)
       : store_(std::move(store)), options_(options), core_(*store_->filter().as<CountingBloom>(), options.memo_bytes) {}
 
-  // What the file says of its source.
+  // Reads the position in the file.
   Result<void> take_position() {
-    MANKAI_ASSIGN(auto position, detail::gate_position_of(store_->position()));
+    MANKAI_ASSIGN(auto position, gate_position_of(store_->position()));
     if (position) {
       source_id_ = std::move(position->source_id);
       mark_ = std::move(position->mark);
@@ -59,12 +57,12 @@ class Gate::Impl {
       return std::unexpected(*failure_);
     }
     if (const auto at = core_.position(); at && position < *at) {
-      return fail(ErrorCode::invalid_argument, "the gate stands at position " + std::to_string(*at) +
-                                                   " of its source, and was given changes up to " +
+      return fail(ErrorCode::invalid_argument, "the gate is at position " + std::to_string(*at) +
+                                                   " of its source, and the changes end before, at " +
                                                    std::to_string(position));
     }
     MANKAI_TRY(check_position_mark(changes.mark));
-    // Until it is done nobody can say what is in: that stands where memory ends in the midst of it, too.
+    // If an exception leaves a change half applied, this error stays.
     failure_ = Error{.code = ErrorCode::out_of_space, .detail = "no memory to apply a change"};
     if (auto done = change(changes, position); !done) {
       failure_ = done.error();
@@ -107,8 +105,6 @@ class Gate::Impl {
     return store.close();
   }
 
-  Result<void> sync() { return store_ ? store_->sync() : Result<void>{}; }
-
   Result<void> close() {
     const std::lock_guard lock(changing_);
     if (!store_) {
@@ -122,17 +118,11 @@ class Gate::Impl {
 
   [[nodiscard]] const AnyFilter& filter() const noexcept { return store_ ? store_->filter() : *memory_; }
   [[nodiscard]] const CountingBloom& counters() const noexcept { return *filter().as<CountingBloom>(); }
-  [[nodiscard]] const Store* store() const noexcept { return store_ ? &*store_ : nullptr; }
-  [[nodiscard]] detail::GateCore& core() noexcept { return core_; }
-  [[nodiscard]] const std::string& source_id() const noexcept { return source_id_; }
-  [[nodiscard]] std::string mark() {
-    const std::lock_guard lock(changing_);
-    return mark_;
-  }
-  [[nodiscard]] std::uint64_t missed_erasures() const noexcept { return missed_.load(std::memory_order_relaxed); }
 
  private:
-  // What goes in goes in before what comes out, so that a key that is there before and after is never "empty" between.
+  friend class Gate;
+
+  // Inserts before it erases, so that a key that is present before and after is never "empty" in between.
   Result<void> change(const GateChanges& changes, std::uint64_t position) {
     if (changes.clears) {
       return replace(changes, position);
@@ -147,7 +137,7 @@ class Gate::Impl {
     return commit(position, changes.mark);
   }
 
-  // Everything is taken out and the rest put in while nobody asks.
+  // Clears the filter and applies the changes while no question is answered.
   Result<void> replace(const GateChanges& changes, std::uint64_t position) {
     const KeptChanges kept = without_passing_keys(changes);
     Result<void> done;
@@ -225,46 +215,47 @@ Result<Gate> Gate::create(const GateRequest& request, const GateOptions& options
 
 Result<Gate> Gate::open(const std::string& path, const GateOptions& options) {
   MANKAI_ASSIGN(auto store, Store::open(path, options.store));
-  if (const auto fits = detail::check_is_gate(store.filter()); !fits) {
+  if (const auto fits = check_is_gate(store.filter()); !fits) {
     return std::unexpected(fits.error().within(path));
   }
   auto impl = std::make_unique<Impl>(std::move(store), options);
-  if (auto taken = impl->take_position(); !taken) {
-    return std::unexpected(taken.error().within(path));
-  }
-  return Gate(std::move(impl));
+  auto read = impl->take_position();
+  return read ? Result<Gate>(Gate(std::move(impl))) : std::unexpected(read.error().within(path));
 }
 
 Result<void> Gate::save(const std::string& path, Existing existing, FileMode mode) {
-  MANKAI_ASSERT(impl_->store() == nullptr);
+  MANKAI_ASSERT(!impl_->store_);
   return impl_->save(path, existing, mode);
 }
 
-GateAnswer Gate::maybe(std::string_view key) const noexcept { return impl_->core().maybe(key, 0); }
+GateAnswer Gate::maybe(std::string_view key) const noexcept { return impl_->core_.maybe(key, 0); }
 GateAnswer Gate::maybe(std::string_view key, std::uint64_t after) const noexcept {
-  return impl_->core().maybe(key, after);
+  return impl_->core_.maybe(key, after);
 }
 void Gate::report_false_positive(std::string_view key, const GateAnswer& answer) const noexcept {
-  impl_->core().report(key, answer);
+  impl_->core_.report(key, answer);
 }
 
-Gate::Hold::Hold(const Gate& gate, std::string_view key) : gate_(gate), digest_(gate.impl_->core().digest(key)) {
-  gate_.impl_->core().memo().hold(digest_);
+Gate::Hold::Hold(const Gate& gate, std::string_view key) : gate_(gate), digest_(gate.impl_->core_.digest(key)) {
+  gate_.impl_->core_.memo().hold(digest_);
 }
-Gate::Hold::~Hold() { gate_.impl_->core().memo().release(digest_); }
+Gate::Hold::~Hold() { gate_.impl_->core_.memo().release(digest_); }
 
 Result<void> Gate::apply(const GateChanges& changes, std::uint64_t position) { return impl_->apply(changes, position); }
 Result<void> Gate::forget_source() { return impl_->forget_source(); }
-Result<void> Gate::sync() { return impl_->sync(); }
+Result<void> Gate::sync() { return impl_->store_ ? impl_->store_->sync() : Result<void>{}; }
 Result<void> Gate::close() { return impl_->close(); }
 
-std::optional<std::uint64_t> Gate::position() const noexcept { return impl_->core().position(); }
-const std::string& Gate::source_id() const noexcept { return impl_->source_id(); }
-std::string Gate::position_mark() const { return impl_->mark(); }
-std::uint64_t Gate::missed_erasures() const noexcept { return impl_->missed_erasures(); }
-GateCounts Gate::counts() const noexcept { return impl_->core().counts(); }
+std::optional<std::uint64_t> Gate::position() const noexcept { return impl_->core_.position(); }
+const std::string& Gate::source_id() const noexcept { return impl_->source_id_; }
+std::string Gate::position_mark() const {
+  const std::lock_guard lock(impl_->changing_);
+  return impl_->mark_;
+}
+std::uint64_t Gate::missed_erasures() const noexcept { return impl_->missed_.load(std::memory_order_relaxed); }
+GateCounts Gate::counts() const noexcept { return impl_->core_.counts(); }
 GateFacts Gate::facts() const { return gate_facts(impl_->counters()); }
 const CountingBloom& Gate::filter() const noexcept { return impl_->counters(); }
-const Store* Gate::store() const noexcept { return impl_->store(); }
+const Store* Gate::store() const noexcept { return impl_->store_ ? &*impl_->store_ : nullptr; }
 
 }  // namespace mankai

@@ -1,10 +1,11 @@
 #pragma once
 
-/// What a gate (gate.hpp, gate_follower.hpp) answers and tells about itself.
+/// Answers, counts and facts of a gate (gate.hpp, gate_follower.hpp).
 
 #include <cstddef>
 #include <cstdint>
 
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 
 namespace mankai {
@@ -13,7 +14,7 @@ namespace detail {
 class GateCore;
 }
 
-/// Whether there may be something to fetch, and what a report about it is checked by.
+/// Whether there may be something to fetch, with the state that a report about it is checked against.
 class [[nodiscard]] GateAnswer {
  public:
   /// "maybe": ask the database. Otherwise "empty": there is no row with this key.
@@ -24,36 +25,39 @@ class [[nodiscard]] GateAnswer {
   friend class detail::GateCore;
   GateAnswer(bool is_maybe, std::uint64_t state) noexcept : state_(state), is_maybe_(is_maybe) {}
 
-  std::uint64_t state_;  ///< of the key's line of the memo, before the filter was asked
+  std::uint64_t state_;  ///< of the key's set of the memo, before the filter was asked
   bool is_maybe_;
 };
 
-/// What was asked and answered. asked = empty + maybe.
+/// Numbers of questions and answers. asked = empty + maybe.
 struct GateCounts {
   std::uint64_t asked = 0;
   std::uint64_t empty = 0;            ///< queries saved, by the filter or the memo
   std::uint64_t maybe = 0;            ///< queries to make
-  std::uint64_t memo_hits = 0;        ///< of the empty ones: known from a report
-  std::uint64_t waiting = 0;          ///< of the maybes: since a position was not applied yet, or the key was held
+  std::uint64_t memo_hits = 0;        ///< of the empty ones: by the memo
+  std::uint64_t waiting = 0;          ///< of the maybes: because of `after`, or a Hold
   std::uint64_t false_positives = 0;  ///< reports
-  std::uint64_t late_reports = 0;     ///< of them: not believed, since such a key was inserted or held meanwhile
+  std::uint64_t late_reports = 0;     ///< of them: ignored, since such a key was inserted or held meanwhile
 
   friend bool operator==(const GateCounts&, const GateCounts&) = default;
 };
 
-/// How full a gate is, in the words of the paper that had the idea [Beach2000].
+/// How full a gate is, in the terms of [Beach2000].
 struct GateFacts {
-  std::uint64_t keys = 0;           ///< rows: insertions less erasures
-  std::uint64_t capacity_keys = 0;  ///< rows that it was made for
+  std::uint64_t keys = 0;           ///< rows: insertions minus erasures
+  std::uint64_t capacity_keys = 0;  ///< rows that it is sized for
   double saturation = 0;            ///< the share of cells that are not 0
   unsigned phase = 0;               ///< cells per key
-  double fpr_target = 0;            ///< promised up to the capacity
-  double fpr_estimate = 0;          ///< of the cells as they are
-  std::uint64_t stuck_cells = 0;    ///< counters that cannot go down any more
+  double fpr_target = 0;            ///< at most, up to the capacity
+  double fpr_estimate = 0;          ///< of the current cells
+  std::uint64_t stuck_cells = 0;    ///< saturated counters, which can never go down
   std::uint64_t image_bytes = 0;
 };
 
 /// Cost: two passes over the cells.
 [[nodiscard]] GateFacts gate_facts(const CountingBloom& filter);
+
+/// Errors: invalid_argument for a filter that cannot be a gate's.
+[[nodiscard]] Result<void> check_is_gate(const AnyFilter& filter);
 
 }  // namespace mankai

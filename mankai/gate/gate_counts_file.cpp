@@ -20,7 +20,7 @@ struct Field {
   std::uint64_t GateCounts::* value;
 };
 
-// Each has a line, in this order.
+// One line each, in this order.
 constexpr std::array<Field, 7> kFields = {{{"asked", &GateCounts::asked},
                                            {"empty", &GateCounts::empty},
                                            {"maybe", &GateCounts::maybe},
@@ -29,7 +29,7 @@ constexpr std::array<Field, 7> kFields = {{{"asked", &GateCounts::asked},
                                            {"false_positives", &GateCounts::false_positives},
                                            {"late_reports", &GateCounts::late_reports}}};
 
-// Reads "name number\n" off the front.
+// Removes "name number\n" from the front.
 bool take_count(std::string_view& text, std::string_view name, std::uint64_t& value) {
   if (!text.starts_with(name) || text.size() <= name.size() || text[name.size()] != ' ') {
     return false;
@@ -43,7 +43,7 @@ bool take_count(std::string_view& text, std::string_view name, std::uint64_t& va
   return true;
 }
 
-// Whoever has the lock writes a few bytes; a second is more than many of them need.
+// The lock is held for a few bytes; a second is more than many writers need.
 Result<FileLock> lock_counts(const std::string& path) {
   constexpr int kAttempts = 200;
   constexpr auto kPause = std::chrono::milliseconds(5);
@@ -56,11 +56,11 @@ Result<FileLock> lock_counts(const std::string& path) {
   }
 }
 
-// Whoever may read the gate may read these.
+// With the permissions of the gate.
 Result<void> make_file(const std::string& path, FileMode mode) {
   const std::string text = to_text(GateCounts{});
   auto made = write_file(path, std::as_bytes(std::span(text)), Existing::refuse, nullptr, system_calls(), mode);
-  // Somebody else may have made it meanwhile.
+  // Another process may have made it meanwhile.
   return made || made.error().code == ErrorCode::invalid_argument ? Result<void>{} : made;
 }
 
@@ -76,11 +76,11 @@ std::string to_text(const GateCounts& counts) {
 
 Result<GateCounts> parse_gate_counts(std::string_view text) {
   if (!text.starts_with(kFirstLine)) {
-    return fail(ErrorCode::corrupt, "is not a gate's -counts file");
+    return fail(ErrorCode::corrupt, "is not a gate's counts file; remove it to count from 0");
   }
   text.remove_prefix(kFirstLine.size());
   if (!text.starts_with(kVersion) || text.substr(kVersion.size()).substr(0, 1) != "\n") {
-    return fail(ErrorCode::unsupported_version, "was written by a later version, or is truncated");
+    return fail(ErrorCode::unsupported_version, "was written by a newer mankai, or is truncated");
   }
   text.remove_prefix(kVersion.size() + 1);
   GateCounts counts;

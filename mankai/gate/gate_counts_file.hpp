@@ -1,14 +1,14 @@
 #pragma once
 
-/// What was asked of a gate and answered, summed up over the processes that ask it: in NAME.mk-counts, a small text
-/// file beside NAME.mk, so that `mankai gate status` can say how many queries were saved.
+/// Numbers of questions and answers of a gate, summed over the processes that ask it: NAME.mk-counts, a small text file
+/// beside NAME.mk, from which `mankai gate status` computes the saved queries.
 ///
 ///     mankai gate counts 1
 ///     asked 5000000
 ///     empty 4742411
 ///     ...
 ///
-/// Nobody has to keep it: each process adds what it counted when it likes, such as once a minute and at its end.
+/// Each process adds its counts when it wants to, such as once a minute and at its end.
 
 #include <string>
 #include <string_view>
@@ -23,15 +23,15 @@ namespace mankai {
 /// Errors: corrupt, naming the line; unsupported_version.
 [[nodiscard]] Result<GateCounts> parse_gate_counts(std::string_view text);
 
-/// Those that were counted after an earlier moment's.
+/// Returns the difference of two counts.
 [[nodiscard]] GateCounts counted_since(const GateCounts& now, const GateCounts& before) noexcept;
 
-/// Where they stand for a gate's file.
+/// Returns the path of the counts of a gate's file.
 [[nodiscard]] std::string gate_counts_path(const std::string& gate_path);
-/// All zeros where nobody has added any. Errors: as parse_gate_counts; io.
+/// Returns zeros if there is no file. Errors: as parse_gate_counts; io.
 [[nodiscard]] Result<GateCounts> read_gate_counts(const std::string& gate_path);
-/// Adds to what is there, whole or not at all, one process after the other. Errors: as read_gate_counts; locked when
-/// others take too long; out_of_space.
+/// Adds counts atomically, one process at a time. Errors: as read_gate_counts; locked when others take too long;
+/// out_of_space.
 [[nodiscard]] Result<void> add_gate_counts(const std::string& gate_path, const GateCounts& counts);
 
 }  // namespace mankai

@@ -1,10 +1,12 @@
 #pragma once
 
-/// A gate that somebody else keeps in step: each of several web servers asks its own copy of one file.
+/// A read-only copy of a gate's file that another process keeps in step, for each of several web servers.
 ///
 ///     auto gate = mankai::GateFollower::open("baskets.mk");     // `mankai gate sync baskets.mk` runs elsewhere
-///     std::jthread fresh([&](std::stop_token stop) { while (!stop.stop_requested()) { gate->refresh(); sleep(1s); }
-///     }); if (const mankai::GateAnswer answer = gate->maybe(cookie)) { … }
+///     std::jthread fresh([&](std::stop_token stop) {
+///       while (!stop.stop_requested()) { gate->refresh(); sleep(1s); }
+///     });
+///     if (const mankai::GateAnswer answer = gate->maybe(cookie)) { … }
 
 #include <cstdint>
 #include <memory>
@@ -17,11 +19,10 @@
 
 namespace mankai {
 
-/// Answers as Gate does, of the moment of its last refresh: the window between a commit and its application is longer
-/// by the time since then. `maybe(key, after)` closes it in the same way. What keys a refresh brought is not known, so
-/// the memo restarts with each that brought any.
+/// Answers as Gate does, but as of the last refresh, which lengthens the window between a commit and its application;
+/// `maybe(key, after)` closes it. A refresh does not tell which keys have changed, so it empties the memo if any has.
 ///
-/// Cost:    maybe as Gate's. A refresh that brings something reads the file, and does what is in the journal again.
+/// Cost:    maybe as Gate's. A refresh after a change reads the file and replays its journal.
 /// Threads: any thread asks and reports at any time, also beside a refresh; refreshes take turns.
 class GateFollower {
  public:
@@ -34,7 +35,7 @@ class GateFollower {
   GateFollower& operator=(const GateFollower&) = delete;
   ~GateFollower();
 
-  /// Looks at the file anew; true if something had changed. Errors: as open's; then what was there before answers on.
+  /// Reads the file again if it has changed; returns whether it has. Errors: as open's; the old copy then answers on.
   [[nodiscard]] Result<bool> refresh();
 
   /// As Gate's.
@@ -47,7 +48,7 @@ class GateFollower {
   [[nodiscard]] GateFacts facts() const;
 
  private:
-  class Impl;
+  struct Impl;
   explicit GateFollower(std::unique_ptr<Impl> impl) noexcept;
 
   std::unique_ptr<Impl> impl_;

@@ -13,7 +13,7 @@ bool fits(std::string_view word, std::size_t most_bytes) {
   return word.size() <= most_bytes && std::ranges::all_of(word, [](char c) { return c > ' ' && c <= '~'; });
 }
 
-// Takes a word with its blank off the front: empty where nothing is left. False for a blank without a word.
+// Removes a space and a word from the front; an empty text has the word "". False for a space without a word.
 bool take_word(std::string_view& text, std::string_view& word) {
   word = {};
   if (text.empty()) {
@@ -32,29 +32,32 @@ bool take_word(std::string_view& text, std::string_view& word) {
 
 std::string to_text(const GatePosition& position) {
   std::string text = std::to_string(position.position);
-  for (const std::string* const word : {&position.source_id, &position.mark}) {
-    if (word->empty()) {
-      break;
-    }
-    text += ' ';
-    text += *word;
+  if (!position.source_id.empty()) {
+    text += " " + position.source_id + (position.mark.empty() ? "" : " " + position.mark);
   }
   return text;
 }
 
 Result<GatePosition> parse_gate_position(std::string_view text) {
   GatePosition found;
-  const auto [behind, error] = std::from_chars(text.begin(), text.end(), found.position);
-  std::string_view rest(behind, text.end());
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), found.position);
+  std::string_view rest(end, text.end());
   std::string_view id;
   std::string_view mark;
   if (error != std::errc() || !take_word(rest, id) || !take_word(rest, mark) || !rest.empty() || !check_source_id(id) ||
       !check_position_mark(mark)) {
-    return fail(ErrorCode::corrupt, "the source position is not that of a gate; another program set it");
+    return fail(ErrorCode::corrupt, "the source position is not one of a gate; another program wrote it");
   }
   found.source_id = id;
   found.mark = mark;
   return found;
+}
+
+Result<std::optional<GatePosition>> gate_position_of(const SourcePosition& stored) {
+  if (stored.empty()) {
+    return std::nullopt;
+  }
+  return parse_gate_position(stored.view());
 }
 
 Result<void> check_source_id(std::string_view id) {
@@ -62,7 +65,7 @@ Result<void> check_source_id(std::string_view id) {
     return {};
   }
   return fail(ErrorCode::invalid_argument,
-              "a source's id has at most " + std::to_string(kMaxIdBytes) + " printable characters without blanks");
+              "a source's id has at most " + std::to_string(kMaxIdBytes) + " printable characters, and no spaces");
 }
 
 Result<void> check_position_mark(std::string_view mark) {
@@ -70,7 +73,7 @@ Result<void> check_position_mark(std::string_view mark) {
     return {};
   }
   return fail(ErrorCode::invalid_argument, "a position's mark has at most " + std::to_string(kMaxMarkBytes) +
-                                               " printable characters without blanks");
+                                               " printable characters, and no spaces");
 }
 
 }  // namespace mankai

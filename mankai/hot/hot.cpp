@@ -24,8 +24,8 @@ Result<DecayedTop::Options> options_of(const HotRequest& request) {
 
 Result<AnyFilter> make_filter(const HotRequest& request) {
   MANKAI_ASSIGN(const auto options, options_of(request));
-  auto filter = DecayedTop::create(options);
-  return filter ? Result<AnyFilter>(std::move(*filter)) : std::unexpected(filter.error());
+  MANKAI_ASSIGN(auto filter, DecayedTop::create(options));
+  return AnyFilter(std::move(filter));
 }
 
 Result<void> check_kind(const std::string& path, const AnyFilter& filter) {
@@ -47,16 +47,16 @@ std::string words_of(const Decay& decay) {
              : "a decay factor of " + std::to_string(decay.lambda()) + " per epoch of " + to_text(decay.epoch);
 }
 
-// The size of an image is not what was asked for, but what fits into it: equal requests give equal sizes.
+// An image has the largest size that fits the requested memory, so equal requests give equal sizes.
 Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
   if (!request.memory_bytes) {
     return true;
   }
   HotRequest alike = request;
   alike.decay = filter.decay();
-  const auto options = options_of(alike);
-  const auto bytes = options ? DecayedTop::image_bytes_of(*options) : std::unexpected(options.error());
-  return bytes ? Result<bool>(*bytes == filter.image_bytes()) : std::unexpected(bytes.error());
+  MANKAI_ASSIGN(const auto options, options_of(alike));
+  MANKAI_ASSIGN(const auto bytes, DecayedTop::image_bytes_of(options));
+  return bytes == filter.image_bytes();
 }
 
 std::unexpected<Error> differs(const std::string& path, const std::string& how) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "mankai/input/detail/json_values.hpp"
 #include "mankai/input/detail/text_fields.hpp"
 #include "mankai/input/detail/time_scan.hpp"
 
@@ -14,20 +14,17 @@ namespace {
 constexpr std::string_view kLegend = "CDX";
 constexpr std::size_t kTimestampDigits = 14;
 constexpr std::size_t kLongestTimestamp = 17;  // of those with milliseconds
-constexpr std::size_t kDepthMax = 32;
-
-bool is_digit(char character) noexcept { return character >= '0' && character <= '9'; }
 
 bool is_legend(std::string_view line) noexcept {
   return line.size() > kLegend.size() + 1 && line.substr(1, kLegend.size()) == kLegend &&
-         line[kLegend.size() + 1] == line.front() && !is_digit(line.front());
+         line[kLegend.size() + 1] == line.front() && !detail::is_digit(line.front());
 }
 
-// What a CDXJ file says about itself: "!OpenWayback-CDXJ 1.0", "!meta {...}", "@context ...".
+// Metadata of a CDXJ file: "!OpenWayback-CDXJ 1.0", "!meta {...}", "@context ...".
 bool is_remark(std::string_view line) noexcept { return line.starts_with('!') || line.starts_with('@'); }
 
 bool is_timestamp(std::string_view text) noexcept {
-  return text.size() >= kTimestampDigits && text.size() <= kLongestTimestamp && std::ranges::all_of(text, is_digit);
+  return text.size() >= kTimestampDigits && text.size() <= kLongestTimestamp && detail::is_digits(text);
 }
 
 // 20160919180353 is 2016-09-19T18:03:53Z.
@@ -42,63 +39,13 @@ std::optional<Time> time_of(std::string_view text) {
       character = text[digit++];
     }
   }
-  const detail::ScannedTime scanned = detail::scan_iso_time(iso);
-  return scanned.shape == detail::TimeShape::good ? std::optional(scanned.time) : std::nullopt;
+  return detail::scan_iso_time(iso).whole(iso);
 }
 
-/// What the reader of JSON calls back: keeps the outermost object's "url". A false ends the reading.
-class UrlMember {
- public:
-  explicit UrlMember(detail::TextArena& texts) : texts_(texts) {}
+bool is_number_or_none(std::string_view text) noexcept { return text == "-" || detail::is_digits(text); }
 
-  [[nodiscard]] std::string_view url() const noexcept { return url_; }
-
-  [[nodiscard]] bool null() const noexcept { return depth_ > 0; }
-  [[nodiscard]] bool boolean(bool) const noexcept { return depth_ > 0; }
-  [[nodiscard]] bool number_integer(std::int64_t) const noexcept { return depth_ > 0; }
-  [[nodiscard]] bool number_unsigned(std::uint64_t) const noexcept { return depth_ > 0; }
-  [[nodiscard]] bool number_float(double, const std::string&) const noexcept { return depth_ > 0; }
-  bool string(const std::string& text) {
-    if (is_url_) {
-      url_ = texts_.copy(text);
-      is_url_ = false;
-    }
-    return depth_ > 0;
-  }
-  static bool binary(const nlohmann::json::binary_t&) { return false; }
-  bool start_object(std::size_t) noexcept { return enter(); }
-  bool key(const std::string& name) {
-    is_url_ = depth_ == 1 && name == "url" && url_.empty();
-    return true;
-  }
-  bool end_object() noexcept { return leave(); }
-  bool start_array(std::size_t) noexcept { return depth_ > 0 && enter(); }
-  bool end_array() noexcept { return leave(); }
-  static bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) { return false; }
-
- private:
-  bool enter() noexcept {
-    is_url_ = false;
-    ++depth_;
-    return depth_ <= kDepthMax;
-  }
-  bool leave() noexcept {
-    --depth_;
-    return true;
-  }
-
-  detail::TextArena& texts_;
-  std::string_view url_;
-  std::size_t depth_ = 0;
-  bool is_url_ = false;
-};
-
-bool is_number_or_none(std::string_view text) noexcept {
-  return text == "-" || (!text.empty() && std::ranges::all_of(text, is_digit));
-}
-
-// N b a m s k r V g, and with M and S in front of V, as crawlers write them; N b a m s k S, as archives answer. S and
-// V, how long a record is and where it stands, are numbers.
+// N b a m s k r V g, also with M and S before V, as crawlers write them; N b a m s k S, as archives answer. S and V,
+// a record's length and offset, are numbers.
 bool has_usual_columns(std::string_view line) noexcept {
   constexpr std::size_t kTimestamp = 1;
   constexpr std::size_t kUrl = 2;
@@ -176,11 +123,14 @@ CdxCapture CdxParser::parse_columns(std::string_view line) const {
 }
 
 CdxCapture CdxParser::parse_object(std::string_view time, std::string_view object) {
-  UrlMember member(texts_);
-  if (!nlohmann::json::sax_parse(object.begin(), object.end(), &member) || member.url().empty()) {
-    return {};
-  }
-  return {.what = CdxLine::capture, .url = member.url(), .time = time_of(time)};
+  std::string_view url;
+  const bool is_object = detail::for_each_json_value(object, [&](const detail::JsonValue& value) {
+    if (value.is_string && value.depth == 1 && value.path == "url" && url.empty()) {
+      url = texts_.copy(value.text);
+    }
+  });
+  return is_object && !url.empty() ? CdxCapture{.what = CdxLine::capture, .url = url, .time = time_of(time)}
+                                   : CdxCapture{};
 }
 
 }  // namespace mankai

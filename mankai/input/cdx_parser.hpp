@@ -11,32 +11,32 @@
 
 namespace mankai {
 
-/// What a line of an index of captures is.
+/// The kind of a line of an index of captures.
 enum class CdxLine : std::uint8_t {
   capture,
-  heading,    ///< the legend of the columns, or what a CDXJ file says about itself
-  malformed,  ///< has no URL where there should be one
+  heading,    ///< the legend of the columns, or metadata of a CDXJ file
+  malformed,  ///< has no URL
 };
 
-/// A line of an index; the views stand as long as the line and the parser's batch.
+/// A line of an index; the views are valid as long as the line and the parser's batch.
 struct CdxCapture {
   CdxLine what = CdxLine::malformed;
-  std::string_view url{};      ///< as it was asked for, not its sort key; empty unless it is a capture
-  std::optional<Time> time{};  ///< where the timestamp is a moment
+  std::string_view url{};      ///< the requested URL, not its sort key; empty unless the line is a capture
+  std::optional<Time> time{};  ///< if the timestamp is valid
 };
 
-/// Whether a file that begins with this line is an index for sure: a legend of columns, a line of CDXJ, or one of 7, 9,
-/// 10 or 11 columns that looks like no other: timestamp, URL, status and place stand where they do without a legend.
+/// Returns whether a file that begins with this line is certainly an index: a legend of columns, a line of CDXJ, or 7,
+/// 9, 10 or 11 columns with timestamp, URL, status and offset where a file without a legend has them.
 [[nodiscard]] bool looks_like_cdx(std::string_view line) noexcept;
 
-/// Reads the lines of CDX files (columns between spaces or what its legend has in front, such as
-/// " CDX N b a m s k r M S V g"; without a legend, N b a first) and of CDXJ files (sort key, timestamp, a JSON object
-/// with a member "url"), which may be mixed.
+/// Reads the lines of CDX files and CDXJ files, which may be mixed. The first character of a CDX legend, such as
+/// " CDX N b a m s k r M S V g", separates its columns; without a legend, spaces separate N b a and others. A line of
+/// CDXJ has a sort key, a timestamp and a JSON object with a member "url".
 ///
 /// Source: [Cdx2006] the letters of the columns; [Cdxj2015]. Threads: one at a time.
 class CdxParser {
  public:
-  /// Begins another file: its columns are those of its own legend.
+  /// Begins another file, which has its own legend.
   void restart() noexcept { columns_ = {}; }
 
   /// Shape: lines[c], captures[c]. Cost: a pass over the first columns, for CDXJ over the object. Errors: none; total.
@@ -45,7 +45,7 @@ class CdxParser {
  private:
   struct Columns {
     char separator = ' ';
-    std::size_t time = 1;  // counted from 0; kNone: there is none
+    std::size_t time = 1;  // from 0; kNone if there is none
     std::size_t url = 2;
   };
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);

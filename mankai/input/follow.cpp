@@ -1,9 +1,7 @@
 #include "mankai/input/follow.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,47 +11,32 @@
 #include <string_view>
 #include <utility>
 
+#include "mankai/input/detail/descriptor.hpp"
+
 namespace mankai {
 namespace {
 
-/// One file at the path, then or now; open, so that its inode is not given to another.
+/// A file that is or was at the path. It stays open, so that its inode is not reused.
 class OpenFile {
  public:
-  OpenFile(int fd, dev_t device, ino_t inode) noexcept : fd_(fd), device_(device), inode_(inode) {}
-  OpenFile(OpenFile&& other) noexcept
-      : fd_(std::exchange(other.fd_, -1)), device_(other.device_), inode_(other.inode_), offset_(other.offset_) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  OpenFile& operator=(OpenFile&&) = delete;
-  ~OpenFile() {
-    if (fd_ >= 0) {
-      close(fd_);
-    }
-  }
-
   /// Errors: not_found, io.
   static Result<OpenFile> open(const std::string& path) {
-    // Without O_NONBLOCK a pipe that has taken the file's place would hold us until somebody writes to it.
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-      const int os_error = errno;
-      return fail(os_error == ENOENT ? ErrorCode::not_found : ErrorCode::io, "cannot open", os_error);
-    }
+    // Without O_NONBLOCK a pipe that has replaced the file would block until somebody writes to it.
+    MANKAI_ASSIGN(auto descriptor, detail::Descriptor::open(path, O_NONBLOCK));
     struct stat status{};
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-      close(fd);
+    if (fstat(descriptor.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
       return fail(ErrorCode::io, "only a regular file can be followed", EINVAL);
     }
-    return OpenFile(fd, status.st_dev, status.st_ino);
+    return OpenFile(std::move(descriptor), status.st_dev, status.st_ino);
   }
 
   [[nodiscard]] bool is_at(dev_t device, ino_t inode) const noexcept { return device == device_ && inode == inode_; }
   [[nodiscard]] bool is_same_as(const OpenFile& other) const noexcept { return is_at(other.device_, other.inode_); }
 
-  /// Returns how much came, 0 if there is nothing yet.
+  /// Returns the number of bytes, 0 if there is nothing new.
   [[nodiscard]] Result<std::size_t> read(std::span<char> into) {
     for (;;) {
-      const ssize_t got = pread(fd_, into.data(), into.size(), offset_);
+      const ssize_t got = pread(file_.fd(), into.data(), into.size(), offset_);
       if (got >= 0) {
         offset_ += got;
         return static_cast<std::size_t>(got);
@@ -64,27 +47,30 @@ class OpenFile {
     }
   }
 
-  /// Begins again if the file has become shorter than what was read; returns whether it has.
+  /// Starts over if the file has become shorter than what was read; returns whether it has.
   [[nodiscard]] bool start_over_if_cut() noexcept {
     struct stat status{};
-    const bool is_cut = fstat(fd_, &status) == 0 && status.st_size < offset_;
+    const bool is_cut = fstat(file_.fd(), &status) == 0 && status.st_size < offset_;
     offset_ = is_cut ? 0 : offset_;
     return is_cut;
   }
 
-  /// Goes to the end; returns whether that is inside a line.
+  /// Seeks to the end; returns whether that is inside a line.
   [[nodiscard]] Result<bool> skip_to_end() {
     struct stat status{};
-    if (fstat(fd_, &status) != 0) {
+    if (fstat(file_.fd(), &status) != 0) {
       return fail(ErrorCode::io, "cannot examine", errno);
     }
     offset_ = status.st_size;
     char last = '\n';
-    return offset_ > 0 && pread(fd_, &last, 1, offset_ - 1) == 1 && last != '\n';
+    return offset_ > 0 && pread(file_.fd(), &last, 1, offset_ - 1) == 1 && last != '\n';
   }
 
  private:
-  int fd_;
+  OpenFile(detail::Descriptor file, dev_t device, ino_t inode) noexcept
+      : file_(std::move(file)), device_(device), inode_(inode) {}
+
+  detail::Descriptor file_;
   dev_t device_;
   ino_t inode_;
   off_t offset_ = 0;
@@ -151,7 +137,7 @@ class Follower {
     return std::size_t{0};
   }
 
-  // Drops what is left of a line that began before we did. Returns what is left of the bytes, at their front.
+  // Drops the rest of a line that began before `from_end`. Returns how many bytes it kept, at their front.
   std::size_t take(std::span<char> bytes) {
     const std::string_view text(bytes.data(), bytes.size());
     std::size_t dropped = 0;
@@ -174,7 +160,7 @@ class Follower {
     return 1;
   }
 
-  // The newest file is never left; an older one when it has been silent long enough.
+  // The newest file is always kept; an older one until it has not grown for long enough.
   bool may_leave_file() {
     if (files_.size() < 2) {
       return false;
@@ -199,10 +185,10 @@ class Follower {
   }
 
   Result<void> stop_or_wait(std::chrono::milliseconds time) const {
-    pollfd stop{.fd = options_.stop_fd, .events = POLLIN, .revents = 0};  // a negative one is only waited for
+    pollfd stop{.fd = options_.stop_fd, .events = POLLIN, .revents = 0};  // a negative descriptor is not looked at
     const int ready = poll(&stop, 1, static_cast<int>(time.count()));
     if (ready > 0) {
-      return fail(ErrorCode::io, "asked to stop", EINTR);
+      return fail(ErrorCode::io, "stopped", EINTR);
     }
     if (ready < 0 && errno != EINTR) {
       return fail(ErrorCode::io, "cannot wait", errno);
@@ -227,7 +213,7 @@ bool is_other_than_a_file(const std::string& path) {
 
 Result<Source> follow(const std::string& path, FollowOptions options) {
   if (options.interval.count() <= 0) {
-    return fail(ErrorCode::invalid_argument, "a file must be looked at every millisecond at most");
+    return fail(ErrorCode::invalid_argument, "the interval between two looks at a file must be at least 1 ms");
   }
   if (is_other_than_a_file(path)) {
     return Source::open(path, {.stop_fd = options.stop_fd});

@@ -9,41 +9,40 @@
 
 namespace mankai {
 
-/// How a file is followed.
+/// How to follow a file.
 struct FollowOptions {
-  /// How long to wait before looking again.
+  /// How long to wait between two looks.
   std::chrono::milliseconds interval{250};
 
-  /// How long a file that another one has replaced must have been silent before it is given up: programs that log go
-  /// on writing to the old file until they are told to open the new one.
+  /// How long a file that another one has replaced must not have grown before it is closed: programs continue to log
+  /// to the old file until they reopen it.
   std::chrono::milliseconds grace{2000};
 
-  /// Begins at the end of the file that is there now, at the line that begins next.
+  /// Begins at the current end of the file, with the next line that begins there.
   bool from_end = false;
 
-  /// As SourceOptions::stop_fd: makes `read` fail with io and EINTR as soon as it becomes readable, or -1.
+  /// As SourceOptions::stop_fd: `read` fails with io and EINTR as soon as it is readable; or -1.
   int stop_fd = -1;
 
-  /// Called at every look that found nothing new, or empty: the moment to redraw a table or to save.
+  /// If set, called after every look that found nothing new: the moment to redraw a table or to save.
   std::function<void()> on_idle;
 };
 
 /// Reads a file that grows, as `tail -F` does; it never ends.
 ///
-/// It goes on with the new file after a rotation (the old one renamed or removed, a new one made at the path), having
-/// read the old one to its end; from the beginning when the file becomes shorter than what has been read; and it waits
-/// while there is no file, also at the start. A line feed is put between an unfinished last line and the next file, so
-/// that lines of two files never run together.
+/// After a rotation (the old file renamed or removed, a new one made at the path) it reads the old file to its end and
+/// continues with the new one. When the file becomes shorter than what has been read, it starts over. It waits while
+/// there is no file, also at the start. A line feed is inserted between an unfinished last line and the next file.
 ///
-/// No line is lost or read twice across a rotation, as long as every file stays at the path for longer than `interval`.
-/// Lost is what was written after the last look at a file and before it was cut to a shorter length in place
-/// (logrotate's `copytruncate`), and a cut is not noticed if the file has outgrown what was read by the next look.
+/// No line is lost or read twice across a rotation if every file stays at the path for longer than `interval`. When a
+/// file is truncated in place (logrotate's `copytruncate`), what was written after the last look is lost; a truncation
+/// is not noticed if the file has outgrown what was read by the next look.
 ///
-/// A path that is not a regular file ("-", a pipe) is read as by Source::open; compressed files are not for following.
+/// A path that is not a regular file ("-", a pipe) is read as by Source::open. Compressed files cannot be followed.
 ///
 /// Cost:   a look is one fstat(2), one stat(2) and one read(2).
-/// Errors: io when the path is a folder or a file that may not be read; later on such a file is taken for a missing
-///         one, since permissions are often set after the file is made.
+/// Errors: io when the path is a folder or a file without read permission. Later such a file counts as missing, since
+///         permissions are often set after the file is made.
 [[nodiscard]] Result<Source> follow(const std::string& path, FollowOptions options = {});
 
 }  // namespace mankai

@@ -9,27 +9,27 @@
 #include <string_view>
 
 #include "mankai/base/error.hpp"
-#include "mankai/input/source.hpp"
+#include "mankai/input/detail/input_buffer.hpp"
 
 namespace mankai {
 
-/// The most lines in one batch. 1024 views are 16 KiB, half of a first-level cache, and so many keys hide the
-/// latency of a batch call completely; more did not help.
+/// The most lines in one batch. 1024 views are 16 KiB, half of a first-level cache, and hide the latency of a batch
+/// call completely; more did not help.
 inline constexpr std::size_t kBatchLinesMax = 1024;
 
-/// The sizes that bound a LineReader's memory.
+/// Bounds a LineReader's memory.
 struct LineReaderOptions {
-  /// The buffer in normal use. It grows only for a line that does not fit.
+  /// Size of the buffer. It grows only for a line that does not fit.
   std::size_t buffer_bytes = std::size_t{256} << 10;
 
-  /// A longer line (counted up to its LF, a CR included) is an error: more likely the input is not text at all.
+  /// A longer line (up to its LF, a CR included) is an error: the input is probably not text.
   std::size_t max_line_bytes = std::size_t{1} << 30;
 };
 
-/// Cuts a source into lines, many per call.
+/// Splits a source into lines, many per call.
 ///
 /// A line ends at LF; one CR before that LF is removed. Everything else is content: NUL bytes, other control
-/// characters, invalid UTF-8. Empty lines are lines. A last line without LF is delivered, a CR at its end included.
+/// characters, invalid UTF-8. Empty lines are lines. A last line without LF is delivered, including a CR at its end.
 ///
 /// Threads: one at a time.
 class LineReader {
@@ -39,27 +39,24 @@ class LineReader {
 
   /// Returns the next lines, at most kBatchLinesMax; an empty span at the end.
   ///
-  /// The views are valid until the next call. A batch never waits to become full: it ends with the complete lines that
-  /// have arrived, so a pipe that stalls holds back at most one unfinished line.
+  /// The views are valid until the next call. A batch never waits to become full: it has the complete lines that have
+  /// arrived, so a pipe that stalls delays at most one unfinished line.
   ///
   /// Cost:    one pass over the bytes; no allocation unless a line is longer than the buffer.
   /// Errors:  those of Source::read; out_of_space with line number and offset when a line is longer than
-  ///          `max_line_bytes` or memory runs out. All complete lines before the trouble are delivered first; the
-  ///          error then repeats on every call.
+  ///          `max_line_bytes` or memory runs out. All complete lines before the error are delivered first; the error
+  ///          then repeats on every call.
   [[nodiscard]] Result<std::span<const std::string_view>> next_batch();
 
-  /// Returns the number, from 1, of the first line of the batch that next_batch returned last.
+  /// Returns the number, from 1, of the first line of the last batch.
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return lines_before_ + 1; }
   /// Returns the offset, in the decompressed input, of that line's first byte.
   [[nodiscard]] std::uint64_t first_byte_offset() const noexcept { return batch_offset_; }
 
   /// Returns the source, for its progress counters.
-  [[nodiscard]] const Source& source() const noexcept { return source_; }
+  [[nodiscard]] const Source& source() const noexcept { return buffer_.source(); }
 
  private:
-  struct Free {
-    void operator()(char* data) const noexcept;
-  };
   using Lines = std::array<std::string_view, kBatchLinesMax>;
 
   LineReader(Source source, const LineReaderOptions& options);
@@ -67,23 +64,14 @@ class LineReader {
   void take_complete_lines();
   void take_last_line();
   void fill();
-  [[nodiscard]] bool make_room();
-  [[nodiscard]] bool reallocate(std::size_t capacity) noexcept;
   void fail_on_line(std::string_view problem);
 
-  Source source_;
+  detail::InputBuffer buffer_;
   std::size_t max_line_bytes_;
   std::unique_ptr<Lines> lines_;
   std::size_t line_count_ = 0;
-  std::unique_ptr<char, Free> data_;
-  std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;    // start of the first line not yet delivered
-  std::size_t scanned_ = 0;  // no LF in [begin_, scanned_): a growing line is searched only once
-  std::size_t end_ = 0;
-  std::uint64_t data_offset_ = 0;   // of data_[0] in the decompressed input
   std::uint64_t batch_offset_ = 0;  // of the batch's first line
   std::uint64_t lines_before_ = 0;  // delivered before this batch
-  bool is_ended_ = false;
   std::optional<Error> failure_;
 };
 

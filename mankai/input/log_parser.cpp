@@ -1,21 +1,17 @@
 #include "mankai/input/log_parser.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/input/detail/combined_log.hpp"
-#include "mankai/input/detail/json_log.hpp"
-#include "mankai/input/detail/keys_log.hpp"
-#include "mankai/input/detail/squid_log.hpp"
-#include "mankai/input/detail/text_arena.hpp"
-#include "mankai/input/detail/w3c_log.hpp"
+#include "mankai/input/detail/log_formats.hpp"
 
 namespace mankai {
 
 namespace detail {
 
-/// The parsers with a memory, and the room for what they put together.
+/// The parsers that have a state, and the memory for the texts that they compose.
 struct LogFormats {
   CombinedLog combined;
   W3cLog w3c;
@@ -43,49 +39,32 @@ struct LogFormats {
 
 namespace {
 
-constexpr std::array kFormats = {LogFormat::automatic, LogFormat::combined, LogFormat::squid,
-                                 LogFormat::w3c,       LogFormat::json,     LogFormat::keys};
+// By LogFormat and LogLine.
+constexpr std::array<std::string_view, 6> kFormatNames = {"automatic", "combined", "squid", "w3c", "json", "keys"};
+constexpr std::array<std::string_view, kLogLineKinds> kLineNames = {
+    "a record", "empty, a comment or a directive", "not a line of the format", "a time that does not exist",
+    "an invalid status or size"};
 
 }  // namespace
 
-std::string_view name(LogFormat format) noexcept {
-  switch (format) {
-    case LogFormat::automatic: return "automatic";
-    case LogFormat::combined: return "combined";
-    case LogFormat::squid: return "squid";
-    case LogFormat::w3c: return "w3c";
-    case LogFormat::json: return "json";
-    case LogFormat::keys: return "keys";
-  }
-  return "unknown";
-}
+std::string_view name(LogFormat format) noexcept { return kFormatNames.at(static_cast<std::size_t>(format)); }
 
 Result<LogFormat> parse_log_format(std::string_view text) {
-  for (const LogFormat format : kFormats) {
-    if (text == name(format)) {
-      return format;
-    }
-  }
   if (text == "auto") {
     return LogFormat::automatic;
   }
   if (text == "common") {
     return LogFormat::combined;
   }
-  return fail(ErrorCode::invalid_argument,
-              "there is no log format '" + std::string(text) + "': give auto, combined, squid, w3c, json or keys");
+  const auto* const found = std::ranges::find(kFormatNames, text);
+  if (found == kFormatNames.end()) {
+    return fail(ErrorCode::invalid_argument,
+                "unknown log format '" + std::string(text) + "'; expected auto, combined, squid, w3c, json or keys");
+  }
+  return static_cast<LogFormat>(found - kFormatNames.begin());
 }
 
-std::string_view name(LogLine line) noexcept {
-  switch (line) {
-    case LogLine::record: return "a record";
-    case LogLine::skipped: return "empty, a comment or a directive";
-    case LogLine::malformed_shape: return "not a line of the format";
-    case LogLine::malformed_time: return "a time that does not exist";
-    case LogLine::malformed_number: return "a status or size that is no number";
-  }
-  return "unknown";
-}
+std::string_view name(LogLine line) noexcept { return kLineNames.at(static_cast<std::size_t>(line)); }
 
 std::uint64_t LogCounts::lines() const noexcept {
   return std::accumulate(of_kind.begin(), of_kind.end(), std::uint64_t{0});
@@ -138,7 +117,7 @@ void LogParser::decide(std::span<const std::string_view> lines) {
   }
 }
 
-// What it tries changes nothing that a later line depends on, but for directives, which it does not try.
+// Only directives change what later lines mean, and those it does not parse.
 LogFormat LogParser::format_of(std::string_view line) {
   if (detail::W3cLog::is_directive(line)) {
     return LogFormat::w3c;
@@ -156,7 +135,7 @@ LogFormat LogParser::format_of(std::string_view line) {
 void LogParser::restart() {
   format_ = wanted_;
   undecided_lines_ = 0;
-  formats_->w3c.restart();
+  formats_->w3c = {};
 }
 
 }  // namespace mankai

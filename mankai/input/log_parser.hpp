@@ -16,8 +16,8 @@ namespace detail {
 struct LogFormats;
 }  // namespace detail
 
-/// Where JSON lines keep what: names of members, nested ones as "request.uri". Empty: the names that nginx, Caddy,
-/// Traefik, Google Cloud and the Elastic schema use, listed in docs/logs.md.
+/// Names of the members of JSON lines, nested ones as "request.uri". Empty: the names that nginx, Caddy, Traefik,
+/// Google Cloud and the Elastic schema use, listed in docs/logs.md.
 struct LogFieldNames {
   std::string time;
   std::string client;
@@ -30,13 +30,13 @@ struct LogFieldNames {
   std::string bytes;
 };
 
-/// What a LogParser is told about the lines to come.
+/// Settings of a LogParser.
 struct LogParserOptions {
   LogFormat format = LogFormat::automatic;
   LogFieldNames names;
 };
 
-/// How many lines were what.
+/// Numbers of lines by outcome.
 struct LogCounts {
   std::array<std::uint64_t, kLogLineKinds> of_kind{};  ///< by LogLine
 
@@ -45,23 +45,23 @@ struct LogCounts {
   [[nodiscard]] std::uint64_t malformed() const noexcept;
 };
 
-/// Reads access logs, line by line: it never fails, it says what each line is.
+/// Reads the lines of access logs. It never fails: each line has an outcome.
 ///
-/// It remembers what lines need of those before them: the directives of a W3C log, and which format `automatic` found.
-/// A file of its own is best given a parser of its own, or `restart`.
+/// It keeps the directives of a W3C log and the format that `automatic` detected. Use a new parser, or `restart`, for
+/// each file.
 ///
-/// `automatic` takes the first format that accepts a line: `w3c` for one that begins with "#Fields:" or another of its
-/// directives, `json` for an object, then `combined`, then `squid`. A line that none of them accepts decides nothing
-/// and is read as `keys`; after kUndecidedLinesMax such lines the format is `keys` for good. Of the lines given at once
-/// the first that decides, decides for those before it too, so that a log whose first line was cut off has one
-/// malformed line and not a strange key.
+/// `automatic` chooses the first format that accepts a line: `w3c` for one that begins with "#Fields:" or another of
+/// its directives, `json` for an object, then `combined`, then `squid`. A line that no format accepts is read as `keys`
+/// and decides nothing; after kUndecidedLinesMax such lines the format is `keys`. Within one call, the line that
+/// decides also decides for the lines before it: so a log whose first line is truncated has one malformed line, not a
+/// wrong key.
 ///
 /// Threads: one at a time.
 class LogParser {
  public:
   static constexpr std::size_t kUndecidedLinesMax = 100;
 
-  /// Errors: invalid_argument when two fields are to be read from one member.
+  /// Errors: invalid_argument when two fields have the same name.
   [[nodiscard]] static Result<LogParser> create(const LogParserOptions& options = {});
 
   LogParser(LogParser&& other) noexcept;
@@ -70,24 +70,23 @@ class LogParser {
   LogParser& operator=(const LogParser&) = delete;
   ~LogParser();
 
-  /// Reads one line, without its line feed; `out` is good only for a `record`, otherwise anything.
+  /// Reads one line, without its line feed; `out` is unspecified unless the outcome is `record`.
   ///
   /// The texts are valid until the next call of either `parse`, and as long as the line.
   ///
-  /// Cost:    combined: about 100 ns for 200 bytes. No allocation, except that JSON strings and the targets of W3C
-  /// lines
-  ///          are copied into memory which is used again by the next call.
+  /// Cost:    combined: about 100 ns for 200 bytes. JSON strings and the targets of W3C lines are copied into memory
+  ///          that the next call reuses; otherwise no allocation.
   [[nodiscard]] LogLine parse(std::string_view line, LogRecord& out);
 
-  /// Reads many lines; the same as one by one, except for what `automatic` says.
+  /// Reads many lines; the same as one by one, except for `automatic`.
   /// Shape:   lines[c], out[c], outcomes[c]; same length, may be 0.
   void parse(std::span<const std::string_view> lines, std::span<LogRecord> out, std::span<LogLine> outcomes);
 
-  /// Returns the format in use: `automatic` until it is found out.
+  /// Returns the format in use: `automatic` until it is detected.
   [[nodiscard]] LogFormat format() const noexcept { return format_; }
   [[nodiscard]] const LogCounts& counts() const noexcept { return counts_; }
 
-  /// Forgets the directives and the format found, for the next file. The counts go on.
+  /// Resets the directives and the detected format, for the next file. The counts stay.
   void restart();
 
  private:

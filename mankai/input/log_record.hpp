@@ -9,49 +9,48 @@
 
 namespace mankai {
 
-/// How the lines of an access log are written; docs/logs.md describes each.
+/// Formats of access logs; docs/logs.md describes each.
 enum class LogFormat : std::uint8_t {
-  automatic,  ///< found out from the lines
-  combined,   ///< Common and Combined Log Format, a virtual host in front or not
+  automatic,  ///< detected from the lines
+  combined,   ///< Common and Combined Log Format, with or without a virtual host
   squid,      ///< Squid's native access.log
-  w3c,        ///< W3C Extended Log File Format, as of IIS and CloudFront
-  json,       ///< a JSON object per line
-  keys,       ///< a key a line, a time in front or not
+  w3c,        ///< W3C Extended Log File Format, as IIS and CloudFront write it
+  json,       ///< one JSON object per line
+  keys,       ///< one key per line, with or without a time before it
 };
 
 /// Returns the format's lower-case name, such as "combined".
 [[nodiscard]] std::string_view name(LogFormat format) noexcept;
-/// Reads such a name; "auto" and "common" are understood too. Errors: invalid_argument, which lists the names.
+/// Reads such a name, or "auto" or "common". Errors: invalid_argument, which lists the names.
 [[nodiscard]] Result<LogFormat> parse_log_format(std::string_view text);
 
-/// One request as an access log tells it. What the line does not say is empty.
+/// One request of an access log. Fields that the line does not have are empty.
 ///
-/// The texts are as logged: nothing is unescaped, except that JSON strings are. They point into the line or into the
-/// parser; LogParser says for how long.
+/// The texts are as logged; only JSON strings are unescaped. They point into the line or into the parser; LogParser
+/// says for how long.
 struct LogRecord {
   std::optional<Time> time;
-  std::string_view client;  ///< address or name of who asked
-  std::string_view host;    ///< who was asked: the virtual host without its port, or the host of an absolute target
-  std::string_view method;  ///< "GET"; empty where the format has none
-  std::string_view
-      target;  ///< path and query, or an absolute URL; empty when the request was none, as "-" or "\x16\x03"
+  std::string_view client;    ///< address or name of the client
+  std::string_view host;      ///< the virtual host without its port, or the host of an absolute target
+  std::string_view method;    ///< "GET"; empty where the format has none
+  std::string_view target;    ///< path and query, or an absolute URL; empty for an invalid request: "-", "\x16\x03"
   std::string_view referrer;  ///< empty for "-"
   std::string_view agent;     ///< empty for "-"
   std::optional<unsigned> status;
   std::optional<std::uint64_t> bytes;
 };
 
-/// What a line turned out to be.
+/// The outcome of a line.
 enum class LogLine : std::uint8_t {
   record,
   skipped,          ///< empty, a comment or a directive
-  malformed_shape,  ///< not a line of the format: fields are missing or out of place
-  malformed_time,   ///< a time that does not exist, such as 31 February, or is not written as one
-  malformed_number  ///< a status or size that is no number, or too large
+  malformed_shape,  ///< not a line of the format: fields are missing or in the wrong place
+  malformed_time,   ///< an invalid time, such as 31 February
+  malformed_number  ///< a status or size that is not a number, or too large
 };
 inline constexpr std::size_t kLogLineKinds = 5;
 
-/// Returns what is wrong with a line, or that nothing is, in a few words.
+/// Returns the outcome in a few words.
 [[nodiscard]] std::string_view name(LogLine line) noexcept;
 [[nodiscard]] constexpr bool is_malformed(LogLine line) noexcept { return line >= LogLine::malformed_shape; }
 

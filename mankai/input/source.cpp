@@ -1,7 +1,10 @@
 #include "mankai/input/source.hpp"
 
+#include <poll.h>
+#include <sys/stat.h>
+
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <utility>
 
 #include "mankai/base/assert.hpp"
@@ -13,8 +16,56 @@ namespace {
 
 constexpr int kStandardInput = 0;
 
+// Returns the bytes left to read in a regular file, nothing for pipes and the like.
+Result<std::optional<std::uint64_t>> remaining_bytes(int fd) {
+  struct stat status{};
+  if (fstat(fd, &status) != 0) {
+    return fail(ErrorCode::io, "cannot examine", errno);
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return fail(ErrorCode::io, "is a folder; name the files in it", EISDIR);
+  }
+  const off_t position = S_ISREG(status.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
+  if (position < 0 || status.st_size <= position) {  // files in /proc have size 0
+    return std::nullopt;
+  }
+  return static_cast<std::uint64_t>(status.st_size - position);
+}
+
+// Errors: io with EINTR when `stop_fd` is readable.
+Result<void> wait_readable(int fd, int stop_fd) {
+  std::array<pollfd, 2> waiting{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
+                                pollfd{.fd = stop_fd, .events = POLLIN, .revents = 0}};
+  while (poll(waiting.data(), waiting.size(), -1) < 0) {  // a negative descriptor is not looked at
+    if (errno != EINTR) {
+      return fail(ErrorCode::io, "cannot wait for input", errno);
+    }
+  }
+  return waiting[1].revents == 0 ? Result<void>() : fail(ErrorCode::io, "stopped", EINTR);
+}
+
+// Waits for bytes; a signal is no reason to return, and a non-blocking descriptor is waited for.
+Result<std::size_t> read_some(int fd, std::span<char> into, int stop_fd) {
+  bool must_wait = stop_fd >= 0;
+  for (;;) {
+    if (must_wait) {
+      MANKAI_TRY(wait_readable(fd, stop_fd));
+    }
+    const ssize_t got = ::read(fd, into.data(), into.size());
+    if (got >= 0) {
+      return static_cast<std::size_t>(got);
+    }
+    must_wait = must_wait || errno == EAGAIN;
+    if (errno != EINTR && errno != EAGAIN) {
+      return fail(ErrorCode::io, "cannot read", errno);
+    }
+  }
+}
+
 ReadFunction read_descriptor(detail::Descriptor descriptor, int stop_fd) {
-  return [descriptor = std::move(descriptor), stop_fd](std::span<char> into) { return descriptor.read(into, stop_fd); };
+  return [descriptor = std::move(descriptor), stop_fd](std::span<char> into) {
+    return read_some(descriptor.fd(), into, stop_fd);
+  };
 }
 
 ReadFunction read_memory(std::string_view bytes) {
@@ -28,13 +79,8 @@ ReadFunction read_memory(std::string_view bytes) {
 }  // namespace
 
 std::string_view name(Compression compression) noexcept {
-  switch (compression) {
-    case Compression::plain: return "plain";
-    case Compression::gzip: return "gzip";
-    case Compression::zstd: return "zstd";
-    case Compression::xz: return "xz";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 4> kNames = {"plain", "gzip", "zstd", "xz"};
+  return kNames.at(static_cast<std::size_t>(compression));
 }
 
 Source::Source(ReadFunction read, std::string label, std::optional<std::uint64_t> total, const SourceOptions& options)
@@ -50,20 +96,16 @@ Result<Source> Source::open(const std::string& path, const SourceOptions& option
   if (path == "-") {
     return from_descriptor(kStandardInput, "standard input", options);
   }
-  Result<detail::Descriptor> descriptor = detail::Descriptor::open(path);
-  if (!descriptor) {
-    return std::unexpected(descriptor.error().within(path));
-  }
-  const auto total = descriptor->remaining_bytes();
-  if (!total) {
-    return std::unexpected(total.error().within(path));
-  }
-  return Source(read_descriptor(std::move(*descriptor), options.stop_fd), path, *total, options);
+  auto descriptor = detail::Descriptor::open(path);
+  return descriptor ? from(std::move(*descriptor), path, options) : std::unexpected(descriptor.error().within(path));
 }
 
 Result<Source> Source::from_descriptor(int fd, std::string label, const SourceOptions& options) {
-  detail::Descriptor descriptor(fd, false);
-  const auto total = descriptor.remaining_bytes();
+  return from(detail::Descriptor(fd, false), std::move(label), options);
+}
+
+Result<Source> Source::from(detail::Descriptor descriptor, std::string label, const SourceOptions& options) {
+  const auto total = remaining_bytes(descriptor.fd());
   if (!total) {
     return std::unexpected(total.error().within(label));
   }
@@ -110,9 +152,7 @@ Result<std::size_t> Source::read_input(std::span<char> into) {
     return std::unexpected(*failure_);
   }
   if (!is_detected_) {
-    if (const Result<void> outcome = detect(); !outcome) {
-      return std::unexpected(outcome.error());
-    }
+    MANKAI_TRY(detect());
   }
   return decoder_ == nullptr ? read_plain(into) : read_decoded(into);
 }
@@ -127,15 +167,11 @@ Result<void> Source::detect() {
   raw_ = std::make_unique_for_overwrite<char[]>(std::max(buffer_bytes_, detail::kMagicBytesMax));
   std::optional<Compression> compression;
   while (!compression) {
-    if (const Result<void> outcome = refill(); !outcome) {
-      return outcome;
-    }
+    MANKAI_TRY(refill());
     compression = detail::detect_compression(raw(), is_raw_ended_);
   }
   is_detected_ = true;
-  if (*compression != Compression::plain) {
-    decoder_ = detail::Decoder::create(*compression);
-  }
+  decoder_ = detail::make_decoder(*compression);
   return {};
 }
 
@@ -154,16 +190,14 @@ Result<std::size_t> Source::read_plain(std::span<char> into) {
 Result<std::size_t> Source::read_decoded(std::span<char> into) {
   for (int idle_steps = 0;;) {
     if (raw().empty() && !decoder_may_hold_output_ && !is_raw_ended_) {
-      if (const Result<void> outcome = refill(); !outcome) {
-        return std::unexpected(outcome.error());
-      }
+      MANKAI_TRY(refill());
     }
     const bool is_drained = raw().empty();
     detail::DecodeStep step = decoder_->decode(raw(), into, is_raw_ended_);
     raw_begin_ += step.consumed;
     decoder_may_hold_output_ = step.produced == into.size();
     idle_steps = step.consumed + step.produced == 0 && !is_drained ? idle_steps + 1 : 0;
-    if (!step.failure && idle_steps > 2) {  // no library does this; better an error than a hang if one ever did
+    if (!step.failure && idle_steps > 2) {  // never seen; an error is better than a hang
       step.failure = Error{.code = ErrorCode::corrupt, .detail = "the decoder makes no progress"};
     }
     if (step.failure) {
@@ -193,17 +227,14 @@ Result<std::size_t> Source::read_raw(std::span<char> into) {
   return got;
 }
 
-// Appends while the format is unknown; afterwards it is called with nothing left and starts over at the front.
+// Appends while the format is unknown; afterwards nothing is left when it is called, and it refills from the front.
 Result<void> Source::refill() {
   if (raw_begin_ == raw_end_) {
     raw_begin_ = raw_end_ = 0;
   }
   const std::size_t capacity = std::max(buffer_bytes_, detail::kMagicBytesMax);
-  const Result<std::size_t> got = read_raw({raw_.get() + raw_end_, capacity - raw_end_});
-  if (!got) {
-    return std::unexpected(got.error());
-  }
-  raw_end_ += *got;
+  MANKAI_ASSIGN(const std::size_t got, read_raw({raw_.get() + raw_end_, capacity - raw_end_}));
+  raw_end_ += got;
   return {};
 }
 

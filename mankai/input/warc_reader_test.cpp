@@ -155,7 +155,7 @@ TEST(WarcReader, wrong_lengths_are_errors_at_the_place_where_they_show) {
   Read found = read(shorter + good);
   EXPECT_EQ(found.records.size(), 1U);
   ASSERT_TRUE(found.error.has_value());
-  EXPECT_NE(found.error->detail.find("byte " + std::to_string(shorter.find("12345") + 3) + ": no record begins there"),
+  EXPECT_NE(found.error->detail.find("byte " + std::to_string(shorter.find("12345") + 3) + ": no record begins here"),
             std::string::npos)
       << found.error->detail;
   std::string longer = good;
@@ -168,16 +168,16 @@ TEST(WarcReader, wrong_lengths_are_errors_at_the_place_where_they_show) {
 TEST(WarcReader, what_is_no_record_is_refused_with_the_reason) {
   const std::string end = "\r\n\r\n";
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"GET / HTTP/1.1" + end, "no record begins there"},
+      {"GET / HTTP/1.1" + end, "no record begins here"},
       {"WARC/1.0\r\nWARC-Type: response" + end, "has no Content-Length"},
       {"WARC/1.0\r\nContent-Length: 0" + end, "has no WARC-Type"},
-      {"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: -1" + end, "is no length"},
-      {"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 12x" + end, "is no length"},
-      {"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 18446744073709551615" + end, "is no length"},
-      {"WARC/1.0\r\nWARC-Type: response\r\nContent-Length:" + end, "is no length"},
+      {"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: -1" + end, "invalid Content-Length"},
+      {"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 12x" + end, "invalid Content-Length"},
+      {"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 18446744073709551615" + end, "invalid Content-Length"},
+      {"WARC/1.0\r\nWARC-Type: response\r\nContent-Length:" + end, "invalid Content-Length"},
       {"WARC/1.0\r\nWARC-Type: response\r\nnonsense\r\nContent-Length: 0" + end, "without a colon"},
       {"WARC/1.0\r\n folded\r\nContent-Length: 0" + end, "without a colon"},
-      {"WARC/x\r\nWARC-Type: response\r\nContent-Length: 0" + end, "which version"},
+      {"WARC/x\r\nWARC-Type: response\r\nContent-Length: 0" + end, "has no WARC version"},
       {"WARC/1.0", "ends within the header"},
       {"WARC/1.0\r\nX: " + std::string(5000, 'x') + end, "longer than 4096 bytes"},
       {"WARC/1.0\r\nX: " + std::string(5000, 'x'), "longer than 4096 bytes"},

@@ -74,12 +74,12 @@ class Records(CommandTest):
         self.write("cut.warc", whole[:-30])
         self.write("cut.warc.gz", packed[:-30])
         self.write("short.warc", record("response", "http://a.example/", b"12345", length=3) + whole)
-        for name, says in (("cut.warc", "byte"), ("cut.warc.gz", "cut.warc.gz"), ("short.warc", "no record begins there")):
+        for name, says in (("cut.warc", "byte"), ("cut.warc.gz", "cut.warc.gz"), ("short.warc", "no record begins here")):
             with self.subTest(name):
                 stdout = self.error("dedup", "--state", name + ".mk", name, code=3, says=[name, says])
                 self.assertEqual(stdout[:18], b"http://a.example/\n")
                 self.assertEqual(self.out("dedup", "--state", name + ".mk", stdin=stdout), b"")
-        self.error("dedup", "--format", "warc", code=3, says="no record begins there", stdin=b"http://a.example/\n")
+        self.error("dedup", "--format", "warc", code=3, says="no record begins here", stdin=b"http://a.example/\n")
 
     def test_lines_of_an_index_are_compared_by_their_url(self):
         lines = CDX.splitlines(keepends=True)

@@ -1,4 +1,5 @@
 // A user's program with gates: links what follows databases, and both of their libraries.
+#include <mankai/gate/database/gate_build.hpp>
 #include <mankai/gate/database/gate_sync.hpp>
 
 int main() {

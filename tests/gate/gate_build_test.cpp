@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "mankai/gate/database/gate_build.hpp"
 #include "mankai/gate/database/gate_sync.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 #include "tests/gate/postgres_server.hpp"

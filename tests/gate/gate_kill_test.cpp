@@ -19,6 +19,7 @@
 #include <random>
 #include <thread>
 
+#include "mankai/gate/database/gate_build.hpp"
 #include "mankai/gate/database/gate_sync.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 #include "mankai/hash/hasher.hpp"

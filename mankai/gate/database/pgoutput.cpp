@@ -19,12 +19,12 @@ constexpr unsigned kByte = 8;
 constexpr Duration kEpoch = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1).time_since_epoch();
 
 Time to_time(std::int64_t since_2000) noexcept {
-  // No log holds a time that far away; a forged one must not overflow.
+  // No real log has a time that far away; a forged one must not overflow.
   constexpr auto kMost = Duration::max() - kEpoch;
   return Time(kEpoch + std::min(Duration(since_2000), kMost));
 }
 
-/// Takes values off the front of a message. After the first that is not there it gives zeros and remembers where.
+/// Removes values from the front of a message. After the first error it returns zeros, and finish() reports it.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) noexcept : bytes_(bytes) {}
@@ -41,10 +41,10 @@ class Reader {
   Time take_time() noexcept { return to_time(take<std::int64_t>()); }
   char take_char() noexcept { return static_cast<char>(take<std::uint8_t>()); }
 
-  /// Always as many as asked for, or none.
+  /// Returns `count` bytes, or none.
   std::string_view take_bytes(std::size_t count) noexcept {
     if (bytes_.size() - at_ < count) {
-      refuse("the message ends too early");
+      refuse("a value that is truncated");
       return {};
     }
     const std::string_view taken = bytes_.substr(at_, count);
@@ -55,19 +55,24 @@ class Reader {
   std::string_view take_text() noexcept {
     const std::size_t end = bytes_.find('\0', at_);
     if (end == std::string_view::npos) {
-      refuse("a name has no end");
+      refuse("a name without an end");
       return {};
     }
     const std::string_view text = bytes_.substr(at_, end - at_);
     at_ = end + 1;
     return text;
   }
-  /// A length or a number of things of at least `each` bytes: never more than there can be.
+  void take_flags(unsigned largest) noexcept {
+    if (take<std::uint8_t>() > largest) {
+      refuse("unknown flags");
+    }
+  }
+  /// A number of things of at least `each` bytes: never more than the message can have.
   template <std::signed_integral T>
   std::size_t take_count(std::size_t each) noexcept {
     const T count = take<T>();
     if (count < 0 || static_cast<std::size_t>(count) > (bytes_.size() - at_) / each) {
-      refuse("a length is beyond the message's end");
+      refuse("a length beyond the end of the message");
       return 0;
     }
     return static_cast<std::size_t>(count);
@@ -82,15 +87,15 @@ class Reader {
   }
   [[nodiscard]] bool has_failed() const noexcept { return why_ != nullptr; }
 
-  /// What became of it, when the message is over.
+  /// Returns the value, or the first error.
   template <class T>
   [[nodiscard]] Result<T> finish(std::string_view what, T value) {
     if (at_ != bytes_.size()) {
-      refuse("there is more than belongs to the message");
+      refuse("bytes after its end");
     }
     if (why_ != nullptr) {
-      return fail(ErrorCode::corrupt, std::string(what) + " of the replication stream: " + why_ + ", at its byte " +
-                                          std::to_string(where_));
+      return fail(ErrorCode::corrupt,
+                  std::string(what) + " in the replication stream has " + why_ + " at byte " + std::to_string(where_));
     }
     return value;
   }
@@ -108,7 +113,7 @@ PgColumn take_column(Reader& reader) {
     case 'u': return {.state = PgColumn::State::unchanged, .value = {}};
     case 't': return {.state = PgColumn::State::text, .value = reader.take_bytes(reader.take_count<std::int32_t>(1))};
     case 'b': return {.state = PgColumn::State::binary, .value = reader.take_bytes(reader.take_count<std::int32_t>(1))};
-    default: reader.refuse("a column of a kind that is not known"); return {};
+    default: reader.refuse("a column of an unknown kind"); return {};
   }
 }
 
@@ -122,7 +127,7 @@ PgRow take_row(Reader& reader) {
 
 void expect_new_row(Reader& reader, char mark) {
   if (mark != 'N') {
-    reader.refuse("a row of a kind that is not known");
+    reader.refuse("a row of an unknown kind");
   }
 }
 
@@ -136,9 +141,7 @@ PgOldRow take_old_row(Reader& reader, char mark, PgRow& row) {
 }
 
 PgCommit take_commit(Reader& reader) {
-  if (reader.take<std::uint8_t>() != 0) {
-    reader.refuse("flags that are not known");
-  }
+  reader.take_flags(0);
   const Lsn commit = reader.take_lsn();
   const Lsn end = reader.take_lsn();
   return {.commit = commit, .end = end, .committed = reader.take_time()};
@@ -146,24 +149,18 @@ PgCommit take_commit(Reader& reader) {
 
 PgRelation take_relation(Reader& reader) {
   constexpr std::size_t kLeastColumn = 10;  // flags, an empty name, type and modifier
-  PgRelation relation;
-  relation.id = reader.take<std::uint32_t>();
-  relation.schema = reader.take_text();
-  relation.name = reader.take_text();
-  relation.identity = reader.take_char();
-  if (std::string_view("dnfi").find(relation.identity) == std::string_view::npos) {
-    reader.refuse("a replica identity that is not known");
+  PgRelation relation{.id = reader.take<std::uint32_t>(), .columns = {}};
+  reader.take_text();  // schema
+  reader.take_text();  // name
+  if (std::string_view("dnfi").find(reader.take_char()) == std::string_view::npos) {
+    reader.refuse("an unknown replica identity");
   }
   relation.columns.resize(reader.take_count<std::int16_t>(kLeastColumn));
   for (PgRelationColumn& column : relation.columns) {
-    const auto flags = reader.take<std::uint8_t>();
-    if (flags > 1) {
-      reader.refuse("flags that are not known");
-    }
-    column.is_identity = flags == 1;
+    reader.take_flags(1);
     column.name = reader.take_text();
     column.type = reader.take<std::uint32_t>();
-    column.modifier = reader.take<std::int32_t>();
+    reader.take<std::int32_t>();  // modifier
   }
   return relation;
 }
@@ -194,58 +191,50 @@ PgDelete take_delete(Reader& reader) {
   erased.relation = reader.take<std::uint32_t>();
   erased.old_is = take_old_row(reader, reader.take_char(), erased.old_row);
   if (erased.old_is == PgOldRow::none) {
-    reader.refuse("a row of a kind that is not known");
+    reader.refuse("a row of an unknown kind");
   }
   return erased;
 }
 
 PgTruncate take_truncate(Reader& reader) {
-  constexpr unsigned kCascades = 1;
-  constexpr unsigned kRestarts = 2;
+  constexpr unsigned kCascadesAndRestarts = 3;
   const auto relations = reader.take<std::int32_t>();
-  const unsigned options = reader.take<std::uint8_t>();
-  if (options > (kCascades | kRestarts)) {
-    reader.refuse("flags that are not known");
-  }
-  PgTruncate truncate{
-      .cascades = (options & kCascades) != 0, .restarts_sequences = (options & kRestarts) != 0, .relations = {}};
+  reader.take_flags(kCascadesAndRestarts);
+  PgTruncate truncate;
   for (std::int32_t i = 0; i < relations && !reader.has_failed(); ++i) {
     truncate.relations.push_back(reader.take<std::uint32_t>());
   }
   if (relations < 0) {
-    reader.refuse("a length is beyond the message's end");
+    reader.refuse("a length beyond the end of the message");
   }
   return truncate;
 }
 
-PgNote take_note(Reader& reader) {
-  PgNote note;
-  const auto flags = reader.take<std::uint8_t>();
-  if (flags > 1) {
-    reader.refuse("flags that are not known");
-  }
-  note.is_transactional = flags == 1;
-  note.at = reader.take_lsn();
-  note.prefix = reader.take_text();
-  note.content = reader.take_bytes(reader.take_count<std::int32_t>(1));
-  return note;
+PgIgnored take_note(Reader& reader) {
+  reader.take_flags(1);
+  reader.take_lsn();
+  reader.take_text();
+  reader.take_bytes(reader.take_count<std::int32_t>(1));
+  return {};
 }
 
 PgBegin take_begin(Reader& reader) {
   const Lsn commit = reader.take_lsn();
-  const Time committed = reader.take_time();
-  return {.commit = commit, .committed = committed, .transaction = reader.take<std::uint32_t>()};
+  reader.take_time();
+  return {.commit = commit, .transaction = reader.take<std::uint32_t>()};
 }
 
-PgOrigin take_origin(Reader& reader) {
-  const Lsn commit = reader.take_lsn();
-  return {.commit = commit, .name = reader.take_text()};
+PgIgnored take_origin(Reader& reader) {
+  reader.take_lsn();
+  reader.take_text();
+  return {};
 }
 
-PgType take_type(Reader& reader) {
-  const auto id = reader.take<std::uint32_t>();
-  const std::string_view schema = reader.take_text();
-  return {.id = id, .schema = schema, .name = reader.take_text()};
+PgIgnored take_type(Reader& reader) {
+  reader.take<std::uint32_t>();
+  reader.take_text();
+  reader.take_text();
+  return {};
 }
 
 template <class T>
@@ -261,7 +250,7 @@ std::optional<unsigned> digit_of(char letter, unsigned base) noexcept {
   return error == std::errc{} && end == &letter + 1 ? std::optional(value) : std::nullopt;
 }
 
-/// Reads up to `most` digits at `at`, and leaves `at` behind them.
+/// Reads up to `most` digits at `at`, and moves `at` behind them.
 std::optional<char> take_code(std::string_view line, std::size_t& at, unsigned base, std::size_t most) {
   const std::size_t begin = at;
   unsigned code = 0;
@@ -275,7 +264,7 @@ std::optional<char> take_code(std::string_view line, std::size_t& at, unsigned b
   return at == begin ? std::nullopt : std::optional(static_cast<char>(static_cast<unsigned char>(code)));
 }
 
-/// What stands for the escape whose letter is at `at`; `at` is left behind it.
+/// Returns the character for the escape whose letter is at `at`, and moves `at` behind it.
 std::optional<char> take_escape(std::string_view line, std::size_t& at) {
   constexpr std::string_view kLetters = "bfnrtv\\";
   constexpr std::string_view kMeanings = "\b\f\n\r\t\v\\";
@@ -327,29 +316,26 @@ Result<Lsn> parse_lsn(std::string_view text) {
     }
   }
   return fail(ErrorCode::invalid_argument,
-              "\"" + std::string(text) + "\" is no place in PostgreSQL's log: they look like 16/B374D848");
+              "\"" + std::string(text) + "\" is not a position in PostgreSQL's log; expected one such as 16/B374D848");
 }
 
 Result<PgCopyData> parse_copy_data(std::string_view bytes) {
   Reader reader(bytes);
   switch (reader.take_char()) {
     case 'w': {
-      PgChunk chunk;
-      chunk.start = reader.take_lsn();
-      chunk.end = reader.take_lsn();
-      chunk.sent = reader.take_time();
-      chunk.message = reader.take_rest();
-      return reader.finish<PgCopyData>("a chunk", chunk);
+      const Lsn start = reader.take_lsn();
+      reader.take_lsn();   // the log's end
+      reader.take_time();  // when it was sent
+      return reader.finish<PgCopyData>("a chunk", PgChunk{.start = start, .message = reader.take_rest()});
     }
     case 'k': {
-      PgKeepalive keepalive;
-      keepalive.end = reader.take_lsn();
-      keepalive.sent = reader.take_time();
-      keepalive.wants_reply = reader.take<std::uint8_t>() != 0;
-      return reader.finish<PgCopyData>("a sign of life", keepalive);
+      const Lsn end = reader.take_lsn();
+      reader.take_time();
+      const bool wants_reply = reader.take<std::uint8_t>() != 0;
+      return reader.finish<PgCopyData>("a keepalive", PgKeepalive{.end = end, .wants_reply = wants_reply});
     }
     default:
-      return fail(ErrorCode::corrupt, "the replication stream holds something that is neither data nor sign of life");
+      return fail(ErrorCode::corrupt, "the replication stream has a message that is neither data nor a keepalive");
   }
 }
 
@@ -376,8 +362,7 @@ Result<PgMessage> parse_pgoutput(std::string_view bytes) {
     case 'D': return reader.finish<PgMessage>("a delete", take_delete(reader));
     case 'T': return reader.finish<PgMessage>("a truncate", take_truncate(reader));
     case 'M': return reader.finish<PgMessage>("a message", take_note(reader));
-    default:
-      return fail(ErrorCode::corrupt, "the replication stream holds a message that is not of pgoutput's version 1");
+    default: return fail(ErrorCode::corrupt, "the replication stream has a message that is not of pgoutput version 1");
   }
 }
 
@@ -392,7 +377,7 @@ Result<bool> parse_copy_line(std::string_view line, std::string& value) {
   for (std::size_t at = 0; at < line.size();) {
     const char letter = line[at];
     if (letter == '\t' || letter == '\n') {
-      return fail(ErrorCode::corrupt, "a row of COPY has more than one column, at its byte " + std::to_string(at));
+      return fail(ErrorCode::corrupt, "a row of COPY has more than one column, at byte " + std::to_string(at));
     }
     ++at;
     if (letter != '\\') {
@@ -401,8 +386,7 @@ Result<bool> parse_copy_line(std::string_view line, std::string& value) {
     }
     const auto meaning = take_escape(line, at);
     if (!meaning) {
-      return fail(ErrorCode::corrupt,
-                  "a row of COPY has an escape that is not known, at its byte " + std::to_string(at));
+      return fail(ErrorCode::corrupt, "a row of COPY has an unknown escape at byte " + std::to_string(at));
     }
     value.push_back(*meaning);
   }

@@ -1,13 +1,13 @@
 #pragma once
 
-/// What a PostgreSQL server says while it streams changes: the messages inside CopyData of a logical replication
-/// connection, and those of the plugin pgoutput, protocol version 1, inside them. Bytes in, structs out; no connection.
+/// Parser of a logical replication stream of PostgreSQL: the CopyData messages of the connection, and inside them those
+/// of the plugin pgoutput, protocol version 1. Bytes in, structs out; no connection.
 ///
 ///     CopyData 'w'  i64 start | i64 end | i64 time | a message of pgoutput
-///     CopyData 'k'  i64 end | i64 time | u8 1: the server wants an answer now
+///     CopyData 'k'  i64 end | i64 time | u8 1: the server requests an answer now
 ///
-/// Integers are big-endian, texts end with a zero byte. Every byte is checked: a message is what it says from its first
-/// byte to its last, or an error that says where it is not.
+/// Integers are big-endian, texts end with a zero byte. Every byte is checked; an error names the offset. Fields that
+/// nobody uses are checked and dropped.
 ///
 /// Source: PostgreSQL 15 documentation, "Logical Replication Message Formats" and "Streaming Replication Protocol".
 
@@ -23,7 +23,7 @@
 
 namespace mankai {
 
-/// A place in PostgreSQL's write-ahead log: bytes since it began. 0 is none.
+/// A position in PostgreSQL's write-ahead log, in bytes; 0 is invalid.
 struct Lsn {
   std::uint64_t value = 0;
 
@@ -35,141 +35,109 @@ struct Lsn {
 /// Reads what PostgreSQL writes. Errors: invalid_argument.
 [[nodiscard]] Result<Lsn> parse_lsn(std::string_view text);
 
-/// A message of pgoutput, as it came in 'w'.
+/// A message of pgoutput ('w').
 struct PgChunk {
   Lsn start;
-  Lsn end;  ///< of the log on the server
-  Time sent;
   std::string_view message;
 };
 
-/// The server is there, and has sent everything before `end`.
+/// A keepalive ('k'): the server has sent everything before `end`.
 struct PgKeepalive {
   Lsn end;
-  Time sent;
   bool wants_reply = false;
 };
 
-/// What comes in a CopyData.
 using PgCopyData = std::variant<PgChunk, PgKeepalive>;
 
-/// Reads one CopyData. Shape: texts stand in `bytes`. Errors: corrupt.
+/// Parses one CopyData. Shape: texts point into `bytes`. Errors: corrupt.
 [[nodiscard]] Result<PgCopyData> parse_copy_data(std::string_view bytes);
 
-/// The client's answer: what it has received, what survives its end, and whether the server is to answer at once.
+/// The client's status: what it has received, what is durable, and whether the server must answer at once.
 struct PgStatus {
   Lsn received;
   Lsn durable;
   Time now;
   bool wants_reply = false;
 };
-/// Writes it.
 [[nodiscard]] std::string to_copy_data(const PgStatus& status);
 
 /// One column of a row.
 struct PgColumn {
   enum class State : std::uint8_t {
     null,
-    unchanged,  ///< a large value that an update left as it was, and which is not sent again
+    unchanged,  ///< a large value that an update did not change and the server did not send
     text,       ///< in the type's text form
-    binary,     ///< in the type's binary form, which has to be asked for
+    binary,     ///< in the type's binary form, which a client must request
   };
   State state = State::null;
   std::string_view value;  ///< of text and binary
 
   friend bool operator==(const PgColumn&, const PgColumn&) = default;
 };
-/// A row: its columns in the relation's order.
+/// A row's columns, in the relation's order.
 using PgRow = std::vector<PgColumn>;
 
-/// How much of an old row came: with REPLICA IDENTITY FULL all of it.
+/// How much of an old row was sent: all of it with REPLICA IDENTITY FULL.
 enum class PgOldRow : std::uint8_t { none, identity, full };
 
-/// A transaction begins; everything up to its commit belongs to it. They come one after the other.
+/// A transaction begins; all messages up to its commit belong to it. Transactions do not interleave.
 struct PgBegin {
-  Lsn commit;  ///< where the record of its commit begins
-  Time committed;
+  Lsn commit;  ///< where its commit record begins
   std::uint32_t transaction = 0;
 };
-/// It ends.
+/// The end of a transaction.
 struct PgCommit {
   Lsn commit;
-  Lsn end;  ///< behind that record: where to go on
+  Lsn end;  ///< after that record: where to continue
   Time committed;
 };
-/// It was first made on another server.
-struct PgOrigin {
-  Lsn commit;  ///< on the server where it comes from
-  std::string_view name;
-};
-/// A column of a relation, in the order of its rows.
+/// A column of a relation.
 struct PgRelationColumn {
-  bool is_identity = false;
   std::string_view name;
   std::uint32_t type = 0;
-  std::int32_t modifier = 0;
 };
-/// What rows are made of; comes before the first of them, and again when it may have changed.
+/// The columns of a relation's rows; sent before the first of them, and again when it may have changed.
 struct PgRelation {
   std::uint32_t id = 0;
-  std::string_view schema;  ///< empty: pg_catalog
-  std::string_view name;
-  char identity = 0;  ///< d: primary key, n: nothing, f: full, i: an index
   std::vector<PgRelationColumn> columns;
 };
-/// A type that is not one of the server's own.
-struct PgType {
-  std::uint32_t id = 0;
-  std::string_view schema;
-  std::string_view name;
-};
-/// A row came.
+/// An inserted row.
 struct PgInsert {
   std::uint32_t relation = 0;
   PgRow row;
 };
-/// A row was changed.
+/// A changed row.
 struct PgUpdate {
   std::uint32_t relation = 0;
   PgOldRow old_is = PgOldRow::none;
   PgRow old_row;
   PgRow row;
 };
-/// A row went.
+/// A deleted row.
 struct PgDelete {
   std::uint32_t relation = 0;
   PgOldRow old_is = PgOldRow::none;  ///< never none
   PgRow old_row;
 };
-/// All rows of some relations went.
+/// The emptied relations.
 struct PgTruncate {
-  bool cascades = false;
-  bool restarts_sequences = false;
   std::vector<std::uint32_t> relations;
 };
-/// What pg_logical_emit_message wrote.
-struct PgNote {
-  bool is_transactional = false;
-  Lsn at;
-  std::string_view prefix;
-  std::string_view content;
-};
+/// A valid message without effect on a gate: an origin, a type, or one of pg_logical_emit_message.
+struct PgIgnored {};
 
-/// A message of pgoutput.
-using PgMessage =
-    std::variant<PgBegin, PgCommit, PgOrigin, PgRelation, PgType, PgInsert, PgUpdate, PgDelete, PgTruncate, PgNote>;
+using PgMessage = std::variant<PgBegin, PgCommit, PgRelation, PgInsert, PgUpdate, PgDelete, PgTruncate, PgIgnored>;
 
-/// Reads one message of pgoutput, protocol version 1.
+/// Parses one message of pgoutput, protocol version 1.
 ///
-/// Shape:   texts stand in `bytes`.
+/// Shape:   texts point into `bytes`.
 /// Cost:    a pass over the lengths; an allocation for the columns of each row.
-/// Errors:  corrupt, with the offset: what is cut short, too long, or not of this version.
+/// Errors:  corrupt, with the offset: truncated, too long, or of another version.
 /// Threads: any.
 [[nodiscard]] Result<PgMessage> parse_pgoutput(std::string_view bytes);
 
-/// Takes the escapes out of one line of COPY TO in text form that has one column; the line feed may be there or not.
-/// Returns false for \N, which is NULL; `value` is then empty. Errors: corrupt for an escape that COPY does not write,
-/// and for a second column.
+/// Decodes one line of COPY TO in text form with one column; the line feed is optional. Returns false for \N, which is
+/// NULL; `value` is then empty. Errors: corrupt for an escape that COPY does not write, and for a second column.
 [[nodiscard]] Result<bool> parse_copy_line(std::string_view line, std::string& value);
 
 }  // namespace mankai

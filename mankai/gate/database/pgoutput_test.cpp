@@ -72,32 +72,22 @@ TEST(Pgoutput, a_transaction_has_its_places_and_its_time) {
   const std::string first = begin();
   const auto started = parsed<PgBegin>(first);
   EXPECT_EQ(started.commit, Lsn{kCommit});
-  EXPECT_EQ(started.committed, kTime);
   EXPECT_EQ(started.transaction, 731U);
   const std::string last = commit();
   const auto ended = parsed<PgCommit>(last);
   EXPECT_EQ(ended.commit, Lsn{kCommit});
   EXPECT_EQ(ended.end, Lsn{kEnd});
   EXPECT_EQ(ended.committed, kTime);
-  const std::string from = origin();
-  EXPECT_EQ(parsed<PgOrigin>(from).name, "elsewhere");
 }
 
 TEST(Pgoutput, a_relation_names_its_columns) {
   const std::string bytes = relation();
   const auto seen = parsed<PgRelation>(bytes);
   EXPECT_EQ(seen.id, 16385U);
-  EXPECT_EQ(seen.schema, "public");
-  EXPECT_EQ(seen.name, "baskets");
-  EXPECT_EQ(seen.identity, 'f');
   ASSERT_EQ(seen.columns.size(), 2U);
-  EXPECT_TRUE(seen.columns[0].is_identity);
   EXPECT_EQ(seen.columns[0].name, "cookie");
   EXPECT_EQ(seen.columns[0].type, 25U);
-  EXPECT_EQ(seen.columns[0].modifier, -1);
-  EXPECT_FALSE(seen.columns[1].is_identity);
-  const std::string other = type();
-  EXPECT_EQ(parsed<PgType>(other).name, "mood");
+  EXPECT_EQ(seen.columns[1].name, "items");
 }
 
 TEST(Pgoutput, rows_keep_their_nulls_and_what_did_not_change) {
@@ -116,17 +106,13 @@ TEST(Pgoutput, rows_keep_their_nulls_and_what_did_not_change) {
   EXPECT_EQ(gone.old_row, (PgRow{{State::binary, "x"}}));
 }
 
-TEST(Pgoutput, truncates_and_notes) {
+TEST(Pgoutput, truncates_name_relations_and_others_are_ignored) {
   const std::string emptied = truncate();
   const auto seen = parsed<PgTruncate>(emptied);
-  EXPECT_TRUE(seen.cascades);
-  EXPECT_TRUE(seen.restarts_sequences);
   EXPECT_EQ(seen.relations, (std::vector<std::uint32_t>{16385, 16386}));
-  const std::string said = note();
-  const auto words = parsed<PgNote>(said);
-  EXPECT_TRUE(words.is_transactional);
-  EXPECT_EQ(words.prefix, "mankai");
-  EXPECT_EQ(words.content, "hi");
+  for (const std::string& bytes : {origin(), type(), note()}) {
+    EXPECT_TRUE(std::holds_alternative<PgIgnored>(parse_pgoutput(bytes).value())) << bytes.front();
+  }
 }
 
 TEST(Pgoutput, a_message_that_is_cut_or_too_long_is_an_error) {
@@ -166,8 +152,8 @@ TEST(Pgoutput, what_is_not_of_this_version_is_an_error) {
 
 TEST(Pgoutput, times_at_the_end_of_the_world_do_not_overflow) {
   for (const std::uint64_t time : {std::uint64_t{1} << 63U, (std::uint64_t{1} << 63U) - 1}) {
-    const std::string bytes = PgBytes('B').u64(1).u64(time).i32(1).bytes();
-    EXPECT_EQ(parsed<PgBegin>(bytes).committed < kTime, time >> 63U == 1);
+    const std::string bytes = PgBytes('C').u8(0).u64(1).u64(2).u64(time).bytes();
+    EXPECT_EQ(parsed<PgCommit>(bytes).committed < kTime, time >> 63U == 1);
   }
 }
 
@@ -175,8 +161,6 @@ TEST(CopyData, chunks_and_signs_of_life) {
   const std::string data = PgBytes('w').u64(kCommit).u64(kEnd).u64(kSecond).raw("Bxyz").bytes();
   const auto chunk = std::get<PgChunk>(parse_copy_data(data).value());
   EXPECT_EQ(chunk.start, Lsn{kCommit});
-  EXPECT_EQ(chunk.end, Lsn{kEnd});
-  EXPECT_EQ(chunk.sent, kTime);
   EXPECT_EQ(chunk.message, "Bxyz");
   const std::string alive = PgBytes('k').u64(kEnd).u64(kSecond).u8(1).bytes();
   const auto keepalive = std::get<PgKeepalive>(parse_copy_data(alive).value());

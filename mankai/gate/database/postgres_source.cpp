@@ -61,15 +61,96 @@ class PostgresSource final : public RowSource {
   PostgresSource(RowSourceSettings settings, std::string dsn) noexcept
       : settings_(std::move(settings)), dsn_(std::move(dsn)) {}
 
-  Result<void> install() override;
-  Result<std::size_t> uninstall() override;
-  Result<std::uint64_t> count_keys() override;
-  Result<RowPosition> snapshot(const TakeKeys& take) override;
-  Result<void> start(const RowPosition& position) override;
-  Result<bool> next(RowChanges& changes, Duration patience) override;
-  Result<void> acknowledge(std::uint64_t position) override;
-  Result<std::uint64_t> mark() override;
-  Result<SourceLag> lag(const RowPosition& position) override;
+  Result<void> install() override {
+    MANKAI_TRY(prepare());
+    MANKAI_TRY(detail::check_name_is_free(*queries_, settings_.installed));
+    auto replication = PgConnection::open(dsn_, PgUse::replication, stop_signs());
+    if (!replication) {
+      return std::unexpected(replication.error().within("replication (the role needs REPLICATION)"));
+    }
+    is_installed_ = true;
+    // The publication comes first: what is decoded later is decoded with the catalog of its own time.
+    if (const auto created = detail::create_publication(*queries_, settings_, *table_); !created) {
+      return undo(created.error());
+    }
+    if (const auto created = create_slot(*replication); !created) {
+      return undo(created.error());
+    }
+    return {};
+  }
+
+  Result<std::size_t> uninstall() override {
+    stream_.reset();
+    snapshot_.reset();
+    queries_.reset();
+    // Not stopped by `stop`, so that a stopped build can clean up.
+    MANKAI_ASSIGN(auto connection, PgConnection::open(dsn_, PgUse::queries, PgStop{}));
+    auto dropped = detail::drop_publication_and_slot(connection, settings_.installed);
+    is_installed_ = is_installed_ && !dropped;
+    return dropped;
+  }
+
+  Result<std::uint64_t> count_keys() override {
+    MANKAI_ASSIGN(const auto from, selection());
+    MANKAI_ASSIGN(const auto answer, queries_->query("SELECT count(*)" + from));
+    return std::stoull("0" + std::string(answer.text(0, 0)));
+  }
+
+  Result<RowPosition> snapshot(const TakeKeys& take) override {
+    MANKAI_TRY(copy_keys(take));
+    MANKAI_TRY(queries_->query("COMMIT"));
+    return RowPosition{.number = std::exchange(snapshot_, std::nullopt)->value};
+  }
+
+  Result<void> start(const RowPosition& position) override {
+    const Lsn from{position.number};
+    stream_.reset();
+    MANKAI_TRY(prepare());
+    MANKAI_TRY(detail::check_publication(*queries_, settings_, *table_));
+    MANKAI_ASSIGN(const auto slot, detail::find_slot(*queries_, settings_.installed));
+    MANKAI_TRY(detail::check_is_kept(slot, from));
+    MANKAI_TRY(detail::check_is_reached(slot, from));
+    handed_out_ = from;
+    checked_ = PgClock::now();
+    return open_stream(from);
+  }
+
+  Result<bool> next(RowChanges& changes, Duration patience) override {
+    if (!stream_) {
+      return fail(ErrorCode::invalid_argument, "changes come after start");
+    }
+    auto is_handed_out = wait_and_hand_out(changes, patience);
+    if (is_handed_out || was_stopped(is_handed_out.error())) {
+      return is_handed_out.value_or(false);
+    }
+    return checked_for_end(std::move(is_handed_out));
+  }
+
+  Result<void> acknowledge(std::uint64_t position) override {
+    if (!stream_) {
+      return fail(ErrorCode::invalid_argument, "changes are acknowledged after start");
+    }
+    return checked_for_end(stream_->acknowledge(Lsn{position}));
+  }
+
+  Result<std::uint64_t> mark() override {
+    if (!stream_) {
+      return fail(ErrorCode::invalid_argument, "there is a mark after start");
+    }
+    return checked_for_end(write_mark());
+  }
+
+  /// A gate that cannot go on is not so and so far behind. How far the slot has let go is not asked: a sync that runs
+  /// beside this moves it behind the position that was read.
+  Result<SourceLag> lag(const RowPosition& position) override {
+    MANKAI_TRY(prepare());
+    MANKAI_TRY(detail::check_publication(*queries_, settings_, *table_));
+    MANKAI_ASSIGN(const auto slot, detail::find_slot(*queries_, settings_.installed));
+    MANKAI_TRY(detail::check_is_reached(slot, Lsn{position.number}));
+    const std::uint64_t newest = std::max(slot.flushed.value, position.number);
+    return SourceLag{.newest = newest, .behind = newest - position.number, .unit = "bytes"};
+  }
+
   std::string position_text(std::uint64_t position) const override { return to_text(Lsn{position}); }
   void stop() noexcept override { flag_.set(); }
   void stop_when(std::function<bool()> should_stop) override { should_stop_ = std::move(should_stop); }
@@ -77,21 +158,178 @@ class PostgresSource final : public RowSource {
 
  private:
   PgStop stop_signs() const noexcept { return {.fd = flag_.descriptor(), .should_stop = &should_stop_}; }
-  Result<void> connect();
-  Result<void> prepare();
-  Result<void> create_slot(PgConnection& replication);
-  Result<void> enter_snapshot(std::string_view name);
-  Result<void> undo(const Error& why);
-  Result<std::string> selection();
-  Result<void> copy_keys(const TakeKeys& take);
-  Result<void> open_stream(Lsn position);
-  Result<bool> wait_and_hand_out(RowChanges& changes, Duration patience);
-  Result<bool> hand_out(RowChanges& changes);
-  Result<bool> are_visible();
-  Result<void> check_again();
-  Result<std::uint64_t> write_mark();
+
+  Result<void> connect() {
+    if (queries_) {
+      return {};
+    }
+    MANKAI_ASSIGN(auto opened, PgConnection::open(dsn_, PgUse::queries, stop_signs()));
+    queries_.emplace(std::move(opened));
+    return {};
+  }
+
+  /// Connects, and checks everything that does not change the database.
+  Result<void> prepare() {
+    MANKAI_TRY(connect());
+    MANKAI_TRY(detail::check_server(*queries_));
+    MANKAI_ASSIGN(auto table, detail::find_table(*queries_, settings_));
+    table_ = std::move(table);
+    return detail::check_identity(*queries_, *table_);
+  }
+
+  /// The slot's snapshot lives until the connection that made it does something else: by then ours is in it.
+  Result<void> create_slot(PgConnection& replication) {
+    enum Column : std::uint8_t { name, consistent_point, snapshot_name };
+    const auto slot = replication.command("CREATE_REPLICATION_SLOT \"" + settings_.installed +
+                                          "\" LOGICAL pgoutput (SNAPSHOT 'export')");
+    if (!slot) {
+      return std::unexpected(slot.error());
+    }
+    if (slot->rows() != 1) {
+      return fail(ErrorCode::corrupt, "PostgreSQL did not say where its replication slot begins");
+    }
+    MANKAI_ASSIGN(const auto position, parse_lsn(slot->text(0, consistent_point)));
+    snapshot_ = position;
+    return enter_snapshot(slot->text(0, snapshot_name));
+  }
+
+  Result<void> enter_snapshot(std::string_view name) {
+    MANKAI_ASSIGN(const auto text, queries_->quoted_text(name));
+    for (const std::string& command :
+         {std::string("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"), "SET TRANSACTION SNAPSHOT " + text}) {
+      MANKAI_TRY(queries_->query(command));
+    }
+    return {};
+  }
+
+  /// Takes back what install has made so far, and returns the error for which it is taken back.
+  Result<void> undo(const Error& why) {
+    if (const auto undone = uninstall(); !undone) {
+      Error error = why;
+      error.detail += "; and publication and replication slot " + settings_.installed +
+                      " could not be taken back: " + undone.error().message() +
+                      ": drop them, since a slot that nobody follows fills the server's disk";
+      return std::unexpected(std::move(error));
+    }
+    return std::unexpected(why);
+  }
+
+  Result<std::string> selection() {
+    if (!snapshot_ || !table_ || !queries_) {
+      return fail(ErrorCode::invalid_argument, "a snapshot is taken once, after install");
+    }
+    return detail::selection(*queries_, settings_, *table_);
+  }
+
+  Result<void> copy_keys(const TakeKeys& take) {
+    constexpr std::size_t kPiece = 4096;
+    MANKAI_ASSIGN(const auto from, selection());
+    MANKAI_ASSIGN(const auto key, queries_->quoted_name(table_->key));
+    MANKAI_TRY(queries_->begin_copy("COPY (SELECT " + key + from + ") TO STDOUT", PgUse::queries));
+    KeyList keys;
+    std::string value;
+    std::string_view line;
+    for (;;) {
+      MANKAI_ASSIGN(const auto piece, queries_->next_copy(line, PgClock::time_point::max()));
+      const bool is_over = piece == PgConnection::Copy::end;
+      MANKAI_ASSIGN(const auto is_key, is_over ? Result<bool>(false) : parse_copy_line(line, value));
+      if (is_key) {
+        keys.add(value);
+      }
+      if (keys.size() == kPiece || is_over) {
+        if (const auto taken = take(keys.views()); !taken || is_over) {
+          return taken;
+        }
+        keys.clear();
+      }
+    }
+  }
+
+  Result<void> open_stream(Lsn position) {
+    MANKAI_ASSIGN(auto stream, PgStream::open(dsn_, stop_signs(), settings_.installed, *table_, position));
+    stream_.emplace(std::move(stream));
+    return {};
+  }
+
+  /// Behind an error the stream is closed at once: a server that is to end would wait for what we have to say.
   template <class T>
-  T checked_for_end(T outcome);
+  T checked_for_end(T outcome) {
+    if (!outcome) {
+      stream_.reset();
+      queries_.reset();
+    }
+    return outcome;
+  }
+
+  Result<bool> wait_and_hand_out(RowChanges& changes, Duration patience) {
+    constexpr std::chrono::seconds kLook{1};
+    constexpr std::chrono::milliseconds kPause{1};
+    constexpr Duration kMostPatience = std::chrono::hours(1);
+    const auto deadline = PgClock::now() + std::min(patience, kMostPatience);
+    PgClock::time_point until{};  // what is there comes first
+    for (;;) {
+      MANKAI_TRY(stream_->pump(until));
+      const auto is_handed_out = hand_out(changes);
+      const auto now = PgClock::now();
+      if (!is_handed_out || *is_handed_out || now >= deadline) {
+        return is_handed_out;
+      }
+      const auto& waiting = stream_->transactions();
+      const auto soon = waiting.has_transactions()         ? now + kPause
+                        : waiting.position() > handed_out_ ? moved_ + kMoveInterval
+                                                           : now + kLook;
+      until = std::min(soon, deadline);
+    }
+  }
+
+  /// Gives away what has come, if a query that begins now sees it.
+  Result<bool> hand_out(RowChanges& changes) {
+    constexpr std::chrono::seconds kCheckInterval{5};
+    if (PgClock::now() - checked_ >= kCheckInterval) {
+      MANKAI_TRY(check_again());
+    }
+    detail::PgTransactions& waiting = stream_->transactions();
+    if (waiting.has_transactions()) {
+      if (const auto visible = are_visible(); !visible || !*visible) {
+        return visible;
+      }
+      if (waiting.take_description()) {  // rows that came after ALTER TABLE
+        MANKAI_TRY(check_again());
+      }
+    } else if (waiting.position() <= handed_out_ ||
+               (PgClock::now() - moved_ < kMoveInterval && !stream_->take_request())) {
+      return false;
+    }
+    waiting.take_away(changes);
+    handed_out_ = Lsn{changes.position};
+    moved_ = PgClock::now();
+    return true;
+  }
+
+  /// A transaction is sent when its commit is in the log, which is a moment before others see what it has done; longer
+  /// where the commit waits for a standby.
+  Result<bool> are_visible() {
+    MANKAI_ASSIGN(const auto answer, queries_->query("SELECT pg_catalog.pg_current_snapshot()"));
+    MANKAI_ASSIGN(const auto snapshot, PgSnapshot::parse(answer.rows() == 1 ? answer.text(0, 0) : std::string_view()));
+    return stream_->transactions().are_seen_by(snapshot);
+  }
+
+  /// What was changed about the table or the publication is not in the stream: it has to be looked for, now and then
+  /// and when the server describes the table anew.
+  Result<void> check_again() {
+    checked_ = PgClock::now();
+    MANKAI_TRY(prepare());
+    return detail::check_publication(*queries_, settings_, *table_);
+  }
+
+  /// The log's end may be in the midst of what is not written out yet, and no stream would reach it before more is: so
+  /// something is written here, and written out.
+  Result<std::uint64_t> write_mark() {
+    MANKAI_TRY(queries_->query("SET synchronous_commit = local"));
+    MANKAI_ASSIGN(const auto answer, queries_->query("SELECT pg_catalog.pg_logical_emit_message(true, 'mankai', '')"));
+    MANKAI_ASSIGN(const auto position, parse_lsn(answer.rows() == 1 ? answer.text(0, 0) : std::string_view()));
+    return position.value;
+  }
 
   RowSourceSettings settings_;
   std::string dsn_;
@@ -106,273 +344,6 @@ class PostgresSource final : public RowSource {
   PgClock::time_point moved_{};    // when a position was handed out last
   PgClock::time_point checked_{};  // when the publication was looked at last
 };
-
-Result<void> PostgresSource::connect() {
-  if (queries_) {
-    return {};
-  }
-  MANKAI_ASSIGN(auto opened, PgConnection::open(dsn_, PgUse::queries, stop_signs()));
-  queries_.emplace(std::move(opened));
-  return {};
-}
-
-/// Connects, and checks everything that does not change the database.
-Result<void> PostgresSource::prepare() {
-  MANKAI_TRY(connect());
-  MANKAI_TRY(detail::check_server(*queries_));
-  MANKAI_ASSIGN(auto table, detail::find_table(*queries_, settings_));
-  table_ = std::move(table);
-  return detail::check_identity(*queries_, *table_);
-}
-
-Result<void> PostgresSource::install() {
-  MANKAI_TRY(prepare());
-  MANKAI_TRY(detail::check_name_is_free(*queries_, settings_.installed));
-  auto replication = PgConnection::open(dsn_, PgUse::replication, stop_signs());
-  if (!replication) {
-    return std::unexpected(replication.error().within("replication (the role needs REPLICATION)"));
-  }
-  is_installed_ = true;
-  // The publication comes first: what is decoded later is decoded with the catalog of its own time.
-  if (const auto created = detail::create_publication(*queries_, settings_, *table_); !created) {
-    return undo(created.error());
-  }
-  if (const auto created = create_slot(*replication); !created) {
-    return undo(created.error());
-  }
-  return {};
-}
-
-/// The slot's snapshot lives until the connection that made it does something else: by then ours is in it.
-Result<void> PostgresSource::create_slot(PgConnection& replication) {
-  enum Column : std::uint8_t { name, consistent_point, snapshot_name };
-  const auto slot = replication.command("CREATE_REPLICATION_SLOT \"" + settings_.installed +
-                                        "\" LOGICAL pgoutput (SNAPSHOT 'export')");
-  if (!slot) {
-    return std::unexpected(slot.error());
-  }
-  if (slot->rows() != 1) {
-    return fail(ErrorCode::corrupt, "PostgreSQL did not say where its replication slot begins");
-  }
-  MANKAI_ASSIGN(const auto position, parse_lsn(slot->text(0, consistent_point)));
-  snapshot_ = position;
-  return enter_snapshot(slot->text(0, snapshot_name));
-}
-
-Result<void> PostgresSource::enter_snapshot(std::string_view name) {
-  MANKAI_ASSIGN(const auto text, queries_->quoted_text(name));
-  for (const std::string& command :
-       {std::string("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"), "SET TRANSACTION SNAPSHOT " + text}) {
-    MANKAI_TRY(queries_->query(command));
-  }
-  return {};
-}
-
-/// Takes back what install has made so far, and returns the error for which it is taken back.
-Result<void> PostgresSource::undo(const Error& why) {
-  if (const auto undone = uninstall(); !undone) {
-    Error error = why;
-    error.detail += "; and publication and replication slot " + settings_.installed +
-                    " could not be removed: " + undone.error().message() +
-                    "; drop them, since an unused slot fills the server's disk";
-    return std::unexpected(std::move(error));
-  }
-  return std::unexpected(why);
-}
-
-Result<std::size_t> PostgresSource::uninstall() {
-  stream_.reset();
-  snapshot_.reset();
-  queries_.reset();
-  // Also done by who was asked to stop, to clean up behind himself.
-  MANKAI_ASSIGN(auto connection, PgConnection::open(dsn_, PgUse::queries, PgStop{}));
-  auto dropped = detail::drop_publication_and_slot(connection, settings_.installed);
-  is_installed_ = is_installed_ && !dropped;
-  return dropped;
-}
-
-Result<std::string> PostgresSource::selection() {
-  if (!snapshot_ || !table_ || !queries_) {
-    return fail(ErrorCode::invalid_argument, "a snapshot is taken once, after install");
-  }
-  return detail::selection(*queries_, settings_, *table_);
-}
-
-Result<std::uint64_t> PostgresSource::count_keys() {
-  MANKAI_ASSIGN(const auto from, selection());
-  MANKAI_ASSIGN(const auto answer, queries_->query("SELECT count(*)" + from));
-  return std::stoull("0" + std::string(answer.text(0, 0)));
-}
-
-Result<RowPosition> PostgresSource::snapshot(const TakeKeys& take) {
-  MANKAI_TRY(copy_keys(take));
-  MANKAI_TRY(queries_->query("COMMIT"));
-  return RowPosition{.number = std::exchange(snapshot_, std::nullopt)->value};
-}
-
-Result<void> PostgresSource::copy_keys(const TakeKeys& take) {
-  constexpr std::size_t kPiece = 4096;
-  MANKAI_ASSIGN(const auto from, selection());
-  MANKAI_ASSIGN(const auto key, queries_->quoted_name(table_->key));
-  MANKAI_TRY(queries_->begin_copy("COPY (SELECT " + key + from + ") TO STDOUT", PgUse::queries));
-  KeyList keys;
-  std::string value;
-  std::string_view line;
-  for (;;) {
-    MANKAI_ASSIGN(const auto piece, queries_->next_copy(line, PgClock::time_point::max()));
-    const bool is_over = piece == PgConnection::Copy::end;
-    MANKAI_ASSIGN(const auto is_key, is_over ? Result<bool>(false) : parse_copy_line(line, value));
-    if (is_key) {
-      keys.add(value);
-    }
-    if (keys.size() == kPiece || is_over) {
-      if (const auto taken = take(keys.views()); !taken || is_over) {
-        return taken;
-      }
-      keys.clear();
-    }
-  }
-}
-
-Result<void> PostgresSource::start(const RowPosition& position) {
-  const Lsn from{position.number};
-  stream_.reset();
-  MANKAI_TRY(prepare());
-  MANKAI_TRY(detail::check_publication(*queries_, settings_, *table_));
-  MANKAI_ASSIGN(const auto slot, detail::find_slot(*queries_, settings_.installed));
-  MANKAI_TRY(detail::check_is_kept(slot, from));
-  MANKAI_TRY(detail::check_is_reached(slot, from));
-  handed_out_ = from;
-  checked_ = PgClock::now();
-  return open_stream(from);
-}
-
-Result<void> PostgresSource::open_stream(Lsn position) {
-  MANKAI_ASSIGN(
-      auto stream,
-      PgStream::open(
-          dsn_, stop_signs(), settings_.installed,
-          {.relation = table_->relation, .table = table_->name, .name = table_->key, .type = table_->key_type},
-          position));
-  stream_.emplace(std::move(stream));
-  return {};
-}
-
-Result<bool> PostgresSource::next(RowChanges& changes, Duration patience) {
-  if (!stream_) {
-    return fail(ErrorCode::invalid_argument, "changes come after start");
-  }
-  auto is_handed_out = wait_and_hand_out(changes, patience);
-  if (is_handed_out || was_stopped(is_handed_out.error())) {
-    return is_handed_out.value_or(false);
-  }
-  return checked_for_end(std::move(is_handed_out));
-}
-
-/// Behind an error the stream is closed at once: a server that is to end would wait for what we have to say.
-template <class T>
-T PostgresSource::checked_for_end(T outcome) {
-  if (!outcome) {
-    stream_.reset();
-    queries_.reset();
-  }
-  return outcome;
-}
-
-Result<bool> PostgresSource::wait_and_hand_out(RowChanges& changes, Duration patience) {
-  constexpr std::chrono::seconds kLook{1};
-  constexpr std::chrono::milliseconds kPause{1};
-  constexpr Duration kMostPatience = std::chrono::hours(1);
-  const auto deadline = PgClock::now() + std::min(patience, kMostPatience);
-  PgClock::time_point until{};  // what is there comes first
-  for (;;) {
-    MANKAI_TRY(stream_->pump(until));
-    const auto is_handed_out = hand_out(changes);
-    const auto now = PgClock::now();
-    if (!is_handed_out || *is_handed_out || now >= deadline) {
-      return is_handed_out;
-    }
-    const auto& waiting = stream_->transactions();
-    const auto soon = waiting.has_transactions()         ? now + kPause
-                      : waiting.position() > handed_out_ ? moved_ + kMoveInterval
-                                                         : now + kLook;
-    until = std::min(soon, deadline);
-  }
-}
-
-/// Gives away what has come, if a query that begins now sees it.
-Result<bool> PostgresSource::hand_out(RowChanges& changes) {
-  constexpr std::chrono::seconds kCheckInterval{5};
-  if (PgClock::now() - checked_ >= kCheckInterval) {
-    MANKAI_TRY(check_again());
-  }
-  detail::PgTransactions& waiting = stream_->transactions();
-  if (waiting.has_transactions()) {
-    if (const auto visible = are_visible(); !visible || !*visible) {
-      return visible;
-    }
-    if (waiting.take_description()) {  // rows that came after ALTER TABLE
-      MANKAI_TRY(check_again());
-    }
-  } else if (waiting.position() <= handed_out_ ||
-             (PgClock::now() - moved_ < kMoveInterval && !stream_->take_request())) {
-    return false;
-  }
-  waiting.take_away(changes);
-  handed_out_ = Lsn{changes.position};
-  moved_ = PgClock::now();
-  return true;
-}
-
-/// A transaction is sent when its commit is in the log, which is a moment before others see what it has done; longer
-/// where the commit waits for a standby.
-Result<bool> PostgresSource::are_visible() {
-  MANKAI_ASSIGN(const auto answer, queries_->query("SELECT pg_catalog.pg_current_snapshot()"));
-  MANKAI_ASSIGN(const auto snapshot, PgSnapshot::parse(answer.rows() == 1 ? answer.text(0, 0) : std::string_view()));
-  return stream_->transactions().are_seen_by(snapshot);
-}
-
-/// What was changed about the table or the publication is not in the stream: it has to be looked for, now and then and
-/// when the server describes the table anew.
-Result<void> PostgresSource::check_again() {
-  checked_ = PgClock::now();
-  MANKAI_TRY(prepare());
-  return detail::check_publication(*queries_, settings_, *table_);
-}
-
-Result<void> PostgresSource::acknowledge(std::uint64_t position) {
-  if (!stream_) {
-    return fail(ErrorCode::invalid_argument, "changes are acknowledged after start");
-  }
-  return checked_for_end(stream_->acknowledge(Lsn{position}));
-}
-
-Result<std::uint64_t> PostgresSource::mark() {
-  if (!stream_) {
-    return fail(ErrorCode::invalid_argument, "there is a mark after start");
-  }
-  return checked_for_end(write_mark());
-}
-
-/// The log's end may be in the midst of what is not written out yet, and no stream would reach it before more is: so
-/// something is written here, and written out.
-Result<std::uint64_t> PostgresSource::write_mark() {
-  MANKAI_TRY(queries_->query("SET synchronous_commit = local"));
-  MANKAI_ASSIGN(const auto answer, queries_->query("SELECT pg_catalog.pg_logical_emit_message(true, 'mankai', '')"));
-  const auto position = parse_lsn(answer.rows() == 1 ? answer.text(0, 0) : std::string_view());
-  return position ? Result<std::uint64_t>(position->value) : std::unexpected(position.error());
-}
-
-/// A gate that cannot go on is not so and so far behind. How far the slot has let go is not asked: a sync that runs
-/// beside this moves it behind the position that was read.
-Result<SourceLag> PostgresSource::lag(const RowPosition& position) {
-  MANKAI_TRY(prepare());
-  MANKAI_TRY(detail::check_publication(*queries_, settings_, *table_));
-  MANKAI_ASSIGN(const auto slot, detail::find_slot(*queries_, settings_.installed));
-  MANKAI_TRY(detail::check_is_reached(slot, Lsn{position.number}));
-  const std::uint64_t newest = std::max(slot.flushed.value, position.number);
-  return SourceLag{.newest = newest, .behind = newest - position.number, .unit = "bytes"};
-}
 
 bool is_name(std::string_view name) {
   constexpr std::size_t kMost = 63;

@@ -37,7 +37,7 @@ void RowChanges::clear() noexcept {
 
 Result<std::unique_ptr<RowSource>> open_row_source(const RowSourceSettings& settings) {
   if (settings.source.starts_with("sqlite:")) {
-    return SqliteSource::create(settings);
+    return open_sqlite_source(settings);
   }
   if (settings.source.starts_with("postgres:") || settings.source.starts_with("postgresql:")) {
     return open_postgres_source(settings);

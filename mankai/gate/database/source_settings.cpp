@@ -18,7 +18,7 @@ struct Field {
   std::string RowSourceSettings::* value;
 };
 
-// Each has a line, in this order.
+// One line each, in this order.
 constexpr std::array<Field, 5> kFields = {{{"source", &RowSourceSettings::source},
                                            {"table", &RowSourceSettings::table},
                                            {"key", &RowSourceSettings::key},
@@ -32,7 +32,7 @@ bool fits_in_line(std::string_view value) {
          });
 }
 
-// Takes a line off the front. False when none ends there.
+// Removes a line from the front. False if it does not end.
 bool take_line(std::string_view& text, std::string_view& line) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) {
@@ -62,11 +62,11 @@ Result<std::string> to_text(const RowSourceSettings& settings) {
 Result<RowSourceSettings> parse_source_settings(std::string_view text) {
   std::string_view line;
   if (!take_line(text, line) || !line.starts_with(kFirstLine)) {
-    return fail(ErrorCode::corrupt, "is not a gate's -source file");
+    return fail(ErrorCode::corrupt, "is not a gate's source file");
   }
   if (line.substr(kFirstLine.size()) != kVersion) {
     return fail(ErrorCode::unsupported_version,
-                "was written by a later mankai: version " + std::string(line.substr(kFirstLine.size()).substr(0, 16)));
+                "was written by a newer mankai: version " + std::string(line.substr(kFirstLine.size()).substr(0, 16)));
   }
   RowSourceSettings settings;
   for (const Field& field : kFields) {
@@ -91,7 +91,7 @@ Result<std::vector<RowSourceSettings>> parse_source_list(std::string_view text) 
     for (std::size_t i = 0; i < kFields.size() + 1; ++i) {
       static_cast<void>(take_line(text, line));
     }
-    // What is cut off is none.
+    // A truncated part is refused.
     const std::string_view part =
         begin.substr(0, text.size() < begin.size() ? begin.size() - text.size() : begin.size());
     MANKAI_ASSIGN(auto settings, parse_source_settings(part));
@@ -107,7 +107,8 @@ Result<RowSourceSettings> read_source_settings(const std::string& gate_path) {
   std::array<std::byte, 1> none{};
   const auto size = read_start(path, none);
   if (!size && size.error().code == ErrorCode::not_found) {
-    return fail(ErrorCode::not_found, path + ": does not exist; `mankai gate build` creates it with the gate");
+    return fail(ErrorCode::not_found,
+                path + ": is missing, and names the source of the gate's keys; `mankai gate build` makes both files");
   }
   if (!size) {
     return std::unexpected(size.error());
@@ -122,10 +123,9 @@ Result<RowSourceSettings> read_source_settings(const std::string& gate_path) {
 
 Result<void> write_source_settings(const std::string& gate_path, const RowSourceSettings& settings, Existing existing,
                                    FileMode mode) {
-  const auto text = to_text(settings);
-  return text ? write_file(source_settings_path(gate_path), std::as_bytes(std::span(*text)), existing, nullptr,
-                           system_calls(), mode)
-              : std::unexpected(text.error());
+  MANKAI_ASSIGN(const auto text, to_text(settings));
+  return write_file(source_settings_path(gate_path), std::as_bytes(std::span(text)), existing, nullptr, system_calls(),
+                    mode);
 }
 
 }  // namespace mankai

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What `mankai gate sync` has to know beside the filter: in NAME.mk-source, a small text file next to NAME.mk
+/// The source of a gate's keys, for `mankai gate sync`: NAME.mk-source, a small text file beside NAME.mk
 /// (docs/formats/gate_source.md).
 ///
 ///     mankai gate source 1
@@ -20,15 +20,15 @@
 
 namespace mankai {
 
-/// Errors: invalid_argument for what has no place in a line: a control character, or more than 4096 bytes.
+/// Errors: invalid_argument for a value with a control character or more than 4096 bytes.
 [[nodiscard]] Result<std::string> to_text(const RowSourceSettings& settings);
 /// Errors: corrupt, naming the line; unsupported_version.
 [[nodiscard]] Result<RowSourceSettings> parse_source_settings(std::string_view text);
 
-/// Reads several, one behind the other. Errors: as parse_source_settings.
+/// Parses several, concatenated. Errors: as parse_source_settings.
 [[nodiscard]] Result<std::vector<RowSourceSettings>> parse_source_list(std::string_view text);
 
-/// Where they stand for a gate's file.
+/// Returns the path of the settings of a gate's file.
 [[nodiscard]] std::string source_settings_path(const std::string& gate_path);
 /// Errors: not_found, saying what makes one; as parse_source_settings; io.
 [[nodiscard]] Result<RowSourceSettings> read_source_settings(const std::string& gate_path);

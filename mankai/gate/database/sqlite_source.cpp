@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <thread>
 #include <utility>
+
+#include "mankai/gate/database/detail/sqlite.hpp"
 
 namespace mankai {
 namespace {
@@ -79,12 +84,432 @@ bool is_name(std::string_view text) {
   });
 }
 
+class SqliteSource final : public RowSource {
+ public:
+  SqliteSource(RowSourceSettings settings, std::string path) : settings_(std::move(settings)), path_(std::move(path)) {}
+
+  Result<void> install() override {
+    MANKAI_TRY(connect());
+    MANKAI_TRY(check_table());
+    MANKAI_TRY(check_condition());
+    MANKAI_TRY(check_index());
+    MANKAI_TRY(check_not_installed());
+    MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "IMMEDIATE"));
+    MANKAI_TRY(create_tables());
+    MANKAI_TRY(create_triggers());
+    MANKAI_TRY(compile_writes());
+    MANKAI_TRY(transaction.commit());
+    is_installed_ = true;
+    return {};
+  }
+
+  Result<std::size_t> uninstall() override {
+    MANKAI_TRY(connect());
+    MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "IMMEDIATE"));
+    const std::string objects = "SELECT count(*) FROM main.sqlite_schema WHERE type IN ('table', 'trigger')";
+    MANKAI_ASSIGN(const auto before, database_->integer(objects));
+    for (const std::string_view trigger : kTriggers) {
+      MANKAI_TRY(database_->run("DROP TRIGGER IF EXISTS main." + name(trigger)));
+    }
+    for (const std::string_view table : kTables) {
+      MANKAI_TRY(database_->run("DROP TABLE IF EXISTS main." + name(table)));
+    }
+    MANKAI_ASSIGN(const auto after, database_->integer(objects));
+    MANKAI_TRY(transaction.commit());
+    is_installed_ = false;
+    return static_cast<std::size_t>(before - after);
+  }
+
+  Result<std::uint64_t> count_keys() override {
+    MANKAI_TRY(connect());
+    MANKAI_ASSIGN(const auto found, database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key <> " +
+                                                       sql_text(kNoKey)));
+    return static_cast<std::uint64_t>(found);
+  }
+
+  Result<RowPosition> snapshot(const TakeKeys& take) override {
+    MANKAI_TRY(connect());
+    MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
+    MANKAI_ASSIGN(const auto position, newest());
+    MANKAI_ASSIGN(auto mark, mark_at(position));
+    MANKAI_TRY(hand_out_keys(take));
+    return RowPosition{.number = position, .mark = std::move(mark)};
+  }
+
+  Result<void> start(const RowPosition& position) override {
+    MANKAI_TRY(find(position));
+    position_ = position;
+    seen_version_ = -1;
+    is_started_ = true;
+    return {};
+  }
+
+  Result<bool> next(RowChanges& changes, Duration patience) override {
+    if (!is_started_) {
+      return fail(ErrorCode::invalid_argument, "the stream was not started");
+    }
+    changes.clear();
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (true) {
+      auto came = look_once(changes);
+      const auto left = until - std::chrono::steady_clock::now();
+      if (!came || *came || left <= Duration::zero() || should_stop()) {
+        return came;
+      }
+      std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(left, kLookEvery));
+    }
+  }
+
+  // The row at the position stays: `start` finds it, and numbers never come again.
+  Result<void> acknowledge(std::uint64_t position) override {
+    MANKAI_TRY(connect());
+    return database_->run("DELETE FROM main." + name("changes") + " WHERE seq < " + std::to_string(position));
+  }
+
+  Result<SourceLag> lag(const RowPosition& position) override {
+    MANKAI_TRY(find(position));
+    MANKAI_ASSIGN(const auto last, newest());
+    return SourceLag{.newest = last, .behind = last > position.number ? last - position.number : 0, .unit = "changes"};
+  }
+
+  Result<std::uint64_t> mark() override { return newest(); }
+  std::string position_text(std::uint64_t position) const override { return std::to_string(position); }
+  void stop() noexcept override { is_stopped_.store(true, std::memory_order_relaxed); }
+  void stop_when(std::function<bool()> should_stop) override { should_stop_ = std::move(should_stop); }
+  bool is_installed() const noexcept override { return is_installed_; }
+
+ private:
+  bool should_stop() const { return is_stopped_.load(std::memory_order_relaxed) || (should_stop_ && should_stop_()); }
+
+  Result<void> connect() {
+    if (database_) {
+      return {};
+    }
+    MANKAI_ASSIGN(auto opened, detail::SqliteDatabase::open(path_));
+    database_.emplace(std::move(opened));
+    return {};
+  }
+
+  std::string name(std::string_view suffix) const { return sql_name(settings_.installed + "_" + std::string(suffix)); }
+
+  // The rows that have the key of NEW or OLD and the condition is true for. The first comparison is for the index; the
+  // second is exact.
+  std::string rows_of(std::string_view which) const {
+    const std::string table = sql_name(settings_.table);
+    const std::string here = table + "." + sql_name(settings_.key);
+    const std::string given = std::string(which) + "." + sql_name(settings_.key);
+    return "SELECT 1 FROM " + table + " WHERE " + here + " = " + given + " AND " + encoded(here) + " = " +
+           encoded(given) + " AND " + condition_of(settings_);
+  }
+
+  // Makes N_keys right for the key of NEW or OLD.
+  std::string look(std::string_view which) const {
+    const std::string key = encoded(std::string(which) + "." + sql_name(settings_.key));
+    const std::string keys = name("keys");
+    return "DELETE FROM " + keys + " WHERE key = " + key + " AND NOT EXISTS (" + rows_of(which) + "); INSERT INTO " +
+           keys + "(key) SELECT " + key + " WHERE " + key + " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM " + keys +
+           " WHERE key = " + key + ") AND EXISTS (" + rows_of(which) + ");";
+  }
+
+  Result<void> check_table() {
+    MANKAI_ASSIGN(auto found, database_->prepare("SELECT type, sql FROM main.sqlite_schema WHERE lower(name) = lower(" +
+                                                 sql_text(settings_.table) + ") AND type IN ('table', 'view')"));
+    MANKAI_ASSIGN(const auto has_row, found.step());
+    if (!has_row) {
+      return fail(ErrorCode::not_found, "there is no table " + settings_.table);
+    }
+    if (found.text(0) != "table" || found.text(1).substr(0, 14) == "CREATE VIRTUAL") {
+      return fail(ErrorCode::invalid_argument,
+                  settings_.table + " is a view or a virtual table, whose changes no trigger sees: name the table");
+    }
+    auto column = database_->prepare("SELECT " + sql_name(settings_.table) + "." + sql_name(settings_.key) + " FROM " +
+                                     sql_name(settings_.table));
+    return column ? check_key() : std::unexpected(column.error().within("the key"));
+  }
+
+  // The shop's own query by the key must find the same rows as the gate's.
+  Result<void> check_key() {
+    MANKAI_ASSIGN(const auto generated, database_->integer("SELECT count(*) FROM pragma_table_xinfo(" +
+                                                           sql_text(settings_.table) + ") WHERE lower(name) = lower(" +
+                                                           sql_text(settings_.key) + ") AND hidden IN (2, 3)"));
+    MANKAI_ASSIGN(const auto collation, database_->collation(settings_.table, settings_.key));
+    if (generated != 0) {
+      return fail(ErrorCode::invalid_argument, "column " + settings_.key + " of table " + settings_.table +
+                                                   " is generated: take one that is stored by itself as the key");
+    }
+    if (collation != "BINARY") {
+      return fail(ErrorCode::invalid_argument,
+                  "column " + settings_.key + " of table " + settings_.table + " compares by " + collation +
+                      ", so that a query finds rows whose key is written otherwise, which a gate cannot know: take a "
+                      "column that compares by BINARY as the key");
+    }
+    return {};
+  }
+
+  // Alone it must be an expression, and in parentheses the same one.
+  Result<void> check_condition() {
+    if (settings_.where.empty()) {
+      return {};
+    }
+    const std::string rows = "SELECT 1 FROM " + sql_name(settings_.table) + " WHERE ";
+    for (const std::string& form : {settings_.where, condition_of(settings_)}) {
+      if (auto compiled = database_->prepare(rows + form); !compiled) {
+        return std::unexpected(compiled.error().within("the condition"));
+      }
+    }
+    MANKAI_ASSIGN(const auto has_like, database_->calls(rows + settings_.where, "like"));
+    if (has_like) {
+      return fail(
+          ErrorCode::invalid_argument,
+          "the condition has LIKE, whose meaning depends on each connection's PRAGMA case_sensitive_like: write "
+          "GLOB, or compare substr() or lower()");
+    }
+    return check_condition_on_copy();
+  }
+
+  // It may depend on the row and nothing else. An index on some rows has the same rule, so SQLite checks it for us; the
+  // index is on a copy of a few rows, which is gone with the transaction.
+  Result<void> check_condition_on_copy() {
+    const std::string table = sql_name(settings_.table);
+    MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
+    MANKAI_TRY(database_->run("CREATE TEMP TABLE " + table + " AS SELECT * FROM main." + table + " LIMIT " +
+                              std::to_string(kSampledRows)));
+    MANKAI_TRY(database_->run("INSERT INTO temp." + table + " DEFAULT VALUES"));
+    auto checked = database_->run("CREATE INDEX temp." + name("check") + " ON " + table + "(" +
+                                  sql_name(settings_.key) + ") WHERE " + condition_of(settings_));
+    if (!checked) {
+      return fail(ErrorCode::invalid_argument,
+                  "the condition must depend on nothing but the row's own columns: " + checked.error().detail);
+    }
+    return checked;
+  }
+
+  Result<void> check_index() {
+    MANKAI_ASSIGN(auto plan, database_->prepare("EXPLAIN QUERY PLAN SELECT 1 FROM " + sql_name(settings_.table) +
+                                                " WHERE " + sql_name(settings_.key) + " = 'x'"));
+    constexpr int kDetail = 3;
+    MANKAI_ASSIGN(const auto has_row, plan.step());
+    if (!has_row || plan.text(kDetail).starts_with("SEARCH")) {
+      return {};
+    }
+    return fail(ErrorCode::invalid_argument,
+                "the key has no index, by which each write would look it up: CREATE INDEX " +
+                    sql_name(settings_.table + "_" + settings_.key) + " ON " + sql_name(settings_.table) + "(" +
+                    sql_name(settings_.key) + ")");
+  }
+
+  Result<void> check_not_installed() {
+    MANKAI_ASSIGN(auto count, database_->integer("SELECT count(*) FROM main.sqlite_schema WHERE name = " +
+                                                 sql_text(settings_.installed + "_changes")));
+    if (count != 0) {
+      return fail(ErrorCode::invalid_argument, settings_.installed + " is installed in " + path_ + " already");
+    }
+    return {};
+  }
+
+  Result<void> create_tables() {
+    const std::string table = sql_name(settings_.table);
+    const std::string key = encoded(table + "." + sql_name(settings_.key));
+    return database_->run(
+        "CREATE TABLE " + name("keys") + "(key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID; CREATE TABLE " +
+        name("changes") +
+        "(seq INTEGER PRIMARY KEY, change INTEGER NOT NULL, key TEXT NOT NULL, mark INTEGER NOT NULL); " +
+        // The last row always stays, so that numbers come again only where the file is another one.
+        "INSERT INTO " + name("changes") + " VALUES (1, 0, '', " + std::string(kNewMark) + "); INSERT INTO " +
+        name("keys") + " VALUES (" + sql_text(kNoKey) + "); INSERT INTO " + name("keys") + " SELECT DISTINCT " + key +
+        " FROM " + table + " WHERE " + table + "." + sql_name(settings_.key) + " IS NOT NULL AND " +
+        condition_of(settings_));
+  }
+
+  Result<void> create_triggers() {
+    const std::string table = sql_name(settings_.table);
+    const std::string keys = name("keys");
+    const std::string write = " BEGIN INSERT INTO " + name("changes") + "(change, key, mark) VALUES ";
+    const std::string mark = ", " + std::string(kNewMark) + "); END; ";
+    return database_->run("CREATE TRIGGER " + name("added") + " AFTER INSERT ON " + keys + write + "(1, NEW.key" +
+                          mark + "CREATE TRIGGER " + name("removed") + " AFTER DELETE ON " + keys + write +
+                          "(-1, OLD.key" + mark + "CREATE TRIGGER " + name("insert") + " AFTER INSERT ON " + table +
+                          " BEGIN " + look("NEW") + " END; CREATE TRIGGER " + name("update") + " AFTER UPDATE ON " +
+                          table + " BEGIN " + look("OLD") + look("NEW") + " END; CREATE TRIGGER " + name("delete") +
+                          " AFTER DELETE ON " + table + " BEGIN " + look("OLD") + " END");
+  }
+
+  // A trigger is compiled with the statement that fires it: what is wrong with one must be found before the shop does.
+  Result<void> compile_writes() {
+    const std::string table = sql_name(settings_.table);
+    const std::string key = sql_name(settings_.key);
+    const std::array<std::string, 3> writes = {"INSERT INTO " + table + "(" + key + ") VALUES (NULL)",
+                                               "UPDATE " + table + " SET " + key + " = " + key, "DELETE FROM " + table};
+    for (const std::string& statement : writes) {
+      if (auto compiled = database_->prepare(statement); !compiled) {
+        return std::unexpected(compiled.error().within("the triggers do not fit the table"));
+      }
+    }
+    return {};
+  }
+
+  Result<void> check_installed() {
+    std::string names;
+    for (const std::string_view trigger : kTriggers) {
+      names += (names.empty() ? "" : ", ") + sql_text(settings_.installed + "_" + std::string(trigger));
+    }
+    MANKAI_ASSIGN(const auto count,
+                  database_->integer("SELECT count(*) FROM main.sqlite_schema WHERE type = 'trigger' AND name IN (" +
+                                     names + ")"));
+    MANKAI_ASSIGN(const auto version, database_->integer("PRAGMA schema_version"));
+    if (count != static_cast<std::int64_t>(kTriggers.size())) {
+      return fail(ErrorCode::not_found, "the triggers " + settings_.installed + "_… are not on " + settings_.table +
+                                            " of " + path_ +
+                                            " (any more): what changed meanwhile is not known, so "
+                                            "build the gate again");
+    }
+    MANKAI_ASSIGN(const auto has_keys,
+                  database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key = " + sql_text(kNoKey)));
+    if (has_keys == 0) {
+      return keys_are_gone();
+    }
+    schema_version_ = version;
+    return {};
+  }
+
+  std::unexpected<Error> keys_are_gone() const {
+    return fail(ErrorCode::not_found,
+                "somebody has emptied " + settings_.installed + "_keys in " + path_ + ": build the gate again");
+  }
+
+  // The row at a position is never taken out, and its mark was drawn when it was written: in another copy of the
+  // database, such as an older one that was put back and written to, the same number has another one.
+  Result<void> check_stands(const RowPosition& position) {
+    MANKAI_ASSIGN(auto rows, database_->prepare("SELECT mark FROM main." + name("changes") + " WHERE seq = ?1"));
+    rows.bind(1, static_cast<std::int64_t>(position.number));
+    MANKAI_ASSIGN(const auto has_row, rows.step());
+    if (has_row && mark_text(rows.integer(0)) == position.mark) {
+      return {};
+    }
+    return fail(ErrorCode::not_found,
+                "the change at " + std::to_string(position.number) + ", where the gate stands, is not in " + path_ +
+                    " (any more): this is another copy of the database, such as an older one that "
+                    "was put back, or changes were taken out; build the gate again");
+  }
+
+  Result<std::uint64_t> newest() {
+    MANKAI_ASSIGN(const auto seq, database_->integer("SELECT coalesce(max(seq), 0) FROM main." + name("changes")));
+    return static_cast<std::uint64_t>(seq);
+  }
+
+  Result<std::string> mark_at(std::uint64_t position) {
+    MANKAI_ASSIGN(const auto mark, database_->integer("SELECT mark FROM main." + name("changes") +
+                                                      " WHERE seq = " + std::to_string(position)));
+    return mark_text(mark);
+  }
+
+  Result<void> hand_out_keys(const TakeKeys& take) {
+    MANKAI_ASSIGN(auto rows, database_->prepare("SELECT key FROM main." + name("keys")));
+    KeyList keys;
+    while (true) {
+      MANKAI_ASSIGN(const auto has_row, rows.step());
+      if (has_row) {
+        add_decoded(rows.text(0), keys);
+      }
+      if (!has_row || keys.bytes() >= kSnapshotBytes) {
+        if (auto taken = take(keys.views()); !taken || !has_row) {
+          return taken;
+        }
+        keys.clear();
+      }
+    }
+  }
+
+  // The file existed when the gate was built: if it is missing now, that may be temporary, as with an unmounted folder.
+  Result<void> find(const RowPosition& position) {
+    if (auto connected = connect(); !connected) {
+      return connected.error().code == ErrorCode::not_found
+                 ? fail(ErrorCode::io, connected.error().detail, connected.error().os_error)
+                 : connected;
+    }
+    MANKAI_TRY(check_installed());
+    return check_stands(position);
+  }
+
+  // Reads in one transaction, so that each transaction of the shop is seen completely.
+  Result<bool> read_changes(RowChanges& changes) {
+    MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
+    MANKAI_ASSIGN(const auto schema, database_->integer("PRAGMA schema_version"));
+    MANKAI_ASSIGN(const auto last, newest());
+    if (schema != schema_version_) {
+      MANKAI_TRY(check_installed());
+    }
+    MANKAI_TRY(check_stands(position_));
+    if (last <= position_.number) {
+      return false;
+    }
+    changes.position = std::min(last, position_.number + kMaxChanges);
+    MANKAI_ASSIGN(auto mark, mark_at(changes.position));
+    changes.mark = std::move(mark);
+    MANKAI_TRY(collect_changes(changes));
+    return true;
+  }
+
+  // What came to nothing in between is left out, but a key that is there at the end and was not in between is in both
+  // lists: somebody may have found then that it was gone, and reported it.
+  Result<void> collect_changes(RowChanges& changes) {
+    MANKAI_ASSIGN(auto rows, database_->prepare("SELECT key, sum(change), max(change) FROM main." + name("changes") +
+                                                " WHERE seq > ?1 AND seq <= ?2 AND change <> 0 GROUP BY key"));
+    rows.bind(1, static_cast<std::int64_t>(position_.number));
+    rows.bind(2, static_cast<std::int64_t>(changes.position));
+    while (true) {
+      MANKAI_ASSIGN(const auto has_row, rows.step());
+      if (!has_row) {
+        return {};
+      }
+      if (rows.text(0) == kNoKey) {
+        return keys_are_gone();
+      }
+      const std::int64_t sum = rows.integer(1);
+      const bool came = rows.integer(2) > 0;
+      if (came && sum >= 0) {
+        add_decoded(rows.text(0), changes.inserted);
+      }
+      if (sum < 0 || (came && sum == 0)) {
+        add_decoded(rows.text(0), changes.erased);
+      }
+    }
+  }
+
+  // Hands out what is new, if somebody has committed since the last look.
+  Result<bool> look_once(RowChanges& changes) {
+    if (database_->was_moved()) {
+      return fail(ErrorCode::io, path_ + ": was removed, or another file took its place");
+    }
+    // Asked before the tables are: what is committed in between shows up as another version next time.
+    MANKAI_ASSIGN(const auto version, database_->integer("PRAGMA data_version"));
+    if (version == seen_version_) {
+      return false;
+    }
+    MANKAI_ASSIGN(const bool has_changes, read_changes(changes));
+    if (has_changes) {
+      position_ = {.number = changes.position, .mark = changes.mark};
+    } else {
+      seen_version_ = version;
+    }
+    return has_changes;
+  }
+
+  RowSourceSettings settings_;
+  std::string path_;
+  std::optional<detail::SqliteDatabase> database_;
+  RowPosition position_;
+  std::int64_t seen_version_ = -1;  // data_version when there was nothing new
+  std::int64_t schema_version_ = -1;
+  bool is_started_ = false;
+  bool is_installed_ = false;
+  std::atomic<bool> is_stopped_{false};
+  std::function<bool()> should_stop_;
+};
+
 }  // namespace
 
-SqliteSource::SqliteSource(RowSourceSettings settings, std::string path)
-    : settings_(std::move(settings)), path_(std::move(path)) {}
-
-Result<std::unique_ptr<RowSource>> SqliteSource::create(const RowSourceSettings& settings) {
+Result<std::unique_ptr<RowSource>> open_sqlite_source(const RowSourceSettings& settings) {
   constexpr std::string_view kScheme = "sqlite:";
   if (!settings.source.starts_with(kScheme) || settings.source.size() == kScheme.size()) {
     return fail(ErrorCode::invalid_argument, "no path in " + settings.source + ": write sqlite:PATH");
@@ -95,429 +520,7 @@ Result<std::unique_ptr<RowSource>> SqliteSource::create(const RowSourceSettings&
   if (!is_name(settings.installed)) {
     return fail(ErrorCode::invalid_argument, "what is installed is named by letters, digits and '_'");
   }
-  return std::unique_ptr<RowSource>(new SqliteSource(settings, settings.source.substr(kScheme.size())));
-}
-
-bool SqliteSource::should_stop() const {
-  return is_stopped_.load(std::memory_order_relaxed) || (should_stop_ && should_stop_());
-}
-
-Result<void> SqliteSource::connect() {
-  if (database_) {
-    return {};
-  }
-  MANKAI_ASSIGN(auto opened, detail::SqliteDatabase::open(path_));
-  database_.emplace(std::move(opened));
-  return {};
-}
-
-std::string SqliteSource::name(std::string_view suffix) const {
-  return sql_name(settings_.installed + "_" + std::string(suffix));
-}
-
-// The rows that have the key of NEW or OLD and the condition is true for. The first comparison is for the index; the
-// second is exact.
-std::string SqliteSource::rows_of(std::string_view which) const {
-  const std::string table = sql_name(settings_.table);
-  const std::string here = table + "." + sql_name(settings_.key);
-  const std::string given = std::string(which) + "." + sql_name(settings_.key);
-  return "SELECT 1 FROM " + table + " WHERE " + here + " = " + given + " AND " + encoded(here) + " = " +
-         encoded(given) + " AND " + condition_of(settings_);
-}
-
-// Makes N_keys right for the key of NEW or OLD.
-std::string SqliteSource::look(std::string_view which) const {
-  const std::string key = encoded(std::string(which) + "." + sql_name(settings_.key));
-  const std::string keys = name("keys");
-  return "DELETE FROM " + keys + " WHERE key = " + key + " AND NOT EXISTS (" + rows_of(which) + "); INSERT INTO " +
-         keys + "(key) SELECT " + key + " WHERE " + key + " IS NOT NULL AND NOT EXISTS (SELECT 1 FROM " + keys +
-         " WHERE key = " + key + ") AND EXISTS (" + rows_of(which) + ");";
-}
-
-Result<void> SqliteSource::check_table() {
-  MANKAI_ASSIGN(auto found, database_->prepare("SELECT type, sql FROM main.sqlite_schema WHERE lower(name) = lower(" +
-                                               sql_text(settings_.table) + ") AND type IN ('table', 'view')"));
-  MANKAI_ASSIGN(const auto has_row, found.step());
-  if (!has_row) {
-    return fail(ErrorCode::not_found, "there is no table " + settings_.table);
-  }
-  if (found.text(0) != "table" || found.text(1).substr(0, 14) == "CREATE VIRTUAL") {
-    return fail(ErrorCode::invalid_argument,
-                settings_.table + " is a view or a virtual table, whose changes no trigger sees: name the table");
-  }
-  auto column = database_->prepare("SELECT " + sql_name(settings_.table) + "." + sql_name(settings_.key) + " FROM " +
-                                   sql_name(settings_.table));
-  return column ? check_key() : std::unexpected(column.error().within("the key"));
-}
-
-// What the shop's own query by the key finds must be what the gate was told.
-Result<void> SqliteSource::check_key() {
-  const auto generated =
-      database_->integer("SELECT count(*) FROM pragma_table_xinfo(" + sql_text(settings_.table) +
-                         ") WHERE lower(name) = lower(" + sql_text(settings_.key) + ") AND hidden IN (2, 3)");
-  const auto collation = database_->collation(settings_.table, settings_.key);
-  if (!generated || !collation) {
-    return std::unexpected(generated ? collation.error() : generated.error());
-  }
-  if (*generated != 0) {
-    return fail(ErrorCode::invalid_argument, "column " + settings_.key + " of table " + settings_.table +
-                                                 " is generated: take one that is stored by itself as the key");
-  }
-  if (*collation != "BINARY") {
-    return fail(ErrorCode::invalid_argument,
-                "column " + settings_.key + " of table " + settings_.table + " compares by " + *collation +
-                    ", so that a query finds rows whose key is written otherwise, which a gate cannot know: take a "
-                    "column that compares by BINARY as the key");
-  }
-  return {};
-}
-
-// Alone it must be an expression, and in parentheses the same one.
-Result<void> SqliteSource::check_condition() {
-  if (settings_.where.empty()) {
-    return {};
-  }
-  const std::string rows = "SELECT 1 FROM " + sql_name(settings_.table) + " WHERE ";
-  for (const std::string& form : {settings_.where, condition_of(settings_)}) {
-    if (auto compiled = database_->prepare(rows + form); !compiled) {
-      return std::unexpected(compiled.error().within("the condition"));
-    }
-  }
-  const auto likes = database_->calls(rows + settings_.where, "like");
-  if (!likes || *likes) {
-    return likes ? fail(ErrorCode::invalid_argument,
-                        "the condition has LIKE, which is another one in a connection of the shop that sets PRAGMA "
-                        "case_sensitive_like: write GLOB, or compare substr() or lower()")
-                 : Result<void>(std::unexpected(likes.error()));
-  }
-  return check_condition_on_copy();
-}
-
-// It may depend on the row and nothing else. An index on some rows has the same rule, so SQLite checks it for us; the
-// index is on a copy of a few rows, which is gone with the transaction.
-Result<void> SqliteSource::check_condition_on_copy() {
-  const std::string table = sql_name(settings_.table);
-  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
-  auto checked = database_->run("CREATE TEMP TABLE " + table + " AS SELECT * FROM main." + table + " LIMIT " +
-                                std::to_string(kSampledRows));
-  if (checked) {
-    checked = database_->run("INSERT INTO temp." + table + " DEFAULT VALUES");
-  }
-  if (!checked) {
-    return checked;
-  }
-  checked = database_->run("CREATE INDEX temp." + name("check") + " ON " + table + "(" + sql_name(settings_.key) +
-                           ") WHERE " + condition_of(settings_));
-  if (!checked) {
-    return fail(ErrorCode::invalid_argument,
-                "the condition must depend on nothing but the row's own columns: " + checked.error().detail);
-  }
-  return checked;
-}
-
-Result<void> SqliteSource::check_index() {
-  MANKAI_ASSIGN(auto plan, database_->prepare("EXPLAIN QUERY PLAN SELECT 1 FROM " + sql_name(settings_.table) +
-                                              " WHERE " + sql_name(settings_.key) + " = 'x'"));
-  constexpr int kDetail = 3;
-  const auto has_row = plan.step();
-  if (!has_row || !*has_row || plan.text(kDetail).starts_with("SEARCH")) {
-    return has_row ? Result<void>{} : std::unexpected(has_row.error());
-  }
-  return fail(ErrorCode::invalid_argument, "the key has no index, by which each write would look it up: CREATE INDEX " +
-                                               sql_name(settings_.table + "_" + settings_.key) + " ON " +
-                                               sql_name(settings_.table) + "(" + sql_name(settings_.key) + ")");
-}
-
-Result<void> SqliteSource::check_not_installed() {
-  MANKAI_ASSIGN(auto count, database_->integer("SELECT count(*) FROM main.sqlite_schema WHERE name = " +
-                                               sql_text(settings_.installed + "_changes")));
-  if (count != 0) {
-    return fail(ErrorCode::invalid_argument, settings_.installed + " is installed in " + path_ + " already");
-  }
-  return {};
-}
-
-Result<void> SqliteSource::create_tables() {
-  const std::string table = sql_name(settings_.table);
-  const std::string key = encoded(table + "." + sql_name(settings_.key));
-  return database_->run(
-      "CREATE TABLE " + name("keys") + "(key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID; CREATE TABLE " +
-      name("changes") +
-      "(seq INTEGER PRIMARY KEY, change INTEGER NOT NULL, key TEXT NOT NULL, mark INTEGER NOT NULL); " +
-      // The last row always stays, so that numbers come again only where the file is another one.
-      "INSERT INTO " + name("changes") + " VALUES (1, 0, '', " + std::string(kNewMark) + "); INSERT INTO " +
-      name("keys") + " VALUES (" + sql_text(kNoKey) + "); INSERT INTO " + name("keys") + " SELECT DISTINCT " + key +
-      " FROM " + table + " WHERE " + table + "." + sql_name(settings_.key) + " IS NOT NULL AND " +
-      condition_of(settings_));
-}
-
-Result<void> SqliteSource::create_triggers() {
-  const std::string table = sql_name(settings_.table);
-  const std::string keys = name("keys");
-  const std::string write = " BEGIN INSERT INTO " + name("changes") + "(change, key, mark) VALUES ";
-  const std::string mark = ", " + std::string(kNewMark) + "); END; ";
-  return database_->run("CREATE TRIGGER " + name("added") + " AFTER INSERT ON " + keys + write + "(1, NEW.key" + mark +
-                        "CREATE TRIGGER " + name("removed") + " AFTER DELETE ON " + keys + write + "(-1, OLD.key" +
-                        mark + "CREATE TRIGGER " + name("insert") + " AFTER INSERT ON " + table + " BEGIN " +
-                        look("NEW") + " END; CREATE TRIGGER " + name("update") + " AFTER UPDATE ON " + table +
-                        " BEGIN " + look("OLD") + look("NEW") + " END; CREATE TRIGGER " + name("delete") +
-                        " AFTER DELETE ON " + table + " BEGIN " + look("OLD") + " END");
-}
-
-// A trigger is compiled with the statement that fires it: what is wrong with one must be found before the shop does.
-Result<void> SqliteSource::compile_writes() {
-  const std::string table = sql_name(settings_.table);
-  const std::string key = sql_name(settings_.key);
-  const std::array<std::string, 3> writes = {"INSERT INTO " + table + "(" + key + ") VALUES (NULL)",
-                                             "UPDATE " + table + " SET " + key + " = " + key, "DELETE FROM " + table};
-  for (const std::string& statement : writes) {
-    if (auto compiled = database_->prepare(statement); !compiled) {
-      return std::unexpected(compiled.error().within("the triggers do not fit the table"));
-    }
-  }
-  return {};
-}
-
-Result<void> SqliteSource::install() {
-  using Step = Result<void> (SqliteSource::*)();
-  for (const Step check : {&SqliteSource::connect, &SqliteSource::check_table, &SqliteSource::check_condition,
-                           &SqliteSource::check_index, &SqliteSource::check_not_installed}) {
-    MANKAI_TRY((this->*check)());
-  }
-  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "IMMEDIATE"));
-  for (const Step step :
-       {&SqliteSource::create_tables, &SqliteSource::create_triggers, &SqliteSource::compile_writes}) {
-    MANKAI_TRY((this->*step)());
-  }
-  auto committed = transaction.commit();
-  is_installed_ = committed.has_value();
-  return committed;
-}
-
-Result<std::size_t> SqliteSource::uninstall() {
-  MANKAI_TRY(connect());
-  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "IMMEDIATE"));
-  const std::string objects = "SELECT count(*) FROM main.sqlite_schema WHERE type IN ('table', 'trigger')";
-  const auto before = database_->integer(objects);
-  for (const std::string_view trigger : kTriggers) {
-    MANKAI_TRY(database_->run("DROP TRIGGER IF EXISTS main." + name(trigger)));
-  }
-  for (const std::string_view table : kTables) {
-    MANKAI_TRY(database_->run("DROP TABLE IF EXISTS main." + name(table)));
-  }
-  const auto after = database_->integer(objects);
-  if (!before || !after) {
-    return std::unexpected((before ? after : before).error());
-  }
-  MANKAI_TRY(transaction.commit());
-  is_installed_ = false;
-  return static_cast<std::size_t>(*before - *after);
-}
-
-Result<void> SqliteSource::check_installed() {
-  std::string names;
-  for (const std::string_view trigger : kTriggers) {
-    names += (names.empty() ? "" : ", ") + sql_text(settings_.installed + "_" + std::string(trigger));
-  }
-  const auto count =
-      database_->integer("SELECT count(*) FROM main.sqlite_schema WHERE type = 'trigger' AND name IN (" + names + ")");
-  const auto version = database_->integer("PRAGMA schema_version");
-  if (!count || !version) {
-    return std::unexpected((count ? version : count).error());
-  }
-  if (*count != static_cast<std::int64_t>(kTriggers.size())) {
-    return fail(ErrorCode::not_found, "the triggers " + settings_.installed + "_… are not on " + settings_.table +
-                                          " of " + path_ +
-                                          " (any more): what changed meanwhile is not known, so "
-                                          "build the gate again");
-  }
-  MANKAI_ASSIGN(const auto has_keys,
-                database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key = " + sql_text(kNoKey)));
-  if (has_keys == 0) {
-    return keys_are_gone();
-  }
-  schema_version_ = *version;
-  return {};
-}
-
-std::unexpected<Error> SqliteSource::keys_are_gone() const {
-  return fail(ErrorCode::not_found,
-              "somebody has emptied " + settings_.installed + "_keys in " + path_ + ": build the gate again");
-}
-
-// The row at a position is never taken out, and its mark was drawn when it was written: in another copy of the
-// database, such as an older one that was put back and written to, the same number has another one.
-Result<void> SqliteSource::check_stands(const RowPosition& position) {
-  MANKAI_ASSIGN(auto rows, database_->prepare("SELECT mark FROM main." + name("changes") + " WHERE seq = ?1"));
-  rows.bind(1, static_cast<std::int64_t>(position.number));
-  MANKAI_ASSIGN(const auto has_row, rows.step());
-  if (has_row && mark_text(rows.integer(0)) == position.mark) {
-    return {};
-  }
-  return fail(ErrorCode::not_found, "the change at " + std::to_string(position.number) +
-                                        ", where the gate stands, is not in " + path_ +
-                                        " (any more): this is another copy of the database, such as an older one that "
-                                        "was put back, or changes were taken out; build the gate again");
-}
-
-Result<std::uint64_t> SqliteSource::newest() {
-  auto found = database_->integer("SELECT coalesce(max(seq), 0) FROM main." + name("changes"));
-  return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : std::unexpected(found.error());
-}
-
-Result<std::string> SqliteSource::mark_at(std::uint64_t position) {
-  auto mark =
-      database_->integer("SELECT mark FROM main." + name("changes") + " WHERE seq = " + std::to_string(position));
-  return mark ? Result<std::string>(mark_text(*mark)) : std::unexpected(mark.error());
-}
-
-Result<std::uint64_t> SqliteSource::count_keys() {
-  MANKAI_TRY(connect());
-  auto found = database_->integer("SELECT count(*) FROM main." + name("keys") + " WHERE key <> " + sql_text(kNoKey));
-  return found ? Result<std::uint64_t>(static_cast<std::uint64_t>(*found)) : std::unexpected(found.error());
-}
-
-Result<RowPosition> SqliteSource::snapshot(const TakeKeys& take) {
-  MANKAI_TRY(connect());
-  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
-  const auto position = newest();
-  MANKAI_ASSIGN(auto mark, position ? mark_at(*position) : std::unexpected(position.error()));
-  MANKAI_TRY(hand_out_keys(take));
-  return RowPosition{.number = *position, .mark = std::move(mark)};
-}
-
-Result<void> SqliteSource::hand_out_keys(const TakeKeys& take) {
-  MANKAI_ASSIGN(auto rows, database_->prepare("SELECT key FROM main." + name("keys")));
-  KeyList keys;
-  while (true) {
-    MANKAI_ASSIGN(const auto has_row, rows.step());
-    if (has_row) {
-      add_decoded(rows.text(0), keys);
-    }
-    if (!has_row || keys.bytes() >= kSnapshotBytes) {
-      if (auto taken = take(keys.views()); !taken || !has_row) {
-        return taken;
-      }
-      keys.clear();
-    }
-  }
-}
-
-Result<void> SqliteSource::start(const RowPosition& position) {
-  MANKAI_TRY(find(position));
-  position_ = position;
-  seen_version_ = -1;
-  is_started_ = true;
-  return {};
-}
-
-// The file was there when the gate was built: that it is not now may go by, as an unmounted folder does.
-Result<void> SqliteSource::find(const RowPosition& position) {
-  if (auto connected = connect(); !connected) {
-    return connected.error().code == ErrorCode::not_found
-               ? fail(ErrorCode::io, connected.error().detail, connected.error().os_error)
-               : connected;
-  }
-  auto installed = check_installed();
-  return installed ? check_stands(position) : installed;
-}
-
-// All in one transaction, so that one of the shop's is seen whole.
-Result<bool> SqliteSource::read_changes(RowChanges& changes) {
-  MANKAI_ASSIGN(auto transaction, SqliteTransaction::begin(*database_, "DEFERRED"));
-  const auto schema = database_->integer("PRAGMA schema_version");
-  const auto last = newest();
-  if (!schema || !last) {
-    return std::unexpected(schema ? last.error() : schema.error());
-  }
-  if (*schema != schema_version_) {
-    MANKAI_TRY(check_installed());
-  }
-  MANKAI_TRY(check_stands(position_));
-  if (*last <= position_.number) {
-    return false;
-  }
-  changes.position = std::min(*last, position_.number + kMaxChanges);
-  MANKAI_ASSIGN(auto mark, mark_at(changes.position));
-  changes.mark = std::move(mark);
-  const auto collected = collect_changes(changes);
-  return collected ? Result<bool>(true) : std::unexpected(collected.error());
-}
-
-// What came to nothing in between is left out, but a key that is there at the end and was not in between is in both
-// lists: somebody may have found then that it was gone, and reported it.
-Result<void> SqliteSource::collect_changes(RowChanges& changes) {
-  MANKAI_ASSIGN(auto rows, database_->prepare("SELECT key, sum(change), max(change) FROM main." + name("changes") +
-                                              " WHERE seq > ?1 AND seq <= ?2 AND change <> 0 GROUP BY key"));
-  rows.bind(1, static_cast<std::int64_t>(position_.number));
-  rows.bind(2, static_cast<std::int64_t>(changes.position));
-  while (true) {
-    MANKAI_ASSIGN(const auto has_row, rows.step());
-    if (!has_row) {
-      return {};
-    }
-    if (rows.text(0) == kNoKey) {
-      return keys_are_gone();
-    }
-    const std::int64_t sum = rows.integer(1);
-    const bool came = rows.integer(2) > 0;
-    if (came && sum >= 0) {
-      add_decoded(rows.text(0), changes.inserted);
-    }
-    if (sum < 0 || (came && sum == 0)) {
-      add_decoded(rows.text(0), changes.erased);
-    }
-  }
-}
-
-// Hands out what is new, if somebody has committed since the last look.
-Result<bool> SqliteSource::look_once(RowChanges& changes) {
-  if (database_->was_moved()) {
-    return fail(ErrorCode::io, path_ + ": was removed, or another file took its place");
-  }
-  // Asked before the tables are: what is committed in between shows up as another version next time.
-  const auto version = database_->integer("PRAGMA data_version");
-  if (!version || *version == seen_version_) {
-    return version ? Result<bool>(false) : std::unexpected(version.error());
-  }
-  auto came = read_changes(changes);
-  if (!came) {
-    return came;
-  }
-  if (*came) {
-    position_ = {.number = changes.position, .mark = changes.mark};
-  } else {
-    seen_version_ = *version;
-  }
-  return came;
-}
-
-Result<bool> SqliteSource::next(RowChanges& changes, Duration patience) {
-  if (!is_started_) {
-    return fail(ErrorCode::invalid_argument, "the stream was not started");
-  }
-  changes.clear();
-  const auto until = std::chrono::steady_clock::now() + patience;
-  while (true) {
-    auto came = look_once(changes);
-    const auto left = until - std::chrono::steady_clock::now();
-    if (!came || *came || left <= Duration::zero() || should_stop()) {
-      return came;
-    }
-    std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(left, kLookEvery));
-  }
-}
-
-// The row at the position stays: `start` finds it, and numbers never come again.
-Result<void> SqliteSource::acknowledge(std::uint64_t position) {
-  MANKAI_TRY(connect());
-  return database_->run("DELETE FROM main." + name("changes") + " WHERE seq < " + std::to_string(position));
-}
-
-Result<SourceLag> SqliteSource::lag(const RowPosition& position) {
-  MANKAI_TRY(find(position));
-  MANKAI_ASSIGN(const auto last, newest());
-  return SourceLag{.newest = last, .behind = last > position.number ? last - position.number : 0, .unit = "changes"};
+  return std::make_unique<SqliteSource>(settings, settings.source.substr(kScheme.size()));
 }
 
 }  // namespace mankai

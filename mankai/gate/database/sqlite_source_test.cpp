@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "mankai/gate/database/gate_build.hpp"
 #include "mankai/gate/database/gate_sync.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 #include "tests/support/random.hpp"

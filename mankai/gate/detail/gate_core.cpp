@@ -15,13 +15,13 @@ GateCore::Slot& GateCore::slot_of_thread() noexcept {
 
 std::shared_lock<std::shared_mutex> GateCore::enter(Slot& slot) noexcept {
   if (is_entering_.load(std::memory_order_relaxed)) {
-    const std::lock_guard behind_whoever_enters(entering_);
+    const std::lock_guard wait_for_exclusive(entering_);
   }
   return std::shared_lock(slot.asking);
 }
 
-// The order is what makes it right: the state first, so that whatever is inserted from then on changes it; the position
-// before the filter, so that what it says is applied is seen.
+// The order matters: the state first, so that every later insertion changes it; the position before the filter, so that
+// everything up to it is seen in the filter.
 GateAnswer GateCore::maybe(std::string_view key, std::uint64_t after) noexcept {
   Slot& slot = slot_of_thread();
   const auto lock = enter(slot);

@@ -15,8 +15,8 @@
 
 namespace mankai::detail {
 
-/// What answers in front of a filter that somebody else changes or exchanges: memo, counts, and the position up to
-/// which everything is applied. Threads: any; `exclusive` keeps questions waiting.
+/// Answers questions from a filter that its owner changes or replaces, with a memo, counts, and the position up to
+/// which everything is applied. Threads: any; `exclusive` blocks questions.
 class GateCore {
  public:
   GateCore(const CountingBloom& filter, std::size_t memo_bytes) : memo_(memo_bytes), filter_(&filter) {}
@@ -25,15 +25,14 @@ class GateCore {
   void report(std::string_view key, const GateAnswer& answer) noexcept;
 
   [[nodiscard]] GateMemo& memo() noexcept { return memo_; }
-  /// Of a key's bytes, for the memo.
   [[nodiscard]] Digest digest(std::string_view key) const noexcept { return filter_->hasher()(key); }
 
   [[nodiscard]] std::optional<std::uint64_t> position() const noexcept;
-  /// Says that everything up to there is in the filter; nothing: it is not known what is.
+  /// Everything up to this position is in the filter; nothing if it is not known.
   void set_position(std::optional<std::uint64_t> position) noexcept;
   [[nodiscard]] GateCounts counts() const noexcept;
 
-  /// Calls change(filter pointer) while nobody asks.
+  /// Calls change(filter pointer) while no question is being answered.
   template <class Change>
   void exclusive(Change&& change) {
     const std::lock_guard turn(entering_);
@@ -47,7 +46,7 @@ class GateCore {
   }
 
  private:
-  // Who asks takes a lock and counts in the slot of its thread, so that processors share no line where they need not.
+  // A question takes a lock and counts in its thread's slot, so that processors rarely share a cache line.
   static constexpr std::size_t kSlots = 16;
   static constexpr std::size_t kLine = 64;
   struct alignas(kLine) Slot {
@@ -67,8 +66,7 @@ class GateCore {
   std::atomic<std::uint64_t> position_{0};
   std::atomic<std::uint64_t> reports_{0};
   std::atomic<std::uint64_t> late_reports_{0};
-  // A shared_mutex may let askers in before who wants it alone, for as long as threads of one slot overlap: so they
-  // wait here.
+  // A shared_mutex may prefer readers for as long as they overlap, so questions wait here for `exclusive`.
   std::mutex entering_;
   std::atomic<bool> is_entering_{false};
   std::array<Slot, kSlots> slots_;

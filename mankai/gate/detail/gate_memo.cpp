@@ -13,7 +13,7 @@ GateMemo::GateMemo(std::size_t bytes)
       sets_(std::make_unique<Set[]>(count_)) {}
 
 GateMemo::Set& GateMemo::set_of(Digest digest) const noexcept {
-  // The filter takes its fields from the digest's ends; multiplied, all of it chooses.
+  // The filter uses the ends of the digest; after the multiplication all of its bits choose the set.
   return sets_[multiply_high(digest.value * kMixFirst, count_)];
 }
 
@@ -22,7 +22,7 @@ std::uint64_t GateMemo::hash_of(std::string_view key) const noexcept {
   return hash == 0 ? 1 : hash;
 }
 
-// Moves a key to the front of its set, or puts it there in the place of the last one.
+// Moves a key to the front of its set, or inserts it there and drops the last one.
 void GateMemo::put_first(Set& set, std::uint64_t hash) noexcept {
   std::uint64_t carried = hash;
   for (std::size_t i = 1; i < kWords && carried != 0; ++i) {
@@ -43,7 +43,7 @@ bool GateMemo::knows(Digest digest, std::string_view key) noexcept {
     if (set.words[i].load(std::memory_order_acquire) != hash) {
       continue;
     }
-    // Which key leaves the set next is worth no waiting.
+    // The order within the set is not worth waiting for.
     if (const std::unique_lock lock(changing_, std::try_to_lock);
         lock && i > 1 && set.words[i].load(std::memory_order_relaxed) == hash) {
       put_first(set, hash);

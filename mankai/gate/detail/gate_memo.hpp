@@ -1,19 +1,20 @@
 #pragma once
 
-/// Absent keys that a gate's filter answers "maybe" and of whom somebody reported that there is nothing: an exact memo.
+/// An exact memo of absent keys that a gate's filter answers "maybe" and a report has shown to be absent.
 ///
-/// A set is a cache line of eight words: a state, and the hashes of up to seven keys, the latest first, 0 for none.
+/// A set is a cache line of eight words: a state, and the hashes of up to seven keys, the most recent first, 0 for
+/// none.
 ///
 ///     | version · 40 bits, holds · 24 bits | hash | hash | hash | hash | hash | hash | hash |
 ///
-/// A key's digest chooses its set. The hash is another one, of the key's bytes with a seed of its own: two keys that
-/// share it are taken for one, with probability 2^-64, and whoever chooses keys cannot find such two.
+/// A key's digest chooses its set. The hash is of the key's bytes with another random seed: two keys share it with
+/// probability 2^-64, and a client that chooses keys cannot find such a pair.
 ///
-/// The version goes up whenever a key of the set is inserted or held. An answer carries the state as it was before the
-/// filter was asked, and a report goes in only while it is the same: so a key that was inserted after the answer is
-/// never entered, and one that was inserted before had been seen by the query that the report is of.
+/// The version goes up whenever a key of the set is inserted or held. An answer has the state from before the filter
+/// was asked, and a report is accepted only while the state is the same. So a key that was inserted after the answer is
+/// never entered, and the query behind the report saw every key that was inserted before.
 ///
-/// Threads: any. Looking takes no lock; what changes a set takes one.
+/// Threads: any. Lookups take no lock; changes of a set take one.
 
 #include <atomic>
 #include <cstddef>
@@ -28,28 +29,25 @@ namespace mankai::detail {
 
 class GateMemo {
  public:
-  /// At least one set, also for 0 bytes; then nothing is entered.
+  /// Has at least one set, also for 0 bytes; then nothing is entered.
   explicit GateMemo(std::size_t bytes);
 
-  /// Of the key's set. Asked before the filter is.
+  /// Returns the state of the key's set; to be read before the filter.
   [[nodiscard]] std::uint64_t state(Digest digest) const noexcept {
     return set_of(digest).words[0].load(std::memory_order_acquire);
   }
   [[nodiscard]] static bool is_held(std::uint64_t state) noexcept { return (state & kHoldMask) != 0; }
 
-  /// Whether a report said that there is nothing.
+  /// Returns whether the key was reported as absent.
   [[nodiscard]] bool knows(Digest digest, std::string_view key) noexcept;
   /// Enters a report. Returns false, and enters nothing, if the set is held or its state is not what it was.
   bool enter(Digest digest, std::string_view key, std::uint64_t state) noexcept;
-  /// The key was inserted: what is known of it is dropped, and what is on its way is not believed.
+  /// The key was inserted: removes it, and makes earlier answers' reports invalid.
   void drop(Digest digest, std::string_view key) noexcept;
   /// Any key may have been inserted.
   void drop_all() noexcept;
   void hold(Digest digest) noexcept;
   void release(Digest digest) noexcept;
-
-  /// Bytes of the sets.
-  [[nodiscard]] std::size_t bytes() const noexcept { return count_ * sizeof(Set); }
 
  private:
   static constexpr std::size_t kWords = 8;

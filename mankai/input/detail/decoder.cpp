@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-
-#include "mankai/base/assert.hpp"
+#include <utility>
 
 namespace mankai::detail {
 namespace {
@@ -45,38 +44,17 @@ std::optional<Compression> detect_compression(std::string_view prefix, bool is_w
     }
     may_become_one = may_become_one || outcome == Match::prefix;
   }
-  if (may_become_one && !is_whole_input) {
-    return std::nullopt;
-  }
-  return Compression::plain;
+  return may_become_one && !is_whole_input ? std::nullopt : std::optional(Compression::plain);
 }
 
-std::unique_ptr<Decoder> Decoder::create(Compression compression) {
-  auto decoder = std::make_unique<Decoder>();
+std::unique_ptr<Decoder> make_decoder(Compression compression) {
   switch (compression) {
-    case Compression::plain: MANKAI_ASSERT(false); break;
-    case Compression::gzip: decoder->decoder_.emplace<GzipDecoder>(); break;
-    case Compression::zstd: decoder->decoder_.emplace<ZstdDecoder>(); break;
-    case Compression::xz: decoder->decoder_.emplace<XzDecoder>(); break;
+    case Compression::plain: break;
+    case Compression::gzip: return make_gzip_decoder();
+    case Compression::zstd: return make_zstd_decoder();
+    case Compression::xz: return make_xz_decoder();
   }
-  return decoder;
-}
-
-DecodeStep Decoder::decode(std::string_view input, std::span<char> output, bool is_last) {
-  if (auto* gzip = std::get_if<GzipDecoder>(&decoder_)) {
-    return gzip->decode(input, output, is_last);
-  }
-  if (auto* zstd = std::get_if<ZstdDecoder>(&decoder_)) {
-    return zstd->decode(input, output, is_last);
-  }
-  return std::get<XzDecoder>(decoder_).decode(input, output, is_last);
-}
-
-Compression Decoder::compression() const noexcept { return static_cast<Compression>(decoder_.index()); }
-
-std::uint64_t Decoder::ignored_bytes() const noexcept {
-  const auto* gzip = std::get_if<GzipDecoder>(&decoder_);
-  return gzip == nullptr ? 0 : gzip->ignored_bytes();
+  return nullptr;
 }
 
 }  // namespace mankai::detail

@@ -5,33 +5,47 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <variant>
 
-#include "mankai/input/detail/gzip_decoder.hpp"
-#include "mankai/input/detail/xz_decoder.hpp"
-#include "mankai/input/detail/zstd_decoder.hpp"
 #include "mankai/input/source.hpp"
 
 namespace mankai::detail {
 
-/// No magic number is longer, and none contains a line end: waiting for it holds back no complete line.
-inline constexpr std::size_t kMagicBytesMax = 6;
+/// What one call of a decoder did. `failure` may come with output, which is valid all the same.
+struct DecodeStep {
+  std::size_t consumed = 0;
+  std::size_t produced = 0;
+  std::optional<Error> failure = {};
+};
 
-/// Tells the format from the first bytes; nothing while a longer prefix could still become a magic number.
-[[nodiscard]] std::optional<Compression> detect_compression(std::string_view prefix, bool is_whole_input) noexcept;
-
-/// One decoder of the detected format. It stays where it is built: zlib's state points back at its stream.
+/// Decompresses one format.
 class Decoder {
  public:
-  /// Pre: `compression` is not plain.
-  [[nodiscard]] static std::unique_ptr<Decoder> create(Compression compression);
+  explicit Decoder(Compression compression) noexcept : compression_(compression) {}
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  virtual ~Decoder() = default;
 
-  [[nodiscard]] DecodeStep decode(std::string_view input, std::span<char> output, bool is_last);
-  [[nodiscard]] Compression compression() const noexcept;
-  [[nodiscard]] std::uint64_t ignored_bytes() const noexcept;
+  /// Uses a prefix of the input and fills a prefix of the output. With `is_last` and no input left it delivers output,
+  /// fails because the data is truncated, or does nothing, which is the regular end.
+  [[nodiscard]] virtual DecodeStep decode(std::string_view input, std::span<char> output, bool is_last) = 0;
+  [[nodiscard]] virtual std::uint64_t ignored_bytes() const noexcept { return 0; }
+  [[nodiscard]] Compression compression() const noexcept { return compression_; }
 
  private:
-  std::variant<std::monostate, GzipDecoder, ZstdDecoder, XzDecoder> decoder_;
+  Compression compression_;
 };
+
+[[nodiscard]] std::unique_ptr<Decoder> make_gzip_decoder();
+[[nodiscard]] std::unique_ptr<Decoder> make_zstd_decoder();
+[[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder();
+/// Returns nullptr for plain input.
+[[nodiscard]] std::unique_ptr<Decoder> make_decoder(Compression compression);
+
+inline constexpr std::string_view kGzipMagic = "\x1f\x8b";
+/// No magic number is longer, and none contains a line end: waiting for it delays no complete line.
+inline constexpr std::size_t kMagicBytesMax = 6;
+
+/// Returns the format that the first bytes show; nothing while a longer prefix could still become a magic number.
+[[nodiscard]] std::optional<Compression> detect_compression(std::string_view prefix, bool is_whole_input) noexcept;
 
 }  // namespace mankai::detail

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -10,26 +11,32 @@
 
 namespace mankai::detail {
 
-/// A file descriptor, closed at the end unless it was only lent.
+/// A file descriptor, which the destructor closes unless it is borrowed.
 class Descriptor {
  public:
   Descriptor(int fd, bool is_owned) noexcept : fd_(fd), is_owned_(is_owned) {}
   Descriptor(Descriptor&& other) noexcept : fd_(other.fd_), is_owned_(std::exchange(other.is_owned_, false)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
   Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor();
+  ~Descriptor() {
+    if (is_owned_) {
+      close(fd_);
+    }
+  }
 
   /// Opens a file for reading. Errors: not_found, io.
-  [[nodiscard]] static Result<Descriptor> open(const std::string& path);
+  [[nodiscard]] static Result<Descriptor> open(const std::string& path, int flags = 0) {
+    int fd = -1;
+    do {
+      fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+    } while (fd < 0 && errno == EINTR);
+    if (fd < 0) {
+      const int os_error = errno;
+      return fail(os_error == ENOENT ? ErrorCode::not_found : ErrorCode::io, "cannot open", os_error);
+    }
+    return Descriptor(fd, true);
+  }
 
-  /// Returns what is left to read in a regular file, nothing for pipes and the like. Errors: io for a directory.
-  [[nodiscard]] Result<std::optional<std::uint64_t>> remaining_bytes() const;
-
-  /// Waits for bytes and returns how many came, 0 at the end.
-  /// Errors: io with errno; EINTR of an unrelated signal is retried, and EAGAIN of a descriptor that somebody made
-  ///         non-blocking waits. When `stop_fd` (if not -1) is readable: io with EINTR.
-  [[nodiscard]] Result<std::size_t> read(std::span<char> into, int stop_fd) const;
+  [[nodiscard]] int fd() const noexcept { return fd_; }
 
  private:
   int fd_;

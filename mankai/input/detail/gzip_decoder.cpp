@@ -1,10 +1,12 @@
-#include "mankai/input/detail/gzip_decoder.hpp"
+#include <zlib.h>
 
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/input/detail/decoder.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -19,19 +21,33 @@ uInt clamp_length(std::size_t length) {
 // zlib's interface predates const.
 Bytef* as_input(std::string_view input) { return reinterpret_cast<Bytef*>(const_cast<char*>(input.data())); }
 
-}  // namespace
-
-GzipDecoder::GzipDecoder() {
-  if (inflateInit2(&stream_, kGzipWindowBits) != Z_OK) {
-    throw std::bad_alloc();
+// Decodes gzip members one after the other; see Source for what may stand between and after them.
+class GzipDecoder final : public Decoder {
+ public:
+  GzipDecoder() : Decoder(Compression::gzip) {
+    if (inflateInit2(&stream_, kGzipWindowBits) != Z_OK) {
+      throw std::bad_alloc();
+    }
   }
-}
+  ~GzipDecoder() override { inflateEnd(&stream_); }
 
-GzipDecoder::~GzipDecoder() { inflateEnd(&stream_); }
+  DecodeStep decode(std::string_view input, std::span<char> output, bool is_last) override {
+    return state_ == State::member ? inflate_member(input, output, is_last) : look_for_member(input, output, is_last);
+  }
+  [[nodiscard]] std::uint64_t ignored_bytes() const noexcept override { return ignored_bytes_; }
 
-DecodeStep GzipDecoder::decode(std::string_view input, std::span<char> output, bool is_last) {
-  return state_ == State::member ? inflate_member(input, output, is_last) : look_for_member(input, output, is_last);
-}
+ private:
+  enum class State : std::uint8_t { member, after_member, padding, garbage };
+
+  [[nodiscard]] DecodeStep inflate_member(std::string_view input, std::span<char> output, bool is_last);
+  [[nodiscard]] DecodeStep look_for_member(std::string_view input, std::span<char> output, bool is_last);
+  void start_member(std::span<char> output);
+
+  z_stream stream_{};
+  State state_ = State::member;
+  std::size_t magic_matched_ = 0;
+  std::uint64_t ignored_bytes_ = 0;
+};
 
 DecodeStep GzipDecoder::inflate_member(std::string_view input, std::span<char> output, bool is_last) {
   stream_.next_in = as_input(input);
@@ -41,13 +57,13 @@ DecodeStep GzipDecoder::inflate_member(std::string_view input, std::span<char> o
   const uInt offered = stream_.avail_in;
   const uInt room = stream_.avail_out;
   const int outcome = inflate(&stream_, Z_NO_FLUSH);
-  DecodeStep step{.consumed = offered - stream_.avail_in, .produced = room - stream_.avail_out, .failure = {}};
+  DecodeStep step{.consumed = offered - stream_.avail_in, .produced = room - stream_.avail_out};
   switch (outcome) {
     case Z_STREAM_END: state_ = State::after_member; break;
     case Z_OK: break;
     case Z_BUF_ERROR:  // no progress was possible
       if (is_last && input.empty()) {
-        step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data ends inside a member; it is truncated"};
+        step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data is truncated inside a gzip member"};
       }
       break;
     case Z_MEM_ERROR:
@@ -73,10 +89,10 @@ DecodeStep GzipDecoder::look_for_member(std::string_view input, std::span<char> 
     }
     if (magic_matched_ == kGzipMagic.size()) {
       start_member(output);
-      return {.consumed = used, .produced = 0, .failure = {}};
+      return {.consumed = used};
     }
     if (used == input.size()) {
-      return {.consumed = used, .produced = 0, .failure = {}};
+      return {.consumed = used};
     }
     state_ = magic_matched_ == 0 && input[used] == '\0' ? State::padding : State::garbage;
     ignored_bytes_ += std::exchange(magic_matched_, 0);
@@ -87,10 +103,10 @@ DecodeStep GzipDecoder::look_for_member(std::string_view input, std::span<char> 
     state_ = used == input.size() ? State::padding : State::garbage;
   }
   ignored_bytes_ += input.size() - used;
-  return {.consumed = input.size(), .produced = 0, .failure = {}};
+  return {.consumed = input.size()};
 }
 
-// The magic may have arrived in two pieces, so the decoder gets our own copy of it.
+// The magic number may have arrived in two pieces, so zlib gets our copy of it.
 void GzipDecoder::start_member(std::span<char> output) {
   inflateReset(&stream_);
   magic_matched_ = 0;
@@ -98,5 +114,9 @@ void GzipDecoder::start_member(std::span<char> output) {
   const DecodeStep step = inflate_member(kGzipMagic, output, false);
   MANKAI_ASSERT(step.consumed == kGzipMagic.size() && step.produced == 0);
 }
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_gzip_decoder() { return std::make_unique<GzipDecoder>(); }
 
 }  // namespace mankai::detail

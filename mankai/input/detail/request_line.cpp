@@ -1,6 +1,6 @@
-#include "mankai/input/detail/request_line.hpp"
-
 #include <algorithm>
+
+#include "mankai/input/detail/text_fields.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -8,12 +8,12 @@ namespace {
 constexpr std::string_view kProtocol = " HTTP/";
 constexpr std::size_t kUsualProtocolLength = 9;  // " HTTP/1.1"
 
-// Registered methods are capital letters and hyphens; made-up ones have underscores too.
+// Registered methods have capital letters and hyphens; others have underscores too.
 constexpr bool is_of_a_method(char character) noexcept {
   return (character >= 'A' && character <= 'Z') || character == '-' || character == '_';
 }
 
-// Returns the length of the method at the beginning, with a blank behind it, or 0.
+// Returns the length of the method at the front, if a space follows it, or 0.
 std::size_t method_length(std::string_view request) noexcept {
   constexpr std::size_t kMethodLengthMax = 32;
   std::size_t length = 0;
@@ -88,7 +88,7 @@ std::string_view without_port(std::string_view host) noexcept {
     return host;
   }
   const std::string_view port = host.substr(colon + 1);
-  const bool is_port = std::ranges::all_of(port, [](char character) { return character >= '0' && character <= '9'; });
+  const bool is_port = std::ranges::all_of(port, is_digit);
   const bool is_bare_ipv6 = host.find(':') != colon && host[colon - 1] != ']';
   return is_port && !is_bare_ipv6 ? host.substr(0, colon) : host;
 }

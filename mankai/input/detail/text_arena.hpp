@@ -9,18 +9,16 @@
 
 namespace mankai::detail {
 
-/// Room for the texts of a batch that do not stand in its lines; used again for the next batch.
+/// Memory for a batch's texts that are not in its lines; reused for the next batch.
 class TextArena {
  public:
-  TextArena() = default;
-
-  /// Everything handed out is free again.
+  /// Frees all texts.
   void reset() noexcept {
     block_ = 0;
     used_ = 0;
   }
 
-  /// Returns room for so many bytes, which stays where it is until `reset`.
+  /// Returns memory that is valid until `reset`.
   [[nodiscard]] std::span<char> allocate(std::size_t bytes) {
     while (block_ < blocks_.size() && blocks_[block_].size - used_ < bytes) {
       ++block_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
@@ -8,9 +9,16 @@
 
 #include "mankai/input/log_record.hpp"
 
-// What the parsers of several formats need.
+// Shared by the parsers of several formats.
 
 namespace mankai::detail {
+
+[[nodiscard]] constexpr bool is_digit(char character) noexcept { return character >= '0' && character <= '9'; }
+
+/// Returns whether a text is digits only, and not empty.
+[[nodiscard]] inline bool is_digits(std::string_view text) noexcept {
+  return !text.empty() && std::ranges::all_of(text, is_digit);
+}
 
 /// Returns where `wanted` is first, or the end.
 [[nodiscard]] inline const char* find(const char* begin, const char* end, char wanted) noexcept {
@@ -22,26 +30,26 @@ namespace mankai::detail {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-/// "-" is how most formats say that there is nothing.
+/// Returns the text, or nothing for "-", which most formats write for an empty field.
 [[nodiscard]] inline std::string_view unless_dash(std::string_view text) noexcept {
   return text == "-" ? std::string_view() : text;
 }
 
-/// Takes the text up to the next `separator` off the front of `rest`, and the separator too.
+/// Removes the text up to the next `separator`, and the separator, from the front of `rest`. Returns the text.
 [[nodiscard]] inline std::string_view take_field(std::string_view& rest, char separator) noexcept {
   const std::string_view field = rest.substr(0, rest.find(separator));
   rest.remove_prefix(field.size() < rest.size() ? field.size() + 1 : field.size());
   return field;
 }
 
-/// Drops all leading copies of a character.
+/// Removes all leading copies of a character.
 inline void skip_all(std::string_view& rest, char character) noexcept {
   while (rest.starts_with(character)) {
     rest.remove_prefix(1);
   }
 }
 
-/// Reads a whole text of decimal digits; "-" and nothing are no number and fine. False for anything else.
+/// Reads a text of decimal digits; "-" and "" are valid and no number. False for anything else.
 template <class Number>
 [[nodiscard]] bool read_number(std::string_view text, std::optional<Number>& out) noexcept {
   if (text.empty() || text == "-") {
@@ -56,7 +64,7 @@ template <class Number>
   return true;
 }
 
-/// Reads a status: a number below 1000, where 0 is none.
+/// Reads a status: a number below 1000, where 0 means none.
 [[nodiscard]] inline bool read_status(std::string_view text, std::optional<unsigned>& out) noexcept {
   constexpr unsigned kStatusEnd = 1000;
   if (!read_number(text, out) || (out && *out >= kStatusEnd)) {
@@ -67,5 +75,16 @@ template <class Number>
   }
   return true;
 }
+
+/// Splits "METHOD target HTTP/x" into `out.method` and `out.target`, and sets `out.host` if the target is an absolute
+/// URL and the host is not known. "GET target", as in HTTP/0.9, is a request too. A target may contain spaces, since
+/// some servers log what they received. Anything else is not a request and leaves both empty.
+void split_request(std::string_view request, LogRecord& out) noexcept;
+
+/// Sets the host to that of an absolute target, or of CONNECT's host:port, unless it is known.
+void take_host_of_target(LogRecord& record) noexcept;
+
+/// Returns a host without its port: "example.org:80", "[::1]:80".
+[[nodiscard]] std::string_view without_port(std::string_view host) noexcept;
 
 }  // namespace mankai::detail

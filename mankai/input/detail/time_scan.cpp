@@ -5,6 +5,8 @@
 #include <cstring>
 #include <optional>
 
+#include "mankai/input/detail/text_fields.hpp"
+
 namespace mankai::detail {
 namespace {
 
@@ -22,9 +24,7 @@ constexpr unsigned digit(char character) noexcept {
   return std::min(value, kNotADigit);
 }
 
-constexpr bool is_digit(char character) noexcept { return digit(character) < kNotADigit; }
-
-// More than 99 for anything else.
+// Returns more than 99 for anything else.
 constexpr unsigned two_digits(const char* text) noexcept {
   constexpr unsigned kNone = 100;
   const unsigned tens = digit(text[0]);
@@ -32,7 +32,7 @@ constexpr unsigned two_digits(const char* text) noexcept {
   return std::max(tens, ones) < kNotADigit ? tens * 10 + ones : kNone;
 }
 
-/// Reads fixed fields one after the other; the first that is not there spoils it for good.
+/// Reads fixed fields one after the other; after the first that is missing, is_good() stays false.
 class Fields {
  public:
   explicit Fields(std::string_view text) noexcept : text_(text) {}
@@ -74,7 +74,7 @@ class Fields {
   bool is_good_ = true;
 };
 
-// Decimals after a point; those after the microsecond are dropped.
+// Reads decimals after a point; digits below the microsecond are dropped.
 Duration fraction(Fields& fields) noexcept {
   constexpr std::int64_t kTenths = 100'000;
   std::int64_t microseconds = 0;
@@ -131,7 +131,7 @@ std::optional<Duration> zone_offset(bool is_west, Fields& fields) noexcept {
   return is_west ? -offset : offset;
 }
 
-ScannedTime impossible() noexcept { return {.shape = TimeShape::impossible, .time = {}, .length = 0}; }
+ScannedTime impossible() noexcept { return {.shape = TimeShape::impossible}; }
 
 ScannedTime good(Time time, std::size_t length) noexcept {
   return {.shape = TimeShape::good, .time = time, .length = length};
@@ -236,8 +236,7 @@ ScannedTime scan_log_time(std::string_view text) noexcept {
 ScannedTime scan_epoch_time(std::string_view text) noexcept {
   constexpr std::size_t kDigitsMax = 18;
   constexpr std::int64_t kMicro = 1'000'000;
-  const auto digits = static_cast<std::size_t>(
-      std::find_if_not(text.begin(), text.end(), [](char character) { return is_digit(character); }) - text.begin());
+  const auto digits = static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
   if (digits == 0) {
     return {};
   }

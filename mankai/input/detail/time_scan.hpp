@@ -3,39 +3,45 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "mankai/base/time.hpp"
 
-// Times at the beginning of a text, which may go on after them.
+// Times at the front of a text, which may continue after them.
 
 namespace mankai::detail {
 
 enum class TimeShape : std::uint8_t {
-  none,        ///< the text does not begin like a time of this kind
-  impossible,  ///< it does, but there is no such day, hour or zone
+  none,        ///< the text does not begin with a time of this kind
+  impossible,  ///< it does, but the day, hour or zone does not exist
   good
 };
 
 struct ScannedTime {
   TimeShape shape = TimeShape::none;
-  Time time;
+  Time time = {};
   std::size_t length = 0;  ///< of a good one
+
+  /// Returns the time if it is good and is the whole text.
+  [[nodiscard]] std::optional<Time> whole(std::string_view text) const noexcept {
+    return shape == TimeShape::good && length == text.size() ? std::optional(time) : std::nullopt;
+  }
 };
 
-/// 2016-03-28, with a time of day after "T" or one space and a zone after that, or without.
+/// 2016-03-28, then optionally "T" or one space and a time of day, then optionally a zone.
 [[nodiscard]] ScannedTime scan_iso_time(std::string_view text) noexcept;
 
-/// 10/Oct/2000:13:55:36 -0700, decimals after the seconds allowed.
+/// 10/Oct/2000:13:55:36 -0700; the seconds may have decimals.
 [[nodiscard]] ScannedTime scan_log_time(std::string_view text) noexcept;
 
-/// 1459166400.25 and its like, by magnitude: see parse_time. At most 18 digits before the point.
+/// 1459166400.25, whose magnitude decides the unit: see parse_time. At most 18 digits before the point.
 [[nodiscard]] ScannedTime scan_epoch_time(std::string_view text) noexcept;
 
 /// 12:00:00 or 12:00:00.25, as the time since midnight.
 [[nodiscard]] ScannedTime scan_time_of_day(std::string_view text) noexcept;
 
-/// Reads what scan_log_time reads, faster: successive lines of a log share the day and the zone.
+/// As scan_log_time, but faster: successive lines of a log share the day and the zone.
 class LogClock {
  public:
   [[nodiscard]] ScannedTime scan(std::string_view text) noexcept;

@@ -1,11 +1,10 @@
-#include "mankai/input/detail/w3c_log.hpp"
-
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
-#include "mankai/input/detail/request_line.hpp"
+#include "mankai/input/detail/log_formats.hpp"
 #include "mankai/input/detail/text_fields.hpp"
-#include "mankai/input/detail/time_scan.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -14,9 +13,9 @@ constexpr std::string_view kFields = "#Fields:";
 constexpr std::string_view kDate = "#Date:";
 constexpr std::array<std::string_view, 7> kDirectives = {
     kFields, kDate, "#Version:", "#Software:", "#Start-Date:", "#End-Date:", "#Remark:"};
-constexpr std::size_t kColumnsMax = 1024;  // real logs have some twenty
+constexpr std::size_t kColumnsMax = 1024;  // real logs have about twenty
 
-// Returns the column's text without its quotes, and drops it and what parts it from the next.
+// Removes a column and its separator from the front, and returns its text without quotes.
 std::string_view take_column_text(std::string_view& rest, char separator) noexcept {
   if (separator == ' ') {
     skip_all(rest, ' ');
@@ -51,39 +50,28 @@ std::string_view join(std::string_view stem, std::string_view query, TextArena& 
 }  // namespace
 
 bool W3cLog::is_directive(std::string_view line) noexcept {
-  for (const std::string_view directive : kDirectives) {
-    if (line.starts_with(directive)) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(kDirectives, [line](std::string_view directive) { return line.starts_with(directive); });
 }
 
-void W3cLog::restart() { *this = {}; }
-
 W3cLog::Column W3cLog::column_named(std::string_view name) noexcept {
-  // cs-bytes is what the client sent; sc-bytes, what was sent to it, is what other formats call the size.
-  constexpr std::array<std::pair<std::string_view, Column>, 15> kNames = {{{"date", Column::date},
-                                                                           {"time", Column::time},
-                                                                           {"c-ip", Column::client},
-                                                                           {"c-dns", Column::client},
-                                                                           {"cs-host", Column::host},
-                                                                           {"cs(Host)", Column::host},
-                                                                           {"cs-method", Column::method},
-                                                                           {"cs-uri-stem", Column::stem},
-                                                                           {"cs-uri-query", Column::query},
-                                                                           {"cs-uri", Column::uri},
-                                                                           {"cs(Referer)", Column::referrer},
-                                                                           {"cs(Referrer)", Column::referrer},
-                                                                           {"cs(User-Agent)", Column::agent},
-                                                                           {"sc-status", Column::status},
-                                                                           {"sc-bytes", Column::bytes}}};
-  for (const auto& [known, column] : kNames) {
-    if (known == name) {
-      return column;
-    }
-  }
-  return Column::other;
+  // sc-bytes, which the server sent, is the size of other formats; cs-bytes is what the client sent.
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, Column>>({{"date", Column::date},
+                                                                                     {"time", Column::time},
+                                                                                     {"c-ip", Column::client},
+                                                                                     {"c-dns", Column::client},
+                                                                                     {"cs-host", Column::host},
+                                                                                     {"cs(Host)", Column::host},
+                                                                                     {"cs-method", Column::method},
+                                                                                     {"cs-uri-stem", Column::stem},
+                                                                                     {"cs-uri-query", Column::query},
+                                                                                     {"cs-uri", Column::uri},
+                                                                                     {"cs(Referer)", Column::referrer},
+                                                                                     {"cs(Referrer)", Column::referrer},
+                                                                                     {"cs(User-Agent)", Column::agent},
+                                                                                     {"sc-status", Column::status},
+                                                                                     {"sc-bytes", Column::bytes}});
+  const auto* const found = std::ranges::find(kNames, name, &std::pair<std::string_view, Column>::first);
+  return found == kNames.end() ? Column::other : found->second;
 }
 
 void W3cLog::take_directive(std::string_view line) {
@@ -103,9 +91,7 @@ void W3cLog::take_directive(std::string_view line) {
   line.remove_prefix(kFields.size());
   columns_.clear();
   while (columns_.size() < kColumnsMax) {
-    while (line.starts_with(' ') || line.starts_with('\t')) {
-      line.remove_prefix(1);
-    }
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     if (line.empty()) {
       return;
     }
@@ -130,14 +116,13 @@ LogLine W3cLog::parse(std::string_view line, TextArena& arena, LogRecord& out) {
   Target target;
   std::string_view rest = line;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    // Nothing after a last tab is an empty column.
+    // After a last tab there is an empty column.
     const bool may_be_empty = line.ends_with('\t') && i + 1 == columns_.size();
     if (rest.empty() && !may_be_empty) {
       return LogLine::malformed_shape;
     }
     const std::string_view text = take_column_text(rest, separator);
-    const LogLine outcome = take_column(columns_[i], unless_dash(text), target, out);
-    if (outcome != LogLine::record) {
+    if (const LogLine outcome = take_column(columns_[i], unless_dash(text), target, out); outcome != LogLine::record) {
       return outcome;
     }
   }
@@ -152,13 +137,12 @@ LogLine W3cLog::parse(std::string_view line, TextArena& arena, LogRecord& out) {
 LogLine W3cLog::take_column(Column column, std::string_view text, Target& target, LogRecord& out) {
   switch (column) {
     case Column::other: break;
-    case Column::date: {
-      const ScannedTime scanned = scan_iso_time(text);
-      line_date_ = scanned.time;
-      return scanned.shape == TimeShape::good && scanned.length == text.size() ? LogLine::record
-                                                                               : LogLine::malformed_time;
-    }
-    case Column::time: return take_time(text);
+    case Column::date:
+      line_date_ = scan_iso_time(text).whole(text);
+      return line_date_ ? LogLine::record : LogLine::malformed_time;
+    case Column::time:
+      line_clock_ = scan_time_of_day(text).whole(text);
+      return line_clock_ ? LogLine::record : LogLine::malformed_time;
     case Column::client: out.client = text; break;
     case Column::host: out.host = without_port(text); break;
     case Column::method: out.method = text; break;
@@ -173,24 +157,12 @@ LogLine W3cLog::take_column(Column column, std::string_view text, Target& target
   return LogLine::record;
 }
 
-LogLine W3cLog::take_time(std::string_view text) noexcept {
-  const ScannedTime scanned = scan_time_of_day(text);
-  if (scanned.shape != TimeShape::good || scanned.length != text.size()) {
-    return LogLine::malformed_time;
-  }
-  line_clock_ = scanned.time.time_since_epoch();
-  return LogLine::record;
-}
-
 std::optional<Time> W3cLog::time_of_line() const noexcept {
   const std::optional<Time> date = line_date_ ? line_date_ : directive_date_;
   if (!line_date_ && !line_clock_) {
     return directive_moment_;
   }
-  if (!date) {
-    return std::nullopt;
-  }
-  return *date + line_clock_.value_or(Duration::zero());
+  return date ? std::optional(*date + line_clock_.value_or(Time()).time_since_epoch()) : std::nullopt;
 }
 
 }  // namespace mankai::detail

@@ -18,20 +18,15 @@ char lower(char character) noexcept {
   return character >= 'A' && character <= 'Z' ? static_cast<char>(character + kToLower) : character;
 }
 
-bool equals_in_any_case(std::string_view a, std::string_view b) noexcept {
+bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 bool is_blank(char character) noexcept { return character == ' ' || character == '\t'; }
 
 std::string_view trimmed_of_blanks(std::string_view text) noexcept {
-  while (!text.empty() && is_blank(text.front())) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && is_blank(text.back())) {
-    text.remove_suffix(1);
-  }
-  return text;
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return text.substr(0, text.find_last_not_of(" \t") + 1);  // npos + 1 is 0
 }
 
 std::string_view take_line(std::string_view& rest) noexcept {
@@ -44,7 +39,7 @@ std::string_view take_line(std::string_view& rest) noexcept {
 
 WarcType type_of(std::string_view text) noexcept {
   const auto* const found =
-      std::ranges::find_if(kTypeNames, [text](std::string_view name) { return equals_in_any_case(name, text); });
+      std::ranges::find_if(kTypeNames, [text](std::string_view name) { return equals_ignoring_case(name, text); });
   return found == kTypeNames.end() ? WarcType::other : static_cast<WarcType>(found - kTypeNames.begin());
 }
 
@@ -52,19 +47,19 @@ std::string_view without_brackets(std::string_view uri) noexcept {
   return uri.size() > 1 && uri.starts_with('<') && uri.ends_with('>') ? uri.substr(1, uri.size() - 2) : uri;
 }
 
-/// The fields of a header that are wanted. Of one that comes again the first counts.
+/// The header fields that are read. If a field is repeated, the first counts.
 struct Fields {
   std::optional<std::string> type;
   std::optional<std::string> length;
   std::optional<std::string> uri;
   std::optional<std::string> date;
 
-  /// The field of the name, unless there is one already; nullptr for all others.
+  /// Returns the field to read, or nullptr for a repeated or another one.
   [[nodiscard]] std::string* take(std::string_view name) {
     const std::array<std::pair<std::string_view, std::optional<std::string>*>, 4> wanted = {
         {{"WARC-Type", &type}, {"Content-Length", &length}, {"WARC-Target-URI", &uri}, {"WARC-Date", &date}}};
     for (const auto& [known, field] : wanted) {
-      if (equals_in_any_case(name, known)) {
+      if (equals_ignoring_case(name, known)) {
         return field->has_value() ? nullptr : &field->emplace();
       }
     }
@@ -100,11 +95,11 @@ Result<Fields> read_fields(std::string_view rest) {
 Result<void> check_version(std::string_view line) {
   const std::string_view version = line.substr(std::min(kWarcMagic.size(), line.size()));
   if (!looks_like_warc(line)) {
-    return fail(ErrorCode::corrupt, "does not say which version of WARC it is");
+    return fail(ErrorCode::corrupt, "has no WARC version");
   }
   if (version.front() > '1') {
     return fail(ErrorCode::unsupported_version,
-                "is of version " + std::string(version) + " of WARC; versions 1.0 and 1.1 are read");
+                "has WARC version " + std::string(version) + "; versions 1.0 and 1.1 can be read");
   }
   return {};
 }
@@ -117,7 +112,7 @@ Result<std::uint64_t> length_of(const Fields& fields) {
   const char* const end = fields.length->data() + fields.length->size();
   const auto read = std::from_chars(fields.length->data(), end, length);
   if (read.ec != std::errc() || read.ptr != end || length > kWarcBlockBytesMax) {
-    return fail(ErrorCode::corrupt, "has a Content-Length that is no length");
+    return fail(ErrorCode::corrupt, "has an invalid Content-Length \"" + *fields.length + "\"");
   }
   return length;
 }
@@ -135,10 +130,7 @@ Result<WarcRecord> parse_warc_header(std::string_view header, std::string& uri) 
   uri = without_brackets(fields.uri ? std::string_view(*fields.uri) : std::string_view());
   WarcRecord record{.type = type_of(*fields.type), .block_bytes = length};
   if (fields.date) {
-    const ScannedTime date = scan_iso_time(*fields.date);
-    if (date.shape == TimeShape::good && date.length == fields.date->size()) {
-      record.date = date.time;
-    }
+    record.date = scan_iso_time(*fields.date).whole(*fields.date);
   }
   return record;
 }

@@ -1,10 +1,10 @@
-#include "mankai/input/detail/zstd_decoder.hpp"
-
+#include <zstd.h>
 #include <zstd_errors.h>
 
 #include <new>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/input/detail/decoder.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -36,15 +36,34 @@ Error describe(std::size_t outcome) {
   }
 }
 
-}  // namespace
-
-ZstdDecoder::ZstdDecoder() : stream_(ZSTD_createDStream()), wanted_bytes_(kFrameStartBytes) {
-  if (stream_ == nullptr) {
-    throw std::bad_alloc();
+// Decodes zstd frames one after the other; skippable frames produce nothing.
+//
+// On an error ZSTD_decompressStream does not say how much it has written, which would lose up to a whole output buffer
+// of good lines. So it gets one block or one header at a time, and nothing while it still holds output: then a call
+// that fails has produced nothing.
+class ZstdDecoder final : public Decoder {
+ public:
+  ZstdDecoder() : Decoder(Compression::zstd), stream_(ZSTD_createDStream()) {
+    if (stream_ == nullptr) {
+      throw std::bad_alloc();
+    }
+    const std::size_t outcome = ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
+    MANKAI_ASSERT(ZSTD_isError(outcome) == 0);
   }
-  const std::size_t outcome = ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
-  MANKAI_ASSERT(ZSTD_isError(outcome) == 0);
-}
+
+  DecodeStep decode(std::string_view input, std::span<char> output, bool is_last) override;
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DStream* stream) const noexcept { ZSTD_freeDStream(stream); }
+  };
+  [[nodiscard]] DecodeStep decode_block(std::string_view input, std::span<char> output);
+
+  std::unique_ptr<ZSTD_DStream, Free> stream_;
+  std::size_t wanted_bytes_ = kFrameStartBytes;
+  bool may_hold_output_ = false;
+  bool is_between_frames_ = true;
+};
 
 DecodeStep ZstdDecoder::decode(std::string_view input, std::span<char> output, bool is_last) {
   if (may_hold_output_) {
@@ -55,7 +74,7 @@ DecodeStep ZstdDecoder::decode(std::string_view input, std::span<char> output, b
   }
   DecodeStep step = decode_block(input.substr(0, wanted_bytes_), output);
   if (is_last && input.empty() && step.produced == 0 && !step.failure && !is_between_frames_) {
-    step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data ends inside a frame; it is truncated"};
+    step.failure = Error{.code = ErrorCode::corrupt, .detail = "the data is truncated inside a zstd frame"};
   }
   return step;
 }
@@ -68,12 +87,16 @@ DecodeStep ZstdDecoder::decode_block(std::string_view input, std::span<char> out
   }
   const std::size_t outcome = ZSTD_decompressStream(stream_.get(), &out, &in);
   if (ZSTD_isError(outcome) != 0) {
-    return {.consumed = 0, .produced = 0, .failure = describe(outcome)};
+    return {.failure = describe(outcome)};
   }
   may_hold_output_ = out.pos == out.size;
   is_between_frames_ = outcome == 0 || (is_between_frames_ && in.pos == 0);
   wanted_bytes_ = is_between_frames_ ? kFrameStartBytes : without_next_header(outcome);
-  return {.consumed = in.pos, .produced = out.pos, .failure = {}};
+  return {.consumed = in.pos, .produced = out.pos};
 }
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_zstd_decoder() { return std::make_unique<ZstdDecoder>(); }
 
 }  // namespace mankai::detail

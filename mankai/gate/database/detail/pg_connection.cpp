@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::chrono::seconds kConnectPatience{30};
 
-// Keys are compared as texts, so the server must write the same value alike whoever asks; a row that a policy hides, or
-// that comes too late for a limit, would be missed silently.
+// Keys are compared as texts, so the server must write a value the same way for every client. A row that a policy
+// hides, or that a time limit cuts off, would be missed silently.
 constexpr const char* kSession =
     "SELECT pg_catalog.set_config(name, value, false) FROM (VALUES ('client_encoding', 'UTF8'), ('datestyle', 'ISO'), "
     "('intervalstyle', 'postgres'), ('extra_float_digits', '3'), ('bytea_output', 'hex'), ('timezone', 'UTC'), "
@@ -31,22 +31,19 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-bool is_one_of(std::span<const std::string_view> states, std::string_view state) {
-  return std::ranges::find(states, state) != states.end();
-}
-
 /// Of SQLSTATE: docs of PostgreSQL, appendix A.
 ErrorCode code_of(std::string_view state) {
   constexpr std::array<std::string_view, 5> kMissing{"42704", "42P01", "42703", "3D000", "3F000"};
   constexpr std::array<std::string_view, 4> kGoing{"57P01", "57P02", "57P03", "53300"};
   constexpr std::string_view kInUse = "55006";
-  if (state.starts_with("08") || state.starts_with("58") || is_one_of(kGoing, state)) {
+  if (state.starts_with("08") || state.starts_with("58") || std::ranges::find(kGoing, state) != kGoing.end()) {
     return ErrorCode::io;
   }
   if (state == kInUse) {
     return ErrorCode::locked;
   }
-  return is_one_of(kMissing, state) ? ErrorCode::not_found : ErrorCode::invalid_argument;
+  const bool is_missing = std::ranges::find(kMissing, state) != kMissing.end();
+  return is_missing ? ErrorCode::not_found : ErrorCode::invalid_argument;
 }
 
 std::string_view field(const PGresult* result, char which) {
@@ -64,19 +61,14 @@ std::unexpected<Error> refused(const PGresult* result) {
   return fail(code_of(field(result, PG_DIAG_SQLSTATE)), std::move(detail));
 }
 
-bool is_good(const PGresult* result) {
-  switch (PQresultStatus(result)) {
-    case PGRES_COMMAND_OK:
-    case PGRES_TUPLES_OK:
-    case PGRES_COPY_OUT:
-    case PGRES_COPY_BOTH: return true;
-    default: return false;
-  }
-}
-
 bool is_copy(const PGresult* result) {
   const ExecStatusType status = PQresultStatus(result);
   return status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
+bool is_good(const PGresult* result) {
+  const ExecStatusType status = PQresultStatus(result);
+  return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || is_copy(result);
 }
 
 int milliseconds_until(PgClock::time_point deadline) {
@@ -98,7 +90,7 @@ std::string_view PgAnswer::text(int row, int column) const noexcept {
 
 Result<PgConnection> PgConnection::open(const std::string& dsn, PgUse use, PgStop stop) {
   const bool replicates = use == PgUse::replication;
-  // What stands behind the text wins over it.
+  // Later values override those in the text.
   const std::array<const char*, 4> names{"dbname", replicates ? "replication" : "fallback_application_name",
                                          replicates ? "fallback_application_name" : nullptr, nullptr};
   const std::array<const char*, 4> values{dsn.c_str(), replicates ? "database" : "mankai gate",
@@ -109,12 +101,12 @@ Result<PgConnection> PgConnection::open(const std::string& dsn, PgUse use, PgSto
   }
   MANKAI_TRY(opened.connect(PgClock::now() + kConnectPatience));
   PQsetNoticeProcessor(opened.connection_.get(), [](void*, const char*) {}, nullptr);
-  MANKAI_TRY(opened.prepare_session());
+  MANKAI_TRY(opened.command(kSession));
   return opened;
 }
 
 Result<void> PgConnection::connect(PgClock::time_point deadline) {
-  // What fails at once, such as a socket on which nobody listens, never has anything to wait for.
+  // An attempt that failed at once, such as to a socket without a listener, has no descriptor to wait for.
   if (PQstatus(connection_.get()) == CONNECTION_BAD) {
     return lost("cannot connect to PostgreSQL");
   }
@@ -128,11 +120,6 @@ Result<void> PgConnection::connect(PgClock::time_point deadline) {
     }
   }
   return {};
-}
-
-Result<void> PgConnection::prepare_session() {
-  const auto answer = command(kSession);
-  return answer ? Result<void>() : std::unexpected(answer.error());
 }
 
 Result<bool> PgConnection::wait(short events, PgClock::time_point deadline) {
@@ -163,7 +150,7 @@ Result<void> PgConnection::wait_for_answer() {
   while (PQisBusy(connection_.get()) != 0) {
     const auto is_ready = wait(POLLIN, PgClock::time_point::max());
     if (!is_ready) {
-      if (is_ready.error().os_error == EINTR) {  // the server need not go on for nobody
+      if (is_ready.error().os_error == EINTR) {  // the server should stop too
         constexpr std::size_t kWords = 256;
         std::array<char, kWords> why{};
         PGcancel* const cancel = PQgetCancel(connection_.get());
@@ -179,7 +166,7 @@ Result<void> PgConnection::wait_for_answer() {
   return {};
 }
 
-/// The next of the answers to a query; nullptr in it behind the last.
+/// Returns the next answer to a query; after the last, one that holds nullptr.
 Result<PgAnswer> PgConnection::next_answer() {
   MANKAI_TRY(wait_for_answer());
   return PgAnswer(PQgetResult(connection_.get()));
@@ -189,25 +176,19 @@ Result<PgAnswer> PgConnection::finish_query(bool was_sent) {
   if (!was_sent) {
     return lost("the connection to PostgreSQL broke");
   }
-  auto answer = next_answer();
-  if (!answer) {
-    return answer;
-  }
-  if (answer->get() == nullptr || (!is_good(answer->get()) && PQstatus(connection_.get()) == CONNECTION_BAD)) {
+  MANKAI_ASSIGN(auto answer, next_answer());
+  if (answer.get() == nullptr || (!is_good(answer.get()) && PQstatus(connection_.get()) == CONNECTION_BAD)) {
     return lost("the connection to PostgreSQL broke");
   }
-  while (!is_copy(answer->get())) {
-    auto more = next_answer();
-    if (!more) {
-      return more;
-    }
-    if (more->get() == nullptr) {
+  while (!is_copy(answer.get())) {
+    MANKAI_ASSIGN(auto more, next_answer());
+    if (more.get() == nullptr) {
       break;
     }
-    answer = std::move(more);  // of a text with several commands the last one counts
+    answer = std::move(more);  // the last of several commands counts
   }
-  if (!is_good(answer->get())) {
-    return refused(answer->get());
+  if (!is_good(answer.get())) {
+    return refused(answer.get());
   }
   return answer;
 }
@@ -257,7 +238,7 @@ Result<PgConnection::Copy> PgConnection::next_copy(std::string_view& data, PgClo
   }
 }
 
-/// Says how a copy ended: by itself, by an error of the server, or with the connection.
+/// Returns how a copy ended: regularly, by an error of the server, or with the connection.
 Result<PgConnection::Copy> PgConnection::end_copy() {
   Result<Copy> outcome = Copy::end;
   for (;;) {
@@ -285,11 +266,8 @@ Result<void> PgConnection::send_copy(std::string_view data) {
 }
 
 Result<void> PgConnection::pause(std::chrono::milliseconds duration) {
-  const auto broke = wait(0, PgClock::now() + duration);
-  if (!broke) {
-    return std::unexpected(broke.error());
-  }
-  return *broke ? lost("the connection to PostgreSQL broke") : Result<void>();
+  MANKAI_ASSIGN(const auto is_broken, wait(0, PgClock::now() + duration));
+  return is_broken ? lost("the connection to PostgreSQL broke") : Result<void>();
 }
 
 Result<std::string> PgConnection::quoted_name(std::string_view name) const {

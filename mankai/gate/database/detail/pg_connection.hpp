@@ -13,13 +13,13 @@
 
 #include "mankai/base/error.hpp"
 
-// A connection to a PostgreSQL server, by libpq, whose calls all end when somebody asks them to.
+// A connection to a PostgreSQL server by libpq, whose waiting calls can be stopped.
 
 namespace mankai::detail {
 
 using PgClock = std::chrono::steady_clock;
 
-/// What a server answered to a query.
+/// The answer to a query.
 class PgAnswer {
  public:
   explicit PgAnswer(PGresult* result) noexcept : result_(result, PQclear) {}
@@ -28,7 +28,7 @@ class PgAnswer {
   [[nodiscard]] bool is_null(int row, int column) const noexcept {
     return PQgetisnull(result_.get(), row, column) != 0;
   }
-  /// Empty for NULL. Stands as long as the answer does.
+  /// Empty for NULL. Valid as long as the answer.
   [[nodiscard]] std::string_view text(int row, int column) const noexcept;
   [[nodiscard]] bool is_true(int row, int column) const noexcept { return text(row, column) == "t"; }
 
@@ -38,8 +38,8 @@ class PgAnswer {
   std::unique_ptr<PGresult, void (*)(PGresult*)> result_;
 };
 
-/// Where calls that wait look whether they should go on: a descriptor that becomes readable, or -1; and a function, or
-/// none, that is asked ten times a second and outlives the connection.
+/// Stops calls that wait: a descriptor that becomes readable, or -1, and a function, or nullptr, that is polled ten
+/// times a second and outlives the connection.
 struct PgStop {
   int fd = -1;
   const std::function<bool()>* should_stop = nullptr;
@@ -49,33 +49,33 @@ struct PgStop {
 
 enum class PgUse : std::uint8_t { queries, replication };
 
-/// One connection, with the text forms of all types fixed, without time limits of the server, and blind to no row.
+/// One connection, whose session has fixed text forms of all types, no time limits, and no row security.
 ///
-/// Errors:  io when the server cannot be reached or is gone, also with EINTR when asked to stop: the connection is of
-///          no use then. Else what the server says: not_found for what does not exist, locked for what is in use,
+/// Errors:  io when the server cannot be reached or is gone, and with EINTR when stopped: the connection is unusable
+///          then. Otherwise the server's error: not_found for what does not exist, locked for what is in use,
 ///          invalid_argument for the rest.
 /// Threads: one at a time.
 class PgConnection {
  public:
-  /// Connects as libpq does: by the text, the environment, and the files of services and passwords.
+  /// Connects as libpq does: by the text, the environment, and the service and password files.
   [[nodiscard]] static Result<PgConnection> open(const std::string& dsn, PgUse use, PgStop stop);
 
-  /// One statement, with texts in place of $1, $2... Not on a replication connection.
+  /// Runs one statement with texts for $1, $2... Not for a replication connection.
   [[nodiscard]] Result<PgAnswer> query(const std::string& sql, std::span<const std::string> values = {});
-  /// One command in the simple protocol, as replication connections want it.
+  /// Runs one command in the simple protocol, which replication connections need.
   [[nodiscard]] Result<PgAnswer> command(const std::string& text);
 
-  /// Begins a COPY to us, or in both directions.
+  /// Begins a COPY to the client, or in both directions.
   [[nodiscard]] Result<void> begin_copy(const std::string& text, PgUse use);
   enum class Copy : std::uint8_t { data, nothing_yet, end };
-  /// Takes the next piece, waiting for it until the deadline; what it holds stands until the next call.
+  /// Waits for the next piece until the deadline; `data` is valid until the next call.
   [[nodiscard]] Result<Copy> next_copy(std::string_view& data, PgClock::time_point deadline);
   [[nodiscard]] Result<void> send_copy(std::string_view data);
 
-  /// Waits, unless it is asked to stop or the connection breaks.
+  /// Waits, unless stopped or the connection breaks.
   [[nodiscard]] Result<void> pause(std::chrono::milliseconds duration);
 
-  /// As an SQL identifier, or text, in quotes.
+  /// Quotes an SQL identifier or text.
   [[nodiscard]] Result<std::string> quoted_name(std::string_view name) const;
   [[nodiscard]] Result<std::string> quoted_text(std::string_view text) const;
 
@@ -86,7 +86,6 @@ class PgConnection {
   PgConnection(PGconn* connection, PgStop stop) noexcept : connection_(connection, PQfinish), stop_(stop) {}
 
   [[nodiscard]] Result<void> connect(PgClock::time_point deadline);
-  [[nodiscard]] Result<void> prepare_session();
   [[nodiscard]] Result<PgAnswer> finish_query(bool was_sent);
   [[nodiscard]] Result<PgAnswer> next_answer();
   [[nodiscard]] Result<void> wait_for_answer();
@@ -99,8 +98,8 @@ class PgConnection {
   PgStop stop_;
 };
 
-/// Whether the text, as libpq understands it, has a password in it. Errors: invalid_argument for one that it does not
-/// understand; what stands in it is not repeated.
+/// Returns whether the connection text has a password. Errors: invalid_argument for an invalid text, which is not
+/// repeated.
 [[nodiscard]] Result<bool> has_password(const std::string& dsn);
 
 }  // namespace mankai::detail

@@ -29,9 +29,9 @@ std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 constexpr std::string_view kAltered = ", altered by ";
 constexpr std::string_view kFile = ", in file ";
 
-/// What the publication is for, to be kept beside it: another table, key or condition is told from it, a new name of a
-/// column is not. Behind that stands what ALTER TABLE moves: the transaction that wrote the key's row of the catalog
-/// last (which freezing keeps), and the file that has the table's rows; partitions have each their own.
+/// The comment on the publication. It identifies table, key and condition, but not the name of a column; then follows
+/// what ALTER TABLE changes: the transaction that last wrote the key's row of the catalog (which freezing keeps), and
+/// the file of the table's rows, which each partition has.
 constexpr const char* kPurpose =
     "SELECT 'mankai gate: relation ' || r.prrelid || ', key ' || a.attnum || ' of type ' || a.atttypid || '/' || "
     "a.atttypmod || ', condition ' || pg_catalog.md5(coalesce(r.prqual::text, '')) || "
@@ -59,13 +59,13 @@ Purpose parts_of(std::string_view words) {
       .what = words.substr(0, altered), .altered = words.substr(altered, file - altered), .file = words.substr(file)};
 }
 
-/// Whether the keys may have become other ones, which is not in the log: ALTER TABLE writes rows anew in another file,
-/// and what it does to the key into the catalog. Each alone does nothing to them: VACUUM FULL, TRUNCATE; a new name.
+/// Returns whether ALTER TABLE may have changed the keys, which is not in the log: it rewrites the rows to another file
+/// and changes the key's row of the catalog. One of the two alone is harmless: VACUUM FULL, TRUNCATE; a rename.
 bool may_be_rewritten(const Purpose& now, const Purpose& then, bool is_partitioned) {
   return now.altered != then.altered && (is_partitioned || now.file != then.file);
 }
 
-/// The names in an SQL identifier without dots, as SQL understands it: folded to lower case unless quoted.
+/// Returns the name in an SQL identifier without dots: in lower case unless quoted.
 Result<std::string> column_name(PgConnection& connection, const std::string& key) {
   MANKAI_ASSIGN(
       const auto answer,
@@ -206,10 +206,10 @@ Result<void> create_publication(PgConnection& connection, const RowSourceSetting
       !created) {
     return std::unexpected(created.error().within("the condition, or the publication that has it"));
   }
-  const auto words = purpose(connection, settings, table);
-  MANKAI_ASSIGN(const auto text, words ? connection.quoted_text(*words) : words);
-  const auto said = connection.query("COMMENT ON PUBLICATION " + quoted(settings.installed) + " IS " + text);
-  return said ? Result<void>() : std::unexpected(said.error());
+  MANKAI_ASSIGN(const auto words, purpose(connection, settings, table));
+  MANKAI_ASSIGN(const auto text, connection.quoted_text(words));
+  MANKAI_TRY(connection.query("COMMENT ON PUBLICATION " + quoted(settings.installed) + " IS " + text));
+  return {};
 }
 
 Result<void> check_publication(PgConnection& connection, const RowSourceSettings& settings, const PgTable& table) {
@@ -251,12 +251,9 @@ Result<std::string> selection(PgConnection& connection, const RowSourceSettings&
   if (answer.rows() != 1) {
     return missing("publication " + settings.installed + " is gone: build the gate again");
   }
-  const auto key = connection.quoted_name(table.key);
-  if (!key) {
-    return key;
-  }
+  MANKAI_ASSIGN(const auto key, connection.quoted_name(table.key));
   const std::string condition = answer.is_null(0, 0) ? "" : " AND (" + std::string(answer.text(0, 0)) + ")";
-  return " FROM " + std::string(table.is_partitioned ? "" : "ONLY ") + table.name + " WHERE " + *key + " IS NOT NULL" +
+  return " FROM " + std::string(table.is_partitioned ? "" : "ONLY ") + table.name + " WHERE " + key + " IS NOT NULL" +
          condition;
 }
 
@@ -305,10 +302,10 @@ Result<void> check_is_kept(const PgSlot& slot, Lsn position) {
 }
 
 Result<std::size_t> drop_publication_and_slot(PgConnection& connection, const std::string& name) {
-  // A server takes a moment to notice that whoever followed the slot is gone.
+  // A server needs a moment to notice that the client of the slot is gone.
   constexpr int kTries = 50;
   constexpr std::chrono::milliseconds kPause{100};
-  // One that is being made for somebody who is gone waits for all transactions that run, and does not notice.
+  // While a slot is created for a client that is gone, the server waits for all transactions and does not notice.
   MANKAI_ASSIGN(
       const auto ended,
       connection.query("SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots "

@@ -53,7 +53,7 @@ Result<PgSnapshot> PgSnapshot::parse(std::string_view text) {
 }
 
 bool PgSnapshot::sees(std::uint32_t transaction) const noexcept {
-  // Numbers in the log have lost their upper half; those that can be met lie within 2^31 of the next one.
+  // The log has only the lower half of a number; numbers that can occur are within 2^31 of the next one.
   const auto distance = static_cast<std::int32_t>(transaction - static_cast<std::uint32_t>(next_));
   const std::uint64_t number = next_ + static_cast<std::uint64_t>(std::int64_t{distance});
   if (distance >= 0) {
@@ -102,17 +102,17 @@ void PgTransactions::append_open() {
 
 Result<void> PgTransactions::take(const PgRelation& relation) {
   is_described_ = true;
-  if (relation.id != key_.relation) {  // a partition of ours, whose rows come as the whole table's
+  if (relation.id != table_.relation) {  // a partition; its rows are sent as the whole table's
     return {};
   }
-  const auto column = std::ranges::find(relation.columns, key_.name, &PgRelationColumn::name);
+  const auto column = std::ranges::find(relation.columns, table_.key, &PgRelationColumn::name);
   if (column == relation.columns.end()) {
-    return fail(ErrorCode::not_found, "table " + key_.table + " had no column " + key_.name +
+    return fail(ErrorCode::not_found, "table " + table_.name + " had no column " + table_.key +
                                           " at this place of the log: the key was renamed or dropped; build the gate "
                                           "again");
   }
-  if (column->type != key_.type) {
-    return fail(ErrorCode::invalid_argument, "column " + key_.name + " of table " + key_.table +
+  if (column->type != table_.key_type) {
+    return fail(ErrorCode::invalid_argument, "column " + table_.key + " of table " + table_.name +
                                                  " had another type at this place of the log: build the gate again");
   }
   column_ = static_cast<std::size_t>(column - relation.columns.begin());
@@ -120,8 +120,8 @@ Result<void> PgTransactions::take(const PgRelation& relation) {
 }
 
 Result<void> PgTransactions::check_row(std::uint32_t relation) const {
-  if (relation != key_.relation) {
-    return fail(ErrorCode::invalid_argument, "the publication sends rows of another table than " + key_.table +
+  if (relation != table_.relation) {
+    return fail(ErrorCode::invalid_argument, "the publication sends rows of another table than " + table_.name +
                                                  ": take that out of it, or build the gate again");
   }
   if (!open_begin_ || !column_) {
@@ -130,7 +130,7 @@ Result<void> PgTransactions::check_row(std::uint32_t relation) const {
   return {};
 }
 
-/// The key of a row; none for NULL. A value that was not sent again is that of the old row, where there is one.
+/// Returns the key of a row; nothing for NULL. An unchanged value is that of the old row.
 Result<std::optional<std::string_view>> PgTransactions::key_of(const PgRow& row, const PgRow* old_row) const {
   if (*column_ >= row.size()) {
     return fail(ErrorCode::corrupt, "PostgreSQL sent a row with fewer columns than its table");
@@ -150,8 +150,8 @@ Result<std::optional<std::string_view>> PgTransactions::key_of(const PgRow& row,
 }
 
 std::unexpected<Error> PgTransactions::without_old_row(std::string_view what) const {
-  return fail(ErrorCode::invalid_argument, std::string(what) + " of table " + key_.table +
-                                               " came without its old row: run ALTER TABLE " + key_.table +
+  return fail(ErrorCode::invalid_argument, std::string(what) + " of table " + table_.name +
+                                               " came without its old row: run ALTER TABLE " + table_.name +
                                                " REPLICA IDENTITY FULL, and build the gate again");
 }
 
@@ -169,19 +169,13 @@ Result<void> PgTransactions::take(const PgUpdate& update) {
   if (update.old_is != PgOldRow::full) {
     return without_old_row("an update");
   }
-  const auto before = key_of(update.old_row, nullptr);
-  const auto after = key_of(update.row, &update.old_row);
-  if (!before || !after) {
-    return std::unexpected(before ? after.error() : before.error());
+  MANKAI_ASSIGN(const auto before, key_of(update.old_row, nullptr));
+  MANKAI_ASSIGN(const auto after, key_of(update.row, &update.old_row));
+  if (before && before != after) {
+    open_.erased.add(*before);
   }
-  if (*before == *after) {
-    return {};
-  }
-  if (*before) {
-    open_.erased.add(**before);
-  }
-  if (*after) {
-    open_.inserted.add(**after);
+  if (after && before != after) {
+    open_.inserted.add(*after);
   }
   return {};
 }
@@ -202,7 +196,7 @@ Result<void> PgTransactions::take(const PgTruncate& truncate) {
   if (!open_begin_) {
     return fail(ErrorCode::corrupt, "PostgreSQL emptied a table outside a transaction");
   }
-  if (std::ranges::find(truncate.relations, key_.relation) != truncate.relations.end()) {
+  if (std::ranges::find(truncate.relations, table_.relation) != truncate.relations.end()) {
     open_.clear();
     open_.clears = true;
   }

@@ -11,56 +11,57 @@
 #include "mankai/gate/database/pgoutput.hpp"
 #include "mankai/gate/database/row_source.hpp"
 
-// Messages of pgoutput become transactions of keys. No connection.
+// Collects messages of pgoutput into transactions of keys; no connection.
 
 namespace mankai::detail {
 
-/// Whose rows are followed, and which column of theirs is the key.
-struct PgKeyColumn {
+/// A table and its key column, as the catalog has them.
+struct PgTable {
   std::uint32_t relation = 0;
-  std::string table;  ///< for messages
-  std::string name;
-  std::uint32_t type = 0;
+  std::string name;  ///< with its schema, quoted where SQL needs it
+  std::string key;   ///< without quotes
+  std::uint32_t key_type = 0;
+  bool is_partitioned = false;
 };
 
-/// Which transactions a query that begins now sees: what pg_current_snapshot() says.
+/// The transactions that a new query sees, as pg_current_snapshot() returns them.
 class PgSnapshot {
  public:
-  /// Reads "xmin:xmax:running,running". Errors: corrupt.
+  /// Parses "xmin:xmax:running,running". Errors: corrupt.
   [[nodiscard]] static Result<PgSnapshot> parse(std::string_view text);
 
-  /// Whether it sees the changes of a transaction that has committed, named by the lower half of its number.
+  /// Returns whether it sees a committed transaction, given by the lower half of its number.
   [[nodiscard]] bool sees(std::uint32_t transaction) const noexcept;
 
  private:
-  std::uint64_t oldest_ = 0;  // all before it are over
-  std::uint64_t next_ = 0;    // none from it on is
+  std::uint64_t oldest_ = 0;  // all before it have ended
+  std::uint64_t next_ = 0;    // none from it on has
   std::vector<std::uint64_t> running_;
 };
 
-/// Collects whole transactions until somebody takes them away.
+/// Collects complete transactions until take_away.
 class PgTransactions {
  public:
-  /// What ended at `from` or before is left out.
-  PgTransactions(PgKeyColumn key, Lsn from) : key_(std::move(key)), from_(from), reached_(from) {}
+  /// Transactions that ended at `from` or before are ignored.
+  PgTransactions(PgTable table, Lsn from) : table_(std::move(table)), from_(from), reached_(from) {}
 
-  /// Takes one message. Errors: corrupt for what does not fit together; not_found where the key column is gone;
-  /// invalid_argument where the table is not sent as it must be. All end the stream, which can be begun again at
-  /// the position of what was taken away last.
+  /// Processes one message. Errors: corrupt for inconsistent messages; not_found when the key column is missing;
+  /// invalid_argument when the table is not sent as it must be. All end the stream, which can be started again at the
+  /// position of the last take_away.
   [[nodiscard]] Result<void> take(std::string_view message);
   /// The server has sent everything before `end`.
   void reach(Lsn end) noexcept;
 
-  /// Whether there is enough to be taken away at once.
+  /// Returns whether take_away is due.
   [[nodiscard]] bool is_full() const noexcept;
   [[nodiscard]] bool has_transactions() const noexcept { return !numbers_.empty(); }
   [[nodiscard]] bool are_seen_by(const PgSnapshot& snapshot) const noexcept;
-  /// Behind all whole transactions, and behind what the server has sent if that is further.
+  /// The end of all complete transactions, or of what the server has sent if that is later.
   [[nodiscard]] Lsn position() const noexcept { return reached_; }
-  /// Whether the server has described the table since the last time that this was called: it does so before the first
-  /// row that it sends, and before the first one after the table was altered.
+  /// Returns whether the server has described the table since the last call: it does so before the first row, and
+  /// before the first row after the table was altered.
   [[nodiscard]] bool take_description() noexcept { return std::exchange(is_described_, false); }
-  /// Moves the whole transactions into `changes`.
+  /// Moves the complete transactions to `changes`.
   void take_away(RowChanges& changes);
 
  private:
@@ -72,7 +73,7 @@ class PgTransactions {
   [[nodiscard]] Result<void> take(const PgDelete& erased);
   [[nodiscard]] Result<void> take(const PgTruncate& truncate);
   template <class T>
-  [[nodiscard]] Result<void> take(const T& /*of no interest*/) {
+  [[nodiscard]] Result<void> take(const T& /*no effect*/) {
     return {};
   }
 
@@ -81,15 +82,15 @@ class PgTransactions {
   void append_open();
   [[nodiscard]] std::unexpected<Error> without_old_row(std::string_view what) const;
 
-  PgKeyColumn key_;
+  PgTable table_;
   Lsn from_;
   Lsn reached_;
-  std::optional<std::size_t> column_;  // of the key in a row; known after the relation came
+  std::optional<std::size_t> column_;  // of the key in a row; known after the first description
   bool is_described_ = false;
   std::optional<PgBegin> open_begin_;
   RowChanges open_;
   RowChanges whole_;
-  std::vector<std::uint32_t> numbers_;  // of the whole transactions
+  std::vector<std::uint32_t> numbers_;  // of the complete transactions
 };
 
 }  // namespace mankai::detail

@@ -1,10 +1,6 @@
-#include "mankai/input/detail/combined_log.hpp"
-
 #include <algorithm>
-#include <cstdint>
-#include <optional>
 
-#include "mankai/input/detail/request_line.hpp"
+#include "mankai/input/detail/log_formats.hpp"
 #include "mankai/input/detail/text_fields.hpp"
 
 namespace mankai::detail {
@@ -29,7 +25,7 @@ const char* closing_quote(const char* begin, const char* end) noexcept {
   return end;
 }
 
-// Takes `"text" ` off the front; without a closing quote the rest of the line is the text.
+// Removes `"text" ` from the front and returns the text; without a closing quote, it is the rest of the line.
 std::string_view take_quoted(std::string_view& rest) noexcept {
   if (!rest.starts_with('"')) {
     return {};
@@ -46,8 +42,8 @@ bool looks_like_an_address(std::string_view text) noexcept {
   return text.find_first_of(".:") != std::string_view::npos;
 }
 
-// The fields before the time. Three are client, ident and user; of four, or of more if a user's name has blanks, the
-// first is a virtual host where the second is an address.
+// Reads the fields before the time. Three are client, ident and user. Of four, or more if a user's name has spaces, the
+// first is a virtual host if the second is an address.
 bool read_who(std::string_view who, LogRecord& out) noexcept {
   constexpr std::string_view kUsual = " - -";
   if (who.ends_with(kUsual)) {
@@ -73,7 +69,7 @@ bool read_who(std::string_view who, LogRecord& out) noexcept {
   return true;
 }
 
-// The bracket that the time stands in: a name before it may contain brackets, but hardly one with a date.
+// Returns the bracket that opens the time: a name before it may contain brackets, but hardly a date in them.
 const char* opening_bracket(const char* begin, const char* end) noexcept {
   constexpr std::ptrdiff_t kSlashAfter = 3;
   for (const char* at = find(begin, end, '['); at != end; at = find(at + 1, end, '[')) {
@@ -84,10 +80,10 @@ const char* opening_bracket(const char* begin, const char* end) noexcept {
   return end;
 }
 
-// Takes digits, or "-" for none, and the blank behind them.
+// Removes digits, or "-" for none, and the space after them.
 template <class Number>
 LogLine take_number(std::string_view& rest, Number end, std::optional<Number>& out) noexcept {
-  constexpr std::size_t kDigitsMax = 18;  // fit a Number of 64 bits; `end` bounds narrower ones
+  constexpr std::size_t kDigitsMax = 18;  // fit 64 bits; `end` bounds narrower Numbers
   std::uint64_t value = 0;
   std::size_t length = 0;
   for (; length < rest.size() && length <= kDigitsMax; ++length) {
@@ -115,8 +111,7 @@ LogLine take_number(std::string_view& rest, Number end, std::optional<Number>& o
 LogLine take_status_and_bytes(std::string_view& rest, LogRecord& out) noexcept {
   constexpr unsigned kStatusEnd = 1000;
   constexpr std::uint64_t kBytesEnd = std::uint64_t{1} << 62;
-  const LogLine status = take_number(rest, kStatusEnd, out.status);
-  if (status != LogLine::record) {
+  if (const LogLine status = take_number(rest, kStatusEnd, out.status); status != LogLine::record) {
     return status;
   }
   if (out.status == 0U) {
@@ -125,8 +120,33 @@ LogLine take_status_and_bytes(std::string_view& rest, LogRecord& out) noexcept {
   return take_number(rest, kBytesEnd, out.bytes);
 }
 
-LogLine problem_of(const ScannedTime& time) noexcept {
-  return time.shape == TimeShape::impossible ? LogLine::malformed_time : LogLine::malformed_shape;
+std::string_view take_padded(std::string_view& rest) noexcept {
+  skip_all(rest, ' ');
+  return take_field(rest, ' ');
+}
+
+// A duration; it is negative where the clock was set back.
+bool is_elapsed(std::string_view text) noexcept {
+  text.remove_prefix(text.starts_with('-') ? 1 : 0);
+  return is_digits(text);
+}
+
+ScannedTime scan_leading_time(std::string_view line) noexcept {
+  constexpr std::size_t kUnitDigits = 3;  // between two units
+  constexpr std::size_t kDigitsMin = 9;   // of seconds, since 1973
+  constexpr std::size_t kDigitsMax = 16;
+  const auto digits = static_cast<std::size_t>(std::ranges::find_if_not(line, is_digit) - line.begin());
+  if (digits < kDigitsMin) {
+    return scan_iso_time(line);
+  }
+  const bool is_time = digits <= kDigitsMax && (digits - kDigitsMin) % kUnitDigits < 2;
+  return is_time ? scan_epoch_time(line) : ScannedTime{};
+}
+
+// A key may begin like a date: "2016-99-00.html".
+bool is_meant_as_time(std::string_view line) noexcept {
+  constexpr std::size_t kDateLength = 10;
+  return line.size() > kDateLength && std::string_view("Tt \t").find(line[kDateLength]) != std::string_view::npos;
 }
 
 }  // namespace
@@ -142,7 +162,7 @@ LogLine CombinedLog::parse(std::string_view line, LogRecord& out) noexcept {
   }
   const ScannedTime time = clock_.scan(between(bracket + 1, end));
   if (time.shape != TimeShape::good) {
-    return problem_of(time);
+    return time.shape == TimeShape::impossible ? LogLine::malformed_time : LogLine::malformed_shape;
   }
   out.time = time.time;
   std::string_view rest = between(bracket + 1 + time.length, end);
@@ -162,6 +182,56 @@ LogLine CombinedLog::parse(std::string_view line, LogRecord& out) noexcept {
   out.referrer = unless_dash(take_quoted(rest));
   out.agent = unless_dash(take_quoted(rest));
   return LogLine::record;
+}
+
+LogLine parse_squid(std::string_view line, LogRecord& out) noexcept {
+  out = {};
+  std::string_view rest = line;
+  const std::string_view when = take_padded(rest);
+  const std::string_view elapsed = take_padded(rest);
+  out.client = take_padded(rest);
+  const std::string_view result = take_padded(rest);
+  const std::string_view bytes = take_padded(rest);
+  out.method = unless_dash(take_padded(rest));
+  const std::string_view url = take_padded(rest);
+  out.target = unless_dash(url);
+  const std::size_t slash = result.rfind('/');
+  const std::size_t point = when.find('.');
+  const bool has_shape = point != std::string_view::npos && is_digits(when.substr(0, point)) &&
+                         is_digits(when.substr(point + 1)) && is_elapsed(elapsed) && slash != std::string_view::npos &&
+                         slash > 0 && !url.empty();
+  if (!has_shape) {
+    return LogLine::malformed_shape;
+  }
+  const ScannedTime time = scan_epoch_time(when);
+  if (time.shape != TimeShape::good) {
+    return LogLine::malformed_time;
+  }
+  out.time = time.time;
+  if (!read_status(result.substr(slash + 1), out.status) || !read_number(bytes, out.bytes)) {
+    return LogLine::malformed_number;
+  }
+  if (out.target.starts_with("error:")) {  // for a request that Squid could not read
+    out.method = out.target = {};
+  }
+  take_host_of_target(out);
+  return LogLine::record;
+}
+
+LogLine parse_key(std::string_view line, LogRecord& out) noexcept {
+  out = {};
+  out.target = line;
+  const ScannedTime time = scan_leading_time(line);
+  if (time.shape == TimeShape::impossible && is_meant_as_time(line)) {
+    return LogLine::malformed_time;
+  }
+  const bool is_followed = time.shape == TimeShape::good && time.length < line.size() &&
+                           (line[time.length] == ' ' || line[time.length] == '\t');
+  if (is_followed) {
+    out.time = time.time;
+    out.target = line.substr(time.length + 1);
+  }
+  return out.target.empty() ? LogLine::malformed_shape : LogLine::record;
 }
 
 }  // namespace mankai::detail
