@@ -1,18 +1,22 @@
 #pragma once
 
-/// Words that a writer may change while readers look: relaxed atomic access, which compiles to plain moves.
+/// Words that one thread changes while others read them: relaxed atomic accesses, which compile to plain moves.
 
 #include <atomic>
 #include <cstdint>
 
-/// Defined where ThreadSanitizer watches: vector loads beside an atomic OR are formally a race, so such builds use the
-/// scalar kernels of this folder only (docs/adr/0004).
+/// Defined in builds under ThreadSanitizer, which reports a vector load beside an atomic OR as a race (docs/adr/0004).
+/// Such builds compile each kernel once, without vectors, and access shared words atomically. Kernel sources include
+/// this file before Highway.
 #if defined(__SANITIZE_THREAD__)
 #define MANKAI_THREAD_SANITIZER 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define MANKAI_THREAD_SANITIZER 1
 #endif
+#endif
+#ifdef MANKAI_THREAD_SANITIZER
+#define HWY_COMPILE_ONLY_SCALAR
 #endif
 
 namespace mankai::kernel {
@@ -35,5 +39,21 @@ inline std::uint64_t or_word(std::uint64_t* word, std::uint64_t bits) noexcept {
   }
   return std::atomic_ref<std::uint64_t>(*word).fetch_or(bits, std::memory_order_relaxed);
 }
+
+/// MANKAI_SHARED(words[i]): a word in a hot loop. A plain lvalue, so that the compiler may combine its accesses; under
+/// ThreadSanitizer a stand-in that accesses it atomically.
+#ifdef MANKAI_THREAD_SANITIZER
+struct SharedWord {
+  std::uint64_t* word;
+  operator std::uint64_t() const noexcept { return load_word(word); }
+  void operator=(std::uint64_t value) const noexcept { store_word(word, value); }
+  void operator|=(std::uint64_t bits) const noexcept { store_word(word, load_word(word) | bits); }
+  void operator+=(std::uint64_t value) const noexcept { store_word(word, load_word(word) + value); }
+  void operator-=(std::uint64_t value) const noexcept { store_word(word, load_word(word) - value); }
+};
+#define MANKAI_SHARED(lvalue) (::mankai::kernel::SharedWord{const_cast<std::uint64_t*>(&(lvalue))})
+#else
+#define MANKAI_SHARED(lvalue) (lvalue)
+#endif
 
 }  // namespace mankai::kernel

@@ -186,39 +186,12 @@ namespace {
 
 HWY_EXPORT(target_bloom_ops);
 
-#ifdef MANKAI_THREAD_SANITIZER
-
-using Watched = WatchedBatches<const BloomShape&>;
-
-const BloomOps kWatchedOps{
-    .target = "reference",
-    .may_contain_one = reference::may_contain,
-    .observe_one = reference::observe,
-    .may_contain = Watched::may_contain,
-    .may_contain_integers = Watched::may_contain_integers,
-    .insert = Watched::insert,
-    .insert_integers = Watched::insert_integers,
-    .observe = Watched::observe,
-};
-
-#endif
-
 }  // namespace
 
-const BloomOps& bloom_ops() noexcept {
-#ifdef MANKAI_THREAD_SANITIZER
-  return kWatchedOps;
-#else
-  return *HWY_DYNAMIC_DISPATCH(target_bloom_ops)();
-#endif
-}
+const BloomOps& bloom_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_bloom_ops)(); }
 
 std::vector<const BloomOps*> all_bloom_ops() {
-#ifdef MANKAI_THREAD_SANITIZER
-  return {&kWatchedOps};
-#else
   return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_bloom_ops)(); });
-#endif
 }
 
 }  // namespace mankai::kernel

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "mankai/hash/probes.hpp"
+#include "mankai/kernel/atomic_words.hpp"
 #include "mankai/kernel/bloom_gather-inl.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 #include "mankai/kernel/digest_vectors-inl.hpp"
@@ -97,7 +98,7 @@ using Near = Positions<kNearBloomWindow>;
 using Far = Positions<kFarBloomWindow>;
 
 HWY_INLINE std::uint64_t cell_at_bit_0(const std::uint64_t* words, std::uint64_t cell) {
-  return words[cell / 64] >> (cell % 64);
+  return MANKAI_SHARED(words[cell / 64]) >> (cell % 64);
 }
 
 HWY_INLINE void prefetch_key(const std::uint64_t* words, const Near& window, std::uint32_t k, std::size_t key) {
@@ -134,9 +135,9 @@ void set_window(std::uint64_t* words, const Near& window, const Near* next, std:
     MANKAI_UNROLL_PROBES
     for (std::size_t probe = 0; probe < k; ++probe) {
       const std::uint64_t cell = window.cell(probe, key);
-      const std::uint64_t before = words[cell / 64];
+      const std::uint64_t before = MANKAI_SHARED(words[cell / 64]);
       all &= before >> (cell % 64);
-      words[cell / 64] = before | (std::uint64_t{1} << (cell % 64));
+      MANKAI_SHARED(words[cell / 64]) = before | (std::uint64_t{1} << (cell % 64));
     }
     lacks[key] = static_cast<Lacks>(all ^ 1U);
   }

@@ -9,9 +9,9 @@
 #include "mankai/kernel/bloom_ops.hpp"
 #include "mankai/kernel/count_ops.hpp"
 #include "mankai/kernel/count_ops_reference.hpp"
-#include "mankai/kernel/count_scan.hpp"
-#include "mankai/kernel/detail/watched_counts.hpp"
+#include "mankai/kernel/detail/reference_counts.hpp"
 #include "mankai/kernel/kernel_test_support.hpp"
+#include "mankai/kernel/scan_ops.hpp"
 #include "mankai/kernel/tuning.hpp"
 
 namespace mankai::kernel {
@@ -24,7 +24,7 @@ using test::kSeed;
 constexpr std::size_t kMaxCount = 600;
 
 struct BlockedLayout {
-  using Reference = WatchedCounts<reference::BlockedCounters>;
+  using Reference = ReferenceCounts<reference::BlockedCounters>;
   static std::vector<const CountOps*> all() { return all_blocked_count_ops(); }
   static const CountOps& best() { return blocked_count_ops(); }
   static std::size_t words(const CountShape& shape) { return shape.size * 8; }
@@ -35,7 +35,7 @@ struct BlockedLayout {
 };
 
 struct PartitionedLayout {
-  using Reference = WatchedCounts<reference::PartitionedCounters>;
+  using Reference = ReferenceCounts<reference::PartitionedCounters>;
   static std::vector<const CountOps*> all() { return all_partitioned_count_ops(); }
   static const CountOps& best() { return partitioned_count_ops(); }
   static std::size_t words(const CountShape& shape) { return (shape.size * shape.k + 15) / 16; }

@@ -31,7 +31,7 @@ constexpr std::size_t kChunkWords = 512;
 constexpr std::uint64_t kStepsPerStretch = 128;
 
 // Rounding up keeps this for ever: what loses less than one unit an epoch. λ is below 1.
-std::uint64_t stuck_value(const DecayStep& step) noexcept {
+[[maybe_unused]] std::uint64_t stuck_value(const DecayStep& step) noexcept {
   return step.rounding == Rounding::ceil ? (kOne - 1) / (kOne - step.lambda_q32) : 0;
 }
 
@@ -46,7 +46,7 @@ std::uint64_t smallest_losing(std::uint64_t loss, std::uint64_t loss_q32, bool i
 }
 
 // How many stretches of equal losses the largest cell goes through at most.
-std::uint64_t stretches(std::uint64_t largest, const DecayStep& step) noexcept {
+[[maybe_unused]] std::uint64_t stretches(std::uint64_t largest, const DecayStep& step) noexcept {
   return 1 + loss_of(largest, kOne - step.lambda_q32, step.rounding == Rounding::ceil);
 }
 
@@ -318,29 +318,12 @@ namespace {
 
 HWY_EXPORT(target_decay_ops);
 
-#ifdef MANKAI_THREAD_SANITIZER
-constexpr DecayOps kWatchedOps{.target = "scalar",
-                               .decay8 = reference::decay<Cell8>,
-                               .decay16 = reference::decay<Cell16>,
-                               .decay32 = reference::decay<Cell32>};
-#endif
-
 }  // namespace
 
-const DecayOps& decay_ops() noexcept {
-#ifdef MANKAI_THREAD_SANITIZER
-  return kWatchedOps;
-#else
-  return *HWY_DYNAMIC_DISPATCH(target_decay_ops)();
-#endif
-}
+const DecayOps& decay_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_decay_ops)(); }
 
 std::vector<const DecayOps*> all_decay_ops() {
-#ifdef MANKAI_THREAD_SANITIZER
-  return {&kWatchedOps};
-#else
   return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_decay_ops)(); });
-#endif
 }
 
 void decay_words(std::uint64_t* words, std::size_t count, unsigned width_bits, const DecayStep& step,
