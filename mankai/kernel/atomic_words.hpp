@@ -22,7 +22,7 @@
 namespace mankai::kernel {
 
 [[nodiscard]] inline std::uint64_t load_word(const std::uint64_t* word) noexcept {
-  // atomic_ref has no const form before C++26; a load changes nothing.
+  // atomic_ref<const T> needs C++26.
   return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word)).load(std::memory_order_relaxed);
 }
 
@@ -30,8 +30,8 @@ inline void store_word(std::uint64_t* word, std::uint64_t value) noexcept {
   std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_relaxed);
 }
 
-/// Sets bits beside other writers and returns the word as it was. A word that already has them is left alone, so that
-/// hot keys do not bounce their cache line between cores.
+/// Sets bits beside other writers and returns the previous word. Does not write a word that already has them, so that
+/// frequent keys do not move their cache line between cores.
 inline std::uint64_t or_word(std::uint64_t* word, std::uint64_t bits) noexcept {
   const std::uint64_t before = load_word(word);
   if ((before & bits) == bits) {
@@ -40,9 +40,9 @@ inline std::uint64_t or_word(std::uint64_t* word, std::uint64_t bits) noexcept {
   return std::atomic_ref<std::uint64_t>(*word).fetch_or(bits, std::memory_order_relaxed);
 }
 
+#ifdef MANKAI_THREAD_SANITIZER
 /// MANKAI_SHARED(words[i]): a word in a hot loop. A plain lvalue, so that the compiler may combine its accesses; under
 /// ThreadSanitizer a stand-in that accesses it atomically.
-#ifdef MANKAI_THREAD_SANITIZER
 struct SharedWord {
   std::uint64_t* word;
   operator std::uint64_t() const noexcept { return load_word(word); }

@@ -21,8 +21,8 @@ namespace mankai::kernel {
 namespace HWY_NAMESPACE {
 namespace {
 
-// What a key lacks in its block: zero when every lane has the key's bit. Kept as a byte, so that a window's answers are
-// turned into bools in one vector pass.
+// Zero if every lane of the block has the key's bit. A byte, so that one vector pass turns the answers of a window into
+// bools.
 using Missing = std::uint8_t;
 
 // Without shifts that differ by lane a table of masks beats computing them.
@@ -65,7 +65,7 @@ static_assert(kShifts[kBlockLanes - 1] == probes::kFirstPositionShift + 7 * prob
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
 
 // Raw instructions where Highway has no name for them: vpmultishiftqb fetches any eight bits and vprolvq ignores all
-// but six, vptestnmq tests in memory. 1.33 ns a key in cache; the portable code below, on AVX-512, 1.41.
+// but six, vptestnmq tests in memory. 1.33 ns per key in cache; the portable code below, on AVX-512, 1.41.
 HWY_INLINE __m512i block_bits(std::uint64_t remixed) {
   const __m512i spread = _mm512_set1_epi64(static_cast<long long>(remixed));
   const __m512i shifts = _mm512_load_si512(kShifts);
@@ -133,7 +133,7 @@ struct Set {
   HWY_INLINE Missing operator()(std::uint64_t* block, std::uint64_t remixed) const { return set_block(block, remixed); }
 };
 
-// Answers, one bool a key.
+// Reports one bool per key.
 struct Report {
   bool* outcomes;
 
@@ -144,7 +144,7 @@ struct Report {
   }
 };
 
-// How many keys were new.
+// Counts new keys.
 struct CountFresh {
   std::uint64_t* fresh;
 

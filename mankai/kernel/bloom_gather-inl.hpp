@@ -1,4 +1,4 @@
-// Classic Bloom look-ups that gather, eight keys a vector: included once per instruction set by kernel sources; empty
+// Classic Bloom look-ups that gather, eight keys per vector: included once per instruction set by kernel sources; empty
 // below AVX-512.
 
 // The toggle is Highway's idiom for headers that are compiled once per target.
@@ -38,7 +38,7 @@ HWY_INLINE bool can_gather(const BloomShape& shape) {
   return shape.field_bits == 0 && shape.cell_count <= kVectorRangeLimit;
 }
 
-// CellSequence, one key a lane.
+// CellSequence, one key per lane.
 HWY_INLINE DigestVector first_state(DigestTag d, DigestVector digests) {
   return hn::Or(digests, hn::Set(d, std::uint64_t{1}));
 }
@@ -48,7 +48,7 @@ HWY_INLINE DigestVector next_state(DigestTag d, DigestVector state) {
 }
 
 // Each lane's cell, moved to bit 0. Raw: a compiler that sees a mask of all lanes leaves the destination as it is, so
-// that each gather waits for the one before, 3.9 ns a key in cache against 3.1. A hidden mask and a source that is
+// that each gather waits for the one before, 3.9 ns per key in cache against 3.1. A hidden mask and a source that is
 // already there cut this chain. Rotating needs no mask on the count.
 HWY_INLINE DigestVector gather_cells(const std::uint64_t* words, DigestVector cells) {
   __mmask8 lanes = 0xff;
@@ -69,9 +69,10 @@ HWY_INLINE DigestVector test_cells(DigestTag d, const std::uint64_t* words, cons
   return all;
 }
 
-// Tests the keys in cache, without a branch. 2.8 ns a key for k = 7 at 1e5 bits, as one by one and unrolled; at 1e7
+// Tests the keys in cache, without a branch. 2.8 ns per key for k = 7 at 1e5 bits, as one by one and unrolled; at 1e7
 // bits 4.3 against 5.1, at 1e8 14 against 27, because eight loads are always under way. (Processors that need the
-// microcode against Downfall gather slowly.) Returns how many keys it did: all but a vector's rest.
+// microcode against Downfall gather slowly.) Returns how many keys it tested: all but the last ones, which do not fill
+// a vector.
 template <class Source>
 HWY_INLINE std::size_t test_by_gathering(const std::uint64_t* words, const BloomShape& shape, const Source& source,
                                          std::size_t count, bool* outcomes) {
@@ -115,7 +116,7 @@ class Rounds {
     fetch(words);
   }
 
-  // Writes one bool a key.
+  // Writes one bool per key.
   HWY_INLINE void test(const std::uint64_t* words, const BloomShape& shape, bool* outcomes) {
     std::uint32_t probe = 0;
     while (probe < shape.k && probe < kSiftingRounds) {
@@ -168,12 +169,12 @@ class Rounds {
     return count >= kGatherLanes ? 0xffU : (1U << count) - 1;
   }
 
-  // Highway's Compress copies a table of 2 KB to the stack at each call (g++ 12): 61 against 18 ns a key at 1e8 bits.
+  // Highway's Compress copies a table of 2 KB to the stack at each call (g++ 12): 61 against 18 ns per key at 1e8 bits.
   static HWY_INLINE DigestVector compress(__mmask8 stay, DigestVector v) {
     return DigestVector{_mm512_maskz_compress_epi64(stay, v.raw)};
   }
 
-  // Moves the remaining keys to the front and on to their next cell. Stores whole vectors at or behind the place that
+  // Moves the remaining keys to the front and on to their next cell. Stores full vectors at or before the place that
   // was just read: compressing into memory is slow on some processors.
   HWY_INLINE void keep_those_with_bit(const std::uint64_t* words, std::uint64_t cell_count) {
     const DigestTag d;

@@ -38,7 +38,7 @@ HWY_INLINE std::uint64_t sum(const Lacks* lacks, std::size_t count) {
   return all;
 }
 
-// Tests a window at a time, its cells at hand.
+// Tests one window at a time; the cells are in the cache.
 template <class Source>
 HWY_INLINE void test_near(const std::uint64_t* words, const BloomShape& shape, const Source& source, std::size_t first,
                           std::size_t count, bool* outcomes) {

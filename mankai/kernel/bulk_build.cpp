@@ -35,7 +35,7 @@ HWY_INLINE void store_stage(const Digest* HWY_RESTRICT staged, Digest* HWY_RESTR
   }
 }
 
-// The partitions' members, which the compiler would load anew after every store.
+// Copies of the partitions' members, which the compiler would load again after every store.
 struct Desk {
   Digest* staged;
   Digest* stored;
@@ -65,7 +65,7 @@ HWY_INLINE void add(Partitions& partitions, const Desk& desk, std::size_t partit
 
 #if MANKAI_VECTOR_DIGESTS
 
-// Returns how many keys it did: whole windows, their digests and partitions computed in vectors.
+// Computes digests and partitions of full windows in vectors; returns the number of these keys.
 template <class Source>
 HWY_INLINE std::size_t add_in_vectors(Partitions& partitions, const Desk& desk, const Source& source,
                                       std::size_t count) {

@@ -15,9 +15,9 @@ namespace mankai::kernel {
 /// exhausted.
 ///
 /// Shape:   words[8 * block_count], aligned to 64 bytes, block_count >= 1; digests[count].
-/// Cost:    about two sequential passes over the digests instead of a random line a key. Scratch: the size of the
+/// Cost:    about two sequential passes over the digests instead of a random line per key. Scratch: the size of the
 ///          digests or of the filter, whichever is less, for the time of the call. Measure before using it: on a Zen 5
-///          with 32 MB of level 3, CPU ns a key against ops.insert, it takes 3.8 against 4.0 for 1e8 keys in 127 MB,
+///          with 32 MB of level 3, CPU ns per key against ops.insert, it takes 3.8 against 4.0 for 1e8 keys in 127 MB,
 ///          3.9 against 4.5 for 1e8 in 250 MB, but 7.0 against 4.6 for 2e8 in 253 MB, for a reason not yet found.
 /// Errors:  none; total.
 /// Threads: the only writer, beside readers; as BlockOps.

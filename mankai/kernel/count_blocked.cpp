@@ -224,7 +224,7 @@ struct Increment {
 
   HWY_INLINE Outcome operator()(std::uint64_t* block, std::uint64_t remixed) const {
     const Incremented done = increment_block(block, remixed);
-    // Hardly ever: a sum kept in memory for each key would be dearer.
+    // Very rare: updating a sum in memory for each key would cost more.
     if (done.stuck != 0) [[unlikely]] {
       *stuck += done.stuck;
     }

@@ -84,7 +84,7 @@ struct IncrementKey {
       const std::uint64_t before = place.load(words);
       smallest = std::min(smallest, before);
       MANKAI_SHARED(words[place.word]) += static_cast<std::uint64_t>(before != kStuckCounter) << place.shift;
-      // Hardly ever: a sum kept in memory for each counter would be dearer.
+      // Very rare: updating a sum in memory for each counter would cost more.
       if (before == kStuckCounter - 1) [[unlikely]] {
         ++*stuck;
       }
@@ -107,8 +107,8 @@ struct DecrementKey {
   }
 };
 
-// Visits the keys in order, so that a twin in the same window finds what the first one did; fetches the lines of the
-// next window's keys meanwhile where the counters are not at hand. Calls `answer(first key, outcomes, count)`.
+// Visits the keys in order, so that a second occurrence in the window finds the first. Beyond the cache it prefetches
+// the lines of the next window's keys. Calls `answer(first key, outcomes, count)`.
 template <bool kPrefetch, class Words, class Source, class Touch, class Answer>
 HWY_INLINE void visit_windows_of(Words* words, const CountShape& shape, const Source& source, std::size_t count,
                                  const Touch& touch, const Answer& answer) {
@@ -141,7 +141,7 @@ HWY_INLINE void visit_windows(Words* words, const CountShape& shape, const Sourc
   }
 }
 
-// Tests one window partition by partition: each round looks at one counter of every key that has had none of 0 so far,
+// Tests one window partition by partition: each round tests one counter of every key whose counters so far are not 0,
 // and fetches the next line for those that remain. An absent key costs two lines in the mean instead of k. The first
 // counters' lines are on their way already.
 HWY_INLINE void test_window_in_rounds(const std::uint64_t* words, const Far& window, const CountShape& shape,

@@ -7,26 +7,26 @@
 
 namespace mankai::kernel {
 
-/// An array of fingerprints, as its kernels need to know it.
+/// An array of fingerprints, as its kernels take it.
 struct FadingCells {
   std::byte* cells;
   std::uint64_t cell_count;   ///< >= 1
-  std::uint32_t k;            ///< cells a key, 1 to 64
+  std::uint32_t k;            ///< cells per key, 1 to 64
   std::uint32_t min_matches;  ///< 1 to k
 };
 
-/// The hot loops of the array that forgets by being overwritten, for one size of fingerprint. Positions are
+/// The hot loops of the array whose old fingerprints are overwritten, for one size of fingerprint. Positions are
 /// probes::CellSequence, the fingerprint is probes::fingerprint.
 ///
 /// Shape:   digests[c], outcomes[c]; may be empty; must not overlap.
-/// Cost:    k cache lines a key; beyond a level-2 cache they are prefetched a window ahead. No allocation.
+/// Cost:    k cache lines per key; beyond a level-2 cache they are prefetched a window ahead. No allocation.
 /// Errors:  none; total.
 /// Threads: `insert_concurrent` and `may_contain` beside each other, any number of both; `insert` and `observe` as the
 ///          only writer beside readers. Every cell is one relaxed atomic: a reader sees the earlier or the later one.
 struct FadingOps {
   void (*insert)(const FadingCells& array, const Digest* digests, std::size_t count) noexcept;
   void (*insert_concurrent)(const FadingCells& array, const Digest* digests, std::size_t count) noexcept;
-  /// Reports whether each key was known, then inserts it, one key after the other.
+  /// Reports whether each key was present, then inserts it, one key after the other.
   void (*observe)(const FadingCells& array, const Digest* digests, std::size_t count, bool* seen) noexcept;
   void (*may_contain)(const FadingCells& array, const Digest* digests, std::size_t count, bool* outcomes) noexcept;
   /// Returns how many of the cells from `first` on are not empty. Cost: a pass over them.
