@@ -28,7 +28,7 @@ bool differs(const std::optional<T>& asked, const T& found) {
   return asked.has_value() && *asked != found;
 }
 
-// A window has parts of equal length, so that it is a little longer than what was asked for.
+// The parts of a window are equally long, so a window may be slightly longer than requested.
 bool differs_in_window(const std::optional<Duration>& asked, const AnyFilter& found) {
   if (!asked) {
     return false;
@@ -41,7 +41,7 @@ bool differs_in_window(const std::optional<Duration>& asked, const AnyFilter& fo
   return (*asked + parts - Duration(1)) / parts * parts != rotating->window();
 }
 
-// A state that was made for another request would answer, but not as asked.
+// A file with other parameters would work, but not as requested.
 Result<void> check_request_fits(const std::string& path, const AnyFilter& filter, const SeenRequest& request) {
   const FilterSpec found = filter.spec();
   if (!differs(request.kind, found.kind) && !differs(request.keys, found.keys) && !differs(request.fpr, found.fpr) &&
@@ -53,12 +53,12 @@ Result<void> check_request_fits(const std::string& path, const AnyFilter& filter
   FilterSpec shown = found;
   shown.seed.reset();
   return fail(ErrorCode::invalid_argument, path + ": was made as " + to_string(shown) +
-                                               ", which is not what was asked for; leave the options out to use it as "
-                                               "it is, or name another file");
+                                               ", which differs from the request; omit the options to use it as it "
+                                               "is, or name another file");
 }
 
-// A kind that counts would count every repeat, until its counters are stuck or it has grown without end; one that has
-// time would stand still, unless it has a window.
+// A counting kind would count every repeat until its counters are stuck or it has grown without bound. A kind with time
+// would never advance without a window.
 Result<void> check_kind_fits(Kind kind, bool may_have_window) {
   const KindDescription& info = description_of(kind);
   if (kind == Kind{RotatingBloom::kKind} && may_have_window) {
@@ -66,24 +66,23 @@ Result<void> check_kind_fits(Kind kind, bool may_have_window) {
   }
   if (info.has_time || info.key_shape == KeyShape::valued) {
     return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
-                                                 " is told times or values, which this is not; blocked-bloom, "
-                                                 "scalable-bloom or fading-fingerprints remember keys, and with a "
-                                                 "window rotating-bloom does");
+                                                 " needs times or values, which are not available here; use "
+                                                 "blocked-bloom, scalable-bloom or fading-fingerprints, or, with a "
+                                                 "window, rotating-bloom");
   }
   if (!info.can_count) {
     return {};
   }
   return fail(ErrorCode::invalid_argument, "kind " + std::string(info.name) +
-                                               " counts repeats, which has no use here; blocked-bloom or "
-                                               "scalable-bloom remember as many keys in a quarter of the memory");
+                                               " counts repeats, which has no use here; use blocked-bloom or "
+                                               "scalable-bloom, which need a quarter of the memory");
 }
 
 Result<void> check_request(const SeenRequest& request) {
   const Kind kind = spec_for(request).kind;
   if (request.window && kind != Kind{RotatingBloom::kKind}) {
     return fail(ErrorCode::invalid_argument, "kind " + std::string(description_of(kind).name) +
-                                                 " does not forget after a window: leave the kind out, which is "
-                                                 "rotating-bloom then");
+                                                 " has no window; omit the kind to use rotating-bloom");
   }
   return check_kind_fits(kind, request.window.has_value());
 }
@@ -108,7 +107,7 @@ Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, con
 
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<bool> seen) {
   if (rotating() != nullptr) {
-    return fail(ErrorCode::invalid_argument, "this memory forgets with time: say when each key comes");
+    return fail(ErrorCode::invalid_argument, "this memory has a window; pass the time of each key");
   }
   return observe_new(keys, seen);
 }
@@ -120,11 +119,11 @@ Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span
   return kept_.memory()->observe(keys, seen);
 }
 
-// Keys that are in the memory are only asked for: to observe them would put them into the newest generation too, and
-// what comes often enough would never be forgotten. The others are observed, which finds those that come twice.
+// Only keys that the memory lacks are observed, which finds repeats within the batch. Observing the others would insert
+// them into the newest generation, too, and frequent keys would never expire.
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<const Time> times, std::span<bool> seen) {
   if (rotating() == nullptr) {
-    return fail(ErrorCode::invalid_argument, "this memory does not forget, and is told no times");
+    return fail(ErrorCode::invalid_argument, "this memory has no window; omit the times");
   }
   std::vector<std::string_view> fresh;
   std::vector<std::size_t> places;

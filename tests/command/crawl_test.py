@@ -190,7 +190,7 @@ class Confirming(CommandTest):
         self.run_mankai("dedup", "--confirm", "seen.log", stdin=b"a\n")
         self.error("dedup", "--confirm", "seen.log", "--canonical", code=2, says=["seen.log", "was made with"])
         self.write("text", b"a\n" * 5000)
-        self.error("dedup", "--confirm", "text", code=3, says=["text", "no log of digests"], stdin=b"a\n")
+        self.error("dedup", "--confirm", "text", code=3, says=["text", "not a log of digests"], stdin=b"a\n")
         self.assertEqual(self.read("text"), b"a\n" * 5000)
 
     def test_spellings_of_a_url(self):
