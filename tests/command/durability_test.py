@@ -364,7 +364,7 @@ class Stores(CommandTest):
                 self.write("f.mk", image)
                 self.write("f.mk-journal", whole[:size])
                 out, said = self.run_mankai(*command)
-                self.assertIn(b"cut short", out + said, (size, command))
+                self.assertIn(b"truncated", out + said, (size, command))
         self.assertEqual(self.run_mankai("check", "f.mk", "a", "b", "c"), (b"yes\ta\nyes\tb\nno\tc\n", b""))
 
     def test_a_hole_is_damage_and_stays(self):
