@@ -43,7 +43,6 @@
 #include "mankai/store/dablooms_import.hpp"
 #include "mankai/store/filter_file.hpp"
 #include "mankai/store/store.hpp"
-#include "mankai/store/store_info.hpp"
 #include "mankai/url/browser_url.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/ladders.hpp"

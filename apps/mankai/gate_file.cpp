@@ -7,7 +7,7 @@
 #include "mankai/file/new_file.hpp"
 #include "mankai/gate/database/gate_build.hpp"
 #include "mankai/gate/database/source_settings.hpp"
-#include "mankai/store/store_info.hpp"
+#include "mankai/store/filter_file.hpp"
 
 namespace mankai::command {
 namespace {

@@ -14,7 +14,7 @@
 #include "mankai/gate/database/source_settings.hpp"
 #include "mankai/gate/gate_counts_file.hpp"
 #include "mankai/gate/gate_position.hpp"
-#include "mankai/store/store_info.hpp"
+#include "mankai/store/filter_file.hpp"
 
 namespace mankai::command {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "apps/mankai/report.hpp"
-#include "mankai/store/store_info.hpp"
+#include "mankai/store/filter_file.hpp"
 
 namespace mankai::command {
 

@@ -17,7 +17,7 @@
 
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/store/dablooms_import.hpp"
-#include "mankai/store/store_info.hpp"
+#include "mankai/store/filter_file.hpp"
 #include "tests/support/dablooms_file.hpp"
 
 namespace mankai::c {

@@ -1,12 +1,13 @@
 #pragma once
 
-/// Words that a writer may change while readers look: relaxed atomic access, which compiles to plain moves.
+/// Words that one thread changes while others read them: relaxed atomic accesses, which compile to plain moves.
 
 #include <atomic>
 #include <cstdint>
 
-/// Defined where ThreadSanitizer watches: vector loads beside an atomic OR are formally a race, so such builds use the
-/// scalar kernels of this folder only (docs/adr/0004).
+/// Defined in builds under ThreadSanitizer, which reports a vector load beside an atomic OR as a race (docs/adr/0004).
+/// Such builds compile each kernel once, without vectors, and access shared words atomically. Kernel sources include
+/// this file before Highway.
 #if defined(__SANITIZE_THREAD__)
 #define MANKAI_THREAD_SANITIZER 1
 #elif defined(__has_feature)
@@ -14,11 +15,14 @@
 #define MANKAI_THREAD_SANITIZER 1
 #endif
 #endif
+#ifdef MANKAI_THREAD_SANITIZER
+#define HWY_COMPILE_ONLY_SCALAR
+#endif
 
 namespace mankai::kernel {
 
 [[nodiscard]] inline std::uint64_t load_word(const std::uint64_t* word) noexcept {
-  // atomic_ref has no const form before C++26; a load changes nothing.
+  // atomic_ref<const T> needs C++26.
   return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word)).load(std::memory_order_relaxed);
 }
 
@@ -26,8 +30,8 @@ inline void store_word(std::uint64_t* word, std::uint64_t value) noexcept {
   std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_relaxed);
 }
 
-/// Sets bits beside other writers and returns the word as it was. A word that already has them is left alone, so that
-/// hot keys do not bounce their cache line between cores.
+/// Sets bits beside other writers and returns the previous word. Does not write a word that already has them, so that
+/// frequent keys do not move their cache line between cores.
 inline std::uint64_t or_word(std::uint64_t* word, std::uint64_t bits) noexcept {
   const std::uint64_t before = load_word(word);
   if ((before & bits) == bits) {
@@ -35,5 +39,21 @@ inline std::uint64_t or_word(std::uint64_t* word, std::uint64_t bits) noexcept {
   }
   return std::atomic_ref<std::uint64_t>(*word).fetch_or(bits, std::memory_order_relaxed);
 }
+
+#ifdef MANKAI_THREAD_SANITIZER
+/// MANKAI_SHARED(words[i]): a word in a hot loop. A plain lvalue, so that the compiler may combine its accesses; under
+/// ThreadSanitizer a stand-in that accesses it atomically.
+struct SharedWord {
+  std::uint64_t* word;
+  operator std::uint64_t() const noexcept { return load_word(word); }
+  void operator=(std::uint64_t value) const noexcept { store_word(word, value); }
+  void operator|=(std::uint64_t bits) const noexcept { store_word(word, load_word(word) | bits); }
+  void operator+=(std::uint64_t value) const noexcept { store_word(word, load_word(word) + value); }
+  void operator-=(std::uint64_t value) const noexcept { store_word(word, load_word(word) - value); }
+};
+#define MANKAI_SHARED(lvalue) (::mankai::kernel::SharedWord{const_cast<std::uint64_t*>(&(lvalue))})
+#else
+#define MANKAI_SHARED(lvalue) (lvalue)
+#endif
 
 }  // namespace mankai::kernel

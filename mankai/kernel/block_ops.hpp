@@ -15,7 +15,7 @@ namespace mankai::kernel {
 /// Units:   `seed` is the integer hash's (mix_integer); the `_integers` forms hash in the same pass.
 /// Cost:    one cache line per key. Batches prefetch a window ahead where the cells do not fit a level-2 cache.
 /// Errors:  none; total.
-/// Threads: any number of readers beside one writer, which see each key either whole or not yet.
+/// Threads: any number of readers beside one writer, which see each key completely or not yet.
 struct BlockOps {
   const char* target;  ///< the instruction set, by Highway's name
 
@@ -32,7 +32,7 @@ struct BlockOps {
                           std::size_t count) noexcept;
   std::uint64_t (*insert_integers)(std::uint64_t* words, std::uint64_t block_count, const std::uint64_t* keys,
                                    std::uint64_t seed, std::size_t count) noexcept;
-  /// Inserts in order and reports what was there before, a key's earlier twin in the same batch included.
+  /// Inserts in order and reports what was there before, including an earlier occurrence in the same batch.
   std::uint64_t (*observe)(std::uint64_t* words, std::uint64_t block_count, const Digest* digests, std::size_t count,
                            bool* seen) noexcept;
 
@@ -40,10 +40,10 @@ struct BlockOps {
   bool inline_avx512;
 };
 
-/// The best kernels that this machine runs; resolved anew at each call, so keep the reference.
+/// Returns the best kernels that this machine supports. Resolved at each call, so keep the reference.
 [[nodiscard]] const BlockOps& block_ops() noexcept;
 
-/// The kernels of every instruction set that this machine runs, best first; for tests and benchmarks.
+/// Returns the kernels of every instruction set that this machine supports, best first; for tests and benchmarks.
 [[nodiscard]] std::vector<const BlockOps*> all_block_ops();
 
 }  // namespace mankai::kernel

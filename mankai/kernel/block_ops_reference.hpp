@@ -31,7 +31,7 @@ namespace mankai::kernel::reference {
   return missing == 0;
 }
 
-/// Inserts as the only writer; returns whether the key was there before, as far as the filter can tell.
+/// Inserts as the only writer; returns whether the key was there before, with the filter's false positives.
 inline bool observe(std::uint64_t* words, std::uint64_t block_count, Digest digest) noexcept {
   auto* block = const_cast<std::uint64_t*>(block_of(words, block_count, digest));
   const std::uint64_t remixed = probes::remix(digest);

@@ -21,7 +21,7 @@ using test::kSeed;
 constexpr std::size_t kMaxCount = 600;
 constexpr std::uint64_t kFarBlocks = kNearBytes / 64 + 1;
 
-// What the reference says of the first `count` keys, one after another.
+// The answers of the reference for the first `count` keys, one after another.
 struct Expected {
   Cells cells;
   std::vector<bool> seen;
@@ -60,7 +60,7 @@ void expect_insertions_agree(const BlockOps& ops, const Batch& batch, Cells& cel
   expected.expect_same(cells);
 }
 
-// Half of the cells' keys are asked for, and others.
+// Half of the keys in the cells are queried, and others.
 void expect_questions_agree(const BlockOps& ops, const Batch& batch, Cells& cells) {
   std::vector<bool> expected;
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -74,8 +74,8 @@ void expect_questions_agree(const BlockOps& ops, const Batch& batch, Cells& cell
   EXPECT_EQ(of_integers.first(batch.count), expected);
 }
 
-// Goal: every instruction set's batches mean what the reference says, bit for bit.
-// Method: all counts up to several windows, hence all rests of vectors and windows, in filters from one block to one
+// Goal: the batches of every instruction set equal the reference, bit for bit.
+// Method: all counts up to several windows, hence all remainders of vectors, in filters from one block to one
 // beyond the level-2 cache; the reference runs one key ahead per step.
 // NOLINTNEXTLINE(readability-function-size): the macros of the assertions count as branches.
 TEST(BlockOps, batches_equal_the_reference) {

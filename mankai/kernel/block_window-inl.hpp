@@ -28,8 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using probes::kBlockLanes;
 
-// What a visit to a key's block found. Kept as a byte, so that a window's answers are turned into bools in one vector
-// pass.
+// What a visit to a key's block found. A byte, so that one vector pass turns the answers of a window into bools.
 using Outcome = std::uint8_t;
 
 // Where one window's keys go, prepared before any of its lines is touched, and what was found there.
@@ -45,7 +44,7 @@ struct Window {
   HWY_INLINE void prepare(const Source& source, std::uint64_t block_count) {
     std::size_t i = 0;
 #if MANKAI_VECTOR_DIGESTS
-    // Vectors multiply 32 bits by 32; filters of 256 GB and more take the scalar way.
+    // Vectors multiply 32 bits by 32; filters of 256 GB and more take the scalar path.
     if (block_count <= kVectorRangeLimit) {
       const DigestTag d;
       for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {

@@ -1,4 +1,4 @@
-// Classic Bloom look-ups that gather, eight keys a vector: included once per instruction set by kernel sources; empty
+// Classic Bloom look-ups that gather, eight keys per vector: included once per instruction set by kernel sources; empty
 // below AVX-512.
 
 // The toggle is Highway's idiom for headers that are compiled once per target.
@@ -38,7 +38,7 @@ HWY_INLINE bool can_gather(const BloomShape& shape) {
   return shape.field_bits == 0 && shape.cell_count <= kVectorRangeLimit;
 }
 
-// CellSequence, one key a lane.
+// CellSequence, one key per lane.
 HWY_INLINE DigestVector first_state(DigestTag d, DigestVector digests) {
   return hn::Or(digests, hn::Set(d, std::uint64_t{1}));
 }
@@ -71,7 +71,8 @@ HWY_INLINE DigestVector test_cells(DigestTag d, const std::uint64_t* words, cons
 
 // Tests the keys in cache, without a branch. 2.8 ns per key for k = 7 at 1e5 bits, as one by one and unrolled; at 1e7
 // bits 4.3 against 5.1, at 1e8 14 against 27, because eight loads are always under way. (Processors that need the
-// microcode against Downfall gather slowly.) Returns how many keys it did: all but a vector's rest.
+// microcode against Downfall gather slowly.) Returns how many keys it tested: all but the last ones, which do not fill
+// a vector.
 template <class Source>
 HWY_INLINE std::size_t test_by_gathering(const std::uint64_t* words, const BloomShape& shape, const Source& source,
                                          std::size_t count, bool* outcomes) {
@@ -115,7 +116,7 @@ class Rounds {
     fetch(words);
   }
 
-  // Writes one bool a key.
+  // Writes one bool per key.
   HWY_INLINE void test(const std::uint64_t* words, const BloomShape& shape, bool* outcomes) {
     std::uint32_t probe = 0;
     while (probe < shape.k && probe < kSiftingRounds) {
@@ -173,7 +174,7 @@ class Rounds {
     return DigestVector{_mm512_maskz_compress_epi64(stay, v.raw)};
   }
 
-  // Moves the remaining keys to the front and on to their next cell. Stores whole vectors at or behind the place that
+  // Moves the remaining keys to the front and on to their next cell. Stores full vectors at or before the place that
   // was just read: compressing into memory is slow on some processors.
   HWY_INLINE void keep_those_with_bit(const std::uint64_t* words, std::uint64_t cell_count) {
     const DigestTag d;

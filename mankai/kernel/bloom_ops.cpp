@@ -38,7 +38,7 @@ HWY_INLINE std::uint64_t sum(const Lacks* lacks, std::size_t count) {
   return all;
 }
 
-// Tests a window at a time, its cells at hand.
+// Tests one window at a time; the cells are in the cache.
 template <class Source>
 HWY_INLINE void test_near(const std::uint64_t* words, const BloomShape& shape, const Source& source, std::size_t first,
                           std::size_t count, bool* outcomes) {
@@ -186,39 +186,12 @@ namespace {
 
 HWY_EXPORT(target_bloom_ops);
 
-#ifdef MANKAI_THREAD_SANITIZER
-
-using Watched = WatchedBatches<const BloomShape&>;
-
-const BloomOps kWatchedOps{
-    .target = "reference",
-    .may_contain_one = reference::may_contain,
-    .observe_one = reference::observe,
-    .may_contain = Watched::may_contain,
-    .may_contain_integers = Watched::may_contain_integers,
-    .insert = Watched::insert,
-    .insert_integers = Watched::insert_integers,
-    .observe = Watched::observe,
-};
-
-#endif
-
 }  // namespace
 
-const BloomOps& bloom_ops() noexcept {
-#ifdef MANKAI_THREAD_SANITIZER
-  return kWatchedOps;
-#else
-  return *HWY_DYNAMIC_DISPATCH(target_bloom_ops)();
-#endif
-}
+const BloomOps& bloom_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_bloom_ops)(); }
 
 std::vector<const BloomOps*> all_bloom_ops() {
-#ifdef MANKAI_THREAD_SANITIZER
-  return {&kWatchedOps};
-#else
   return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_bloom_ops)(); });
-#endif
 }
 
 }  // namespace mankai::kernel

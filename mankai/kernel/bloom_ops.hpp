@@ -11,7 +11,7 @@ namespace mankai::kernel {
 /// More probes than any false positive rate above 1e-19 asks for.
 inline constexpr std::uint32_t kMaxProbes = 64;
 
-/// A classic Bloom filter's array, as its kernels need to know it.
+/// A classic Bloom filter's array, as its kernels take it.
 struct BloomShape {
   std::uint64_t cell_count;  ///< bits, >= 1; 2^field_bits where that is not 0
   std::uint32_t k;           ///< probes per key, 1 to kMaxProbes
@@ -42,16 +42,16 @@ struct BloomOps {
                           std::size_t count) noexcept;
   std::uint64_t (*insert_integers)(std::uint64_t* words, const BloomShape& shape, const std::uint64_t* keys,
                                    std::uint64_t seed, std::size_t count) noexcept;
-  /// Inserts in order and reports what was there before, a key's earlier twin in the same batch included; returns how
+  /// Inserts in order and reports what was there before, including an earlier occurrence in the same batch; returns how
   /// many keys set a bit.
   std::uint64_t (*observe)(std::uint64_t* words, const BloomShape& shape, const Digest* digests, std::size_t count,
                            bool* seen) noexcept;
 };
 
-/// The best kernels that this machine runs; resolved anew at each call, so keep the reference.
+/// Returns the best kernels that this machine supports. Resolved at each call, so keep the reference.
 [[nodiscard]] const BloomOps& bloom_ops() noexcept;
 
-/// The kernels of every instruction set that this machine runs, best first; for tests and benchmarks.
+/// Returns the kernels of every instruction set that this machine supports, best first; for tests and benchmarks.
 [[nodiscard]] std::vector<const BloomOps*> all_bloom_ops();
 
 }  // namespace mankai::kernel

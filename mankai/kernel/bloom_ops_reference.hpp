@@ -37,7 +37,7 @@ inline void for_each_cell(const BloomShape& shape, Digest digest, const Visit& v
   return missing == 0;
 }
 
-/// Inserts as the only writer; returns whether the key was there before, as far as the filter can tell.
+/// Inserts as the only writer; returns whether the key was there before, with the filter's false positives.
 inline bool observe(std::uint64_t* words, const BloomShape& shape, Digest digest) noexcept {
   std::uint64_t missing = 0;
   for_each_cell(shape, digest, [&](std::uint64_t cell) {

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxCount = 600;
 constexpr std::uint64_t kFarCells = kNearBytes * 8 + 77;
 constexpr std::uint64_t kGatherFarCells = kGatherBytes * 8 + 64 + 77;
 
-// All probe counts with a body of their own, and some without; ends, odd and even sizes; both position sequences;
+// All probe counts with code of their own, and some without; ends, odd and even sizes; both position sequences;
 // cells beyond every threshold.
 std::vector<BloomShape> shapes() {
   std::vector<BloomShape> all;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "mankai/hash/probes.hpp"
+#include "mankai/kernel/atomic_words.hpp"
 #include "mankai/kernel/bloom_gather-inl.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 #include "mankai/kernel/digest_vectors-inl.hpp"
@@ -41,7 +42,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Lacks = std::uint8_t;
 
 // The positions of a window of keys, probe by probe: all first cells, then all second ones. The stride is a constant
-// so that a key's cells have fixed offsets: 5.1 instead of 6.0 ns an insertion.
+// so that a key's cells have fixed offsets: 5.1 instead of 6.0 ns per insertion.
 template <std::size_t kStride>
 struct Positions {
   HWY_ALIGN std::uint64_t cells[kMaxProbes * kStride];
@@ -71,7 +72,7 @@ struct Positions {
   }
 
  private:
-  // Returns how many keys it did.
+  // Returns the number of keys that it computed.
   template <class Source>
   HWY_INLINE std::size_t fill_in_vectors([[maybe_unused]] const BloomShape& shape,
                                          [[maybe_unused]] const Source& source) {
@@ -97,7 +98,7 @@ using Near = Positions<kNearBloomWindow>;
 using Far = Positions<kFarBloomWindow>;
 
 HWY_INLINE std::uint64_t cell_at_bit_0(const std::uint64_t* words, std::uint64_t cell) {
-  return words[cell / 64] >> (cell % 64);
+  return MANKAI_SHARED(words[cell / 64]) >> (cell % 64);
 }
 
 HWY_INLINE void prefetch_key(const std::uint64_t* words, const Near& window, std::uint32_t k, std::size_t key) {
@@ -121,8 +122,8 @@ void test_window(const std::uint64_t* words, const Near& window, std::uint32_t a
   }
 }
 
-// Sets the keys in order, so that a twin in the same window finds the first one's bits; fetches the lines of the next
-// window's keys meanwhile, if there is a next one.
+// Sets the keys in order, so that a second occurrence in the window finds the bits of the first. Prefetches the lines
+// of the next window's keys, if there is a next window.
 template <std::uint32_t kProbes>
 void set_window(std::uint64_t* words, const Near& window, const Near* next, std::uint32_t any_k, Lacks* lacks) {
   const std::uint32_t k = kProbes != 0 ? kProbes : any_k;
@@ -134,9 +135,9 @@ void set_window(std::uint64_t* words, const Near& window, const Near* next, std:
     MANKAI_UNROLL_PROBES
     for (std::size_t probe = 0; probe < k; ++probe) {
       const std::uint64_t cell = window.cell(probe, key);
-      const std::uint64_t before = words[cell / 64];
+      const std::uint64_t before = MANKAI_SHARED(words[cell / 64]);
       all &= before >> (cell % 64);
-      words[cell / 64] = before | (std::uint64_t{1} << (cell % 64));
+      MANKAI_SHARED(words[cell / 64]) = before | (std::uint64_t{1} << (cell % 64));
     }
     lacks[key] = static_cast<Lacks>(all ^ 1U);
   }
@@ -167,7 +168,7 @@ HWY_INLINE void prefetch_first_cells(const std::uint64_t* words, const Far& wind
   }
 }
 
-// Tests a window probe by probe: each round looks at one cell of every key that has had all bits so far, and fetches
+// Tests a window probe by probe: each round tests one cell of every key whose bits so far are set, and fetches
 // the next line for those that remain. An absent key costs two lines in the mean instead of k. The first cells'
 // lines are on their way already.
 HWY_INLINE void test_in_rounds(const std::uint64_t* words, const Far& window, std::uint32_t k, Lacks* lacks) {

@@ -1,9 +1,11 @@
 #include "mankai/kernel/bulk_build.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "mankai/hash/hasher.hpp"
 #include "mankai/hash/probes.hpp"
+#include "mankai/kernel/atomic_words.hpp"
 #include "mankai/kernel/detail/partitions.hpp"
 #include "mankai/kernel/tuning.hpp"
 
@@ -33,7 +35,7 @@ HWY_INLINE void store_stage(const Digest* HWY_RESTRICT staged, Digest* HWY_RESTR
   }
 }
 
-// The partitions' members, which the compiler would load anew after every store.
+// Copies of the partitions' members, which the compiler would load again after every store.
 struct Desk {
   Digest* staged;
   Digest* stored;
@@ -63,7 +65,7 @@ HWY_INLINE void add(Partitions& partitions, const Desk& desk, std::size_t partit
 
 #if MANKAI_VECTOR_DIGESTS
 
-// Returns how many keys it did: whole windows, their digests and partitions computed in vectors.
+// Computes digests and partitions of full windows in vectors; returns the number of these keys.
 template <class Source>
 HWY_INLINE std::size_t add_in_vectors(Partitions& partitions, const Desk& desk, const Source& source,
                                       std::size_t count) {
@@ -126,35 +128,39 @@ namespace {
 HWY_EXPORT(add_digests);
 HWY_EXPORT(add_integers);
 
-bool is_worth_partitioning(std::uint64_t block_count, std::size_t count) noexcept {
-  return block_count >= kPartitionedBytes / kCacheLineBytes && count / kPartitionedKeysPerBlock >= block_count;
+// `add(partitions)` adds all keys. Returns how many of them set a bit; nothing where a plain batch is faster or there
+// is no memory.
+template <class Add>
+std::optional<std::uint64_t> build_partitioned(const Partitions::Target& target, std::size_t count,
+                                               const Memory& scratch, const Add& add) noexcept {
+  if (target.block_count < kPartitionedBytes / kCacheLineBytes ||
+      count / kPartitionedKeysPerBlock < target.block_count) {
+    return std::nullopt;
+  }
+  Partitions partitions(target, count, scratch);
+  if (!partitions.is_ready()) {
+    return std::nullopt;
+  }
+  add(partitions);
+  return partitions.finish();
 }
 
 }  // namespace
 
 std::uint64_t insert_partitioned(const BlockOps& ops, std::uint64_t* words, std::uint64_t block_count,
                                  const Digest* digests, std::size_t count, const Memory& scratch) noexcept {
-  if (is_worth_partitioning(block_count, count)) {
-    Partitions partitions({.ops = ops, .words = words, .block_count = block_count}, count, scratch);
-    if (partitions.is_ready()) {
-      HWY_DYNAMIC_DISPATCH(add_digests)(partitions, digests, count);
-      return partitions.finish();
-    }
-  }
-  return ops.insert(words, block_count, digests, count);
+  const auto fresh = build_partitioned({.ops = ops, .words = words, .block_count = block_count}, count, scratch,
+                                       [&](Partitions& to) { HWY_DYNAMIC_DISPATCH(add_digests)(to, digests, count); });
+  return fresh ? *fresh : ops.insert(words, block_count, digests, count);
 }
 
 std::uint64_t insert_partitioned(const BlockOps& ops, std::uint64_t* words, std::uint64_t block_count,
                                  const std::uint64_t* keys, std::uint64_t seed, std::size_t count,
                                  const Memory& scratch) noexcept {
-  if (is_worth_partitioning(block_count, count)) {
-    Partitions partitions({.ops = ops, .words = words, .block_count = block_count}, count, scratch);
-    if (partitions.is_ready()) {
-      HWY_DYNAMIC_DISPATCH(add_integers)(partitions, keys, seed, count);
-      return partitions.finish();
-    }
-  }
-  return ops.insert_integers(words, block_count, keys, seed, count);
+  const auto fresh =
+      build_partitioned({.ops = ops, .words = words, .block_count = block_count}, count, scratch,
+                        [&](Partitions& to) { HWY_DYNAMIC_DISPATCH(add_integers)(to, keys, seed, count); });
+  return fresh ? *fresh : ops.insert_integers(words, block_count, keys, seed, count);
 }
 
 }  // namespace mankai::kernel

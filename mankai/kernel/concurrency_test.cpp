@@ -13,7 +13,7 @@
 #include "mankai/kernel/kernel_test_support.hpp"
 #include "mankai/kernel/scan_ops.hpp"
 
-// Run under ThreadSanitizer too, where the tables hold the reference functions.
+// Run under ThreadSanitizer too, where the tables hold the same loops without vectors.
 namespace mankai::kernel {
 namespace {
 
@@ -63,7 +63,7 @@ TEST(Concurrency, bloom_writers_lose_no_bit) {
                      [](auto* words, Digest digest) { return reference::observe(words, kShape, digest); });
 }
 
-// One writer inserts batch by batch and publishes how far it is; readers must find all that was published.
+// One writer inserts batch by batch and publishes its progress; readers must find all published keys.
 template <class Insert, class MayContain>
 void expect_readers_find_what_is_written(const Insert& insert, const MayContain& may_contain) {
   const auto digests = test::digests_of(test::keys_with_twins(kKeys));

@@ -8,11 +8,10 @@
 
 namespace mankai::kernel {
 
-/// A counter's largest value: who gets there stays there forever, because nobody knows any more how often it was
-/// counted.
+/// A counter's largest value. A counter that reaches it is stuck: its true count is no longer known.
 inline constexpr std::uint64_t kStuckCounter = 15;
 
-/// An array of 4-bit counters, as its kernels need to know it.
+/// An array of 4-bit counters, as its kernels take it.
 struct CountShape {
   std::uint64_t size;  ///< blocked layout: blocks; others: counters of each probe; >= 1, stepped below 2^32
   std::uint32_t k;     ///< counters per key: blocked layout 8; partitioned 1 to kMaxProbes; stepped any
@@ -29,8 +28,8 @@ struct Counted {
 /// Shape:   words of 16 counters, low bits first, aligned to 64 bytes: 8 * size of them in the blocked layout,
 ///          ceil(size * k / 16) in the others; digests[c] or keys[c], and an outcome for each.
 /// Units:   `seed` is the integer hash's (mix_integer); the `_integers` forms hash in the same pass.
-/// Cost:    one cache line per key, or k in the other layouts. Batches prefetch a window ahead if the counters do not
-///          fit a level-2 cache, but for the stepped layout, whose batches are single calls. No allocation; up to 66 KB
+/// Cost:    one cache line per key, or k in the other layouts. Batches prefetch a window ahead if the counters exceed
+///          a level-2 cache, except in the stepped layout, whose batches are single calls. No allocation; up to 66 KB
 ///          of stack.
 /// Errors:  none; total.
 /// Threads: any number of readers beside one writer, which see each counter before or after a change.
@@ -56,7 +55,7 @@ struct CountOps {
                           std::size_t count) noexcept;
   std::uint64_t (*insert_integers)(std::uint64_t* words, const CountShape& shape, const std::uint64_t* keys,
                                    std::uint64_t seed, std::size_t count) noexcept;
-  /// Inserts in order and reports what was there before, a key's earlier twin in the same batch included; returns how
+  /// Inserts in order and reports what was there before, including an earlier occurrence in the same batch; returns how
   /// many counters got stuck.
   std::uint64_t (*observe)(std::uint64_t* words, const CountShape& shape, const Digest* digests, std::size_t count,
                            bool* seen) noexcept;
@@ -65,13 +64,13 @@ struct CountOps {
                          std::uint8_t* refused) noexcept;
 };
 
-/// The best kernels that this machine runs; resolved anew at each call, so keep the reference.
+/// Returns the best kernels that this machine supports. Resolved at each call, so keep the reference.
 [[nodiscard]] const CountOps& blocked_count_ops() noexcept;
 [[nodiscard]] const CountOps& partitioned_count_ops() noexcept;
-/// The layout of dablooms (probes::SteppedSequence): for its files, so the same on every machine, and not in a hurry.
+/// Returns the scalar kernels of the layout of dablooms (probes::SteppedSequence), which is used for its files only.
 [[nodiscard]] const CountOps& stepped_count_ops() noexcept;
 
-/// The kernels of every instruction set that this machine runs, best first; for tests and benchmarks.
+/// Returns the kernels of every instruction set that this machine supports, best first; for tests and benchmarks.
 [[nodiscard]] std::vector<const CountOps*> all_blocked_count_ops();
 [[nodiscard]] std::vector<const CountOps*> all_partitioned_count_ops();
 

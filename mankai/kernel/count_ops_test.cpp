@@ -9,9 +9,9 @@
 #include "mankai/kernel/bloom_ops.hpp"
 #include "mankai/kernel/count_ops.hpp"
 #include "mankai/kernel/count_ops_reference.hpp"
-#include "mankai/kernel/count_scan.hpp"
-#include "mankai/kernel/detail/watched_counts.hpp"
+#include "mankai/kernel/detail/reference_counts.hpp"
 #include "mankai/kernel/kernel_test_support.hpp"
+#include "mankai/kernel/scan_ops.hpp"
 #include "mankai/kernel/tuning.hpp"
 
 namespace mankai::kernel {
@@ -24,7 +24,7 @@ using test::kSeed;
 constexpr std::size_t kMaxCount = 600;
 
 struct BlockedLayout {
-  using Reference = WatchedCounts<reference::BlockedCounters>;
+  using Reference = ReferenceCounts<reference::BlockedCounters>;
   static std::vector<const CountOps*> all() { return all_blocked_count_ops(); }
   static const CountOps& best() { return blocked_count_ops(); }
   static std::size_t words(const CountShape& shape) { return shape.size * 8; }
@@ -35,7 +35,7 @@ struct BlockedLayout {
 };
 
 struct PartitionedLayout {
-  using Reference = WatchedCounts<reference::PartitionedCounters>;
+  using Reference = ReferenceCounts<reference::PartitionedCounters>;
   static std::vector<const CountOps*> all() { return all_partitioned_count_ops(); }
   static const CountOps& best() { return partitioned_count_ops(); }
   static std::size_t words(const CountShape& shape) { return (shape.size * shape.k + 15) / 16; }
@@ -50,7 +50,7 @@ class CountOpsOf : public testing::Test {};
 using Layouts = testing::Types<BlockedLayout, PartitionedLayout>;
 TYPED_TEST_SUITE(CountOpsOf, Layouts);
 
-// Keys with twins in every window, and one that comes so often that its counters stick.
+// Keys with repeats in every window, and one that is so frequent that its counters get stuck.
 std::vector<std::uint64_t> keys_that_repeat() {
   auto keys = test::keys_with_twins(kMaxCount);
   for (std::size_t i = 0; i < keys.size(); i += 7) {
@@ -66,7 +66,7 @@ struct Batch {
   std::size_t count;
 };
 
-// Both tables' batches from the same cells on, compared in outcomes, returned counts and cells.
+// Runs the batches of both tables on the same cells, and compares outcomes, returned counts and cells.
 struct Pair {
   const CountOps& actual;
   const CountOps& expected;
@@ -107,7 +107,7 @@ struct Pair {
     expected.may_contain(cells.words(), batch.shape, digests, batch.count, expected_outcomes.data());
     EXPECT_EQ(outcomes.first(batch.count), expected_outcomes.first(batch.count));
     EXPECT_EQ(of_integers.first(batch.count), expected_outcomes.first(batch.count));
-    // One more, so that a write behind the last is seen.
+    // One more, to detect a write after the last one.
     std::vector<std::uint8_t> smallest(batch.count + 1, 0x77);
     std::vector<std::uint8_t> expected_smallest(batch.count + 1, 0x77);
     actual.estimate(cells.words(), batch.shape, digests, batch.count, smallest.data());
@@ -126,9 +126,9 @@ struct Pair {
   }
 };
 
-// Goal: every instruction set's batches mean what the reference says, counter for counter.
-// Method: for each count, a life of the same cells: insert, observe, insert integers, ask, erase more often than
-// inserted, ask again. The middle of a batch is asked for and erased before it was inserted, too.
+// Goal: the batches of every instruction set equal the reference, counter for counter.
+// Method: for each count, a sequence on the same cells: insert, observe, insert integers, query, erase more often than
+// inserted, query again. The middle of a batch is also queried and erased before it is inserted.
 template <class Layout>
 void expect_life_agrees(const CountOps& ops, const CountShape& shape, std::size_t step) {
   const auto keys = keys_that_repeat();
@@ -201,7 +201,7 @@ TYPED_TEST(CountOpsOf, single_calls_equal_the_reference) {
   }
 }
 
-// One key from nothing to stuck and beyond: written without the reference, as the drawings in the headers say.
+// One key from nothing to stuck and beyond: written without the reference, as the drawings in the headers show.
 TYPED_TEST(CountOpsOf, a_counter_that_reaches_15_is_never_changed_again) {
   const CountShape shape = TypeParam::shapes()[1];
   for (const CountOps* ops : TypeParam::all()) {

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <utility>
+
 #include "mankai/hash/hasher.hpp"
 #include "mankai/hash/probes.hpp"
+#include "mankai/kernel/atomic_words.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 #include "mankai/kernel/count_ops.hpp"
 #include "mankai/kernel/tuning.hpp"
@@ -12,15 +16,181 @@
 
 #include <hwy/highway.h>
 
-#include "mankai/kernel/count_window-inl.hpp"
+#include "mankai/kernel/bloom_window-inl.hpp"
+#include "mankai/kernel/detail/reference_counts.hpp"
 #include "mankai/kernel/detail/target_tables.hpp"
-#include "mankai/kernel/detail/watched_counts.hpp"
 #include "mankai/kernel/digest_vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace mankai::kernel {
 namespace HWY_NAMESPACE {
 namespace {
+
+HWY_INLINE bool is_near(const CountShape& shape) {
+  return shape.size * shape.k * probes::kCounterBits / 8 <= kNearBytes;
+}
+
+// Positions within a partition are those of a classic filter of its size.
+HWY_INLINE BloomShape partition_shape(const CountShape& shape) {
+  return {.cell_count = shape.size, .k = shape.k, .field_bits = 0};
+}
+
+// A counter: its word, and where in it.
+struct Place {
+  std::uint64_t word;
+  unsigned shift;
+
+  explicit HWY_INLINE Place(std::uint64_t cell)
+      : word(cell / probes::kLaneCounters),
+        shift(static_cast<unsigned>(cell % probes::kLaneCounters) * probes::kCounterBits) {}
+  HWY_INLINE std::uint64_t load(const std::uint64_t* words) const {
+    return (MANKAI_SHARED(words[word]) >> shift) & kStuckCounter;
+  }
+};
+
+// The key's counter in each partition, one partition after the other.
+template <class Positions, class Visit>
+HWY_INLINE void for_each_place(const Positions& window, const CountShape& shape, std::size_t key, const Visit& visit) {
+  std::uint64_t first_cell = 0;
+  for (std::size_t probe = 0; probe < shape.k; ++probe) {
+    visit(Place(first_cell + window.cell(probe, key)));
+    first_cell += shape.size;
+  }
+}
+
+HWY_INLINE void prefetch_places(const std::uint64_t* words, const Near& window, const CountShape& shape,
+                                std::size_t key) {
+  for_each_place(window, shape, key, [&](const Place& place) HWY_ATTR { __builtin_prefetch(words + place.word); });
+}
+
+struct SmallestOfKey {
+  HWY_INLINE std::uint8_t operator()(const std::uint64_t* words, const Near& window, const CountShape& shape,
+                                     std::size_t key) const {
+    std::uint64_t smallest = kStuckCounter;
+    for_each_place(window, shape, key,
+                   [&](const Place& place) HWY_ATTR { smallest = std::min(smallest, place.load(words)); });
+    return static_cast<std::uint8_t>(smallest);
+  }
+};
+
+// Returns whether the key had been seen.
+struct IncrementKey {
+  std::uint64_t* stuck;
+
+  HWY_INLINE std::uint8_t operator()(std::uint64_t* words, const Near& window, const CountShape& shape,
+                                     std::size_t key) const {
+    std::uint64_t smallest = kStuckCounter;
+    for_each_place(window, shape, key, [&](const Place& place) HWY_ATTR {
+      const std::uint64_t before = place.load(words);
+      smallest = std::min(smallest, before);
+      MANKAI_SHARED(words[place.word]) += static_cast<std::uint64_t>(before != kStuckCounter) << place.shift;
+      // Very rare: updating a sum in memory for each counter would cost more.
+      if (before == kStuckCounter - 1) [[unlikely]] {
+        ++*stuck;
+      }
+    });
+    return static_cast<std::uint8_t>(smallest != 0);
+  }
+};
+
+// Returns whether it was refused.
+struct DecrementKey {
+  HWY_INLINE std::uint8_t operator()(std::uint64_t* words, const Near& window, const CountShape& shape,
+                                     std::size_t key) const {
+    if (SmallestOfKey{}(words, window, shape, key) == 0) {
+      return 1;
+    }
+    for_each_place(window, shape, key, [&](const Place& place) HWY_ATTR {
+      MANKAI_SHARED(words[place.word]) -= static_cast<std::uint64_t>(place.load(words) != kStuckCounter) << place.shift;
+    });
+    return 0;
+  }
+};
+
+// Visits the keys in order, so that a second occurrence in the window finds the first. Beyond the cache it prefetches
+// the lines of the next window's keys. Calls `answer(first key, outcomes, count)`.
+template <bool kPrefetch, class Words, class Source, class Touch, class Answer>
+HWY_INLINE void visit_windows_of(Words* words, const CountShape& shape, const Source& source, std::size_t count,
+                                 const Touch& touch, const Answer& answer) {
+  const BloomShape partition = partition_shape(shape);
+  Near windows[2];
+  std::uint8_t outcomes[kNearBloomWindow];
+  Near* current = &windows[0];
+  Near* next = &windows[1];
+  current->open(partition, source, 0, count);
+  while (current->count != 0) {
+    next->open(partition, source, current->start + current->count, count);
+    for (std::size_t key = 0; key < current->count; ++key) {
+      if (kPrefetch && key < next->count) {
+        prefetch_places(words, *next, shape, key);
+      }
+      outcomes[key] = touch(words, *current, shape, key);
+    }
+    answer(current->start, outcomes, current->count);
+    std::swap(current, next);
+  }
+}
+
+template <class Words, class Source, class Touch, class Answer>
+HWY_INLINE void visit_windows(Words* words, const CountShape& shape, const Source& source, std::size_t count,
+                              const Touch& touch, const Answer& answer) {
+  if (is_near(shape)) {
+    visit_windows_of<false>(words, shape, source, count, touch, answer);
+  } else {
+    visit_windows_of<true>(words, shape, source, count, touch, answer);
+  }
+}
+
+// Tests one window partition by partition: each round tests one counter of every key whose counters so far are not 0,
+// and fetches the next line for those that remain. An absent key costs two lines in the mean instead of k. The first
+// counters' lines are on their way already.
+HWY_INLINE void test_window_in_rounds(const std::uint64_t* words, const Far& window, const CountShape& shape,
+                                      bool* outcomes) {
+  std::uint16_t remaining[kFarBloomWindow];
+  std::size_t count = window.count;
+  for (std::size_t key = 0; key < count; ++key) {
+    remaining[key] = static_cast<std::uint16_t>(key);
+    outcomes[key] = false;
+  }
+  std::uint64_t first_cell = 0;
+  for (std::size_t probe = 0; probe < shape.k && count != 0; ++probe, first_cell += shape.size) {
+    for (std::size_t i = 0; probe != 0 && i < count; ++i) {
+      __builtin_prefetch(words + Place(first_cell + window.cell(probe, remaining[i])).word);
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint16_t key = remaining[i];
+      remaining[kept] = key;
+      kept += static_cast<std::size_t>(Place(first_cell + window.cell(probe, key)).load(words) != 0);
+    }
+    count = kept;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    outcomes[remaining[i]] = true;
+  }
+}
+
+// Tests a window in rounds while the next one's first lines arrive.
+template <class Source>
+HWY_INLINE void test_in_rounds(const std::uint64_t* words, const CountShape& shape, const Source& source,
+                               std::size_t count, bool* outcomes) {
+  const BloomShape partition = partition_shape(shape);
+  Far windows[2];
+  Far* current = &windows[0];
+  Far* next = &windows[1];
+  const auto open = [&](Far& window, std::size_t start) HWY_ATTR {
+    window.open(partition, source, start, count);
+    for (std::size_t key = 0; key < window.count; ++key) {
+      __builtin_prefetch(words + Place(window.cell(0, key)).word);
+    }
+  };
+  open(*current, 0);
+  while (current->count != 0) {
+    open(*next, current->start + current->count);
+    test_window_in_rounds(words, *current, shape, outcomes + current->start);
+    std::swap(current, next);
+  }
+}
 
 template <class Source>
 HWY_INLINE void test_all(const std::uint64_t* words, const CountShape& shape, const Source& source, std::size_t count,
@@ -133,21 +303,13 @@ HWY_EXPORT(target_partitioned_count_ops);
 
 }  // namespace
 
-const CountOps& partitioned_count_ops() noexcept {
-#ifdef MANKAI_THREAD_SANITIZER
-  return WatchedCounts<reference::PartitionedCounters>::kOps;
-#else
-  return *HWY_DYNAMIC_DISPATCH(target_partitioned_count_ops)();
-#endif
-}
+const CountOps& partitioned_count_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_partitioned_count_ops)(); }
 
 std::vector<const CountOps*> all_partitioned_count_ops() {
-#ifdef MANKAI_THREAD_SANITIZER
-  return {&WatchedCounts<reference::PartitionedCounters>::kOps};
-#else
   return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_partitioned_count_ops)(); });
-#endif
 }
+
+const CountOps& stepped_count_ops() noexcept { return ReferenceCounts<reference::SteppedCounters>::kOps; }
 
 }  // namespace mankai::kernel
 #endif  // HWY_ONCE

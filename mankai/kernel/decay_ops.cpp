@@ -30,23 +30,24 @@ constexpr std::size_t kChunkWords = 512;
 // One cell taken through a stretch of equal losses costs two divisions, as much as some hundred steps in vectors.
 constexpr std::uint64_t kStepsPerStretch = 128;
 
-// Rounding up keeps this forever: what loses less than one unit an epoch. λ is below 1.
-std::uint64_t stuck_value(const DecayStep& step) noexcept {
+// Returns the largest value that rounding up never decreases, since it loses less than one unit per epoch. λ is
+// below 1.
+[[maybe_unused]] std::uint64_t stuck_value(const DecayStep& step) noexcept {
   return step.rounding == Rounding::ceil ? (kOne - 1) / (kOne - step.lambda_q32) : 0;
 }
 
-// What a cell loses in an epoch, rounded the other way than what is left.
+// Returns what a cell loses in an epoch, rounded in the opposite direction of the remainder.
 std::uint64_t loss_of(std::uint64_t cell, std::uint64_t loss_q32, bool is_ceil) noexcept {
   return (cell * loss_q32 + (is_ceil ? 0 : kOne - 1)) >> kFractionBits;
 }
 
-// The smallest value that still loses so much in an epoch.
+// Returns the smallest value with this loss per epoch.
 std::uint64_t smallest_losing(std::uint64_t loss, std::uint64_t loss_q32, bool is_ceil) noexcept {
   return is_ceil ? ((loss << kFractionBits) - 1) / loss_q32 + 1 : ((loss - 1) << kFractionBits) / loss_q32 + 1;
 }
 
-// How many stretches of equal losses the largest cell goes through at most.
-std::uint64_t stretches(std::uint64_t largest, const DecayStep& step) noexcept {
+// Returns an upper bound for the number of stretches of equal losses of the largest cell.
+[[maybe_unused]] std::uint64_t stretches(std::uint64_t largest, const DecayStep& step) noexcept {
   return 1 + loss_of(largest, kOne - step.lambda_q32, step.rounding == Rounding::ceil);
 }
 
@@ -280,7 +281,7 @@ void decay(std::uint64_t* words, std::size_t count, const DecayStep& step, Epoch
 
 #else
 
-// Without vectors a cell goes through many epochs at once wherever its losses are known.
+// Without vectors a cell takes many epochs in one step while its losses are equal.
 template <class Cell>
 void decay(std::uint64_t* words, std::size_t count, const DecayStep& step, Epochs epochs) noexcept {
   if (step.lambda_q32 >= kOne) {
@@ -318,29 +319,12 @@ namespace {
 
 HWY_EXPORT(target_decay_ops);
 
-#ifdef MANKAI_THREAD_SANITIZER
-constexpr DecayOps kWatchedOps{.target = "scalar",
-                               .decay8 = reference::decay<Cell8>,
-                               .decay16 = reference::decay<Cell16>,
-                               .decay32 = reference::decay<Cell32>};
-#endif
-
 }  // namespace
 
-const DecayOps& decay_ops() noexcept {
-#ifdef MANKAI_THREAD_SANITIZER
-  return kWatchedOps;
-#else
-  return *HWY_DYNAMIC_DISPATCH(target_decay_ops)();
-#endif
-}
+const DecayOps& decay_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_decay_ops)(); }
 
 std::vector<const DecayOps*> all_decay_ops() {
-#ifdef MANKAI_THREAD_SANITIZER
-  return {&kWatchedOps};
-#else
   return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_decay_ops)(); });
-#endif
 }
 
 void decay_words(std::uint64_t* words, std::size_t count, unsigned width_bits, const DecayStep& step,
@@ -349,7 +333,7 @@ void decay_words(std::uint64_t* words, std::size_t count, unsigned width_bits, c
   (width_bits == 8 ? ops.decay8 : width_bits == 16 ? ops.decay16 : ops.decay32)(words, count, step, epochs);
 }
 
-// A value loses the same in each of many epochs, as long as it changes little in between: they are taken at once.
+// While a value changes little, its loss is the same in many epochs, which are taken in one step.
 std::uint32_t decay_value(std::uint32_t value, const DecayStep& step, std::uint64_t epochs) noexcept {
   const bool is_ceil = step.rounding == Rounding::ceil;
   const std::uint64_t loss_q32 = kOne - step.lambda_q32;

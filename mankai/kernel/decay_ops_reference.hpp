@@ -47,7 +47,7 @@ inline constexpr std::uint32_t kRoundingSecond = 0xc2b2ae35U;
   return x ^ (x >> 16U);
 }
 
-/// What is added before a product is cut, where it does not depend on the cell.
+/// Returns what is added to a product before it is truncated, unless it depends on the cell.
 [[nodiscard]] constexpr std::uint32_t fixed_addend(Rounding rounding) noexcept {
   return rounding == Rounding::ceil ? ~std::uint32_t{0} : 0U;
 }
@@ -61,7 +61,7 @@ inline constexpr std::uint32_t kRoundingSecond = 0xc2b2ae35U;
         is_drawn ? rounding_bits(rounding_keys(step.seed, epochs.first_tick + epoch), static_cast<std::uint32_t>(index))
                  : fixed_addend(step.rounding);
     const std::uint32_t next = decayed(cell, step.lambda_q32, addend);
-    // What stays the same once stays the same forever, but for a draw, unless nothing is left.
+    // A cell that stays the same once always does, except under stochastic rounding, where only 0 does.
     if (next == cell && (!is_drawn || cell == 0)) {
       break;
     }

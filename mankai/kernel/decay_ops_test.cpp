@@ -76,7 +76,7 @@ TYPED_TEST(DecayOpsOf, every_target_decays_every_value_as_the_reference) {
   }
 }
 
-// Short arrays of all lengths, so that whatever is left over beside whole vectors occurs.
+// Short arrays of all lengths, so that every remainder of a vector occurs.
 TYPED_TEST(DecayOpsOf, every_target_decays_every_length_and_nothing_behind_it) {
   const Words all = all_values<TypeParam>();
   for (std::size_t count = 0; count <= 40 && count < all.size(); ++count) {
@@ -96,7 +96,7 @@ TYPED_TEST(DecayOpsOf, every_target_decays_every_length_and_nothing_behind_it) {
   }
 }
 
-// Around every way to take many epochs at once: some are left, none is, and losses that stay the same for long.
+// The limits of every way to take many epochs in one step: some cells are left, none is, and long equal losses.
 TYPED_TEST(DecayOpsOf, many_epochs_at_once_are_as_many_single_ones) {
   Words words = all_values<TypeParam>();
   words.resize(std::min<std::size_t>(words.size(), 600));

@@ -9,7 +9,7 @@
 namespace mankai::kernel {
 namespace {
 
-/// Cache lines asked for ahead of their use, whatever k.
+/// Cache lines prefetched ahead of their use, for any k.
 constexpr std::size_t kLinesAhead = kFarWindow;
 
 /// Cells of whole bytes: a write is one store.
@@ -35,7 +35,7 @@ struct WholeCells {
   }
 };
 
-/// Two cells a byte, the even one in its lower half: a write must keep the neighbor as it is.
+/// Two cells per byte, the even one in the lower half: a write must not change the other one.
 struct HalfByteCells {
   static constexpr unsigned kBits = 4;
 
@@ -100,7 +100,7 @@ void put(const FadingCells& array, Digest digest) noexcept {
   }
 }
 
-// Visits the keys in order; beyond the cache their lines are asked for a window before.
+// Visits the keys in order; beyond the cache their lines are prefetched one window ahead.
 template <class Cells, bool kWrites, class Visit>
 void for_each_key(const FadingCells& array, const Digest* digests, std::size_t count, const Visit& visit) noexcept {
   const std::size_t near = kNearBytes * 8 / Cells::kBits;

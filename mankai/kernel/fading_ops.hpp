@@ -7,7 +7,7 @@
 
 namespace mankai::kernel {
 
-/// An array of fingerprints, as its kernels need to know it.
+/// An array of fingerprints, as its kernels take it.
 struct FadingCells {
   std::byte* cells;
   std::uint64_t cell_count;   ///< >= 1
@@ -15,7 +15,7 @@ struct FadingCells {
   std::uint32_t min_matches;  ///< 1 to k
 };
 
-/// The hot loops of the array that forgets by being overwritten, for one size of fingerprint. Positions are
+/// The hot loops of the array whose old fingerprints are overwritten, for one size of fingerprint. Positions are
 /// probes::CellSequence, the fingerprint is probes::fingerprint.
 ///
 /// Shape:   digests[c], outcomes[c]; may be empty; must not overlap.
@@ -26,7 +26,7 @@ struct FadingCells {
 struct FadingOps {
   void (*insert)(const FadingCells& array, const Digest* digests, std::size_t count) noexcept;
   void (*insert_concurrent)(const FadingCells& array, const Digest* digests, std::size_t count) noexcept;
-  /// Reports whether each key was known, then inserts it, one key after the other.
+  /// Reports whether each key was present, then inserts it, one key after the other.
   void (*observe)(const FadingCells& array, const Digest* digests, std::size_t count, bool* seen) noexcept;
   void (*may_contain)(const FadingCells& array, const Digest* digests, std::size_t count, bool* outcomes) noexcept;
   /// Returns how many of the cells from `first` on are not empty. Cost: a pass over them.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Cells of 8, 16 or 32 bits in an image's words, lowest bits first, which a writer may change while readers look:
+/// Cells of 8, 16 or 32 bits in an image's words, lowest bits first, which a writer may change while others read:
 /// relaxed atomic access of a cell's own width, which compiles to plain moves.
 
 #include <cstddef>

@@ -10,8 +10,8 @@ namespace mankai::kernel {
 inline constexpr std::size_t kNearBytes = std::size_t{1} << 20;
 
 /// Keys prepared ahead of the first touch. In cache 32 is best. Beyond it (1e7 keys, in level 3) 32, 64, 128, 192, 256
-/// and 512 keys take 3.6, 3.2, 2.5, 2.3, 2.4 and 2.7 ns per key: lines arrive while the window before is visited, until
-/// the windows crowd the level-1 cache.
+/// and 512 keys take 3.6, 3.2, 2.5, 2.3, 2.4 and 2.7 ns per key: lines arrive while the previous window is visited,
+/// until the windows fill the level-1 cache.
 inline constexpr std::size_t kNearWindow = 32;
 inline constexpr std::size_t kFarWindow = 192;
 
@@ -25,13 +25,13 @@ inline constexpr std::size_t kGatherWindow = 256;
 /// present, and rounds 13; at 12.5 MB it takes 20 and rounds 18, and 20 against 7.5 for absent keys.
 inline constexpr std::size_t kGatherBytes = std::size_t{8} << 20;
 
-/// Partitioned builds: cells per partition, which stay in a level-2 cache while it is inserted, and from which filter
-/// size and batch on the two passes pay.
+/// Partitioned builds: cells per partition, which stay in a level-2 cache while it is inserted, and the smallest
+/// filter and batch for which two passes are faster.
 inline constexpr std::size_t kPartitionBytes = std::size_t{512} << 10;
 inline constexpr std::size_t kPartitionedBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kPartitionedKeysPerBlock = 2;
 
-/// Vector kernels scale to ranges below 2^32 by two 32-bit multiplications; wider ones go one key at a time.
+/// Vector kernels scale to ranges below 2^32 by two 32-bit multiplications; wider ones take one key at a time.
 inline constexpr std::uint64_t kVectorRangeLimit = 0xffffffffU;
 
 }  // namespace mankai::kernel

@@ -9,14 +9,14 @@
 namespace mankai {
 namespace {
 
-/// Keys that are taken at once: their digests stay in the cache.
+/// Keys per window, whose digests stay in the cache.
 constexpr std::size_t kWindow = 1024;
 
 Result<DigestLogKeys> keys_for(const ConfirmedSeenRequest& request) {
   HashSpec first = HashSpec::random(request.hash.value_or(kDefaultHash));
   first.seed = request.seed.value_or(first.seed);
   MANKAI_TRY(check_seed(first));
-  // One that is told makes the run the same each time, so the other must follow from it. Other bits decide.
+  // With a given seed the second one is derived from it, so that every run is the same.
   HashSpec second = HashSpec::random(first.kind);
   if (request.seed) {
     constexpr std::uint64_t kOther = 0x9e3779b97f4a7c15U;  // 2^64 divided by the golden ratio
@@ -28,22 +28,23 @@ Result<DigestLogKeys> keys_for(const ConfirmedSeenRequest& request) {
                        .canonical_version = request.canonical.value_or(false) ? url::kCanonicalVersion : 0};
 }
 
-// A log that was made for another request would answer, but not as asked.
+// A log with other parameters would work, but not as requested.
 Result<void> check_request_fits(const std::string& path, const DigestLogKeys& keys,
                                 const ConfirmedSeenRequest& request) {
   if (keys.canonical_version != 0 && !url::url_rules(keys.canonical_version)) {
     return fail(ErrorCode::unsupported_version,
-                path + ": its URLs were canonicalized by version " + std::to_string(keys.canonical_version) +
-                    " of the URL rules, and this library supports versions 1 to " +
-                    std::to_string(url::kCanonicalVersion) + "; use a newer library, or another file");
+                path + ": has URLs in canonical form of version " + std::to_string(keys.canonical_version) +
+                    ", and this library reads versions 1 to " + std::to_string(url::kCanonicalVersion) +
+                    "; use a newer version of Mankai, or name another file");
   }
   if (request.hash.value_or(keys.first.kind) != keys.first.kind ||
       request.seed.value_or(keys.first.seed) != keys.first.seed ||
       request.canonical.value_or(keys.canonical_version != 0) != (keys.canonical_version != 0)) {
-    return fail(ErrorCode::invalid_argument, path + ": was created with hash " + std::string(name(keys.first.kind)) +
-                                                 (keys.canonical_version != 0 ? " of canonical URLs" : " of raw keys") +
-                                                 ", requested another hash, seed or canonical; leave these options "
-                                                 "out, or use another file");
+    return fail(ErrorCode::invalid_argument,
+                path + ": was made with hash " + std::string(name(keys.first.kind)) +
+                    (keys.canonical_version != 0 ? " of canonical URLs" : " of keys as they are") +
+                    ", or another seed, which differs from the request; omit the options to use it as it is, or name "
+                    "another file");
   }
   return {};
 }
@@ -66,7 +67,7 @@ ConfirmedSeen::ConfirmedSeen(DigestLog log, BlockedBloom filter, double fpr)
 Result<ConfirmedSeen> ConfirmedSeen::open(const std::string& path, const ConfirmedSeenRequest& request,
                                           const DigestLogOptions& options) {
   MANKAI_ASSIGN(const auto keys, keys_for(request));
-  // Before a log is made for it.
+  // Checks the request before a log is created.
   MANKAI_TRY(BlockedBloom::create({.keys = request.keys, .fpr = request.fpr}));
   MANKAI_ASSIGN(auto log, DigestLog::open(path, keys, options));
   MANKAI_TRY(check_request_fits(path, log.keys(), request));
@@ -76,17 +77,14 @@ Result<ConfirmedSeen> ConfirmedSeen::open(const std::string& path, const Confirm
 }
 
 Result<BlockedBloom> ConfirmedSeen::filled_filter(const DigestLog& log, std::uint64_t keys, double fpr) {
-  auto filter = BlockedBloom::create({.keys = keys, .fpr = fpr, .hash = log.keys().first});
-  if (!filter) {
-    return filter;
-  }
+  MANKAI_ASSIGN(auto filter, BlockedBloom::create({.keys = keys, .fpr = fpr, .hash = log.keys().first}));
   std::vector<Digest> digests;
-  auto read = log.for_each([&](std::span<const WideDigest> piece) {
+  MANKAI_TRY(log.for_each([&](std::span<const WideDigest> piece) {
     digests.resize(piece.size());
     std::ranges::transform(piece, digests.begin(), [](const WideDigest& wide) { return Digest{wide.first}; });
-    filter->insert(digests);
-  });
-  return read ? std::move(filter) : std::unexpected(read.error());
+    filter.insert(digests);
+  }));
+  return filter;
 }
 
 void ConfirmedSeen::observe(std::span<const std::string_view> keys, std::span<Answer> answers) {

@@ -1,17 +1,17 @@
 #pragma once
 
-/// "Have I seen it?" without a mistake: a filter answers for most new keys, and apparent repeats are looked up
-/// in an exact log on disk.
+/// "Have I seen it?" without false positives: a filter answers for most new keys, and an exact log on disk confirms the
+/// repeats.
 ///
 ///     auto memory = mankai::ConfirmedSeen::open("frontier.log");
 ///     memory->observe(urls, answers);
-///     ... print what is not Answer::repeat ...
+///     // ... print the URLs whose answer is not Answer::repeat ...
 ///     memory->commit();
-///     ... and at the end ...
+///     // ... and at the end ...
 ///     memory->close();
 ///
-/// The log is the only thing that is kept: the filter is filled from it when it is opened, and made larger when it is
-/// full. So nothing has to be kept in step, and a crash can only make the log lack what was not committed.
+/// Only the log is stored. open() fills the filter from it, and a full filter is replaced by a larger one. So a crash
+/// loses uncommitted keys at most.
 
 #include <cstdint>
 #include <functional>
@@ -27,50 +27,48 @@
 
 namespace mankai {
 
-/// What a caller asks of a log that may exist already; what is left out is taken from it, or by default.
+/// Parameters of a memory. For a log that exists, an empty field matches any value; for a new log it is the default.
 struct ConfirmedSeenRequest {
-  std::uint64_t keys = 10'000'000;  ///< what the filter is made for at first; it grows
-  double fpr = 0.001;               ///< share of new keys that cost a look into the log
+  std::uint64_t keys = 10'000'000;  ///< initial capacity of the filter; it grows
+  double fpr = 0.001;               ///< share of absent keys that cost a look-up in the log
   std::optional<HashKind> hash = {};
   std::optional<std::array<std::uint64_t, 2>> seed = {};
   std::optional<bool> canonical = {};  ///< keys are URLs, compared in canonical form
 };
 
-/// Remembers keys and says of each whether it came before. Wrong only where two keys share 128 bits of hash: see
-/// DigestLog.
+/// Remembers keys and reports repeats. Wrong only for two keys with the same 128 bits of hash: see DigestLog.
 ///
-/// Cost:    two hashes and a cache line per key, and a lookup in the log for each repeat and false positive. Memory:
-///          the filter, and what DigestLog takes.
+/// Cost:    two hashes and a cache line per key, and a look-up in the log per repeat and false positive. Memory: the
+///          filter, and that of DigestLog.
 /// Threads: one at a time.
 class ConfirmedSeen {
  public:
   enum class Answer : std::uint8_t {
-    fresh,    ///< new: the filter is sure
-    repeat,   ///< came before: the log has it
-    rescued,  ///< new: the filter took it for a repeat, and the log has it not
+    fresh,    ///< new: the filter lacks it
+    repeat,   ///< seen before: the log has it
+    rescued,  ///< new: a false positive of the filter; the log lacks it
   };
 
-  /// Opens a log, and makes it if it is missing. Errors: invalid_argument when it was made for another request; as
-  /// DigestLog::open's and BlockedBloom::create's.
+  /// Opens a log, or creates it if it is missing. Errors: invalid_argument if it was made with other parameters; as
+  /// DigestLog::open and BlockedBloom::create.
   [[nodiscard]] static Result<ConfirmedSeen> open(const std::string& path, const ConfirmedSeenRequest& request = {},
                                                   const DigestLogOptions& options = {});
 
-  /// Takes keys in and tells what they are, in order, so that a key's second time is a repeat. Nothing is in the log
-  /// before the commit. Shape: keys[c], answers[c].
+  /// Inserts keys in order and reports what they are; the second occurrence in a batch is a repeat. The log has them
+  /// after the commit. Shape: keys[c], answers[c].
   void observe(std::span<const std::string_view> keys, std::span<Answer> answers);
-  /// Puts what was observed into the log, all of it or nothing: it survives a process crash. Where a filter is
-  /// full it is made anew, of twice the size. Errors: io, out_of_space; then nothing more may be observed, and what was
-  /// committed before is safe.
+  /// Commits the observed keys to the log, all or none; they survive a process crash. Doubles a full filter. Errors:
+  /// io, out_of_space; then nothing more may be observed, and earlier commits are safe.
   [[nodiscard]] Result<void> commit();
-  /// Returns when what was committed survives a power loss. Errors: io; out_of_space.
+  /// Returns when everything committed survives power loss. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync() { return log_.sync(); }
-  /// The last sync before the end: what is damaged afterwards is told from what a crash takes. Errors: as sync's.
+  /// Syncs, and marks the log so that later damage is an error: see DigestLog::close. Errors: as sync.
   [[nodiscard]] Result<void> close() { return log_.close(); }
 
   [[nodiscard]] const DigestLog& log() const noexcept { return log_; }
   [[nodiscard]] const BlockedBloom& filter() const noexcept { return filter_; }
   [[nodiscard]] bool is_canonical() const noexcept { return log_.keys().canonical_version != 0; }
-  /// Memory of filter and tables, that of the runs, which are mapped, left out.
+  /// Returns the memory of the filter and the tables, without the mapped runs.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
  private:
@@ -88,7 +86,7 @@ class ConfirmedSeen {
   std::unique_ptr<bool[]> may_be_repeat_;
 };
 
-/// Returns the word for it: "new", "repeat" or "rescued".
+/// Returns "new", "repeat" or "rescued".
 [[nodiscard]] std::string_view name(ConfirmedSeen::Answer answer) noexcept;
 
 }  // namespace mankai

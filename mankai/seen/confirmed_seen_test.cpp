@@ -36,8 +36,8 @@ std::vector<Answer> observe(ConfirmedSeen& memory, const std::vector<std::string
   return answers;
 }
 
-// Goal: every answer is right, though the filter is wrong often: it has room for few keys at a bad rate, and grows.
-// Method: an exact set, batches of any size, and openings in between.
+// Goal: every answer is right although the filter is often wrong: it is small, has a high rate, and grows.
+// Method: an exact set, batches of any size, and reopening in between.
 TEST_F(ConfirmedSeenTest, every_answer_is_right) {
   const ConfirmedSeenRequest request{.keys = 500, .fpr = 0.3, .seed = std::array<std::uint64_t, 2>{1, 0}};
   auto memory = ConfirmedSeen::open(path(), request, {.recent_digests = 1000});

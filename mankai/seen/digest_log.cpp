@@ -21,7 +21,7 @@ namespace {
 using detail::DigestRun;
 using detail::DigestTable;
 
-/// A run that is not larger than so many times the new one is merged into it.
+/// A run is merged with the new one unless it is more than this many times larger.
 constexpr std::uint64_t kMergeRatio = 2;
 
 std::uint64_t checksum_of(const DigestLogHeader& header) noexcept {
@@ -48,7 +48,8 @@ DigestBatchHeader header_of(std::span<const WideDigest> digests, std::uint64_t b
 }
 
 bool is_batch(const DigestBatchHeader& batch, std::uint64_t salt) noexcept {
-  // Looked at first, since few bytes that are no header get past it, and the search for later batches looks everywhere.
+  // The sizes are tested first: they reject nearly all bytes that are not a header, and durable_after_end searches
+  // everywhere.
   return batch.before <= kMaxLoggedDigests && batch.durable <= batch.before && batch.digests <= kMaxLoggedDigests &&
          batch.checksum == checksum_of(batch, salt);
 }
@@ -87,7 +88,7 @@ DigestLogKeys keys_of(const DigestLogHeader& header) noexcept {
           .canonical_version = header.canonical_version};
 }
 
-// What its runs call a log: the seeds are drawn at random, once.
+// The id of a log in its runs: its seeds are random.
 detail::DigestRunOwner owner_of(const std::string& path, const DigestLogKeys& keys) {
   const std::array seeds = {keys.first.seed, keys.second.seed};
   return {.path = path, .id = checksum(std::as_bytes(std::span(seeds)))};
@@ -106,8 +107,8 @@ bool has_zeros(const DigestLogHeader& header) noexcept {
          std::ranges::all_of(header.reserved, [](std::uint64_t word) { return word == 0; });
 }
 
-// What a right checksum does not say: that the numbers make sense, as those of a file made to mislead may not.
-bool makes_sense(const DigestLogHeader& header) noexcept {
+// Checks for contradictions, which a forged file with a right checksum may have.
+bool is_consistent(const DigestLogHeader& header) noexcept {
   if (header.run_count > kMaxDigestRuns || header.retired_count > kMaxDigestRuns || !is_hash_kind(header.hash_kind) ||
       !has_zeros(header)) {
     return false;
@@ -120,28 +121,29 @@ bool makes_sense(const DigestLogHeader& header) noexcept {
     }
     before = run.number;
   }
-  // What is retired is removed.
-  const auto counts = [&](std::uint64_t number) {
+  // A retired run is going to be removed, so it must not be in use.
+  const auto is_in_use = [&](std::uint64_t number) {
     return std::ranges::find(runs, number, &DigestRunEntry::number) != runs.end();
   };
   return digests_in(runs) <= kMaxLoggedDigests &&
-         std::ranges::none_of(std::span(header.retired).first(header.retired_count), counts);
+         std::ranges::none_of(std::span(header.retired).first(header.retired_count), is_in_use);
 }
 
 Result<void> check_header(const DigestLogHeader& header) {
   if (header.magic != kDigestLogMagic) {
-    return fail(ErrorCode::corrupt, "is not a log of digests");
+    return fail(ErrorCode::corrupt, "is not a log of digests; name another file");
   }
   if (header.checksum != checksum_of(header)) {
-    return fail(ErrorCode::corrupt, "its first page is corrupt: the checksum does not match");
+    return fail(ErrorCode::corrupt,
+                "its first page is damaged: the checksum does not match; restore the log and its runs from a copy");
   }
   if (header.version != kDigestLogVersion) {
-    return fail(ErrorCode::unsupported_version, "is a log of version " + std::to_string(header.version) +
-                                                    ", and this library reads version " +
-                                                    std::to_string(kDigestLogVersion));
+    return fail(ErrorCode::unsupported_version,
+                "is a log of version " + std::to_string(header.version) + ", and this library reads version " +
+                    std::to_string(kDigestLogVersion) + "; use a newer version of Mankai");
   }
-  if (!makes_sense(header)) {
-    return fail(ErrorCode::corrupt, "its first page contradicts itself");
+  if (!is_consistent(header)) {
+    return fail(ErrorCode::corrupt, "its first page contradicts itself; restore the log and its runs from a copy");
   }
   return {};
 }
@@ -149,11 +151,11 @@ Result<void> check_header(const DigestLogHeader& header) {
 Result<DigestLogHeader> read_header(const OpenFile& file, const std::string& path) {
   DigestLogHeader header{};
   if (file.size() < sizeof(header)) {
-    return fail(ErrorCode::corrupt,
-                path + ": is not a log of digests: it has only " + std::to_string(file.size()) + " bytes");
+    return fail(ErrorCode::corrupt, path + ": has only " + std::to_string(file.size()) +
+                                        " bytes and is not a log of digests; name another file");
   }
   MANKAI_TRY(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
-  if (auto valid = check_header(header); !valid) {
+  if (const auto valid = check_header(header); !valid) {
     return std::unexpected(valid.error().within(path));
   }
   return header;
@@ -175,7 +177,7 @@ class DigestLog::Impl {
     return impl;
   }
 
-  // What is read here without a lock may be of two moments.
+  // Reads without a lock: a writer may change the files meanwhile.
   [[nodiscard]] static Result<DigestLogFacts> verify(const std::string& path, OpenFile file, FileCalls& calls) {
     MANKAI_ASSIGN(auto header, read_header(file, path));
     Impl log(path, std::nullopt, std::move(file), header, 0, calls);
@@ -199,7 +201,7 @@ class DigestLog::Impl {
 
   [[nodiscard]] Result<void> sync() { return failure_ ? fail_again() : remember(sync_batches()); }
 
-  // Batches say what was on the disk before them, and what is cut off the file's end says nothing: its first page does.
+  // A batch records what the disk had before it. Only the first page can reveal a truncated file.
   [[nodiscard]] Result<void> close() {
     if (failure_) {
       return fail_again();
@@ -237,13 +239,13 @@ class DigestLog::Impl {
         header_(header),
         keys_(keys_of(header)) {}
 
-  // Somebody else may make it at the same time: then there is one.
+  // Another process may create it at the same time; then that log is used.
   [[nodiscard]] static Result<void> make_if_missing(const std::string& path, const DigestLogKeys& keys,
                                                     FileCalls& calls, FileMode mode) {
     if (calls.access(path.c_str(), F_OK) == 0) {
       return {};
     }
-    // A log that was moved away without its runs needs them.
+    // Runs of a log that was moved away without them must not be overwritten.
     for (std::uint64_t number = 1; number <= kMaxDigestRuns; ++number) {
       MANKAI_TRY(detail::check_run_is_free(owner_of(path, keys), number, calls));
     }
@@ -270,7 +272,7 @@ class DigestLog::Impl {
     return dropped_bytes_ == 0 ? Result<void>{} : write_anew(header_);
   }
 
-  // Up to the first one that is not whole.
+  // Loads the batches before the first incomplete one.
   [[nodiscard]] Result<void> load_batches() {
     end_ = sizeof(DigestLogHeader);
     durable_ = header_.durable;
@@ -283,7 +285,7 @@ class DigestLog::Impl {
     return check_end();
   }
 
-  // Returns false where there is no whole batch.
+  // Returns false if there is no complete batch.
   [[nodiscard]] Result<bool> load_batch() {
     DigestBatchHeader batch{};
     MANKAI_TRY(file_.read(end_, std::as_writable_bytes(std::span(&batch, 1))));
@@ -307,25 +309,23 @@ class DigestLog::Impl {
     return true;
   }
 
-  // A crash leaves a batch that was being written, and any of those that were not synchronized, the first ones too.
-  // What somebody knew to be on the disk it does not take.
+  // A crash may tear or lose any batch that was not synced. It cannot lose a digest that the file declares to be on the
+  // disk.
   [[nodiscard]] Result<void> check_end() const {
-    MANKAI_ASSIGN(const auto durable, durable_behind());
+    MANKAI_ASSIGN(const auto durable, durable_after_end());
     if (const std::uint64_t known = std::max(durable, durable_); known > digests_committed()) {
-      return fail(
-          ErrorCode::corrupt,
-          path_ + ": is damaged at offset " + std::to_string(end_) + ": before it there are " +
-              std::to_string(digests_committed()) + " digests, and what stands elsewhere in the file says that " +
-              std::to_string(known) +
-              " were on the disk; restore it and the files beside it from a copy, or make a new log of what was "
-              "printed");
+      return fail(ErrorCode::corrupt,
+                  path_ + ": is damaged at offset " + std::to_string(end_) + ": there are " +
+                      std::to_string(digests_committed()) + " digests before it, but the file says that " +
+                      std::to_string(known) +
+                      " were on the disk; restore the log and its runs from a copy, or create a new log");
     }
     return {};
   }
 
-  // The most that a batch behind the end says was on the disk. Its header is evidence enough: the checksum is seeded by
-  // the salt, which is another one whenever the file is written anew.
-  [[nodiscard]] Result<std::uint64_t> durable_behind() const {
+  // Returns the largest `durable` of the batches after the end. A valid header proves that there was a batch: its
+  // checksum is seeded by the salt, which changes whenever the file is rewritten.
+  [[nodiscard]] Result<std::uint64_t> durable_after_end() const {
     constexpr std::uint64_t kAlign = sizeof(std::uint64_t);
     constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 16;
     std::uint64_t most = 0;
@@ -368,8 +368,7 @@ class DigestLog::Impl {
     return {};
   }
 
-  // After an error nobody knows what the file has, nor whether it still is the one of this name: what would be written
-  // to it could contradict what it says.
+  // After an error the state of the file is unknown, so further writes could contradict its contents.
   [[nodiscard]] Result<void> remember(Result<void> done) {
     if (!done) {
       failure_ = done.error();
@@ -380,7 +379,7 @@ class DigestLog::Impl {
 
   [[nodiscard]] std::uint64_t digests_committed() const noexcept { return in_runs() + committed_; }
 
-  // The runs from this one on become one with the recent digests.
+  // Returns the first of the runs that are merged with the recent digests.
   [[nodiscard]] std::size_t first_merged() const noexcept {
     std::uint64_t together = recent_.digests().size();
     std::size_t first = runs_.size();
@@ -390,26 +389,24 @@ class DigestLog::Impl {
     return first;
   }
 
-  // The new run is on the disk before the log's file, in one step, says that it counts and the old ones and the batches
-  // do not. What a crash leaves is a file of a number that is given again, one that is on the list of the retired, or
-  // one that was never whole.
+  // The disk has the new run before one step, the replacement of the log's file, puts it in the place of the old runs
+  // and the batches. After a crash there may be a file whose number is used again, a retired run, or an incomplete new
+  // run.
   [[nodiscard]] Result<void> make_run() {
     std::vector<WideDigest> sorted(recent_.digests().begin(), recent_.digests().end());
     std::ranges::sort(sorted);
     const std::size_t first = first_merged();
     const auto merged = std::span(runs_).subspan(first);
-    const auto entry = detail::write_digest_run(owner_of(path_, keys_), header_.next_run, sorted, merged, *calls_);
-    if (!entry) {
-      return std::unexpected(entry.error());
-    }
-    MANKAI_ASSIGN(auto run, DigestRun::open(path_, *entry, *calls_));
+    MANKAI_ASSIGN(const auto entry,
+                  detail::write_digest_run(owner_of(path_, keys_), header_.next_run, sorted, merged, *calls_));
+    MANKAI_ASSIGN(auto run, DigestRun::open(path_, entry, *calls_));
     DigestLogHeader header = header_;
     header.retired = {};
     std::ranges::transform(merged, header.retired.begin(), [](const DigestRun& old) { return old.entry().number; });
     header.retired_count = static_cast<std::uint32_t>(merged.size());
     header.runs = {};
     std::ranges::transform(std::span(runs_).first(first), header.runs.begin(), &DigestRun::entry);
-    header.runs[first] = *entry;
+    header.runs[first] = entry;
     header.run_count = static_cast<std::uint32_t>(first + 1);
     header.next_run = header_.next_run + 1;
     recent_.clear();
@@ -420,8 +417,8 @@ class DigestLog::Impl {
     return remove_retired();
   }
 
-  // Writes the file with this first page and the recent digests as one batch, and goes on with it. It takes its place
-  // when the disk has it.
+  // Replaces the file by one with this first page and the recent digests as a single batch, and continues with that. It
+  // is put in place after the disk has it.
   [[nodiscard]] Result<void> write_anew(DigestLogHeader header) {
     const auto digests = recent_.digests().first(committed_);
     const std::uint64_t before = digests_in(std::span(header.runs).first(header.run_count));
@@ -456,15 +453,15 @@ class DigestLog::Impl {
   std::string path_;
   std::size_t recent_most_;
   FileCalls* calls_;
-  std::optional<FileLock> lock_;  ///< none: only looked at
+  std::optional<FileLock> lock_;  ///< none: read only
   OpenFile file_;
   DigestLogHeader header_;
   DigestLogKeys keys_;
   std::vector<DigestRun> runs_;
   DigestTable recent_;
-  std::size_t committed_ = 0;  // of the recent ones
-  std::uint64_t end_ = 0;      // of the batches in the file
-  std::uint64_t durable_ = 0;  // of the digests in the log, those known to be on the disk
+  std::size_t committed_ = 0;  // number of recent digests that are committed
+  std::uint64_t end_ = 0;      // of the complete batches in the file
+  std::uint64_t durable_ = 0;  // number of digests that the disk is known to have
   std::uint64_t dropped_bytes_ = 0;
   std::optional<Error> failure_;
 };
@@ -477,8 +474,8 @@ DigestLog::~DigestLog() = default;
 Result<DigestLog> DigestLog::open(const std::string& path, const DigestLogKeys& if_new,
                                   const DigestLogOptions& options) {
   MANKAI_ASSERT(if_new.first.kind == if_new.second.kind);
-  auto impl = Impl::open(path, if_new, options);
-  return impl ? Result<DigestLog>(DigestLog(std::move(*impl))) : std::unexpected(impl.error());
+  MANKAI_ASSIGN(auto impl, Impl::open(path, if_new, options));
+  return DigestLog(std::move(impl));
 }
 
 const DigestLogKeys& DigestLog::keys() const noexcept { return impl_->keys(); }
@@ -497,14 +494,14 @@ std::uint64_t DigestLog::memory_bytes() const noexcept { return impl_->memory_by
 std::uint64_t DigestLog::dropped_bytes() const noexcept { return impl_->dropped_bytes(); }
 
 Result<DigestLogFacts> verify_digest_log(const std::string& path, FileCalls& calls) {
-  // A writer replaces the file now and then, and removes runs that it merged: then what was looked at is gone.
-  constexpr int kMaxLooks = 100;
-  for (int looks = 1;; ++looks) {
+  // A writer sometimes replaces the file and removes merged runs; then the check starts again.
+  constexpr int kMaxAttempts = 100;
+  for (int attempt = 1;; ++attempt) {
     MANKAI_ASSIGN(auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
     const FileIdentity identity = file.identity();
     auto facts = DigestLog::Impl::verify(path, std::move(file), calls);
     const auto now = identify(path, calls);
-    if (facts || looks == kMaxLooks || (now && *now == identity)) {
+    if (facts || attempt == kMaxAttempts || (now && *now == identity)) {
       return facts;
     }
   }
@@ -515,13 +512,13 @@ Result<DigestLogFacts> verify_digest_run(const std::string& path, FileCalls& cal
   DigestRunFooter footer{};
   if (file.size() < sizeof(footer)) {
     return fail(ErrorCode::corrupt,
-                path + ": is not a run of a log of digests: it has only " + std::to_string(file.size()) + " bytes");
+                path + ": has only " + std::to_string(file.size()) + " bytes and is not a run of a log of digests");
   }
   MANKAI_TRY(file.read(file.size() - sizeof(footer), std::as_writable_bytes(std::span(&footer, 1))));
   const std::string name = detail::digest_run_path("", footer.entry.number);
   if (!path.ends_with(name)) {
     return fail(ErrorCode::corrupt, path + ": is run " + std::to_string(footer.entry.number) +
-                                        " of a log of digests, and is named otherwise");
+                                        " of a log of digests, but has another name; rename it to LOG" + name);
   }
   MANKAI_ASSIGN(const auto run, DigestRun::open(path.substr(0, path.size() - name.size()), footer.entry, calls));
   return DigestLogFacts{.digests = footer.entry.digests, .runs = 1, .file_bytes = file.size()};

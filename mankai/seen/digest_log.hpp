@@ -1,20 +1,24 @@
 #pragma once
 
-/// Every key that ever came, exactly, on disk: what confirms a filter's yes.
+/// An exact log on disk of all keys that were ever added, which confirms a filter's positive answers.
 ///
-/// A key is two digests of 64 bits by two seeds. Two of n keys share both with probability n²/2^127 at most: 6e-21 for
-/// a billion keys, where one digest of 64 bits would do so with 2.7 %.
+///     auto log = mankai::DigestLog::open("keys.log", {.first = HashSpec::random(), .second = HashSpec::random()});
+///     if (!log->contains(digest)) { log->add(digest); }
+///     log->commit();  // survives a process crash
+///     log->sync();    // survives power loss
 ///
-/// New digests are appended to a file, batch by batch, and kept in memory, until there are some hundred thousand; then
-/// they are sorted into a run, a file of its own that never changes. Runs of about equal size are merged into one, so
-/// that there are few: digests are written about as often as their number can be halved. Asking is a look into a table
-/// in memory, and a search by interpolation in each run, which is mapped.
+/// A key is stored as two digests of 64 bits with different seeds. The probability that two of n keys share both is at
+/// most n²/2^127: 6e-21 for a billion keys, for which a single digest of 64 bits gives 2.7%.
 ///
-/// What it promises: a digest that is there was committed. One that was committed is there after the end of the
-/// process, whatever it was doing; after the machine's, if it was committed before the last sync that returned. Damage
-/// is an error; where nobody can tell it from a crash, in batches of which no later one says that they were on the
-/// disk, it is a loss that is reported. Source:  [Lee2008] DRUM, digests in sorted runs that are merged. Differs: asked
-/// at once, not in batches.
+/// New digests are appended to a file in batches and kept in memory. Some hundred thousand of them become a run, a
+/// separate sorted file that never changes; runs of similar size are merged. A look-up reads a table in memory and
+/// searches each mapped run by interpolation.
+///
+/// Guarantees: every digest in the log was committed. A committed digest survives a process crash at any time, and
+/// power loss after the next sync() has returned. Damage is an error, unless it looks like a crash: batches at the end
+/// that no later batch declares to be on the disk are a loss, which dropped_bytes() reports.
+///
+/// Source: [Lee2008] DRUM, sorted runs that are merged. Differs: answers each look-up at once, not in batches.
 
 #include <cstdint>
 #include <functional>
@@ -29,43 +33,43 @@
 
 namespace mankai {
 
-/// How keys become digests: the log's, for as long as it lives.
+/// How keys become digests; a log never changes it.
 struct DigestLogKeys {
   HashSpec first;
-  HashSpec second;  ///< of the same kind, with a seed of its own
-  unsigned canonical_version = 0;
+  HashSpec second;                 ///< of the same kind, with another seed
+  unsigned canonical_version = 0;  ///< version of the URL rules; 0: keys are bytes
 
   friend bool operator==(const DigestLogKeys&, const DigestLogKeys&) = default;
 };
 
-/// How a log is kept.
+/// Options of a log.
 struct DigestLogOptions {
-  /// So many new digests are kept in memory before they become a run: 4 MiB of them, and 2 MiB to find them.
+  /// Number of new digests in memory that become a run: 4 MiB, and 2 MiB for their table.
   std::size_t recent_digests = std::size_t{1} << 18;
-  FileMode mode = {};          ///< of a log that is made; its runs have that of the log
+  FileMode mode = {};          ///< permissions of a new log; its runs get those of the log
   FileCalls* calls = nullptr;  ///< nullptr: the system's
 };
 
-/// What a log's files hold.
+/// What the files of a log hold.
 struct DigestLogFacts {
   std::uint64_t digests = 0;
   std::uint64_t runs = 0;
-  std::uint64_t file_bytes = 0;     ///< of all its files
-  std::uint64_t dropped_bytes = 0;  ///< at the end of the file that are no whole batch, and that the next to open drops
+  std::uint64_t file_bytes = 0;     ///< size of all files
+  std::uint64_t dropped_bytes = 0;  ///< incomplete batches at the end, which the next open drops
 };
 
-/// Checks a log and its runs completely, also beside a writer, and changes nothing. Errors: not_found, also when a run
-/// is missing; corrupt; unsupported_version; io.
+/// Checks a log and its runs completely and changes nothing; works beside a writer. Errors: not_found, also if a run is
+/// missing; corrupt; unsupported_version; io.
 [[nodiscard]] Result<DigestLogFacts> verify_digest_log(const std::string& path, FileCalls& calls = system_calls());
-/// Checks one file of a log's runs, as far as it can be without the log. Errors: as verify_digest_log's.
+/// Checks one run, as far as that is possible without its log. Errors: as verify_digest_log.
 [[nodiscard]] Result<DigestLogFacts> verify_digest_run(const std::string& path, FileCalls& calls = system_calls());
 
-/// See the top of this file. Cost: 16 bytes a digest on disk, some megabytes of memory, and pages of the runs as they
-/// are looked at. Threads: one at a time.
+/// See the top of this file. Cost: 16 bytes per digest on disk, a few megabytes of memory, and the pages of the runs
+/// that look-ups touch. Threads: one at a time.
 class DigestLog {
  public:
-  /// Opens a log, and makes it if it is missing. Checks all of it. Errors: locked; corrupt; unsupported_version; io;
-  /// not_found, also when a run is missing; invalid_argument for another log's run that stands in the way;
+  /// Opens and checks a log, or creates it if it is missing. Errors: locked; corrupt; unsupported_version; io;
+  /// not_found, also if a run is missing; invalid_argument if a run of another log has a name that this log needs;
   /// out_of_space.
   [[nodiscard]] static Result<DigestLog> open(const std::string& path, const DigestLogKeys& if_new,
                                               const DigestLogOptions& options = {});
@@ -77,30 +81,30 @@ class DigestLog {
   ~DigestLog();
 
   [[nodiscard]] const DigestLogKeys& keys() const noexcept;
-  /// Whether it was added, committed or not.
+  /// Returns whether the digest was added, committed or not.
   [[nodiscard]] bool contains(WideDigest digest) const noexcept;
-  /// Adds a digest. Pre: it is not there. Cost: amortised constant; may allocate.
+  /// Adds a digest. Pre: the log does not contain it. Cost: amortized constant; may allocate.
   void add(WideDigest digest);
-  /// Appends what was added, in one batch: all of it is there later, or nothing. Every now and then makes a run.
-  /// Errors: io; out_of_space; invalid_argument as open's. What was committed before is safe then; every later call
-  /// gives the same error, and writes nothing.
+  /// Commits the added digests as one batch: after a crash all of them are there, or none. Sometimes also makes a run.
+  /// Errors: io; out_of_space; invalid_argument as open. Then earlier commits are safe, and every later call returns
+  /// the same error and writes nothing.
   [[nodiscard]] Result<void> commit();
-  /// Returns when what was committed is on the disk. Errors: io; out_of_space.
+  /// Returns when the disk has everything committed. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync();
-  /// Syncs, and writes down that it did, so that damage to any of it, or what was cut off its end, is an error later.
-  /// More may be added afterwards. Cost: the file written anew, unless nothing was committed since. Errors: as sync's.
+  /// Syncs and records that in the file, so that any later damage or truncation is an error and not a loss. The log
+  /// remains usable. Cost: rewrites the file unless nothing was committed since the last time. Errors: as sync.
   [[nodiscard]] Result<void> close();
 
-  /// Calls use(digests) until all that were committed have been, in no order. Errors: io.
+  /// Calls use(digests) with all committed digests, in pieces, in no particular order. Errors: io.
   [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const;
-  /// Digests, those included that were not committed.
+  /// Returns the number of digests, including uncommitted ones.
   [[nodiscard]] std::uint64_t digests() const noexcept;
   [[nodiscard]] std::size_t runs() const noexcept;
-  /// Of all its files.
+  /// Returns the size of all files.
   [[nodiscard]] std::uint64_t file_bytes() const noexcept;
-  /// Of the digests in memory and the table that finds them.
+  /// Returns the size of the digests in memory and of their table.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
-  /// Bytes at the end of the file that were no whole batch when it was opened, and are gone.
+  /// Returns the size of the incomplete batches at the end of the file, which open() dropped.
   [[nodiscard]] std::uint64_t dropped_bytes() const noexcept;
 
  private:

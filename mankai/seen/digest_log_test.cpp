@@ -58,8 +58,8 @@ std::set<WideDigest> all_of(const DigestLog& log) {
   return all;
 }
 
-// Goal: it holds what was added and nothing else, through runs, merges and openings. Method: an exact set, and digests
-// that share their first half, which the search must tell apart.
+// Goal: it holds exactly what was added, through runs, merges and reopening. Method: an exact set, and digests
+// with equal first halves, which the search must tell apart.
 TEST_F(DigestLogTest, it_holds_what_was_added) {
   Random random(1);
   std::set<WideDigest> exact;
@@ -95,7 +95,7 @@ TEST_F(DigestLogTest, it_holds_what_was_added) {
   EXPECT_EQ(files(), log->runs() + 1) << "runs that were merged are gone";
 }
 
-// Digests that are not spread at all: everything still is found, by halving.
+// Digests that are not uniform at all are still found, by bisection.
 TEST_F(DigestLogTest, the_search_needs_no_luck) {
   auto log = open(5000);
   std::vector<WideDigest> digests;
@@ -158,7 +158,7 @@ std::vector<WideDigest> three_batches(DigestLog& log) {
   return added;
 }
 
-// Goal: a file cut off anywhere has the batches before, says how much is gone, and goes on.
+// Goal: a file truncated anywhere has the batches before, reports what is lost, and can be changed.
 TEST_F(DigestLogTest, a_torn_end_is_dropped_and_reported) {
   std::vector<WideDigest> added;
   {
@@ -185,7 +185,7 @@ TEST_F(DigestLogTest, a_torn_end_is_dropped_and_reported) {
   }
 }
 
-// Goal: no damage makes the log hold what was never added, and damage where no crash makes any is an error. Method:
+// Goal: no damage adds a digest, and damage that no crash can cause is an error. Method:
 // bits of the log's file and of a run, spread over both.
 TEST_F(DigestLogTest, damage_is_an_error_or_a_loss_at_the_end) {
   std::set<WideDigest> exact;
@@ -225,7 +225,7 @@ TEST_F(DigestLogTest, damage_is_an_error_or_a_loss_at_the_end) {
   EXPECT_EQ(open().error().code, ErrorCode::not_found);
 }
 
-// Goal: damage to what was on the disk is an error that names the place and changes nothing, wherever it is. Method:
+// Goal: damage to digests on the disk is an error that names the offset and changes nothing. Method:
 // bits spread over the batch of a closed log.
 TEST_F(DigestLogTest, damage_to_what_was_on_the_disk_is_an_error) {
   {
@@ -247,7 +247,7 @@ TEST_F(DigestLogTest, damage_to_what_was_on_the_disk_is_an_error) {
   }
 }
 
-// A batch that was on the disk says so of those before it: of several the damaged one is named.
+// A batch records what the disk had before it: the first damaged one of several is named.
 TEST_F(DigestLogTest, the_damaged_batch_is_named) {
   {
     auto log = open();
@@ -269,8 +269,8 @@ TEST_F(DigestLogTest, the_damaged_batch_is_named) {
   }
 }
 
-// Goal: an incomplete copy of a log that was closed is refused, wherever it ends; it would forget without a word.
-// Method: batches alone, and batches behind a run, cut everywhere.
+// Goal: an incomplete copy of a closed log is refused, wherever it ends; it would silently lack keys.
+// Method: batches alone, and batches after a run, truncated everywhere.
 TEST_F(DigestLogTest, a_closed_log_that_was_cut_short_is_refused) {
   for (const std::size_t recent : {std::size_t{100}, std::size_t{6}}) {
     {
@@ -294,8 +294,8 @@ DigestLogKeys other_keys() {
   return {.first = {.kind = HashKind::xxh3, .seed = {8, 0}}, .second = {.kind = HashKind::xxh3, .seed = {9, 0}}};
 }
 
-// Goal: a log that was moved without its runs gets them back whole. Method: a new one of its name, at once and when it
-// has come as far.
+// Goal: a log that was moved without its runs gets them back unchanged. Method: a new log of its name, right away
+// and after as many runs.
 TEST_F(DigestLogTest, another_logs_runs_are_left_as_they_are) {
   {
     auto log = open(6);
@@ -331,7 +331,7 @@ TEST_F(DigestLogTest, another_logs_runs_are_left_as_they_are) {
   EXPECT_EQ(open(6)->digests(), 9U);
 }
 
-// A file that never was a run is somebody's, too.
+// A file that never was a run must not be overwritten either.
 TEST_F(DigestLogTest, a_file_of_a_runs_name_is_left_as_it_is) {
   for (const std::string& text : {std::string(), std::string("mine"), std::string(500, 'x')}) {
     write(detail::digest_run_path(path(), 1), text);
@@ -340,7 +340,7 @@ TEST_F(DigestLogTest, a_file_of_a_runs_name_is_left_as_it_is) {
   }
 }
 
-// What a crash leaves between a run and the first page that names it, and of a run that was never whole.
+// What a crash leaves between a run and the first page that lists it, and an incomplete run.
 TEST_F(DigestLogTest, its_own_left_over_run_gives_way) {
   ASSERT_TRUE(open(6).has_value());
   const std::string before = bytes(path());
@@ -360,8 +360,8 @@ TEST_F(DigestLogTest, its_own_left_over_run_gives_way) {
   EXPECT_EQ(files(), 2U);
 }
 
-// Goal: a first batch that a power cut took ends the log, also where it left the ones behind it: an error would be for
-// ever. Method: nothing was synchronized.
+// Goal: a first batch that power loss destroyed ends the log, even if later batches remain: an error would be
+// permanent. Method: nothing was synced.
 TEST_F(DigestLogTest, what_a_crash_may_take_is_dropped_with_what_is_behind) {
   {
     auto log = open();
@@ -377,7 +377,7 @@ TEST_F(DigestLogTest, what_a_crash_may_take_is_dropped_with_what_is_behind) {
   EXPECT_EQ(log->dropped_bytes(), batches);
 }
 
-// Goal: what a file has when it is written anew is on the disk, so that a file cut short there is no crash's. Method: a
+// Goal: the disk has the contents of a rewritten file, so that truncation of it is damage. Method: a
 // log whose torn end was dropped, and one whose batches became a run.
 TEST_F(DigestLogTest, a_file_that_was_written_anew_is_on_the_disk) {
   {
@@ -395,7 +395,7 @@ TEST_F(DigestLogTest, a_file_that_was_written_anew_is_on_the_disk) {
   EXPECT_EQ(open(6).error().code, ErrorCode::corrupt);
 }
 
-// Batches of an older file whose place on the disk the system gave to this one, and showed after a power cut.
+// Batches of an older file whose disk blocks were reused for this one, and which a power loss reveals.
 TEST_F(DigestLogTest, batches_of_another_life_say_nothing) {
   {
     auto log = open();
@@ -415,7 +415,7 @@ TEST_F(DigestLogTest, batches_of_another_life_say_nothing) {
   EXPECT_EQ(log->digests(), 0U);
 }
 
-// Goal: closing says once what is on the disk, and a log goes on afterwards.
+// Goal: closing records once what the disk has, and the log remains usable.
 TEST_F(DigestLogTest, a_closed_log_does_not_grow_when_nothing_is_added) {
   std::set<WideDigest> exact;
   for (std::uint64_t i = 0; i < 4; ++i) {
@@ -437,7 +437,7 @@ TEST_F(DigestLogTest, a_closed_log_does_not_grow_when_nothing_is_added) {
   }
 }
 
-// Goal: a first page whose checksum was made right is refused where its numbers make no sense; what is behind those in
+// Goal: a first page with a right checksum is refused if its numbers are inconsistent; entries after those in
 // use would be counted. Method: each of them changed alone.
 TEST_F(DigestLogTest, a_first_page_made_to_mislead_is_refused) {
   {
@@ -476,7 +476,7 @@ TEST_F(DigestLogTest, a_first_page_made_to_mislead_is_refused) {
   }
 }
 
-// The bytes of version 1, for good: they change with a new version only.
+// The bytes of version 1, which only a new version may change.
 TEST_F(DigestLogTest, the_bytes_are_those_of_version_1) {
   {
     auto log = open(9);

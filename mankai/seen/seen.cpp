@@ -28,7 +28,7 @@ bool differs(const std::optional<T>& asked, const T& found) {
   return asked.has_value() && *asked != found;
 }
 
-// A window has parts of equal length, so that it is a little longer than what was asked for.
+// The parts of a window are equally long, so a window may be slightly longer than requested.
 bool differs_in_window(const std::optional<Duration>& asked, const AnyFilter& found) {
   if (!asked) {
     return false;
@@ -71,8 +71,8 @@ Result<void> check_request_fits(const std::string& path, const AnyFilter& filter
                                                names + "; leave these options out, or use another file");
 }
 
-// A kind that counts would count every repeat, until its counters are stuck or it has grown without end; one that has
-// time would stand still, unless it has a window.
+// A counting kind would count every repeat until its counters are stuck or it has grown without bound. A kind with time
+// would never advance without a window.
 Result<void> check_kind_fits(Kind kind, bool may_have_window) {
   const KindDescription& info = description_of(kind);
   if (kind == Kind{RotatingBloom::kKind} && may_have_window) {
@@ -132,8 +132,8 @@ Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span
   return kept_.memory()->observe(keys, seen);
 }
 
-// Keys that are in the memory are only asked for: to observe them would put them into the newest generation too, and
-// what comes often enough would never be forgotten. The others are observed, which finds those that come twice.
+// Only keys that the memory lacks are observed, which finds repeats within the batch. Observing the others would insert
+// them into the newest generation, too, and frequent keys would never expire.
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<const Time> times, std::span<bool> seen) {
   if (rotating() == nullptr) {
     return fail(ErrorCode::invalid_argument, "keys do not expire from this memory; pass no times");

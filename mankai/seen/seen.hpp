@@ -1,17 +1,17 @@
 #pragma once
 
-/// "Have I seen it?": the first of the four questions, as one class.
+/// "Have I seen it?": remembers keys, in memory or in a file.
 ///
 ///     auto memory = mankai::Seen::open("seen.mk", {.keys = 10'000'000, .fpr = 0.001});
 ///     bool is_repeat = false;
 ///     if (memory->observe(url, is_repeat) && !is_repeat) { fetch(url); }
 ///
-/// With a window it forgets, so that what was fetched is fetched again some day. The caller passes the time:
+/// With a window, keys expire. The caller passes the time of each key:
 ///
 ///     auto recent = mankai::Seen::create({.keys = 10'000'000, .window = std::chrono::days(7)});
 ///     recent->observe(urls, times, seen);
 ///
-/// What must happen at least once for each key is done between begin() and commit(): until the commit, no crash makes
+/// Work that must happen at least once per key belongs between begin() and commit(): before the commit, no crash makes
 /// the file remember a key.
 
 #include <cstdint>
@@ -25,7 +25,8 @@
 
 namespace mankai {
 
-/// What a caller asks of a state that may exist already; what is left out is taken from it, or by default.
+/// Parameters of a memory. For a file that exists, an empty field matches any value; for a new memory it is the
+/// default.
 struct SeenRequest {
   std::optional<Kind> kind = {};
   std::optional<std::uint64_t> keys = {};
@@ -33,68 +34,64 @@ struct SeenRequest {
   std::optional<HashKind> hash = {};
   std::optional<std::array<std::uint64_t, 2>> seed = {};
   std::optional<bool> canonical = {};  ///< keys are URLs, compared in canonical form
-  /// Keys are forgotten some time after this. `keys` are those of a window then.
+  /// Keys expire after this time. `keys` is then the number of distinct keys per window.
   std::optional<Duration> window = {};
 };
 
-/// Remembers keys and says of each whether it came before, wrongly for at most the promised share of new ones; a key
-/// that came before is always recognized.
+/// Remembers keys and reports repeats: no false negatives, and a false-positive rate of at most `fpr` up to `keys`
+/// keys.
 ///
-/// Cost:    hash and one cache line per key; batches overlap the two.
+/// Cost:    a hash and one cache line per key; batches overlap the two.
 /// Threads: one at a time.
 class Seen {
  public:
   static constexpr std::uint64_t kDefaultKeys = 10'000'000;
   static constexpr double kDefaultFpr = 0.001;
 
-  /// A memory that ends with the process. Errors: as create_filter's.
+  /// Creates a memory without a file. Errors: as create_filter.
   [[nodiscard]] static Result<Seen> create(const SeenRequest& request = {});
-  /// A memory that stays in a file, which is created at once if it is missing, recovered where its last user did not
-  /// end well, and locked until the end. Errors: locked; invalid_argument when the file was made for another request;
-  /// as Store::open's.
+  /// Opens a memory in a file: creates the file if it is missing, recovers it if its last user did not close it, and
+  /// keeps it locked. Errors: locked; invalid_argument if the file was made with other parameters; as Store::open.
   [[nodiscard]] static Result<Seen> open(const std::string& path, const SeenRequest& request = {},
                                          const StoreOptions& options = {});
 
-  /// Takes keys in and tells which had been seen before, in order, so that a key's second time counts as seen. In a
-  /// file it is a batch, unless begin() makes one of several, and Durability says what it survives. Shape: keys[c],
-  /// seen[c]. Errors: in memory none; as Store::observe's. std::bad_alloc where a growing filter cannot grow, which
-  /// leaves a memory without a file as it was.
+  /// Inserts keys in order and reports which were seen before; the second occurrence in a batch is. With a file, the
+  /// call is one batch unless begin() started a longer one. Shape: keys[c], seen[c]. Errors: without a file none, else
+  /// as Store::observe. Throws std::bad_alloc if a growing filter cannot grow; a memory without a file is then
+  /// unchanged.
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<bool> seen);
   [[nodiscard]] Result<void> observe(std::string_view key, bool& seen) { return observe({&key, 1}, {&seen, 1}); }
-  /// As observe, for a memory with a window. A key is seen from the time at which it came as a new one until the window
-  /// has passed, for sure; its repeats do not make that longer. After forgets_after() it is new again, unless it is a
-  /// false positive then. A key that comes late comes at the latest time that was told.
-  /// Shape: keys[c], times[c], seen[c]. Errors: invalid_argument without a window, as of observe without times with
-  /// one.
+  /// As observe, for a memory with a window. A key is reported as seen for at least the window after its first
+  /// occurrence; repeats do not extend that. After forgets_after() it is new again, except as a false positive. A time
+  /// before the latest one counts as the latest one. Shape: keys[c], times[c], seen[c]. Errors: invalid_argument
+  /// without a window; observe without times returns the same with one.
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<const Time> times,
                                      std::span<bool> seen);
 
-  /// Makes one batch of what comes until commit(), which may say where the source of the keys stands. What is not
-  /// committed is in memory, but never in the file. As the store's; nothing for a memory without a file.
+  /// Start and end a batch, as Store::begin and Store::commit; no effect without a file.
   void begin(BatchMode mode = BatchMode::journaled) { kept_.begin(mode); }
   [[nodiscard]] Result<void> commit(std::string_view position = {}) { return kept_.commit(position); }
-  /// Puts everything that was committed into the file and gives it back; nothing more may be observed. The end of this
-  /// object does the same, but nobody hears an error. Errors: io, out_of_space; what was committed is safe all the
-  /// same.
+  /// Writes everything committed to the file and releases it; no further calls of observe. The destructor does the same
+  /// and ignores errors. Errors: io, out_of_space; committed keys are safe even then.
   [[nodiscard]] Result<void> close() { return kept_.close(); }
 
   [[nodiscard]] const AnyFilter& filter() const noexcept { return kept_.filter(); }
-  /// What is behind it, with its recovery report, sequence and position; nullptr for a memory without a file.
+  /// Returns the store, for its recovery report, sequence and position; nullptr without a file.
   [[nodiscard]] const Store* store() const noexcept { return kept_.store(); }
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
-  /// Of a window, where there is one.
+  /// Returns the number of keys that the memory is sized for, per window if it has one.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
-  /// More keys than that, or than a part of the window has room for.
+  /// Returns whether it has more keys than that, or a part of the window has more than its share.
   [[nodiscard]] bool is_over_capacity() const noexcept;
-  /// More than twice as many: most new keys are false positives soon. Never so for a memory that grows, nor for one
-  /// that forgets older keys as newer ones come.
+  /// Returns whether it has more than twice as many keys, so that soon most absent keys are false positives. Always
+  /// false for kinds that grow or overwrite older keys.
   [[nodiscard]] bool is_overfull() const noexcept;
 
-  /// For how long a key is seen for sure, at least what was asked for; nothing for a memory that does not forget.
+  /// Returns how long a key is guaranteed to be seen: the requested window or slightly more. Nothing without a window.
   [[nodiscard]] std::optional<Duration> window() const noexcept;
-  /// After how long it is forgotten for sure: a part of the window later. Nothing for a memory that does not forget.
+  /// Returns the time after which a key has expired: one part of the window later. Nothing without a window.
   [[nodiscard]] std::optional<Duration> forgets_after() const noexcept;
-  /// The first moment of the part of the window at which the memory stands; nothing for one that does not forget.
+  /// Returns when the current part of the window started; nothing without a window.
   [[nodiscard]] std::optional<Time> stands_at() const noexcept;
 
  private:

@@ -27,7 +27,7 @@ class SeenTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
   [[nodiscard]] std::string path() const { return (folder_ / "state.mk").string(); }
-  // The state as a killed process leaves it: both files as they are now.
+  // Copies both files as a process crash would leave them now.
   [[nodiscard]] Result<Seen> reopened_copy() {
     const std::string copy = (folder_ / ("copy" + std::to_string(copies_++) + ".mk")).string();
     fs::copy_file(path(), copy);
@@ -48,7 +48,7 @@ bool observe(Seen& memory, std::string_view key) {
 
 std::string url(std::uint64_t i) { return "https://example.org/page/" + std::to_string(i * 2654435761U % 7001); }
 
-// Goal: every repeat is recognized and few new keys are lost, alone and in batches. Method: an exact set beside it.
+// Goal: every repeat is reported and few new keys are, alone and in batches. Method: compare with an exact set.
 TEST_F(SeenTest, repeats_are_always_recognised_and_batches_agree) {
   auto single = Seen::create({.keys = 7001, .fpr = 0.01, .seed = std::array<std::uint64_t, 2>{1, 0}});
   auto batched = Seen::create({.keys = 7001, .fpr = 0.01, .seed = std::array<std::uint64_t, 2>{1, 0}});
@@ -102,7 +102,7 @@ TEST_F(SeenTest, a_memory_without_a_file_takes_every_call) {
   EXPECT_EQ(memory->store(), nullptr);
 }
 
-// Goal: what was not committed is not remembered, after a kill at any moment, and neither is what was given up. Method:
+// Goal: uncommitted and discarded keys are not remembered after a process crash at any time. Method:
 // copies of both files while they are in use.
 TEST_F(SeenTest, only_what_was_committed_is_remembered) {
   auto memory = Seen::open(path(), {.keys = 1000});
@@ -194,9 +194,9 @@ constexpr std::array<std::uint64_t, 2> kSeed = {7, 0};
 
 Time at_hour(std::int64_t hour) { return Time(std::chrono::hours(400'000 + hour)); }
 
-// Goal: within the window after a key was new it is a repeat, for sure; after forgets_after() it is new again. Method:
+// Goal: within the window after a key was new it is a repeat; after forgets_after() it is new again. Method:
 // an exact model of when each key was new last, under random steps of time; in memory, in batches and in a file that is
-// opened again now and then.
+// reopened sometimes.
 TEST_F(SeenTest, a_window_is_kept_and_then_forgotten) {
   const SeenRequest request{.keys = 20'000, .fpr = 1e-6, .seed = kSeed, .window = kWindow};
   auto memory = Seen::create(request);
@@ -298,7 +298,7 @@ TEST_F(SeenTest, windows_and_memories_without_one_are_kept_apart) {
   EXPECT_EQ(Seen::open(path(), {.window = kWindow * 2}).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(Seen::create({.kind = Kind{Bloom::kKind}, .window = kWindow}).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(Seen::create({.kind = Kind{RotatingBloom::kKind}}).error().code, ErrorCode::invalid_argument);
-  // A window that no three parts make is kept a little longer, and is still the one that was asked for.
+  // A window that three equal parts cannot make is kept slightly longer, and still matches the request.
   const std::string odd = path() + "-odd";
   ASSERT_TRUE(Seen::open(odd, {.keys = 1000, .window = Duration(1'000'001)})->close());
   EXPECT_EQ(Seen::open(odd, {.window = Duration(1'000'001)})->window(), Duration(1'000'002));

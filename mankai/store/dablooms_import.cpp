@@ -20,7 +20,7 @@ using detail::DabloomsAudit;
 constexpr HashSpec kHash{.kind = HashKind::murmur3, .seed = {kDabloomsSeed, 0}};
 constexpr Growth kGrowth{.factor = 1, .tightening = kDabloomsTightening, .bound = FprBound::total};
 
-/// From the first id up to before the end.
+/// Ids from `first` to before `end`.
 struct Ids {
   std::uint64_t first = 0;
   std::uint64_t end = 0;
@@ -28,8 +28,8 @@ struct Ids {
 
 bool has_changed(const DabloomsFilter& filter) noexcept { return filter.keys != 0 || filter.greatest_sum != 0; }
 
-// Which ids a filter has: those from its first up to the next one's. Where ids are not to be believed each has all
-// there can be, so that taking a key out looks into every one.
+// Returns the ids of a filter: from its first one to before that of the next filter. If the ids are damaged, each
+// filter has all possible ids, so that an erase searches all filters.
 Ids ids_of(const DabloomsAudit& audit, std::size_t index) noexcept {
   const std::vector<DabloomsFilter>& filters = audit.filters;
   if (!audit.has_ids_in_order) {
@@ -44,7 +44,7 @@ Ids ids_of(const DabloomsAudit& audit, std::size_t index) noexcept {
 
 Result<CountingBloom> take_over(std::span<const std::byte> file, const DabloomsFilter& filter,
                                 const DabloomsRequest& request, std::uint64_t first_id) {
-  // Beyond, more keys were taken out than added.
+  // A larger number is negative: more keys were removed than added.
   const bool is_count = filter.keys <= std::numeric_limits<std::int32_t>::max();
   return CountingBloom::from_counters(
       {.keys = request.capacity_keys,
@@ -58,8 +58,8 @@ Result<CountingBloom> take_over(std::span<const std::byte> file, const DabloomsF
 
 Result<AnyFilter> make_counting(std::span<const std::byte> file, const DabloomsAudit& audit,
                                 const DabloomsRequest& request) {
-  auto filter = take_over(file, audit.filters.front(), request, 0);
-  return filter ? Result<AnyFilter>(std::move(*filter)) : std::unexpected(filter.error());
+  MANKAI_ASSIGN(auto filter, take_over(file, audit.filters.front(), request, 0));
+  return AnyFilter(std::move(filter));
 }
 
 Result<AnyFilter> make_scaling(std::span<const std::byte> file, const DabloomsAudit& audit,
@@ -72,14 +72,14 @@ Result<AnyFilter> make_scaling(std::span<const std::byte> file, const DabloomsAu
     slice.set_slice_state(ids.end);
     slices.push_back(std::move(slice));
   }
-  auto filter = ScalableCountingBloom::from_slices({.keys = request.capacity_keys,
-                                                    .fpr = request.fpr,
-                                                    .growth = kGrowth,
-                                                    .layout = CountingLayout::dablooms,
-                                                    .hash = kHash,
-                                                    .memory = request.memory},
-                                                   std::move(slices));
-  return filter ? Result<AnyFilter>(std::move(*filter)) : std::unexpected(filter.error());
+  MANKAI_ASSIGN(auto filter, ScalableCountingBloom::from_slices({.keys = request.capacity_keys,
+                                                                 .fpr = request.fpr,
+                                                                 .growth = kGrowth,
+                                                                 .layout = CountingLayout::dablooms,
+                                                                 .hash = kHash,
+                                                                 .memory = request.memory},
+                                                                std::move(slices)));
+  return AnyFilter(std::move(filter));
 }
 
 std::unexpected<Error> refused(const std::vector<DabloomsFinding>& damage) {
@@ -87,10 +87,10 @@ std::unexpected<Error> refused(const std::vector<DabloomsFinding>& damage) {
   if (damage.size() > 1) {
     detail += ", and " + std::to_string(damage.size() - 1) + " more";
   }
-  return fail(ErrorCode::corrupt, detail + ": the file is damaged, or its program gives another capacity or rate");
+  return fail(ErrorCode::corrupt, detail + ": the file is damaged, or its program uses another capacity or rate");
 }
 
-// What changes with every change.
+// The bytes that every change to a file updates.
 using Start = std::array<std::byte, sizeof(DabloomsHeader) + sizeof(DabloomsFilterHeader)>;
 
 Result<void> check_unchanged(const std::string& path, std::span<const std::byte> file, FileCalls& calls) {
@@ -98,7 +98,7 @@ Result<void> check_unchanged(const std::string& path, std::span<const std::byte>
   MANKAI_ASSIGN(const auto size, read_start(path, start, calls));
   const std::size_t count = std::min(start.size(), file.size());
   if (size != file.size() || !std::ranges::equal(std::span(start).first(count), file.first(count))) {
-    return fail(ErrorCode::locked, path + ": changed while it was read; end the program that writes it");
+    return fail(ErrorCode::locked, path + ": changed while it was read; stop the program that writes it");
   }
   return {};
 }
@@ -114,28 +114,19 @@ Result<DabloomsImport> import_dablooms(std::span<const std::byte> bytes, const D
   }
   MANKAI_ASSIGN(auto filter, audit.form == DabloomsForm::scaling ? make_scaling(bytes, audit, request)
                                                                  : make_counting(bytes, audit, request));
-  return DabloomsImport{.filter = std::move(filter),
-                        .form = audit.form,
-                        .filters = std::move(audit.filters),
-                        .max_id = audit.max_id,
-                        .memory_sequence = audit.memory_sequence,
-                        .disk_sequence = audit.disk_sequence,
-                        .removals = audit.removals,
-                        .warnings = std::move(audit.warnings),
-                        .damage = std::move(audit.damage)};
+  return DabloomsImport{std::move(audit), std::move(filter)};
 }
 
 Result<DabloomsImport> import_dablooms_file(const std::string& path, const DabloomsRequest& request, FileCalls& calls) {
-  // Read, not mapped: whoever still writes it may cut it off.
+  // Read, not mapped: a program that still writes the file may truncate it.
   MANKAI_ASSIGN(const auto file, read_file(path, request.memory, calls));
   MANKAI_TRY(check_unchanged(path, file.bytes(), calls));
-  auto imported = import_dablooms(file.bytes(), request);
-  return imported ? std::move(imported) : std::unexpected(imported.error().within(path));
+  return detail::in_file(path, import_dablooms(file.bytes(), request));
 }
 
 Result<void> save_import(const std::string& path, DabloomsImport& imported, Existing existing, FileCalls& calls,
                          FileMode mode) {
-  // The numbers begin at 1; where they are lost, ours restart.
+  // The numbers start at 1; if the number is lost, the store starts at 0.
   const bool is_number = imported.memory_sequence != 0 && imported.memory_sequence <= kMaxDabloomsSequence;
   const std::uint64_t changes = is_number ? imported.memory_sequence - 1 : 0;
   return detail::make_store(path, imported.filter, existing, {.sequence = changes}, calls, mode);

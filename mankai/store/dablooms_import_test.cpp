@@ -40,7 +40,7 @@ struct Shape {
 
 DabloomsRequest request_of(const Shape& shape) { return {.capacity_keys = shape.capacity, .fpr = shape.fpr}; }
 
-// Keys under their numbers, every fifth taken out again.
+// Keys with their numbers as ids; every fifth is removed again.
 DabloomsFile filled(const Shape& shape) {
   auto file = DabloomsFile::scaling(shape.capacity, shape.fpr);
   for (std::uint64_t i = 0; i < shape.keys; ++i) {
@@ -73,8 +73,8 @@ void expect_same_answers(const AnyFilter& filter, const DabloomsFile& file, std:
   EXPECT_EQ(differences, 0U);
 }
 
-// Goal: what was added is found, what was taken out is not, and an absent key that the original reports is one
-// here. Method: shapes with one filter and many, sizes that leave half a byte, capacities down to 2.
+// Goal: added keys are found, removed ones are not, and a false positive of the original is one here. Method: shapes
+// with one filter and many, sizes that leave half a byte, capacities down to 2.
 TEST(DabloomsImport, answers_as_the_original) {
   for (const Shape& shape :
        {Shape{}, Shape{.capacity = 100, .fpr = 0.01, .keys = 60}, Shape{.capacity = 101, .fpr = 0.3, .keys = 1000},
@@ -103,7 +103,7 @@ TEST(DabloomsImport, says_what_the_file_says) {
   EXPECT_EQ(imported.disk_sequence, 3001U);
   EXPECT_EQ(imported.removals, 500U);
   ASSERT_EQ(imported.warnings.size(), 1U);
-  EXPECT_NE(imported.warnings[0].what.find("3000 changes, 2000 keys: 500 were taken out"), std::string::npos);
+  EXPECT_NE(imported.warnings[0].what.find("3000 changes, 2000 keys: 500 were removed"), std::string::npos);
   ASSERT_EQ(imported.filters.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     const DabloomsFilter& filter = imported.filters[i];
@@ -118,7 +118,7 @@ TEST(DabloomsImport, says_what_the_file_says) {
   }
 }
 
-// The same removals here and there, and what is left of keys and absent keys.
+// Removes the same keys from both, and compares the remaining and absent keys.
 TEST(DabloomsImport, takes_keys_out_by_their_ids) {
   const Shape shape{.capacity = 300, .fpr = 0.02, .keys = 2000};
   DabloomsFile file = filled(shape);
@@ -150,7 +150,7 @@ TEST(DabloomsImport, goes_on_with_new_keys_and_slices) {
   EXPECT_LE(filter.fpr_estimate(), 0.05);
 }
 
-// dablooms counts down a counter that was full, and loses the key; here it stays.
+// dablooms decrements a full counter and may lose the key; here the counter stays full.
 TEST(DabloomsImport, full_counters_stick_and_are_said) {
   auto file = DabloomsFile::scaling(1000, 0.05);
   for (int times = 0; times < 20; ++times) {
@@ -203,7 +203,7 @@ TEST(DabloomsImport, a_new_file_has_no_ids_yet) {
   EXPECT_EQ(scaling_of(imported).next_id(), 1U);
 }
 
-// Each filter has one more probe than the one before: more than any filter of our own has.
+// Each filter has one probe more than the one before, and more than any other filter of Mankai has.
 TEST(DabloomsImport, takes_over_very_many_filters) {
   const Shape shape{.capacity = 3, .fpr = 0.01, .keys = 400};
   const DabloomsFile file = filled(shape);
@@ -227,7 +227,7 @@ void expect_refused(const DabloomsFile::Bytes& bytes, const DabloomsRequest& req
   EXPECT_EQ(counter.calls, 0U) << says;
 }
 
-// Refused, and taken over when asked for, with the same said of it.
+// The file is refused by default, and imported on request with the same finding.
 DabloomsImport taken_damaged(const DabloomsFile& file, const Shape& shape, std::string_view says) {
   expect_refused(file.bytes(), request_of(shape), says);
   DabloomsRequest request = request_of(shape);
@@ -249,7 +249,7 @@ TEST(DabloomsImport, another_capacity_or_rate_is_found_by_the_size) {
   }
 }
 
-// As many bytes in all, but cut up in another way: not 4 probes of 995 counters, but 2 of 1990 or 5 of 796.
+// The same size in another division: not 4 probes of 995 counters, but 2 of 1990 or 5 of 796.
 TEST(DabloomsImport, another_shape_of_one_size_is_found_by_the_counters) {
   auto file = DabloomsFile::counting(830, 0.1);
   ASSERT_EQ(file.filters()[0].cells * file.filters()[0].k, 3980U);
@@ -281,16 +281,16 @@ TEST(DabloomsImport, what_dablooms_cannot_have_is_refused) {
   }
 }
 
-// Whole filters may be missing, or all of one but its id: then the changes are too many for the keys.
+// Filters may be missing, or all of one but its id: then there are too many changes for the keys.
 bool is_said_incomplete(const DabloomsImport& imported) {
   return std::ranges::any_of(imported.warnings, [](const DabloomsFinding& warning) {
     return warning.what.find("if the file is complete") != std::string::npos;
   });
 }
 
-// Goal: a file that was cut off is refused, or what may be missing is said.
-// Method: every length, as it is and filled up with zeros to the old one, as the original leaves a file that it was
-// asked to open.
+// Goal: a truncated file is refused, or a warning says what may be missing.
+// Method: every length, as it is and padded with zeros to the old one, as the original leaves a file that it was
+// told to open.
 TEST(DabloomsImport, every_truncation_is_refused_or_said) {
   const Shape shape{.capacity = 20, .fpr = 0.05, .keys = 50};
   const DabloomsFile file = filled(shape);
@@ -308,14 +308,14 @@ TEST(DabloomsImport, every_truncation_is_refused_or_said) {
       }
     }
   }
-  // Behind each filter, and with the first bytes of the last one's id.
+  // After each filter, and with the first bytes of the id of the last one.
   EXPECT_LE(accepted, file.filters().size() - 1 + sizeof(std::uint64_t));
   DabloomsFile::Bytes longer = file.bytes();
   longer.push_back({});
   expect_refused(longer, request_of(shape), "bytes");
 }
 
-// Without removals the file says how many keys there are.
+// Without removals the file tells how many keys there are.
 TEST(DabloomsImport, a_missing_filter_is_said) {
   auto file = DabloomsFile::scaling(20, 0.05);
   for (std::uint64_t keys = 1; keys <= 50; ++keys) {
@@ -334,9 +334,9 @@ TEST(DabloomsImport, a_missing_filter_is_said) {
   }
 }
 
-// Goal: no flipped bit takes a member, silently.
-// Method: every bit of a small file. What is imported all the same has every member: the flip was in an id or in a
-// number of changes, which the file says in one place only.
+// Goal: no flipped bit causes a silent false negative.
+// Method: every bit of a small file. An import that succeeds has every member: the flip was in an id or in a
+// number of changes, which the file stores only once.
 TEST(DabloomsImport, every_flipped_bit_is_refused_or_harmless) {
   const Shape shape{.capacity = 20, .fpr = 0.05, .keys = 50};
   DabloomsFile file = filled(shape);
@@ -355,7 +355,7 @@ TEST(DabloomsImport, every_flipped_bit_is_refused_or_harmless) {
       EXPECT_TRUE(i % 5 == 0 || may_contain(imported->filter, key(i))) << "bit " << bit << ", key " << i;
     }
   }
-  // Of 64 bits of the greatest id and of each of two first ids.
+  // Of the 64 bits of the greatest id and of each of two first ids.
   EXPECT_LE(accepted, 3U * 64) << "of " << file.bytes().size() * 8;
 }
 
@@ -373,7 +373,7 @@ TEST(DabloomsImport, removals_of_strangers_are_refused) {
   for (std::uint64_t i = 0; i < 300; ++i) {
     file.remove(stranger(i), i);
   }
-  const auto imported = taken_damaged(file, shape, "keys were taken out that were not in");
+  const auto imported = taken_damaged(file, shape, "absent keys were removed");
   expect_same_answers(imported.filter, file, shape.keys);
 }
 
@@ -381,7 +381,7 @@ TEST(DabloomsImport, more_removals_than_additions_are_refused) {
   const Shape shape{.capacity = 1000, .fpr = 0.05, .keys = 0};
   DabloomsFile file = filled(shape);
   file.remove(stranger(1), 0);
-  auto imported = taken_damaged(file, shape, "more keys were taken out than added");
+  auto imported = taken_damaged(file, shape, "more keys were removed than added");
   EXPECT_EQ(scaling_of(imported).keys_inserted(), 0U);
 }
 
@@ -391,14 +391,14 @@ TEST(DabloomsImport, keys_that_filled_a_counter_and_left_are_refused) {
     file.add(key(1), 7);
   }
   file.remove(key(1), 7);
-  taken_damaged(file, {}, "or keys that filled a counter were taken out");
+  taken_damaged(file, {}, "or keys that filled a counter were removed");
 }
 
 TEST(DabloomsImport, a_change_that_was_cut_off_is_refused) {
   DabloomsFile file = filled({});
   file.put(DabloomsFile::kDiskSequence, std::uint64_t{0});
   file.tear();
-  const auto imported = taken_damaged(file, {}, "a change was in progress");
+  const auto imported = taken_damaged(file, {}, "a change was interrupted");
   EXPECT_EQ(imported.damage.front().offset, 8U);
   expect_same_answers(imported.filter, file, 2500);
 }
@@ -407,7 +407,7 @@ TEST(DabloomsImport, a_filter_that_was_being_opened_is_left_out) {
   DabloomsFile file = filled({});
   file.tear_growing();
   ASSERT_EQ(file.filters().size(), 4U);
-  auto imported = taken_damaged(file, {}, "was being opened");
+  auto imported = taken_damaged(file, {}, "a crash interrupted its creation");
   EXPECT_EQ(imported.filters.size(), 3U);
   EXPECT_EQ(scaling_of(imported).slice_count(), 3U);
   EXPECT_EQ(imported.damage.size(), 2U);
@@ -424,7 +424,7 @@ TEST(DabloomsImport, a_number_of_changes_that_nobody_reaches_is_refused) {
   DabloomsFile file = filled({});
   file.put(DabloomsFile::kMemorySequence, ~std::uint64_t{0});
   file.put(DabloomsFile::kDiskSequence, ~std::uint64_t{0});
-  const auto imported = taken_damaged(file, {}, "is impossibly large");
+  const auto imported = taken_damaged(file, {}, "no program can reach");
   EXPECT_EQ(imported.damage.front().offset, 8U);
   EXPECT_EQ(imported.removals, 0U);
 }
@@ -432,7 +432,7 @@ TEST(DabloomsImport, a_number_of_changes_that_nobody_reaches_is_refused) {
 TEST(DabloomsImport, a_filter_of_our_own_is_known) {
   auto filter = create_filter({.kind = Kind{CountingBloom::kKind}, .keys = 1000, .fpr = 0.05}).value();
   const auto image = filter.to_bytes();
-  expect_refused(image, request_of({}), "is a Mankai filter");
+  expect_refused(image, request_of({}), "is already a Mankai filter");
 }
 
 TEST(DabloomsImport, what_was_not_flushed_is_said) {
@@ -443,7 +443,7 @@ TEST(DabloomsImport, what_was_not_flushed_is_said) {
   EXPECT_NE(imported.warnings[0].what.find("not flushed"), std::string::npos);
 }
 
-// The program that opens such a file begins to number anew.
+// The program that opens such a file restarts its numbers.
 TEST(DabloomsImport, a_program_that_went_on_after_a_crash_is_said) {
   DabloomsFile file = filled({});
   file.tear();
@@ -452,13 +452,13 @@ TEST(DabloomsImport, a_program_that_went_on_after_a_crash_is_said) {
   const auto imported = import_dablooms(file.bytes(), request_of({}));
   ASSERT_TRUE(imported.has_value()) << imported.error().detail;
   ASSERT_EQ(imported->warnings.size(), 1U);
-  EXPECT_NE(imported->warnings[0].what.find("began to number anew"), std::string::npos);
+  EXPECT_NE(imported->warnings[0].what.find("restarted the numbers"), std::string::npos);
 }
 
 TEST(DabloomsImport, headers_that_nobody_writes_are_refused) {
   DabloomsFile file = filled({});
   file.put(file.filters()[1].offset + 12, 1U);
-  taken_damaged(file, {}, "filter 2 has bytes in its header that nobody writes");
+  taken_damaged(file, {}, "filter 2 has nonzero reserved bytes in its header");
   auto counting = DabloomsFile::counting(1000, 0.05);
   counting.put(0, std::uint64_t{1});
   taken_damaged(counting, {}, "a counting file has no id");
@@ -469,12 +469,12 @@ TEST(DabloomsImport, half_a_byte_behind_the_last_counter_must_be_zero) {
   DabloomsFile file = filled(shape);
   ASSERT_EQ(file.filters()[0].cells * file.filters()[0].k % 2, 1U);
   file.bytes().back() |= std::byte{3};
-  const auto imported = taken_damaged(file, shape, "half a byte behind its last counter");
+  const auto imported = taken_damaged(file, shape, "a nonzero half byte after its last counter");
   EXPECT_EQ(imported.damage.front().offset, file.bytes().size() - 1);
   expect_same_answers(imported.filter, file, shape.keys);
 }
 
-// Every slice then has every id: nothing is found that is not, and keys leave where one slice alone may hold them.
+// Then every slice has every id: no false results, and a key is removed if exactly one slice may hold it.
 void expect_ids_damage(const DabloomsFile& file, std::string_view says) {
   auto imported = taken_damaged(file, {}, says);
   ScalableCountingBloom& filter = scaling_of(imported);
@@ -527,7 +527,7 @@ TEST(DabloomsImportFile, names_the_file_and_leaves_it_alone) {
   EXPECT_EQ(import_dablooms_file("ham.bloom", request_of({}), files).error().code, ErrorCode::not_found);
 }
 
-/// Files that a program changes after they were read.
+/// Files that a program changes after they are read.
 class LiveFiles final : public test::MemoryFiles {
  public:
   explicit LiveFiles(DabloomsFile file) : file_(std::move(file)) { put("live.bloom", file_.bytes()); }
@@ -552,7 +552,7 @@ TEST(DabloomsImportFile, that_changes_meanwhile_is_refused) {
   EXPECT_NE(refused.error().detail.find("live.bloom: changed while"), std::string::npos) << refused.error().detail;
 }
 
-// Goal: what is written is a store that stands where the original did, and continues from there.
+// Goal: the result is a store with the state of the original, and can be changed.
 class SavedImport : public testing::Test {
  protected:
   SavedImport() {

@@ -38,7 +38,7 @@ std::vector<std::string> numbered(std::size_t count) {
   return keys;
 }
 
-// A byte for each key: whether it may be in.
+// One byte per key: whether the filter may contain it.
 std::string answers(const AnyFilter& filter, const std::vector<std::string>& keys) {
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   const auto outcomes = std::make_unique<bool[]>(views.size());
@@ -69,7 +69,7 @@ TEST_P(FilterFileTest, damage_is_named_with_file_and_offset) {
   auto filter = create_filter(*parse_spec(GetParam()));
   ASSERT_TRUE(save_filter(path(), *filter, Existing::refuse).has_value());
   const bool is_sliced = filter->kind().can_grow || filter->spec().kind == Kind{LayeredUrlBloom::kKind};
-  // In the cells: behind the header, or behind those of the whole and of the first slice.
+  // In the cells: after the header, or after those of the filter and of its first slice.
   const std::streamoff place = is_sliced ? 330 : 200;
   std::fstream(path(), std::ios::in | std::ios::out | std::ios::binary).seekp(place).put('!');
   const auto opened = open_filter(path(), Access::query);
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, FilterFileTest,
                                          "scalable-counting-bloom:keys=100,hash=siphash", "layered-url-bloom:keys=1000",
                                          "layered-url-bloom:keys=1000,layering=faithful"));
 
-// A filter that was mapped from its file grows beyond it, and is saved over it.
+// A filter that is mapped from its file grows beyond it, and is saved over it.
 TEST_F(FilterFileTest, a_growing_filter_goes_on_growing_after_it_was_opened) {
   auto filter = create_filter(*parse_spec("scalable-bloom:keys=100,seed=1"));
   ASSERT_TRUE(save_filter(path(), *filter, Existing::refuse).has_value());

@@ -12,10 +12,10 @@
 namespace mankai {
 namespace {
 
-/// How often a journal is read again whose writer began it anew meanwhile, which it cannot do so often for long.
+/// Attempts to read a journal that its writer restarts meanwhile, which it cannot do so often for long.
 constexpr int kMaxLooks = 1000;
 
-/// A journal's pages of superblocks, and the one that counts.
+/// The pages of superblocks of a journal, and the valid one.
 struct Front {
   alignas(std::uint64_t) std::array<std::byte, kFirstRecord> bytes{};
   Superblock superblock{};
@@ -30,12 +30,12 @@ Result<Front> read_front(const OpenFile& file) {
   return front;
 }
 
-// A journal whose front was given back and that began anew there has holes as large as it ever was: a writer stops at
-// 16 GiB, as soon as it can.
+// A journal that restarted after its front was released has a hole of its former length, which a writer limits to
+// 16 GiB.
 Result<void> check_not_hollow(const OpenFile& file, std::uint64_t start) {
   constexpr std::uint64_t kMostHollow = std::uint64_t{64} << 30;
   constexpr std::uint64_t kMostSqueezed = 16;
-  // Some file systems do not tell how much of a file the disk holds, others squeeze it.
+  // Some file systems do not report the size on disk, others compress.
   const bool is_hollow = file.bytes_on_disk() != 0 && file.size() / kMostSqueezed > file.bytes_on_disk();
   if (!is_hollow || file.size() - start <= kMostHollow) {
     return {};
@@ -54,8 +54,9 @@ Result<JournalFile> read_once(const OpenFile& file, const Front& front) {
                      .damaged_superblocks = count_damaged_superblocks(front.bytes)};
 }
 
-// What a writer gives back to the disk, and what it writes over, it has forgotten in a superblock before.
-Result<JournalFile> read_at_one_moment(const OpenFile& file) {
+// Before a writer releases or overwrites records it writes a superblock that forgets them: equal superblocks before and
+// after mean that the records are a snapshot.
+Result<JournalFile> read_snapshot(const OpenFile& file) {
   for (int looks = 0; looks < kMaxLooks; ++looks) {
     MANKAI_ASSIGN(const auto front, read_front(file));
     auto journal = read_once(file, front);
@@ -74,27 +75,23 @@ Result<JournalFile> read_at_one_moment(const OpenFile& file) {
 }  // namespace
 
 Result<std::string> journal_path_of(const std::string& path, FileCalls& calls) {
-  const auto real = resolve_links(path, calls);
-  return real ? Result<std::string>(detail::journal_path(*real)) : std::unexpected(real.error());
+  MANKAI_ASSIGN(const auto real, resolve_links(path, calls));
+  return detail::journal_path(real);
 }
 
 Result<std::optional<JournalFile>> read_journal_file(const std::string& path, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  if (!file && file.error().code == ErrorCode::not_found) {
+  auto opened = OpenFile::open(path, OpenFile::Mode::read, calls);
+  if (!opened && opened.error().code == ErrorCode::not_found) {
     return std::nullopt;
   }
-  if (!file) {
-    return std::unexpected(file.error());
-  }
-  auto journal = read_at_one_moment(*file);
-  return journal ? Result<std::optional<JournalFile>>(std::move(*journal))
-                 : std::unexpected(journal.error().within(path));
+  MANKAI_ASSIGN(const auto file, std::move(opened));
+  return detail::in_file(path, read_snapshot(file));
 }
 
 Result<Superblock> read_journal_superblock(const std::string& path, FileCalls& calls) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
-  const auto front = read_front(file);
-  return front ? Result<Superblock>(front->superblock) : std::unexpected(front.error().within(path));
+  MANKAI_ASSIGN(const auto front, detail::in_file(path, read_front(file)));
+  return front.superblock;
 }
 
 }  // namespace mankai

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The journal of a store, byte by byte: docs/formats/journal.md is the specification, this file its constants.
+/// Constants of the journal of a store; docs/formats/journal.md is the specification.
 
 #include <array>
 #include <cstddef>
@@ -15,17 +15,17 @@ namespace mankai {
 inline constexpr std::array<char, 8> kJournalMagic = {'M', 'K', 'J', 'R', 'N', 'L', '\x1a', '\n'};
 inline constexpr std::uint32_t kJournalVersion = 1;
 
-/// Two superblocks take turns, each in two places of different pages, so that neither a write that a crash cuts short
-/// nor a damaged page takes both.
+/// Two superblocks are written in turn, each with two copies in different pages: neither a torn write nor a damaged
+/// page destroys both.
 inline constexpr std::uint64_t kSuperblockSlots = 2;
 inline constexpr std::uint64_t kSuperblockPage = 4096;
 inline constexpr std::uint64_t kSuperblockCopies = 2;
 inline constexpr std::uint64_t kSuperblockCopy = 2048;
-/// Behind them the records begin, or later.
+/// The records start after the superblocks, here or later.
 inline constexpr std::uint64_t kFirstRecord = kSuperblockSlots * kSuperblockPage;
 
-/// Which records are valid: those with its salt, from its start on. The valid superblock with the highest number
-/// counts.
+/// Defines which records are valid: those with its salt, from its start. The valid superblock with the highest number
+/// is the current one.
 struct Superblock {
   std::array<char, 8> magic;     //  0
   std::uint32_t version;         //  8
@@ -34,7 +34,7 @@ struct Superblock {
   std::uint64_t number;          // 24  from 1, one more each time
   std::uint64_t salt;            // 32  with which the records' checksums are seeded
   std::uint64_t first_sequence;  // 40  of the first record's first change
-  std::uint64_t start;           // 48  where that record is; what stands before it is in the file
+  std::uint64_t start;           // 48  offset of that record; the file has all earlier changes
   std::uint64_t checksum;        // 56  XXH3_64 of bytes 0 to 55, seed 0
 
   friend bool operator==(const Superblock&, const Superblock&) = default;
@@ -42,31 +42,31 @@ struct Superblock {
 static_assert(sizeof(Superblock) == 64);
 static_assert(std::has_unique_object_representations_v<Superblock>);
 
-/// What begins a record; the position follows, filled up with zeros to 8 bytes, then the payload. 48 zeros end the
-/// records.
+/// The start of a record. The position follows, padded with zeros to a multiple of 8 bytes, then the payload. 48 zeros
+/// end the records.
 struct RecordHeader {
   std::uint64_t checksum;          //  0  XXH3_64 of bytes 8 to 47, seed salt
-  std::uint64_t sequence;          //  8  of its first change; where there is none, of the next
-  std::uint64_t durable;           // 16  the last change that was known to be on the disk when this was written
+  std::uint64_t sequence;          //  8  of its first change; without a change, of the next one
+  std::uint64_t durable;           // 16  the last change that was known to be on the disk at that time
   std::uint64_t payload_checksum;  // 24  XXH3_64 of what follows the header, seed salt + 1
   std::uint32_t payload_bytes;     // 32  a multiple of 8
-  std::uint32_t changes;           // 36  of single keys; 1 in a commit that comes by itself, to say a position
+  std::uint32_t changes;           // 36  of single keys; 1 in a commit of a position only
   std::uint16_t operation;         // 40  Operation; 0: none
   std::uint16_t flags;             // 42  kMoreFollows or 0
-  std::uint16_t position_bytes;    // 44  at most 64; 0: the source stands where it stood
+  std::uint16_t position_bytes;    // 44  at most 64; 0: the position is as before
   std::uint16_t zero;              // 46
 };
 static_assert(sizeof(RecordHeader) == 48);
 static_assert(std::has_unique_object_representations_v<RecordHeader>);
 
-/// The batch goes on in the next record. Without it the record commits what came since the last commit.
+/// The batch continues in the next record. A record without this flag commits all records since the last commit.
 inline constexpr std::uint16_t kMoreFollows = 1;
 
 inline constexpr std::size_t kMaxPositionBytes = 64;
-/// No record is larger: what a window of keys with long names takes, and far below where sizes overflow.
+/// Limit of a payload: a window of keys with long names needs less, and sizes are far from overflow.
 inline constexpr std::uint32_t kMaxPayloadBytes = std::uint32_t{1} << 30;
 
-/// Where a superblock has its copies: in both pages, so that the loss of one is none.
+/// Returns the offset of a copy of a superblock; its two copies are in different pages.
 [[nodiscard]] constexpr std::uint64_t superblock_offset(std::uint64_t number, std::uint64_t copy) noexcept {
   return (number + copy) % kSuperblockSlots * kSuperblockPage + copy * kSuperblockCopy;
 }

@@ -15,7 +15,7 @@ T load(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
   return value;
 }
 
-// The checksum is the last field there and the first one here.
+// The checksum is the last field of a superblock and the first one of a record.
 std::uint64_t checksum_of(const Superblock& block) noexcept {
   return checksum(std::as_bytes(std::span(&block, 1)).first(offsetof(Superblock, checksum)));
 }
@@ -32,18 +32,19 @@ bool is_valid(const Superblock& block) noexcept {
   return block.magic == kJournalMagic && block.version == kJournalVersion && block.checksum == checksum_of(block);
 }
 
-// Another version may have everything but this elsewhere.
+// In another version only magic and version are at the same offsets.
 std::unexpected<Error> no_superblock(std::span<const std::byte> bytes) {
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
     const auto block = load<Superblock>(bytes, superblock_offset(slot, 0));
     if (block.magic == kJournalMagic && block.version != kJournalVersion) {
       return fail(ErrorCode::unsupported_version,
-                  "says that it is a journal of version " + std::to_string(block.version) +
-                      ", and this library knows version " + std::to_string(kJournalVersion) +
-                      "; use the one that wrote it, or restore both files from a copy if it is damaged");
+                  "is a journal of version " + std::to_string(block.version) + ", and this library reads version " +
+                      std::to_string(kJournalVersion) +
+                      "; use the version of Mankai that wrote it, or restore both files from a copy");
     }
   }
-  return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) + " is valid");
+  return fail(ErrorCode::corrupt, "no superblock at offset 0 or " + std::to_string(kSuperblockPage) +
+                                      " is valid; restore both files from a copy");
 }
 
 std::optional<Superblock> newest_superblock(std::span<const std::byte> bytes) {
@@ -69,14 +70,15 @@ bool is_lost(std::span<const std::byte> bytes, std::uint64_t slot) noexcept {
 
 Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64_t journal_bytes) {
   if (bytes.size() < kFirstRecord) {
-    return fail(ErrorCode::corrupt, "ends at byte " + std::to_string(bytes.size()) + ", within its superblocks of " +
-                                        std::to_string(kFirstRecord) + " bytes");
+    return fail(ErrorCode::corrupt, "is truncated to " + std::to_string(bytes.size()) +
+                                        " bytes, within its superblocks of " + std::to_string(kFirstRecord) +
+                                        " bytes; restore both files from a copy");
   }
   const auto newest = newest_superblock(bytes);
   if (!newest) {
     return no_superblock(bytes);
   }
-  // One of them may be cut short by a process crash, not both.
+  // A process crash may tear one copy of a superblock, not both.
   for (std::uint64_t slot = 0; slot < kSuperblockSlots; ++slot) {
     if (is_lost(bytes, slot)) {
       return fail(ErrorCode::corrupt,
@@ -85,7 +87,7 @@ Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64
     }
   }
   if (newest->start < kFirstRecord || newest->start > journal_bytes || newest->start % sizeof(std::uint64_t) != 0) {
-    return fail(ErrorCode::corrupt, "its superblock says that records begin at offset " +
+    return fail(ErrorCode::corrupt, "its superblock says that the records start at offset " +
                                         std::to_string(newest->start) + ", and it has " +
                                         std::to_string(journal_bytes) + " bytes; restore both files from a copy");
   }
@@ -93,9 +95,8 @@ Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64
 }
 
 Result<JournalReader> JournalReader::open(std::span<const std::byte> bytes) {
-  const auto block = read_superblock(bytes, bytes.size());
-  return block ? Result<JournalReader>(JournalReader(*block, bytes.subspan(static_cast<std::size_t>(block->start))))
-               : std::unexpected(block.error());
+  MANKAI_ASSIGN(const auto block, read_superblock(bytes, bytes.size()));
+  return JournalReader(block, bytes.subspan(static_cast<std::size_t>(block.start)));
 }
 
 std::uint64_t count_damaged_superblocks(std::span<const std::byte> bytes) noexcept {
@@ -112,13 +113,13 @@ std::uint64_t count_damaged_superblocks(std::span<const std::byte> bytes) noexce
   return damaged;
 }
 
-// A header that can be one: its checksum is right, and what it says lies within the journal.
+// Returns the header at an offset if its checksum is right and the record is within the journal.
 std::optional<RecordHeader> JournalReader::header_at(std::uint64_t at) const noexcept {
   if (records_.size() - at < sizeof(RecordHeader)) {
     return std::nullopt;
   }
   const auto header = load<RecordHeader>(records_, at);
-  // Looked at first, since few bytes that are no header get past it, and the search for later records looks everywhere.
+  // The sequence is tested first: it rejects nearly all bytes that are not a header, and end() searches every offset.
   if (header.sequence < sequence_ || header.zero != 0 || header.checksum != checksum_of(header, superblock_.salt)) {
     return std::nullopt;
   }
@@ -172,10 +173,10 @@ Result<JournalEnd> JournalReader::end(std::uint64_t base_sequence) const {
                  ", without the zeros that end its records: it was truncated";
   } else if (!is_zero(behind.first(sizeof(RecordHeader)))) {
     end.bytes_dropped = sizeof(RecordHeader);
-    end.reason = here + " is no whole record";
+    end.reason = here + " is incomplete";
   }
-  // A header is evidence enough: its checksum is seeded by the salt, which is drawn anew each time the records begin.
-  // Where they were about to, the first is gone by now and the others are still there: all of them are in the file.
+  // A valid header proves that there was a record: its checksum is seeded by the salt, which each restart draws anew. A
+  // crash during a restart leaves old records without the first one; the file has all of them.
   for (std::uint64_t at = at_; records_.size() - at >= sizeof(RecordHeader); at += sizeof(std::uint64_t)) {
     const auto later = header_at(at);
     if (!later || later->sequence + later->changes - 1 <= base_sequence) {
@@ -183,11 +184,11 @@ Result<JournalEnd> JournalReader::end(std::uint64_t base_sequence) const {
     }
     if (later->durable >= sequence_) {
       return fail(ErrorCode::corrupt, here + ", of change " + std::to_string(sequence_) +
-                                          ", is damaged: a later one, at offset " +
+                                          ", is damaged: the record at offset " +
                                           std::to_string(superblock_.start + at) +
-                                          ", says that it was on the disk; restore both files from a copy");
+                                          " says that it was on the disk; restore both files from a copy");
     }
-    end.reason = here + (at == at_ ? " was not written to its end" : " is missing or was not written to its end");
+    end.reason = here + (at == at_ ? " was not written completely" : " is missing or was not written completely");
     end.bytes_dropped =
         std::max(end.bytes_dropped, at + record_bytes(later->position_bytes, later->payload_bytes) - at_);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a journal says: its superblock, and its records up to the first that is not whole.
+/// Reads the superblock of a journal, and its records up to the first invalid one.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace mankai {
 
-/// Whose bytes stand in the journal.
+/// A record; its change and position refer to the bytes of the journal.
 struct JournalRecord {
   std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;     ///< of the journal that it takes
+  std::uint64_t bytes = 0;     ///< size in the journal
   std::uint64_t sequence = 0;  ///< of its first change
   std::uint64_t durable = 0;
   bool more_follows = false;
@@ -25,45 +25,44 @@ struct JournalRecord {
   Change change = {};
   std::string_view position = {};
 
-  /// The last change up to here.
+  /// Returns the last change up to the end of the record.
   [[nodiscard]] std::uint64_t last_sequence() const noexcept { return sequence + change.keys - 1; }
 };
 
-/// How the records end.
+/// The end of the records.
 struct JournalEnd {
-  std::uint64_t offset = 0;         ///< where the next record would begin
-  std::uint64_t bytes_dropped = 0;  ///< behind it that were meant to be records
-  std::string reason = {};          ///< why they are none; empty where nothing was dropped
+  std::uint64_t offset = 0;         ///< where the next record would start
+  std::uint64_t bytes_dropped = 0;  ///< after it that belong to incomplete records
+  std::string reason = {};          ///< why they are invalid; empty if nothing was dropped
 };
 
-/// Returns the superblock that counts, of a journal's first kFirstRecord bytes and its length. Errors: corrupt, with
-/// the offset, when none is valid; unsupported_version.
+/// Returns the current superblock, from the first kFirstRecord bytes of a journal and its size. Errors: corrupt, with
+/// the offset, if none is valid; unsupported_version.
 [[nodiscard]] Result<Superblock> read_superblock(std::span<const std::byte> bytes, std::uint64_t journal_bytes);
 
-/// Returns how many copies of superblocks are not what they should be: neither what was written there nor untouched.
-/// Shape: a journal's first kFirstRecord bytes.
+/// Returns the number of copies of superblocks that are damaged: neither valid nor still zero.
+/// Shape: the first kFirstRecord bytes of a journal.
 [[nodiscard]] std::uint64_t count_damaged_superblocks(std::span<const std::byte> bytes) noexcept;
 
-/// Reads a journal. The bytes are anybody's: nothing in them is believed before its checksum has been looked at.
+/// Reads a journal, whose bytes are untrusted: every checksum is verified before the bytes are used.
 /// Threads: one at a time.
 class JournalReader {
  public:
-  /// Takes a journal as a whole. `bytes` outlives the reader and is aligned to 8. Errors: as read_superblock.
+  /// Reads a whole journal. `bytes` outlives the reader and is aligned to 8 bytes. Errors: as read_superblock.
   [[nodiscard]] static Result<JournalReader> open(std::span<const std::byte> bytes);
-  /// Takes what stands in the journal from the superblock's start on.
+  /// Reads the bytes of a journal from the first record of the superblock on.
   JournalReader(const Superblock& superblock, std::span<const std::byte> records) noexcept
       : records_(records), superblock_(superblock), sequence_(superblock.first_sequence) {}
 
   [[nodiscard]] const Superblock& superblock() const noexcept { return superblock_; }
-  /// Returns the next record; nothing at the end. Cost: its checksum, at memory speed.
+  /// Returns the next record, or nothing at the end. Cost: its checksum, at memory speed.
   [[nodiscard]] std::optional<JournalRecord> next();
-  /// Where the next record begins.
+  /// Returns where the next record starts.
   [[nodiscard]] std::uint64_t offset() const noexcept { return superblock_.start + at_; }
 
-  /// How the records end, when next() has returned nothing. `base_sequence` is the last change
-  /// that is in the file beside it. Errors: corrupt, with the offset, when a record is missing
-  /// that a later one says was on the disk, and that one adds to the file: no crash does that, but damage. Cost: a look
-  /// at every 8 bytes behind.
+  /// Returns how the records end, after next() has returned nothing. `base_sequence` is the last change that the
+  /// store's file has. Errors: corrupt, with the offset, if a record is invalid although a later record, which the file
+  /// lacks, says that the disk had it: that is damage, not a crash. Cost: tests every 8th byte up to the end.
   [[nodiscard]] Result<JournalEnd> end(std::uint64_t base_sequence = 0) const;
 
  private:

@@ -15,7 +15,7 @@ namespace mankai {
 namespace {
 
 constexpr std::uint64_t kStoreId = 7;
-/// What a record of one digest and no position takes.
+/// Size of a record of one digest without a position.
 constexpr std::uint64_t kSmallRecord = record_bytes(0, sizeof(std::uint64_t));
 
 class JournalTest : public testing::Test {
@@ -28,10 +28,10 @@ class JournalTest : public testing::Test {
   [[nodiscard]] JournalWriter create(std::uint64_t first_sequence = 1) const {
     return JournalWriter::create(path_, kStoreId, first_sequence, system_calls()).value();
   }
-  // What another process would read now.
+  // Returns what another process would read now.
   [[nodiscard]] Region bytes() const { return read_file(path_).value(); }
 
-  // Appends inserts of one key each, whose digest is their sequence.
+  // Appends inserts of one key each, whose digest is its sequence number.
   static void append(JournalWriter& journal, int count, const JournalWriter::Mark& mark = {}) {
     for (int i = 0; i < count; ++i) {
       const std::uint64_t digest = journal.next_sequence();
@@ -158,7 +158,7 @@ TEST_F(JournalTest, a_writer_goes_on_behind_what_is_good) {
     const Region region = bytes();
     superblock = JournalReader::open(region.bytes())->superblock();
   }
-  // The third record is dropped; what follows must not be found behind a new one of the same length.
+  // The third record is dropped; what follows must not become valid after a new one of the same length.
   JournalWriter journal =
       JournalWriter::resume(path_, superblock, kFirstRecord + kSmallRecord, 2, system_calls()).value();
   append(journal, 1);

@@ -14,20 +14,20 @@ namespace mankai {
 namespace {
 
 constexpr std::uint64_t kFirstFileBytes = std::uint64_t{64} << 10;
-/// A journal doubles until its steps are so large.
+/// A journal doubles its size up to this step.
 constexpr std::uint64_t kMaxStepBytes = std::uint64_t{16} << 20;
-/// What each record leaves free: a commit with a position, and the zeros behind it.
+/// Room that each record leaves: for a commit with a position, and the zeros after it.
 constexpr std::uint64_t kCommitRoom = record_bytes(kMaxPositionBytes, 0) + sizeof(RecordHeader);
 
 void seal(Superblock& block) noexcept {
   block.checksum = checksum(std::as_bytes(std::span(&block, 1)).first(offsetof(Superblock, checksum)));
 }
 
-// What was found may be in memory only, where a sync failed before. Holes between the superblocks and the records stay.
+// After a failed sync the page cache may have bytes that the disk lacks. Holes before the records stay.
 Result<void> rewrite(const std::string& path, const Superblock& superblock, std::uint64_t end, FileCalls& calls) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
-  auto written = file.rewrite(0, kFirstRecord);
-  return written ? file.rewrite(superblock.start, end) : written;
+  MANKAI_TRY(file.rewrite(0, kFirstRecord));
+  return file.rewrite(superblock.start, end);
 }
 
 }  // namespace
@@ -62,20 +62,20 @@ Result<JournalWriter> JournalWriter::resume(const std::string& path, const Super
   MANKAI_TRY(rewrite(path, superblock, end, calls));
   MANKAI_ASSIGN(auto file, MappedFile::open(path, MappedFile::Mode::write, calls));
   JournalWriter journal(std::move(file), superblock, end, next_sequence);
-  // A reader that is under way must see that what it reads is about to change.
+  // Tells a concurrent reader that the records are about to change.
   ++journal.superblock_.number;
   journal.write_superblock();
   MANKAI_TRY(journal.cut());
   return journal;
 }
 
-// What stands behind the good records must never look like their continuation; and at every moment zeros end them.
+// Bytes after the valid records must never look like their continuation, and zeros must end the records at all times.
 Result<void> JournalWriter::cut() {
-  const auto behind = file_.bytes().subspan(static_cast<std::size_t>(end_));
-  const auto room = behind.first(std::min<std::size_t>(behind.size(), kCommitRoom));
+  const auto rest = file_.bytes().subspan(static_cast<std::size_t>(end_));
+  const auto room = rest.first(std::min<std::size_t>(rest.size(), kCommitRoom));
   std::ranges::fill(room, std::byte{0});
-  // A superblock that is in memory only may move the beginning of the records forward: the disk's last one would then
-  // point behind the end.
+  // A superblock that the disk lacks may move the start of the records forward: the disk's last one would then
+  // point after the end.
   MANKAI_TRY(sync());
   MANKAI_TRY(file_.truncate(static_cast<std::size_t>(end_) + room.size()));
   room_until_ = end_;
@@ -100,7 +100,7 @@ void JournalWriter::take_back(const Place& place) noexcept {
 }
 
 Result<void> JournalWriter::append_commit(std::uint32_t changes, const Mark& mark) {
-  // There is room unless commits followed each other.
+  // There is room unless this commit follows another one.
   if (auto room = reserve(record_bytes(mark.position.size(), 0)); !room && room_until_ - end_ < kCommitRoom) {
     return room;
   }
@@ -113,7 +113,7 @@ Result<void> JournalWriter::restart(std::uint64_t salt, std::uint64_t next_seque
     MANKAI_TRY(file_.take_room(kFirstRecord, kFirstFileBytes));
     room_until_ = kFirstFileBytes;
   }
-  // No superblock but the new one may find old records in front, nor the new one before it has any.
+  // The new superblock must not find old records at the front.
   std::ranges::fill(file_.bytes().subspan(kFirstRecord, sizeof(RecordHeader)), std::byte{0});
   ++superblock_.number;
   superblock_.salt = salt;
@@ -129,14 +129,14 @@ void JournalWriter::forget(std::uint64_t before, std::uint64_t first_sequence) n
   ++superblock_.number;
   superblock_.first_sequence = first_sequence;
   superblock_.start = before;
-  // What is in the file may have come by another way than the journal.
+  // After an in-memory batch the file has changes that the journal never had.
   next_sequence_ = before == end_ ? first_sequence : next_sequence_;
   write_superblock();
 }
 
 bool JournalWriter::has_room(std::uint64_t bytes) const noexcept { return end_ + bytes + kCommitRoom <= room_until_; }
 
-// Writing through a mapping where the disk has no room left would end the process, so the room is taken first.
+// A write through the mapping ends the process (SIGBUS) if the disk is full, so room is reserved first.
 Result<void> JournalWriter::reserve(std::uint64_t bytes) {
   if (has_room(bytes)) {
     return {};
@@ -161,7 +161,7 @@ void JournalWriter::write_superblock() noexcept {
   }
 }
 
-// From behind to front: the end of the records, the body, and the header that makes it a record.
+// Writes from back to front: the zeros that end the records, the body, then the header, which makes it a record.
 void JournalWriter::write_record(const Change& change, const Mark& mark, std::uint16_t operation) noexcept {
   std::byte* const at = file_.bytes().data() + end_;
   std::byte* const body = at + sizeof(RecordHeader);
@@ -183,7 +183,7 @@ void JournalWriter::write_record(const Change& change, const Mark& mark, std::ui
                       .flags = mark.more_follows ? kMoreFollows : std::uint16_t{0},
                       .position_bytes = static_cast<std::uint16_t>(mark.position.size()),
                       .zero = 0};
-  // Its checksum makes it a record, which neither the compiler nor the processor may do before the rest is there.
+  // The checksum makes it valid, so neither the compiler nor the processor may write it before the rest.
   const auto rest = std::as_bytes(std::span(&header, 1)).subspan(sizeof(header.checksum));
   header.checksum = checksum(rest, superblock_.salt);
   std::ranges::copy(rest, at + sizeof(header.checksum));

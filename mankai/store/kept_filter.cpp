@@ -9,16 +9,14 @@ Result<KeptFilter> KeptFilter::open(const std::string& path, const Make& make, c
   if (!store && store.error().code == ErrorCode::not_found) {
     MANKAI_ASSIGN(auto filter, make());
     auto created = Store::create(path, std::move(filter), options);
-    // Somebody else may have made it meanwhile; if nobody has, what kept us from it is the answer.
+    // Another process may have created it meanwhile; if not, the error of create counts.
     store = created ? std::move(created) : Store::open(path, options);
     if (!store && store.error().code == ErrorCode::not_found) {
       store = std::move(created);
     }
   }
-  if (!store) {
-    return std::unexpected(store.error());
-  }
-  return KeptFilter(std::move(*store), path, options);
+  MANKAI_ASSIGN(auto opened, std::move(store));
+  return KeptFilter(std::move(opened), path, options);
 }
 
 void KeptFilter::begin(BatchMode mode) {
@@ -43,7 +41,7 @@ Result<void> KeptFilter::close() {
   }
   auto closed = store_->close();
   if (std::exchange(is_in_batch_, false)) {
-    // What was committed is safe whether this succeeds or not; it spares others a file that looks open.
+    // What was committed is safe even if this fails; readers find a closed file.
     if (auto again = Store::open(path_, options_); again) {
       static_cast<void>(again->close());
     }

@@ -9,26 +9,26 @@
 
 namespace mankai {
 
-/// A filter that one of this layer's classes keeps, in memory or in a file. Threads: one at a time.
+/// A filter in memory or in a file, for classes such as Seen that offer both. Threads: one at a time.
 class KeptFilter {
  public:
   using Make = std::function<Result<AnyFilter>()>;
 
   explicit KeptFilter(AnyFilter filter) noexcept : memory_(std::move(filter)) {}
-  /// Opens the file, which is made at once of what `make` returns if it is missing. Errors: as Store::open's, `make`'s
-  /// and Store::create's.
+  /// Opens the file; if it is missing, creates it with the filter that `make` returns. Errors: those of Store::open,
+  /// `make` and Store::create.
   [[nodiscard]] static Result<KeptFilter> open(const std::string& path, const Make& make, const StoreOptions& options);
 
   [[nodiscard]] const AnyFilter& filter() const noexcept { return store_ ? store_->filter() : *memory_; }
-  /// The one of these that is there; the other one is nullptr.
+  /// Exactly one of these is not nullptr.
   [[nodiscard]] AnyFilter* memory() noexcept { return memory_ ? &*memory_ : nullptr; }
   [[nodiscard]] Store* store() noexcept { return store_ ? &*store_ : nullptr; }
   [[nodiscard]] const Store* store() const noexcept { return store_ ? &*store_ : nullptr; }
 
-  /// As the store's; nothing in memory.
+  /// As the functions of Store; no effect in memory.
   void begin(BatchMode mode);
   [[nodiscard]] Result<void> commit(std::string_view position);
-  /// Closes the store, also where a batch is given up: then what the store leaves to the next to open is done here.
+  /// Closes the store. If that discards a batch, also does the recovery that Store::close leaves to the next open.
   [[nodiscard]] Result<void> close();
 
  private:

@@ -11,7 +11,7 @@
 
 namespace mankai {
 
-/// Where a source of changes stands: up to 64 bytes that mean something to whoever gives them, such as a log's offset.
+/// The position of a source of changes, such as the offset in a log: up to 64 bytes that only the caller interprets.
 class SourcePosition {
  public:
   SourcePosition() noexcept = default;
@@ -19,7 +19,7 @@ class SourcePosition {
   [[nodiscard]] static Result<SourcePosition> of(std::string_view bytes) {
     if (bytes.size() > kMaxPositionBytes) {
       return fail(ErrorCode::invalid_argument, "a source position of " + std::to_string(bytes.size()) +
-                                                   " bytes is too long: it has at most " +
+                                                   " bytes is too long; use at most " +
                                                    std::to_string(kMaxPositionBytes));
     }
     SourcePosition position;

@@ -11,8 +11,8 @@
 namespace mankai {
 namespace {
 
-// Writes what the footer says once more. A write that is torn must not take the only copy that says it: where the other
-// copy is damaged or says something else, its place is written.
+// Writes the current footer once more. A torn write must not destroy its only copy: if the other copy is damaged or
+// stale, the other copy is written.
 Result<void> write_again(const OpenFile& file, FoundFooter& found) {
   if (found.is_other_copy_stale) {
     return refresh_footer(file, found.footer);
@@ -21,8 +21,8 @@ Result<void> write_again(const OpenFile& file, FoundFooter& found) {
   return file.rewrite(bytes.begin, bytes.end);
 }
 
-// The last writer may have ended before the disk had its file's name or open mark, or since a sync failed: the journal
-// must neither go nor grow before it has.
+// The last writer may have ended before the disk had the file's name or open mark, or after a failed sync. The journal
+// must be neither removed nor continued before the disk has them.
 Result<void> settle(const std::string& path, std::optional<FoundFooter>& found, FileCalls& calls) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::write, calls));
   if (found) {
@@ -42,7 +42,7 @@ Store::~Store() = default;
 Result<Store> Store::create(const std::string& path, AnyFilter filter, const StoreOptions& options, Existing existing) {
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
   {
-    AnyFilter written = std::move(filter);  // gone before it is read again
+    AnyFilter written = std::move(filter);  // freed before the file is read again
     MANKAI_TRY(detail::make_store(path, written, existing, {}, calls, options.mode));
   }
   return open(path, options, Origin::memory);
@@ -59,8 +59,7 @@ Result<Store> Store::open(const std::string& path, const StoreOptions& options, 
     return fail(ErrorCode::invalid_argument, "the interval between syncs must be above 0 and at most 24 hours");
   }
   FileCalls& calls = options.calls == nullptr ? system_calls() : *options.calls;
-  MANKAI_ASSIGN(const auto resolved, resolve_links(path, calls));
-  const std::string& real = resolved;
+  MANKAI_ASSIGN(const std::string real, resolve_links(path, calls));
   MANKAI_ASSIGN(auto lock, FileLock::acquire(real, calls));
   remove_left_over(real, calls);
   MANKAI_ASSIGN(auto loaded, detail::load_store(real, {.access = options.access,
@@ -137,7 +136,10 @@ Result<void> Store::advance(Time time) {
   return impl_->change(1, {}, [&](std::size_t, std::size_t) { return impl_->encoder().advance(time); });
 }
 
-Result<void> Store::change(const Change& change, const Outcomes& outcomes) { return impl_->change(change, outcomes); }
+Result<void> Store::change(const Change& change, const Outcomes& outcomes) {
+  MANKAI_ASSERT(change.keys <= ChangeEncoder::kMaxKeys);
+  return impl_->change(change.keys, outcomes, [&](std::size_t, std::size_t) { return change; });
+}
 
 Result<void> Store::merge(const AnyFilter& other) {
   return impl_->replace([&](AnyFilter& filter) { return filter.merge(other); });

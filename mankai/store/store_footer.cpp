@@ -18,17 +18,17 @@ std::uint64_t checksum_of(const Footer& footer) noexcept {
 std::string place_of(std::uint64_t offset) { return "the footer at offset " + std::to_string(offset); }
 
 std::unexpected<Error> unknown_version(std::uint32_t version, std::uint64_t offset) {
-  return fail(ErrorCode::unsupported_version,
-              place_of(offset) + " says that it has version " + std::to_string(version) +
-                  ", and this library knows versions 1 and " + std::to_string(kFooterVersion) +
-                  "; use a newer one, or restore the file from a copy if it is damaged");
+  return fail(ErrorCode::unsupported_version, place_of(offset) + " is of version " + std::to_string(version) +
+                                                  ", and this library reads versions 1 and " +
+                                                  std::to_string(kFooterVersion) +
+                                                  "; use a newer version of Mankai, or restore the file from a copy");
 }
 
 template <class Footer>
 Result<Footer> read_at(const OpenFile& file, std::uint64_t offset) {
   Footer footer{};
-  auto read = file.read(offset, std::as_writable_bytes(std::span(&footer, 1)));
-  return read ? Result<Footer>(footer) : std::unexpected(read.error());
+  MANKAI_TRY(file.read(offset, std::as_writable_bytes(std::span(&footer, 1))));
+  return footer;
 }
 
 Result<void> write_copy(const OpenFile& file, const StoreFooter& footer) {
@@ -38,7 +38,7 @@ Result<void> write_copy(const OpenFile& file, const StoreFooter& footer) {
 // Version 1.
 
 Result<void> check_footer(const StoreFooter1& footer, std::uint64_t offset) {
-  // First: another version may have its checksum elsewhere.
+  // Checked first: another version may have its checksum elsewhere.
   if (footer.version != kFooterVersion1) {
     return unknown_version(footer.version, offset);
   }
@@ -46,7 +46,7 @@ Result<void> check_footer(const StoreFooter1& footer, std::uint64_t offset) {
     return fail(ErrorCode::corrupt,
                 place_of(offset) + " is damaged: its checksum does not match; restore the file from a copy");
   }
-  // Compared without adding to what the footer says: a forged size must not wrap.
+  // Compared without an addition, in which a forged size could wrap around.
   const bool is_in_place = footer.image_bytes <= offset && align_up(footer.image_bytes, kFooterSector1) == offset;
   if (!is_in_place || footer.position_bytes > kMaxPositionBytes || footer.is_open > 1) {
     return fail(ErrorCode::corrupt, place_of(offset) + " has fields out of range; restore the file from a copy");
@@ -92,18 +92,17 @@ bool is_valid(const StoreFooter& footer, std::uint64_t offset, std::uint64_t num
          is_in_place && footer.position_bytes <= kMaxPositionBytes && footer.is_open <= 1;
 }
 
-// What a writer of a later version says there would be lost.
+// A writer of this version would lose what a later version stores there.
 Result<void> check_reserved(const StoreFooter& footer, std::uint64_t offset) {
   if (footer.zero == 0 && std::ranges::all_of(footer.zeros, [](unsigned char byte) { return byte == 0; })) {
     return {};
   }
-  return fail(ErrorCode::unsupported_version,
-              place_of(offset) +
-                  " has bytes other than 0 that are reserved for later versions of this library; use a "
-                  "newer one");
+  return fail(
+      ErrorCode::unsupported_version,
+      place_of(offset) + " has nonzero bytes that are reserved for later versions; use a newer version of Mankai");
 }
 
-// The copies of one file differ in what is changed in place, and in nothing else.
+// The copies of one file differ only in the fields that are changed in place.
 bool belong_together(const StoreFooter& one, const StoreFooter& other) noexcept {
   return one.image_bytes == other.image_bytes && one.sequence == other.sequence &&
          position_of(one) == position_of(other);
@@ -135,9 +134,7 @@ Result<std::optional<FoundFooter>> chosen(const Copies& copies, std::uint64_t fi
   for (std::uint64_t number = 0; number < kFooterCopies; ++number) {
     const std::uint64_t offset = first + number * kFooterPage;
     has[number] = is_valid(copies[number], offset, number);
-    if (auto known = check_reserved(copies[number], offset); has[number] && !known) {
-      return std::unexpected(known.error());
-    }
+    MANKAI_TRY(has[number] ? check_reserved(copies[number], offset) : Result<void>{});
   }
   if (!has[0] && !has[1]) {
     return none_of(copies, first);
@@ -148,7 +145,7 @@ Result<std::optional<FoundFooter>> chosen(const Copies& copies, std::uint64_t fi
   if (!belong_together(copies[0], copies[1])) {
     return fail(ErrorCode::corrupt, "the copies of the footer, at offsets " + std::to_string(first) + " and " +
                                         std::to_string(first + kFooterPage) +
-                                        ", are of two files; restore the file from a copy");
+                                        ", belong to different files; restore the file from a copy");
   }
   return FoundFooter{.footer = copies[copies[0].generation > copies[1].generation ? 0 : 1],
                      .is_other_copy_stale = !say_the_same(copies[0], copies[1])};
@@ -192,7 +189,7 @@ FooterBytes bytes_of(const StoreFooter& footer) noexcept {
 }
 
 Result<void> replace_footer(const OpenFile& file, StoreFooter& footer) {
-  // The copy that counts may have been written as the second one a while ago.
+  // The current copy may have been written as the second one, without a sync.
   MANKAI_TRY(file.sync());
   MANKAI_TRY(refresh_footer(file, footer));
   MANKAI_TRY(file.sync());

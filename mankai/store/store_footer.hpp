@@ -9,38 +9,38 @@
 
 namespace mankai {
 
-/// Returns the footer with the magic, the version and the checksum that it must have.
+/// Returns the footer with its magic, version and checksum set.
 [[nodiscard]] StoreFooter sealed(StoreFooter footer) noexcept;
-/// Writes where the source stands into a footer.
+/// Sets the position of the source in a footer.
 void set_position(StoreFooter& footer, const SourcePosition& position) noexcept;
 
-/// A file's footer, as the copy has it that counts.
+/// The current copy of a file's footer.
 struct FoundFooter {
-  StoreFooter footer;                ///< one of version 1 says so, and has generation 0
-  std::uint64_t damaged_copies = 0;  ///< 1: the other copy serves. A crash leaves one now and then, and so does damage
-  bool is_other_copy_stale = false;  ///< the other copy is damaged, or says what the store was before
+  StoreFooter footer;                ///< one of version 1 keeps that version, and has generation 0
+  std::uint64_t damaged_copies = 0;  ///< 1 if the other copy is valid. Both a crash and damage can cause one
+  bool is_other_copy_stale = false;  ///< the other copy is damaged or older
 };
 
-/// Reads the footer of a file; nothing where it has none, as it is a plain image. Errors: corrupt, with the offset,
-/// where no copy is valid; unsupported_version; io.
+/// Reads the footer of a file; returns nothing for a plain image, which has none. Errors: corrupt, with the offset, if
+/// no copy is valid; unsupported_version; io.
 [[nodiscard]] Result<std::optional<FoundFooter>> read_footer(const OpenFile& file);
 
-/// Where a file's bytes of the footer lie that a writer must make last before it relies on them.
+/// The bytes of the current copy in the file, which a writer must sync before it relies on them.
 struct FooterBytes {
   std::uint64_t begin;
   std::uint64_t end;
 };
 [[nodiscard]] FooterBytes bytes_of(const StoreFooter& footer) noexcept;
 
-/// Replaces the footer in both copies, the older one first, and counts its generation on. Returns when the disk has one
-/// of them; the other one follows. At each moment one of the two is whole on the disk, and is the old footer or the new
-/// one. Pre: of this file, of the present version. Errors: io; then nobody can say which of them the disk has.
+/// Replaces both copies of the footer, the older one first, and increments its generation. Returns when the disk has
+/// the first of them. At all times the disk has one complete copy, of the old footer or the new one. Pre: the footer is
+/// of this file and of the current version. Errors: io; then the disk has either footer.
 [[nodiscard]] Result<void> replace_footer(const OpenFile& file, StoreFooter& footer);
-/// Writes the footer over the older copy, or the damaged one: then both say the same. Pre: as replace_footer's, and the
-/// disk has the copy that counts, or the other one is damaged. Errors: io.
+/// Writes the footer over the older or damaged copy, so that both copies are equal. Pre: as replace_footer; the disk
+/// has the current copy, or the other one is damaged. Errors: io.
 [[nodiscard]] Result<void> refresh_footer(const OpenFile& file, StoreFooter& footer);
 
-/// Where the source stood when the footer was written. Pre: a footer that was made or read here.
+/// Returns the position of the source in a footer. Pre: a valid footer.
 [[nodiscard]] SourcePosition position_of(const StoreFooter& footer) noexcept;
 
 }  // namespace mankai

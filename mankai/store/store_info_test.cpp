@@ -1,4 +1,4 @@
-#include "mankai/store/store_info.hpp"
+#include "mankai/store/filter_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ class StoreInfoTest : public testing::Test {
     auto filter = create_filter(parse_spec("bloom:keys=1000,fpr=0.01,seed=1").value());
     return Store::create(path(), std::move(*filter), options).value();
   }
-  // What is left when the process is killed now.
+  // Copies the files as a process crash would leave them now.
   [[nodiscard]] std::string killed() const {
     const std::string copy = path("killed.mk");
     fs::copy_file(path(), copy);
@@ -171,7 +171,7 @@ TEST_F(StoreInfoTest, a_damaged_copy_of_the_footer_is_told_while_the_other_one_s
   EXPECT_NE(none.error().message().find("both copies of the footer"), std::string::npos) << none.error().message();
 }
 
-// In place of the newer copy alone there is nothing that a crash could have left: the older one says the same.
+// In the place of the newer copy alone this is not damage that a crash could cause: the older copy is equal.
 TEST_F(StoreInfoTest, a_store_that_is_open_is_recovered_from_either_copy) {
   Store store = make();
   insert(store, 0, 10);
@@ -205,10 +205,10 @@ TEST_F(StoreInfoTest, copies_of_two_files_do_not_go_together) {
   const auto found = inspect_store(path());
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::corrupt);
-  EXPECT_NE(found.error().message().find("of two files"), std::string::npos) << found.error().message();
+  EXPECT_NE(found.error().message().find("different files"), std::string::npos) << found.error().message();
 }
 
-// In one copy only, as an interrupted write of a later version leaves it: the other one may be older.
+// In one copy only, as an interrupted write of a later version leaves it: the other copy may be older.
 TEST_F(StoreInfoTest, reserved_bytes_of_the_footer_are_refused_in_either_copy) {
   {
     Store store = make();

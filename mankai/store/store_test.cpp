@@ -68,7 +68,7 @@ class StoreTest : public testing::Test {
     return Store::create(path(), std::move(*filter), options).value();
   }
 
-  // What a process leaves that is killed: its files, as they are while the store is open.
+  // Copies the files as a process crash would leave them while the store is open.
   void keep_as_killed(const std::string& name, const std::string& from = "filter.mk") const {
     for (const std::string suffix : {"", "-journal"}) {
       std::filesystem::remove(path(name) + suffix);
@@ -97,7 +97,7 @@ TEST_F(StoreTest, a_closed_store_is_one_file_with_everything_in_it) {
   EXPECT_EQ(bytes_of(again.filter()), image);
 }
 
-// Key by key, as who has digests does it, and as an encoder of whole windows does.
+// Compares changes of single keys, as callers with digests make them, with changes of full windows.
 TEST_F(StoreTest, single_digests_change_a_store_as_keys_do) {
   constexpr std::size_t kKeys = 1500;  // some slices
   const Keys keys = numbered_keys(0, kKeys);
@@ -223,7 +223,7 @@ TEST_F(StoreTest, a_journal_that_was_not_made_to_its_end_is_none) {
   }
 }
 
-// The records restart by zeros in front and then a superblock; a crash may come between the two.
+// A restart of the journal writes zeros at the front and then a superblock; a crash may occur between the two.
 TEST_F(StoreTest, a_crash_while_the_journal_begins_anew_loses_nothing) {
   for (const std::string position : {"", "line 300"}) {
     Store store = make("blocked-bloom:keys=10000,seed=1", {.durability = Durability::always});
@@ -237,7 +237,7 @@ TEST_F(StoreTest, a_crash_while_the_journal_begins_anew_loses_nothing) {
     auto bytes = read_file(path("before.mk") + "-journal").value();
     std::ranges::fill(bytes.bytes().subspan(kFirstRecord, sizeof(RecordHeader)), std::byte{0});
     ASSERT_TRUE(write_file(path("cut.mk") + "-journal", bytes.bytes(), Existing::replace));
-    // The same damage while the file lacks what is in the journal is damage.
+    // The same bytes are damage as long as the file lacks the changes of the journal.
     ASSERT_TRUE(write_file(path("before.mk") + "-journal", bytes.bytes(), Existing::replace));
     EXPECT_EQ(Store::open(path("before.mk")).error().code, ErrorCode::corrupt);
 
@@ -253,7 +253,7 @@ TEST_F(StoreTest, a_crash_while_the_journal_begins_anew_loses_nothing) {
   }
 }
 
-// Where a journal ends within a record, something is missing; also where it ends between two.
+// A truncated journal lacks something if it ends within a record, and also if it ends between two.
 TEST_F(StoreTest, a_journal_that_was_cut_short_is_reported) {
   Store store = make();
   ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 100))));
@@ -267,7 +267,7 @@ TEST_F(StoreTest, a_journal_that_was_cut_short_is_reported) {
   for (int i = 0; i < 2; ++i) {
     const Store cut = Store::open(path("cut.mk")).value();
     EXPECT_EQ(cut.sequence(), 100U);
-    // Once it has been reported, and a writer went on, the journal is whole.
+    // After the report and a further change the journal is complete.
     EXPECT_EQ(cut.recovery().reason.find("truncated") != std::string::npos, i == 0) << cut.recovery().reason;
   }
 }
@@ -299,7 +299,7 @@ TEST_F(StoreTest, checkpoints_beside_changes_lose_nothing) {
   EXPECT_EQ(again.sequence(), 200'000U);
 }
 
-// A folder where the file was keeps a checkpoint from being made.
+// A folder in the place of the file makes a checkpoint fail.
 TEST_F(StoreTest, a_checkpoint_that_fails_is_told_and_made_again) {
   Store store = make("counting-bloom:keys=20000,fpr=0.01,seed=7",
                      {.durability = Durability::never, .checkpoint_bytes = std::uint64_t{16} << 10});
@@ -336,7 +336,7 @@ TEST_F(StoreTest, a_file_that_cannot_be_closed_says_so_each_time) {
   EXPECT_EQ(Store::open(path()).value().sequence(), 100U);
 }
 
-// Who moves a file over one that is open is not asked; but what is moved there is not ours to write.
+// A file may be moved over one that is open; the store must not write to it.
 TEST_F(StoreTest, another_file_in_its_place_is_left_as_it_is) {
   const std::string text(10'000, 'x');
   for (const bool has_journal : {false, true}) {
@@ -360,7 +360,7 @@ TEST_F(StoreTest, another_file_in_its_place_is_left_as_it_is) {
   }
 }
 
-// Whatever else a later version changes, these fields stay: the magic and the version behind it.
+// Every later version keeps these fields in place: the magic, followed by the version.
 TEST_F(StoreTest, files_of_a_later_version_are_told_from_damage) {
   Store store = make();
   ASSERT_TRUE(store.insert(views_of(numbered_keys(0, 100))));
@@ -478,7 +478,7 @@ TEST_F(StoreTest, a_batch_in_memory_is_one_file_when_it_is_committed) {
   EXPECT_EQ(after.sequence(), 9001U);
 }
 
-// Goal: a batch of either mode continues from one of the other. Method: they take turns, and some are given up.
+// Goal: a batch of either mode can follow one of the other. Method: they alternate, and some are discarded.
 TEST_F(StoreTest, batches_in_memory_and_in_the_journal_follow_each_other) {
   {
     Store store = make("counting-bloom:keys=1000,fpr=0.01,seed=1");
@@ -518,7 +518,7 @@ TEST_F(StoreTest, a_position_by_itself_is_in_order_with_the_image) {
   keep_as_killed("old.mk");
   ASSERT_TRUE(store.checkpoint());
   keep_as_killed("new.mk");
-  // The machine ends before the disk has the journal that restarts: the old one is beside the new file.
+  // Power loss before the disk has the restarted journal: the old journal is beside the new file.
   std::filesystem::copy_file(path("old.mk") + "-journal", path("new.mk") + "-journal",
                              std::filesystem::copy_options::overwrite_existing);
   const Store again = Store::open(path("new.mk")).value();
@@ -535,7 +535,7 @@ TEST_F(StoreTest, a_journal_of_a_file_that_was_replaced_is_over) {
   }
   auto filter = create_filter(parse_spec("bloom:keys=100,fpr=0.01").value()).value();
   ASSERT_TRUE(Store::create(path("killed.mk"), std::move(filter), {}, Existing::replace));
-  // The machine ended after the new name was on the disk, and before the old journal was gone from it.
+  // Power loss after the disk has the new name, and before the old journal is removed from it.
   std::filesystem::copy_file(path("kept"), path("killed.mk") + "-journal");
   EXPECT_TRUE(open_filter(path("killed.mk"), Access::query));
   const auto again = Store::open(path("killed.mk"));

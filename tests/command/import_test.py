@@ -75,7 +75,7 @@ class ImportDablooms(CommandTest):
         self.assertEqual([(each["first_id"], each["keys"]) for each in report["filters"]], [(0, 79), (99, 79), (198, 42)])
         self.assertEqual(json.loads(self.out("info", "--json", "spam.mk"))["sequence"], 300)
         self.assertEqual(len(report["warnings"]), 1)
-        self.assertIn(b"warning: spam.bloom: 300 changes, 200 keys: 50 were taken out, if the file is complete", stderr)
+        self.assertIn(b"warning: spam.bloom: 300 changes, 200 keys: 50 were removed, if the file is complete", stderr)
 
     def test_a_counting_file(self):
         bloom = Filter(CAPACITY, RATE, 0)
@@ -110,9 +110,9 @@ class ImportDablooms(CommandTest):
         self.assertIn(b"damage: spam.bloom: filter 1", stderr)
         self.run_mankai("verify", "spam.bloom.mk")
         self.write("torn.bloom", whole[:8] + bytes(16) + whole[24:])
-        self.error("import", "dablooms", "torn.bloom", *SHAPE, code=3, says="a change was in progress")
+        self.error("import", "dablooms", "torn.bloom", *SHAPE, code=3, says="a change was interrupted")
         self.write("cut.bloom", whole[:len(whole) // 2])
-        self.error("import", "dablooms", "cut.bloom", *SHAPE, "--damaged", code=3, says="cut off")
+        self.error("import", "dablooms", "cut.bloom", *SHAPE, "--damaged", code=3, says="truncated")
 
     def test_a_file_that_exists_is_left_as_it_is(self):
         self.write("spam.bloom", bytes(filled()))

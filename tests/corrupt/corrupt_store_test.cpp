@@ -203,7 +203,7 @@ class Judge {
         detail::load_store(kPath, {.access = access_,
                                    .calls = &files_,
                                    .is_writer = access_ == Access::change,
-                                   .between_looks = {}});  // nobody writes: waiting took most of the time
+                                   .between_attempts = {}});  // nobody writes: waiting took most of the time
     if (!loaded) {
       expect_names_file(loaded.error(), what);
       return {.refused = 1};

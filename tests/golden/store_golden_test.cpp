@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "mankai/file/file.hpp"
+#include "mankai/store/filter_file.hpp"
 #include "mankai/store/journal_reader.hpp"
 #include "mankai/store/store.hpp"
 #include "mankai/store/store_footer_format.hpp"
-#include "mankai/store/store_info.hpp"
 
 namespace mankai::test {
 namespace {

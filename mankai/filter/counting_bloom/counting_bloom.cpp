@@ -10,7 +10,7 @@
 #include "mankai/filter/parts/sizing.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
-#include "mankai/kernel/count_scan.hpp"
+#include "mankai/kernel/scan_ops.hpp"
 
 namespace mankai {
 namespace {

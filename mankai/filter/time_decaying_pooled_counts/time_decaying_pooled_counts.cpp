@@ -13,7 +13,7 @@
 #include "mankai/filter/parts/sizing.hpp"
 #include "mankai/filter/parts/whole_decay.hpp"
 #include "mankai/hash/probes.hpp"
-#include "mankai/kernel/count_scan.hpp"
+#include "mankai/kernel/scan_ops.hpp"
 
 namespace mankai {
 namespace {

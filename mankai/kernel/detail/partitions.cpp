@@ -27,7 +27,7 @@ Partitions::Partitions(const Target& target, std::size_t count, const Memory& sc
   shift_ = choose_block_shift(target.block_count);
   partition_count_ = static_cast<std::size_t>(((target.block_count - 1) >> shift_) + 1);
   const std::uint64_t digests = std::min<std::uint64_t>(count, region_bytes / sizeof(Digest));
-  // Whole stages, and not so many that a count overflows.
+  // Full stages, few enough for a 32-bit count.
   run_digests_ = align_up<std::size_t>(static_cast<std::size_t>(digests) / partition_count_ + 1, kStagedDigests);
   run_digests_ = std::min(run_digests_, std::size_t{1} << 31);
   const std::size_t stage_bytes = partition_count_ * kStagedDigests * sizeof(Digest);

@@ -10,7 +10,7 @@
 
 namespace mankai::kernel {
 
-/// The working memory of bulk_build: digests by partition, which is a run of whole blocks, so keys of one block keep
+/// The working memory of bulk_build: digests by partition. A partition is a run of blocks, so keys of one block keep
 /// their order and the insertion its meaning. A partition collects a few digests beside the others' in `staged` and
 /// moves them to its own run of `stored` without reading that memory first; a full run is inserted at once, so no
 /// distribution of keys overflows one and no histogram is needed.
@@ -30,7 +30,7 @@ class Partitions {
   /// Plans for `count` digests and allocates; check `is_ready`.
   Partitions(const Target& target, std::size_t count, const Memory& scratch) noexcept;
 
-  /// Whether there was memory.
+  /// Returns whether the allocation succeeded.
   [[nodiscard]] bool is_ready() const noexcept { return memory_.size() != 0; }
 
   /// Where a digest belongs, and each partition's stage, run and count of digests in both.

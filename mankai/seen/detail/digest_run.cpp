@@ -15,9 +15,9 @@
 namespace mankai::detail {
 namespace {
 
-/// A search that interpolates ends here: the rest is in the same page or the next.
+/// An interpolation search ends at this size: the rest is in the same page or the next one.
 constexpr std::size_t kNear = 64;
-/// What a merge reads of each run at once.
+/// Digests of each run that a merge reads at once.
 constexpr std::size_t kMergePiece = 4096;
 
 std::uint64_t checksum_of(const DigestRunFooter& footer) noexcept {
@@ -26,25 +26,29 @@ std::uint64_t checksum_of(const DigestRunFooter& footer) noexcept {
 
 Result<void> check_footer(const DigestRunFooter& footer, const DigestRunEntry& entry, const std::string& path) {
   if (footer.magic != kDigestRunMagic || footer.checksum != checksum_of(footer)) {
-    return fail(ErrorCode::corrupt, path + ": its last 64 bytes are not those of a run");
+    return fail(ErrorCode::corrupt,
+                path + ": its last 64 bytes are not the footer of a run; restore the log and its runs from a copy");
   }
   if (footer.version != kDigestLogVersion) {
-    return fail(ErrorCode::unsupported_version, path + ": is of version " + std::to_string(footer.version));
+    return fail(ErrorCode::unsupported_version,
+                path + ": is a run of version " + std::to_string(footer.version) + "; use a newer version of Mankai");
   }
   if (footer.entry != entry) {
-    return fail(ErrorCode::corrupt, path + ": is a run of another log, or of this one at another time");
+    return fail(
+        ErrorCode::corrupt,
+        path + ": is a run of another log, or an older one of this log; restore the log and its runs from one copy");
   }
   return {};
 }
 
-/// Where a digest is in sorted ones. They are spread evenly, so that its place can be told from its value, within some
-/// square roots of their number.
+/// Searches sorted digests. They are uniform, so the value of a digest gives its place within a few square roots of
+/// their number.
 class Search {
  public:
   Search(std::span<const WideDigest> sorted, WideDigest digest)
       : sorted_(sorted), digest_(digest), end_(sorted.size()) {}
 
-  /// How many places are left.
+  /// Returns the number of places that are left.
   [[nodiscard]] std::size_t size() const noexcept { return end_ - begin_; }
 
   void interpolate() noexcept {
@@ -65,14 +69,14 @@ class Search {
       probe(begin_ + size() / 2);
     }
   }
-  /// Looks at all that are left.
+  /// Searches all places that are left.
   [[nodiscard]] bool finds() const noexcept {
     const auto left = sorted_.subspan(begin_, std::min(size() + 1, sorted_.size() - begin_));
     return std::ranges::binary_search(left, digest_);
   }
 
  private:
-  // Everything in front of begin_ is less than the digest, and nothing from end_ on.
+  // All digests before begin_ are less than the digest, and none from end_ on is.
   void probe(std::size_t place) noexcept {
     if (sorted_[place] < digest_) {
       begin_ = place + 1;
@@ -91,7 +95,7 @@ class Search {
   std::uint64_t high_ = ~std::uint64_t{0};
 };
 
-/// The digests of a run or of memory, the least first.
+/// Reads the digests of a run or of memory in ascending order.
 class Cursor {
  public:
   explicit Cursor(std::span<const WideDigest> sorted) : piece_(sorted) {}
@@ -123,7 +127,7 @@ class Cursor {
   std::uint64_t read_ = 0;
 };
 
-// The cursor with the least digest; nullptr when all are at their end.
+// Returns the cursor with the least digest; nullptr if all are at their end.
 Result<Cursor*> least(std::vector<Cursor>& cursors) {
   Cursor* found = nullptr;
   for (Cursor& cursor : cursors) {
@@ -135,7 +139,7 @@ Result<Cursor*> least(std::vector<Cursor>& cursors) {
   return found;
 }
 
-/// Appends digests to a run's file, and sums them up.
+/// Appends digests to the file of a run and computes their checksum.
 class RunWriter {
  public:
   RunWriter(OpenFile file, std::uint64_t log, std::uint64_t number)
@@ -182,7 +186,7 @@ class RunWriter {
   std::vector<WideDigest> piece_;
 };
 
-// Whether a file is a whole run of this log and number.
+// Returns whether a file is a complete run of this log and number.
 Result<bool> is_run_of(const DigestRunOwner& log, std::uint64_t number, const OpenFile& file) {
   DigestRunFooter footer{};
   if (file.size() < sizeof(footer)) {
@@ -193,7 +197,7 @@ Result<bool> is_run_of(const DigestRunOwner& log, std::uint64_t number, const Op
          footer.entry.number == number;
 }
 
-// Into a file that is empty.
+// Merges into an empty file.
 Result<DigestRunEntry> merge_into(RunWriter& writer, std::span<const WideDigest> sorted,
                                   std::span<const DigestRun> runs) {
   std::vector<Cursor> cursors;
@@ -212,7 +216,7 @@ Result<DigestRunEntry> merge_into(RunWriter& writer, std::span<const WideDigest>
   }
 }
 
-// Under the name of a run that is not whole yet.
+// Writes under the name of an incomplete run.
 Result<DigestRunEntry> write_new_run(const DigestRunOwner& log, std::uint64_t number,
                                      std::span<const WideDigest> sorted, std::span<const DigestRun> runs,
                                      FileCalls& calls) {
@@ -240,9 +244,9 @@ Result<void> check_run_is_free(const DigestRunOwner& log, std::uint64_t number, 
   MANKAI_ASSIGN(const auto is_own, is_run_of(log, number, file));
   return is_own ? Result<void>{}
                 : fail(ErrorCode::invalid_argument,
-                       path + ": is no run of the log " + log.path +
-                           " that is there now: another log of that name was moved or removed without it; move it to "
-                           "that log, remove it where that is gone, or give this log another name");
+                       path + ": is not a run of the log " + log.path +
+                           " but of an earlier log of that name; move it to that log, remove it if that log is gone, "
+                           "or give this log another name");
 }
 
 Result<DigestRun> DigestRun::open(const std::string& log, const DigestRunEntry& entry, FileCalls& calls) {
@@ -251,7 +255,8 @@ Result<DigestRun> DigestRun::open(const std::string& log, const DigestRunEntry& 
   const std::uint64_t bytes = entry.digests * sizeof(WideDigest);
   if (file.size() != bytes + sizeof(DigestRunFooter)) {
     return fail(ErrorCode::corrupt, path + ": has " + std::to_string(file.size()) + " bytes instead of " +
-                                        std::to_string(bytes + sizeof(DigestRunFooter)));
+                                        std::to_string(bytes + sizeof(DigestRunFooter)) +
+                                        "; restore the log and its runs from a copy");
   }
   DigestRunFooter footer{};
   MANKAI_TRY(file.read(bytes, std::as_writable_bytes(std::span(&footer, 1))));
@@ -272,7 +277,7 @@ Result<void> DigestRun::check(const std::string& path) const {
     before = piece.back();
   });
   if (read && (sum != entry_.checksum || !is_sorted)) {
-    return fail(ErrorCode::corrupt, path + ": its digests are corrupt: the checksum does not match");
+    return fail(ErrorCode::corrupt, path + ": its digests are damaged; restore the log and its runs from a copy");
   }
   return read;
 }
@@ -323,8 +328,8 @@ Result<DigestRunEntry> write_digest_run(const DigestRunOwner& log, std::uint64_t
     calls.unlink(written.c_str());
     return entry;
   }
-  auto synced = sync_folder_of(path, calls);
-  return synced ? entry : std::unexpected(synced.error());
+  MANKAI_TRY(sync_folder_of(path, calls));
+  return entry;
 }
 
 }  // namespace mankai::detail

@@ -12,16 +12,16 @@
 
 namespace mankai::detail {
 
-/// A log, to its runs.
+/// Identifies the log of a run.
 struct DigestRunOwner {
   std::string path;      ///< of the log
-  std::uint64_t id = 0;  ///< in its runs' footers
+  std::uint64_t id = 0;  ///< in the footers of its runs
 };
 
-/// The file of a log's run.
+/// Returns the path of a run.
 [[nodiscard]] std::string digest_run_path(const std::string& log, std::uint64_t number);
 
-/// Sorted digests in a file that never changes. Cost: asking looks at a few pages of it.
+/// Sorted digests in a file that never changes. Cost: a look-up reads a few pages.
 class DigestRun {
  public:
   /// Opens a run and checks it. Errors: not_found; corrupt; unsupported_version; io.
@@ -29,9 +29,10 @@ class DigestRun {
 
   [[nodiscard]] const DigestRunEntry& entry() const noexcept { return entry_; }
   [[nodiscard]] bool contains(WideDigest digest) const noexcept;
-  /// Reads digests from the one of this number on. Errors: io.
+  /// Reads digests from number `from` on. Errors: io.
   [[nodiscard]] Result<void> read(std::uint64_t from, std::span<WideDigest> into) const;
-  /// Calls use(digests) with all of them in order, not through the mapping, whose pages would stay. Errors: io.
+  /// Calls use(digests) with all digests in order. Does not use the mapping, whose pages would stay in memory. Errors:
+  /// io.
   [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const;
 
  private:
@@ -46,15 +47,15 @@ class DigestRun {
   Region bytes_;
 };
 
-/// The file in which a log's next run is written, until it is whole.
+/// Returns the path under which the next run of a log is written until it is complete.
 [[nodiscard]] std::string new_digest_run_path(const std::string& log);
 
-/// Whether a run of this number may be written: there is no such file, or it is one that a crash of this log left
-/// before the log named it. Errors: invalid_argument for another log's, or whatever else it is; io.
+/// Checks that a run of this number may be written: its file does not exist, or a crash left it before the log listed
+/// it. Errors: invalid_argument if the file is anything else, such as a run of another log; io.
 [[nodiscard]] Result<void> check_run_is_free(const DigestRunOwner& log, std::uint64_t number, FileCalls& calls);
 
-/// Writes a run of these sorted digests and those of the runs, and returns when it is on the disk: whole, or not under
-/// its name. Errors: as check_run_is_free; out_of_space. Pre: the log's lock is held.
+/// Merges sorted digests and runs into a new run; returns when the disk has it. A file of its name is always complete.
+/// Errors: as check_run_is_free; out_of_space. Pre: the caller has the lock of the log.
 [[nodiscard]] Result<DigestRunEntry> write_digest_run(const DigestRunOwner& log, std::uint64_t number,
                                                       std::span<const WideDigest> sorted,
                                                       std::span<const DigestRun> runs, FileCalls& calls);

@@ -9,8 +9,8 @@
 
 namespace mankai::detail {
 
-/// Digests in the order in which they came, and a table that finds them. The table has at least twice as many places as
-/// digests, each the number of one, from 1.
+/// Digests in order of insertion, and a hash table to find them. The table has at least twice as many places as there
+/// are digests; a place holds the number of a digest, counted from 1, or 0.
 class DigestTable {
  public:
   DigestTable() : places_(kFewest, 0) {}
@@ -23,7 +23,7 @@ class DigestTable {
     return digests_.capacity() * sizeof(WideDigest) + places_.capacity() * sizeof(std::uint32_t);
   }
 
-  /// Pre: not there.
+  /// Pre: the table does not contain the digest.
   void add(WideDigest digest) {
     if ((digests_.size() + 1) * 2 > places_.size()) {
       grow();
@@ -40,7 +40,7 @@ class DigestTable {
  private:
   static constexpr std::size_t kFewest = 1024;
 
-  /// Where it is, or would be.
+  /// Returns the place of a digest, or the free place where it belongs.
   [[nodiscard]] std::size_t place_of(WideDigest digest) const noexcept {
     std::size_t place = digest.second & (places_.size() - 1);
     while (places_[place] != 0 && digests_[places_[place] - 1] != digest) {
@@ -52,19 +52,12 @@ class DigestTable {
   void grow() {
     places_.assign(places_.size() * 2, 0);
     for (std::size_t i = 0; i < digests_.size(); ++i) {
-      places_[place_of_new(digests_[i])] = static_cast<std::uint32_t>(i + 1);
+      places_[place_of(digests_[i])] = static_cast<std::uint32_t>(i + 1);
     }
-  }
-  [[nodiscard]] std::size_t place_of_new(WideDigest digest) const noexcept {
-    std::size_t place = digest.second & (places_.size() - 1);
-    while (places_[place] != 0) {
-      place = (place + 1) & (places_.size() - 1);
-    }
-    return place;
   }
 
   std::vector<WideDigest> digests_;
-  std::vector<std::uint32_t> places_;  // as many as a power of two
+  std::vector<std::uint32_t> places_;  // a power of two of them
 };
 
 }  // namespace mankai::detail

@@ -35,7 +35,7 @@ T load(Bytes bytes, std::uint64_t offset) noexcept {
 
 std::string text(std::uint64_t number) { return std::to_string(number); }
 
-// Where the filters are.
+// The places of the filters.
 
 std::uint64_t counters_bytes(const DabloomsFilter& filter) noexcept {
   return divide_up(filter.cells_per_probe * filter.k, kByteCounters);
@@ -50,7 +50,7 @@ Result<DabloomsFilter> filter_for(std::uint64_t capacity_keys, double fpr, std::
   if (size.cells_per_probe * size.k > kMaxDabloomsCounters ||
       capacity_keys > std::numeric_limits<std::uint32_t>::max()) {
     return fail(ErrorCode::invalid_argument, "a capacity of " + text(capacity_keys) +
-                                                 " keys: dablooms has at most 2^32 counters, and numbers beyond wrap");
+                                                 " keys is too large; dablooms has at most 2^32 counters in a filter");
   }
   return DabloomsFilter{.offset = offset, .fpr = fpr, .cells_per_probe = size.cells_per_probe, .k = size.k};
 }
@@ -59,10 +59,10 @@ Result<DabloomsFilter> filter_for(std::uint64_t capacity_keys, double fpr, std::
 struct Fit {
   std::vector<DabloomsFilter> filters;
   std::uint64_t end = sizeof(DabloomsHeader);  ///< of the last of them
-  std::uint64_t next_end = 0;                  ///< of the one behind them, which the file is too short for; 0: none
+  std::uint64_t next_end = 0;                  ///< of the next one, which would exceed the file; 0: none
 };
 
-// Each is half as often wrong as the one before, so every one of them is larger, and its own.
+// Each filter has half the false-positive rate of the one before, so each is larger.
 Result<Fit> fit_scaling(std::uint64_t file_bytes, const DabloomsRequest& request) {
   Fit fit;
   for (double fpr = request.fpr * kDabloomsTightening; fit.next_end == 0; fpr *= kDabloomsTightening) {
@@ -70,7 +70,7 @@ Result<Fit> fit_scaling(std::uint64_t file_bytes, const DabloomsRequest& request
     if (!filter && fit.filters.empty()) {
       return std::unexpected(filter.error());
     }
-    if (!filter) {  // as far as dablooms goes
+    if (!filter) {  // the limit of dablooms
       break;
     }
     if (end_of(*filter) > file_bytes) {
@@ -94,7 +94,7 @@ bool is_image(Bytes file) noexcept {
 
 std::unexpected<Error> misfit(Bytes file, const Fit& fit, const DabloomsFilter& counting) {
   if (is_image(file)) {
-    return fail(ErrorCode::corrupt, "is a Mankai filter (offset 0), not a file of dablooms");
+    return fail(ErrorCode::corrupt, "is already a Mankai filter (offset 0), not a file of dablooms");
   }
   std::string detail = text(file.size()) + " bytes, but with this capacity and rate a scaling file has ";
   if (!fit.filters.empty()) {
@@ -104,11 +104,11 @@ std::unexpected<Error> misfit(Bytes file, const Fit& fit, const DabloomsFilter& 
     detail += with_filters(fit.next_end, fit.filters.size() + 1);
   }
   return fail(ErrorCode::corrupt, detail + ", and a counting file " + text(end_of(counting)) +
-                                      ": it is cut off, or its program gives another capacity or rate");
+                                      ": it is truncated, or its program uses another capacity or rate");
 }
 
-// A counting file is as long as a scaling one only where the rate is below 2^-48: the first filter of a scaling file
-// has 1.44 counters per key more.
+// A counting file has the size of a scaling one only for rates below 2^-48: the first filter of a scaling file has 1.44
+// counters per key more.
 Result<DabloomsAudit> find_filters(Bytes file, const DabloomsRequest& request) {
   MANKAI_ASSIGN(auto fit, fit_scaling(file.size(), request));
   DabloomsAudit audit;
@@ -116,19 +116,16 @@ Result<DabloomsAudit> find_filters(Bytes file, const DabloomsRequest& request) {
     audit.filters = std::move(fit.filters);
     return audit;
   }
-  auto counting = filter_for(request.capacity_keys, request.fpr, 0);
-  if (!counting) {
-    return std::unexpected(counting.error());
-  }
-  if (end_of(*counting) != file.size()) {
-    return misfit(file, fit, *counting);
+  MANKAI_ASSIGN(const auto counting, filter_for(request.capacity_keys, request.fpr, 0));
+  if (end_of(counting) != file.size()) {
+    return misfit(file, fit, counting);
   }
   audit.form = DabloomsForm::counting;
-  audit.filters.push_back(*counting);
+  audit.filters.push_back(counting);
   return audit;
 }
 
-// What the counters add up to.
+// The sums of counters.
 
 struct Sum {
   std::uint64_t counted = 0;
@@ -170,7 +167,7 @@ Sum sum_of_range(Bytes counters, std::uint64_t first, std::uint64_t count) noexc
   return sum;
 }
 
-// What does not add up.
+// The checks.
 
 class Audit {
  public:
@@ -206,7 +203,7 @@ class Audit {
     filter.keys = header.keys;
     if (header.zero != 0) {
       damage(filter.offset + offsetof(DabloomsFilterHeader, zero),
-             filter_text(index) + " has bytes in its header that nobody writes");
+             filter_text(index) + " has nonzero reserved bytes in its header");
     }
     if (audit_.form == DabloomsForm::counting && header.first_id != 0) {
       damage(filter.offset, "a counting file has no id, but here is " + text(header.first_id));
@@ -214,7 +211,7 @@ class Audit {
     check_counters(filter, index);
   }
 
-  // An addition adds one to a counter of each probe, but for those that are full; a removal takes one away.
+  // An addition increments one counter of each probe that is not full; a removal decrements it.
   void check_counters(DabloomsFilter& filter, std::size_t index) {
     const Bytes counters = counters_of(file_, filter);
     bool is_explained = true;
@@ -231,11 +228,11 @@ class Audit {
     } else if (filter.least_sum != filter.keys) {
       warn(filter.offset, filter_text(index) + " has " + text(filter.full_counters) +
                               " full counters, which missed up to " + text(filter.keys - filter.least_sum) +
-                              " additions: they stay full, and keys that have no others are never taken out");
+                              " additions: they stay full, and keys that have no other counters are never removed");
     }
     const std::uint64_t cells = filter.cells_per_probe * filter.k;
     if (cells % kByteCounters != 0 && sum_of_one(counters, cells).counted != 0) {
-      damage(end_of(filter) - 1, filter_text(index) + " has half a byte behind its last counter that is not zero");
+      damage(end_of(filter) - 1, filter_text(index) + " has a nonzero half byte after its last counter");
     }
   }
 
@@ -246,19 +243,19 @@ class Audit {
       what += " to " + text(filter.greatest_sum);
     }
     if (filter.keys > std::numeric_limits<std::int32_t>::max()) {
-      return what + ": more keys were taken out than added";
+      return what + ": more keys were removed than added";
     }
     return what + (filter.greatest_sum > filter.keys
-                       ? ": keys were taken out that were not in, or bytes have changed"
-                       : ": bytes were lost or have changed, or keys that filled a counter were taken out");
+                       ? ": absent keys were removed, or bytes have changed"
+                       : ": bytes were lost or have changed, or keys that filled a counter were removed");
   }
 
-  // The file grows before the filter gets its id; the id of a complete one is above 0.
+  // dablooms extends the file before it writes the id of the filter, which is above 0.
   void leave_out_opening() {
     const DabloomsFilter& last = audit_.filters.back();
     if (audit_.filters.size() > 1 && last.first_id == 0 && last.keys == 0 && last.greatest_sum == 0) {
       damage(last.offset, filter_text(audit_.filters.size() - 1) +
-                              " is empty and has no first id: it was being opened, and is left out");
+                              " is empty and has no first id: a crash interrupted its creation, and it is omitted");
       audit_.filters.pop_back();
     }
   }
@@ -277,8 +274,7 @@ class Audit {
                                                        text(filters.back().first_id));
     }
     if (audit_.max_id > ScalableCountingBloom::kMaxId) {
-      damage_ids(offsetof(DabloomsHeader, max_id),
-                 "the greatest id is 2^64 - 1, behind which its program begins again at 0");
+      damage_ids(offsetof(DabloomsHeader, max_id), "the greatest id is 2^64 - 1, after which ids wrap around to 0");
     }
   }
 
@@ -286,24 +282,26 @@ class Audit {
     const std::uint64_t memory = audit_.memory_sequence;
     const std::uint64_t disk = audit_.disk_sequence;
     if (memory == 0) {
-      damage(offsetof(DabloomsHeader, memory_sequence), "a change was in progress when its program ended, or still is");
+      damage(offsetof(DabloomsHeader, memory_sequence),
+             "a change was interrupted when its program ended, or is in progress now");
     }
     if (memory > kMaxDabloomsSequence) {
-      damage(offsetof(DabloomsHeader, memory_sequence), "change " + text(memory) + " is impossibly large");
+      damage(offsetof(DabloomsHeader, memory_sequence),
+             "change " + text(memory) + " is recorded as the last one, which no program can reach");
     }
     if (disk != 0 && disk != memory) {
       damage(offsetof(DabloomsHeader, disk_sequence),
-             "change " + text(disk) + " was flushed and is the last, but the last is " + text(memory));
+             "change " + text(disk) + " was flushed as the last one, but the last one is " + text(memory));
     }
     if (disk == 0) {
       warn(offsetof(DabloomsHeader, disk_sequence),
-           "it was not flushed after its last change: where the machine has ended since, its end may be missing");
+           "it was not flushed after its last change: after a power loss its end may be missing");
     }
     check_changes();
   }
 
-  // Each addition and each removal is a change, and the keys are the former less the latter. What was lost with a whole
-  // filter at the end looks like removals.
+  // Each addition and each removal is a change, and keys = additions - removals. A missing filter at the end looks like
+  // removals.
   void check_changes() {
     std::uint64_t keys = 0;
     for (const DabloomsFilter& filter : audit_.filters) {
@@ -316,17 +314,17 @@ class Audit {
     const std::string what = text(changes) + " changes, " + text(keys) + " keys";
     if (changes < keys) {
       return warn(offsetof(DabloomsHeader, memory_sequence),
-                  what + ": its program went on after a change that was cut off, and began to number anew");
+                  what + ": its program continued after an interrupted change, and restarted the numbers");
     }
     if ((changes - keys) % 2 != 0) {
       return damage(offsetof(DabloomsHeader, memory_sequence),
-                    what + ", which no number of removals explains: a filter behind the last may be missing");
+                    what + ", which no number of removals explains: a filter after the last one may be missing");
     }
     audit_.removals = (changes - keys) / 2;
     if (audit_.removals != 0) {
       warn(offsetof(DabloomsHeader, memory_sequence),
            what + ": " + text(audit_.removals) +
-               " were taken out, if the file is complete; cut off right behind a filter it would look the same");
+               " were removed, if the file is complete; a file truncated right after a filter looks the same");
     }
   }
 
@@ -343,13 +341,10 @@ std::span<const std::byte> counters_of(std::span<const std::byte> file, const Da
 
 Result<DabloomsAudit> audit_dablooms(std::span<const std::byte> file, const DabloomsRequest& request) {
   MANKAI_TRY(check_request({.keys = request.capacity_keys, .fpr = request.fpr}));
-  auto audit = find_filters(file, request);
-  if (!audit) {
-    return audit;
-  }
-  Audit checks(file, *audit);
+  MANKAI_ASSIGN(auto audit, find_filters(file, request));
+  Audit checks(file, audit);
   checks.check_filters();
-  if (audit->form == DabloomsForm::scaling) {
+  if (audit.form == DabloomsForm::scaling) {
     checks.check_scaling();
   }
   return audit;

@@ -18,35 +18,34 @@
 namespace mankai::detail {
 namespace {
 
-/// Larger images are mapped: who changes them has them at once, and pays for a page when it first changes.
+/// Larger images are mapped: opening is immediate, and the first change to a page copies it.
 constexpr std::uint64_t kMostReadBytes = std::uint64_t{256} << 20;
 
-/// How often a reader looks again when a writer was faster: a writer cannot make checkpoints so quickly for long.
-constexpr int kMaxLooks = 1000;
+/// Attempts of a reader beside a writer, which cannot make checkpoints so quickly for long.
+constexpr int kMaxAttempts = 1000;
 
-// A file that is no image, however large, is refused before anything is allocated for it.
+// Refuses a file that is not an image before anything is allocated for it.
 Result<void> check_start(const OpenFile& file, std::uint64_t image_bytes) {
   std::array<std::byte, sizeof(ImageHeader)> bytes{};
   const auto start = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), image_bytes));
   MANKAI_TRY(file.read(0, start));
-  const auto header = read_header(start, image_bytes);
-  return header ? Result<void>{} : std::unexpected(header.error());
+  MANKAI_TRY(read_header(start, image_bytes));
+  return {};
 }
 
 Result<AnyFilter> read_image(const OpenFile& file, std::uint64_t image_bytes, const LoadRequest& request) {
   MANKAI_TRY(check_start(file, image_bytes));
   const bool is_mapped = request.access == Access::query || (image_bytes > kMostReadBytes && !request.was_in_memory);
-  auto region = is_mapped ? file.map_region(image_bytes) : file.read_region(image_bytes, request.memory);
-  return region ? filter_from_region(std::move(*region), request.trust, request.memory)
-                : std::unexpected(region.error());
+  MANKAI_ASSIGN(auto region, is_mapped ? file.map_region(image_bytes) : file.read_region(image_bytes, request.memory));
+  return filter_from_region(std::move(region), request.trust, request.memory);
 }
 
-// Whether the image lacks what a record has. A commit without a change of its own is as old as what it commits.
+// Returns whether the image lacks the changes of a record. A commit without a change is as old as what it commits.
 bool is_new(const JournalRecord& record, std::uint64_t base) noexcept {
   return record.sequence > base && record.last_sequence() > base;
 }
 
-/// Looks through a journal: which of its records are to be done again, and where they end. Changes nothing.
+/// Reads a journal to find which of its records must be replayed, and where they end. Changes nothing.
 class Survey {
  public:
   Survey(std::uint64_t base, RecoveryReport& report) noexcept : base_(base), report_(report) {}
@@ -77,7 +76,7 @@ class Survey {
     std::string_view position = {};
   };
 
-  // The image has all of a record or nothing, since checkpoints are made between batches.
+  // The image has all of a record or none of it, since checkpoints are made between batches.
   [[nodiscard]] Result<void> check_not_split(const JournalRecord& record) const {
     if (record.sequence > base_ || record.last_sequence() <= base_) {
       return {};
@@ -142,9 +141,9 @@ bool is_empty(const JournalFile& file) {
   return end && end->bytes_dropped == 0;
 }
 
-// Whether a journal is another file's, or one that is over: of a file that this one took the place of, or without
-// records, as it is made before the file knows of it.
-bool is_over(const StoreFooter& footer, const JournalFile& file) {
+// Returns whether a journal no longer counts, or does not count yet: it belongs to a file that this one replaced, or it
+// has no records, since it is created before the footer names it.
+bool is_void(const StoreFooter& footer, const JournalFile& file) {
   const std::uint64_t id = file.superblock.store_id;
   const bool is_another = footer.is_open == 0 && id != footer.store_id;
   return is_another && (id == footer.replaced_id || is_empty(file));
@@ -159,7 +158,7 @@ Result<void> check_belongs(const std::optional<FoundFooter>& footer, const Journ
   return {};
 }
 
-// A writer that ended before its first change leaves a journal beside an image without a footer, but no records.
+// A writer that ended before its first change leaves a journal without records beside a plain image.
 Result<void> check_plain(const std::optional<FoundFooter>& footer, const RecoveryReport& report) {
   if (!footer && report.records_replayed != 0) {
     return fail(ErrorCode::corrupt,
@@ -169,10 +168,10 @@ Result<void> check_plain(const std::optional<FoundFooter>& footer, const Recover
   return {};
 }
 
-/// What is beside the image of a store, at one moment.
+/// A store without its image.
 struct Surroundings {
   std::optional<FoundFooter> footer;
-  std::optional<JournalFile> file;      ///< none: no journal, or one that is over
+  std::optional<JournalFile> file;      ///< none: no journal, or one that does not count
   std::optional<JournalState> journal;  ///< of `file`
   RecoveryReport report;
 
@@ -180,7 +179,7 @@ struct Surroundings {
 };
 
 Result<void> survey(Surroundings& found, JournalFile file) {
-  if (found.footer && is_over(found.footer->footer, file)) {
+  if (found.footer && is_void(found.footer->footer, file)) {
     return {};
   }
   JournalReader journal(file.superblock, file.records.bytes());
@@ -192,55 +191,47 @@ Result<void> survey(Surroundings& found, JournalFile file) {
   return check_plain(found.footer, found.report);
 }
 
-// A writer that ended while it made its journal left an invalid one; the file says that nothing is missing.
-bool is_unborn(const Error& error, const RecoveryReport& report) noexcept {
+// A writer that ended while it created its journal left an invalid one; the footer says that no change is missing.
+bool is_unfinished(const Error& error, const RecoveryReport& report) noexcept {
   return error.code == ErrorCode::corrupt && report.was_closed;
 }
 
 Result<Surroundings> look_around(const std::string& path, const OpenFile& file, FileCalls& calls) {
-  auto footer = read_footer(file);
-  if (!footer) {
-    return std::unexpected(footer.error().within(path));
-  }
-  Surroundings found{.footer = *footer, .file = {}, .journal = {}, .report = {}};
-  if (*footer) {
-    const StoreFooter& counts = (*footer)->footer;
+  MANKAI_ASSIGN(const auto footer, in_file(path, read_footer(file)));
+  Surroundings found{.footer = footer, .file = {}, .journal = {}, .report = {}};
+  if (footer) {
+    const StoreFooter& counts = footer->footer;
     found.report.was_closed = counts.is_open == 0;
     found.report.sequence = counts.sequence;
     found.report.position = position_of(counts);
   }
-  auto journal = read_journal_file(journal_path(path), calls);
-  if (!journal && is_unborn(journal.error(), found.report)) {
+  auto read = read_journal_file(journal_path(path), calls);
+  if (!read && is_unfinished(read.error(), found.report)) {
     found.report.had_journal = true;
     return found;
   }
-  if (!journal) {
-    return std::unexpected(journal.error());
+  MANKAI_ASSIGN(auto journal, std::move(read));
+  found.report.had_journal = journal.has_value();
+  if (!journal && !found.report.was_closed) {
+    return fail(ErrorCode::corrupt, path + ": a writer did not close it, and its journal " + journal_path(path) +
+                                        " is missing: changes may be lost; put the journal back, or restore both "
+                                        "from one copy");
   }
-  found.report.had_journal = journal->has_value();
-  if (!*journal && !found.report.was_closed) {
-    return fail(ErrorCode::corrupt,
-                path + ": a writer left it open, and its journal " + journal_path(path) +
-                    " is missing, so changes may be missing; put the journal back, or restore both from one copy");
-  }
-  if (*journal) {
-    if (auto surveyed = survey(found, std::move(**journal)); !surveyed) {
-      return std::unexpected(surveyed.error().within(journal_path(path)));
-    }
+  if (journal) {
+    MANKAI_TRY(in_file(journal_path(path), survey(found, *std::move(journal))));
   }
   return found;
 }
 
 Result<void> redo(AnyFilter& filter, const JournalRecord& record) {
   try {
-    auto done = filter.apply(record.change);
-    return done ? done : std::unexpected(done.error().within("the record at offset " + std::to_string(record.offset)));
+    return in_file("the record at offset " + std::to_string(record.offset), filter.apply(record.change));
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::out_of_space, "no memory to do the record at offset " + std::to_string(record.offset));
+    return fail(ErrorCode::out_of_space, "no memory to replay the record at offset " + std::to_string(record.offset));
   }
 }
 
-// Does again what the image lacks.
+// Replays what the image lacks.
 Result<void> replay(AnyFilter& filter, const Surroundings& found) {
   if (!found.journal || found.report.records_replayed == 0) {
     return {};
@@ -248,7 +239,7 @@ Result<void> replay(AnyFilter& filter, const Surroundings& found) {
   JournalReader journal(found.file->superblock, found.file->records.bytes());
   while (journal.offset() < found.journal->end) {
     const auto record = journal.next();
-    MANKAI_ASSERT(record.has_value());  // they were looked at before, in the same memory
+    MANKAI_ASSERT(record.has_value());  // the survey has read them, in the same memory
     if (record->has_change && is_new(*record, found.base())) {
       MANKAI_TRY(redo(filter, *record));
     }
@@ -258,34 +249,30 @@ Result<void> replay(AnyFilter& filter, const Surroundings& found) {
 
 Result<LoadedStore> load(const std::string& path, const OpenFile& file, Surroundings found,
                          const LoadRequest& request) {
-  auto filter = read_image(file, found.footer ? found.footer->footer.image_bytes : file.size(), request);
-  if (!filter) {
-    return std::unexpected(filter.error().within(path));
-  }
-  if (auto replayed = replay(*filter, found); !replayed) {
-    return std::unexpected(replayed.error().within(journal_path(path)));
-  }
-  return LoadedStore{.filter = std::move(*filter),
+  const std::uint64_t image_bytes = found.footer ? found.footer->footer.image_bytes : file.size();
+  MANKAI_ASSIGN(auto filter, in_file(path, read_image(file, image_bytes, request)));
+  MANKAI_TRY(in_file(journal_path(path), replay(filter, found)));
+  return LoadedStore{.filter = std::move(filter),
                      .footer = found.footer,
                      .journal = found.journal,
                      .file_bytes = file.size(),
                      .report = std::move(found.report)};
 }
 
-// Which superblock of a journal counts now; 0 where there is none.
+// Returns the number of the current superblock of a journal; 0: no journal.
 std::uint64_t journal_number(const std::string& path, FileCalls& calls) {
   const auto superblock = read_journal_superblock(path, calls);
   return superblock ? superblock->number : 0;
 }
 
-/// Tells whether a writer was at work while the files were read one after the other: then what was read may be of two
-/// moments. An open image is never written, only replaced, so it may be read afterwards.
-class Moment {
+/// Detects changes by a writer while the files are read one after the other. The image may be read later: an open file
+/// is replaced, never written.
+class ChangeDetector {
  public:
-  Moment(const std::string& path, const OpenFile& file, FileCalls& calls)
+  ChangeDetector(const std::string& path, const OpenFile& file, FileCalls& calls)
       : path_(path), calls_(calls), identity_(file.identity()), number_(journal_number(journal_path(path), calls)) {}
 
-  [[nodiscard]] bool is_still() const {
+  [[nodiscard]] bool are_unchanged() const {
     const auto now = identify(path_, calls_);
     return now && *now == identity_ && journal_number(journal_path(path_), calls_) == number_;
   }
@@ -300,30 +287,29 @@ class Moment {
 }  // namespace
 
 Result<LoadedStore> load_store(const std::string& given, const LoadRequest& request) {
-  MANKAI_ASSIGN(const auto real, resolve_links(given, *request.calls));
-  const std::string& path = real;
-  // A record that was read while it was written is no damage: then the next look differs.
-  constexpr int kEqualLooks = 3;
+  MANKAI_ASSIGN(const std::string path, resolve_links(given, *request.calls));
+  // A record that is being written looks damaged; the error counts only if further attempts give the same one.
+  constexpr int kEqualErrors = 3;
   std::string damage;
-  int damaged_looks = 0;
-  for (int looks = 0; looks < kMaxLooks; ++looks) {
+  int equal_errors = 0;
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, *request.calls));
-    const Moment moment(path, file, *request.calls);
+    const ChangeDetector files(path, file, *request.calls);
     auto found = look_around(path, file, *request.calls);
-    const bool is_still = request.is_writer || moment.is_still();
-    if (is_still && found) {
+    const bool is_snapshot = request.is_writer || files.are_unchanged();
+    if (is_snapshot && found) {
       return load(path, file, std::move(*found), request);
     }
-    if (is_still) {
-      damaged_looks = found.error().detail == damage ? damaged_looks + 1 : 1;
+    if (is_snapshot) {
+      equal_errors = found.error().detail == damage ? equal_errors + 1 : 1;
       damage = found.error().detail;
     }
-    if (is_still && (request.is_writer || damaged_looks == kEqualLooks)) {
+    if (is_snapshot && (request.is_writer || equal_errors == kEqualErrors)) {
       return std::unexpected(found.error());
     }
-    std::this_thread::sleep_for(request.between_looks);
+    std::this_thread::sleep_for(request.between_attempts);
   }
-  return fail(ErrorCode::io, path + ": a writer replaces it faster than it can be read; try again");
+  return fail(ErrorCode::io, path + ": a writer replaces the file faster than it can be read; try again");
 }
 
 }  // namespace mankai::detail

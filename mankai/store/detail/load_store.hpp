@@ -7,21 +7,20 @@
 #include "mankai/file/file_calls.hpp"
 #include "mankai/store/filter_file.hpp"
 #include "mankai/store/journal_format.hpp"
-#include "mankai/store/recovery_report.hpp"
 #include "mankai/store/store_footer.hpp"
 
 namespace mankai::detail {
 
-/// Where the records of a journal that is there end, for a writer to go on.
+/// Where the records of a journal end, for a writer to continue.
 struct JournalState {
   Superblock superblock;
-  std::uint64_t end = kFirstRecord;  ///< behind the last whole batch
-  std::uint64_t next_sequence = 0;   ///< of the record that would come there
-  std::uint64_t records = 0;         ///< of whole batches
+  std::uint64_t end = kFirstRecord;  ///< after the last complete batch
+  std::uint64_t next_sequence = 0;   ///< of the record that would follow
+  std::uint64_t records = 0;         ///< in complete batches
   std::uint64_t damaged_superblocks = 0;
 };
 
-/// A filter as its files have it.
+/// A filter, read from its files.
 struct LoadedStore {
   AnyFilter filter;
   std::optional<FoundFooter> footer;    ///< none: a plain image
@@ -30,19 +29,19 @@ struct LoadedStore {
   RecoveryReport report;
 };
 
-/// How to get at a file.
+/// How to read a file.
 struct LoadRequest {
   Access access = Access::query;
   Trust trust = Trust::checked;
   Memory memory = system_memory();
   FileCalls* calls = &system_calls();
-  bool is_writer = false;                      ///< who has the lock, so that nothing changes meanwhile
-  std::chrono::milliseconds between_looks{1};  ///< which a writer who is at work is given
-  bool was_in_memory = false;                  ///< a moment ago, so that there is room to read it, however large it is
+  bool is_writer = false;                         ///< the caller has the lock: nothing changes meanwhile
+  std::chrono::milliseconds between_attempts{1};  ///< pause between attempts beside a writer
+  bool was_in_memory = false;                     ///< just now, so there is memory to read it at any size
 };
 
-/// Reads a filter's file, and does in memory what its journal has beyond it; changes nothing on the disk. Beside a
-/// writer it sees one moment, for which it may have to look more than once.
+/// Reads a filter's file and replays its journal in memory; changes nothing on the disk. Beside a writer it returns a
+/// consistent snapshot, which may take several attempts.
 /// Errors: not_found, io, corrupt, unsupported_version, out_of_space; all name the file.
 [[nodiscard]] Result<LoadedStore> load_store(const std::string& given, const LoadRequest& request);
 

@@ -5,12 +5,11 @@
 #include "mankai/store/detail/store_file.hpp"
 #include "mankai/store/detail/store_impl.hpp"
 
-// How a store begins to write, and how changes get into its journal and its filter.
+// How a store starts its journal, and how changes reach the journal and the filter.
 
 namespace mankai {
 using detail::journal_path;
 using detail::random_word;
-using detail::seal;
 
 Result<void> Store::Impl::check_usable() const {
   if (is_closed_) {
@@ -19,12 +18,12 @@ Result<void> Store::Impl::check_usable() const {
   return journal_.check_sound();
 }
 
-// Goes on with a journal that was found: cut behind its good records, and on the disk as far as it goes.
+// Continues an existing journal: truncates it after its valid records and syncs them.
 Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
   const bool is_current = state.next_sequence == sequence() + 1;
   MANKAI_ASSIGN(auto journal,
                 JournalWriter::resume(journal_path(path_), state.superblock, state.end, sequence() + 1, calls_));
-  // Its records are all in the image, and others that follow them are lost: the next ones would not continue them.
+  // The image has all records of the journal and later changes that the journal lost: new records would leave a gap.
   if (!is_current) {
     if (auto restarted = journal.restart(random_word(), sequence() + 1); !restarted) {
       journal.forget(journal.end(), sequence() + 1);
@@ -38,19 +37,19 @@ Result<void> Store::Impl::take_journal(const detail::JournalState& state) {
   return start_workers();
 }
 
-// The journal is there for good before the file says that it must be. Each has an id of its own, so that the journal of
-// one copy of a file is never taken for another one's.
+// The disk has the journal before the file is marked as open. Each journal has its own id, so that the journal of one
+// copy of a file is never taken for that of another copy.
 Result<void> Store::Impl::start_writing() {
   if (auto usable = check_usable(); !usable || journal_) {
     return usable;
   }
   MANKAI_TRY(start_workers());
-  // Beside another file than ours there may be a journal of its own.
+  // If another file has taken this path, the journal beside it may be its own.
   MANKAI_TRY(lock_->check_at(path_));
   store_id_ = random_word();
   MANKAI_TRY(make_journal());
-  // From here on the journal stays, as nobody can tell whether a mark that failed is on the disk.
-  auto marked = footer_ ? set_open_mark(true) : write_base(seal(filter_), snapshot(), Next::open);
+  // From here on the journal stays: after a failed write of the mark, the disk may have the mark or not.
+  auto marked = footer_ ? set_open_mark(true) : write_base(filter_.seal_parts(), snapshot(), Next::open);
   return marked ? marked : journal_.give_up(marked.error());
 }
 
@@ -70,8 +69,8 @@ Result<void> Store::Impl::make_journal() {
   return {};
 }
 
-// In place. But other names of the file, such as a backup of links, must not get a mark without a journal of theirs;
-// they keep the file as it is. A footer of version 1 has one copy only, so it is replaced with the file.
+// Writes the mark in place, with two exceptions that write the file anew. Other hard links to the file, such as a
+// backup, must not get a mark, since they have no journal. A footer of version 1 has a single copy.
 Result<void> Store::Impl::set_open_mark(bool is_open) {
   StoreFooter marked = *footer_;
   marked.store_id = store_id_;
@@ -80,23 +79,11 @@ Result<void> Store::Impl::set_open_mark(bool is_open) {
   MANKAI_TRY(lock_->check_at(path_));
   MANKAI_ASSIGN(const auto file, OpenFile::open(path_, OpenFile::Mode::write, calls_));
   if (file.links() > 1 || marked.version != kFooterVersion) {
-    return write_base(seal(filter_), snapshot(), is_open ? Next::open : Next::closed);
+    return write_base(filter_.seal_parts(), snapshot(), is_open ? Next::open : Next::closed);
   }
   MANKAI_TRY(replace_footer(file, marked));
   footer_ = marked;
   return {};
-}
-
-Result<void> Store::Impl::change(const Change& change, const Outcomes& outcomes) {
-  MANKAI_ASSERT(change.keys <= ChangeEncoder::kMaxKeys);
-  bool must_sync = false;
-  {
-    const std::scoped_lock lock(changing_);
-    MANKAI_TRY(make_ready());
-    MANKAI_TRY(change_window(change, outcomes, is_in_batch_));
-    must_sync = options_.durability == Durability::always && !is_in_batch_;
-  }
-  return must_sync ? sync() : Result<void>{};
 }
 
 Result<void> Store::Impl::change_window(const Change& change, const Outcomes& outcomes, bool more_follows) {
@@ -116,7 +103,7 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
   }
   try {
     if (auto applied = filter_.apply(change, outcomes); !applied) {
-      // It is none of this filter's, and the filter is as it was: so be the journal, which could not be replayed.
+      // The change does not fit the filter, which is unchanged. The record is removed: it could not be replayed.
       has_uncommitted_ = had_uncommitted;
       if (is_in_memory()) {
         changes_in_memory_ -= change.keys;
@@ -134,14 +121,11 @@ Result<void> Store::Impl::change_window(const Change& change, const Outcomes& ou
   return {};
 }
 
-// A position by itself takes a number, too: the file must tell what it has from what it lacks.
+// A commit of a position only takes a sequence number, too, which tells whether the image has it.
 Result<void> Store::Impl::append_commit(std::string_view position) {
   const std::uint32_t changes = has_uncommitted_ ? 0 : 1;
-  if (auto appended = journal_->append_commit(
-          changes, {.durable = journal_.durable(), .position = position, .more_follows = false});
-      !appended) {
-    return appended;
-  }
+  MANKAI_TRY(
+      journal_->append_commit(changes, {.durable = journal_.durable(), .position = position, .more_follows = false}));
   note_position(position);
   note_commit();
   return {};
@@ -171,7 +155,7 @@ Result<void> Store::Impl::commit(std::string_view position) {
   MANKAI_TRY(SourcePosition::of(position));
   std::unique_lock<std::mutex> lock(changing_);
   if (is_in_memory()) {
-    // Again, in the order of locks; meanwhile another thread may have committed it.
+    // Locks again, in lock order; meanwhile another thread may have committed.
     lock.unlock();
     const std::scoped_lock one(checkpointing_);
     lock.lock();
@@ -194,15 +178,14 @@ Result<void> Store::Impl::commit_journaled(std::string_view position, std::uniqu
   return options_.durability == Durability::always ? sync() : Result<void>{};
 }
 
-// What is in memory becomes the file at once; where there is no journal, none is made.
+// Writes the file anew; does not start a journal.
 Result<void> Store::Impl::commit_in_memory(std::string_view position) {
   MANKAI_TRY(check_usable());
-  // A position by itself takes a number, too: the file must tell what it has from what it lacks.
   Snapshot base = snapshot();
   base.sequence += std::max<std::uint64_t>(changes_in_memory_, 1);
   base.position = SourcePosition::of(position).value_or(SourcePosition());
   base.position = base.position.empty() ? position_ : base.position;
-  if (auto written = write_base(seal(filter_), base, journal_ ? Next::open : Next::closed); !written) {
+  if (auto written = write_base(filter_.seal_parts(), base, journal_ ? Next::open : Next::closed); !written) {
     return journal_.give_up(written.error());
   }
   is_in_batch_ = false;

@@ -1,56 +1,42 @@
-#include <cstring>
+#include <algorithm>
 
 #include "mankai/file/open_file.hpp"
-#include "mankai/hash/hasher.hpp"
 #include "mankai/store/detail/store_file.hpp"
 #include "mankai/store/detail/store_impl.hpp"
 
-// How what a store's journal has gets into its file.
+// How a store writes its filter to the file and forgets the journal.
 
 namespace mankai {
 namespace {
 
 constexpr std::uint64_t kDefaultCheckpointBytes = std::uint64_t{64} << 20;
-/// A checkpoint beside changes needs a copy of the image; above this, changes wait for the disk instead.
+/// A checkpoint beside changes copies the image; for larger images changes wait until the checkpoint is written.
 constexpr std::uint64_t kMaxCopyBytes = std::uint64_t{4} << 30;
-/// A journal whose front cannot be given back to the disk restarts only when changes pause for a moment. When it is
-/// so many times as long as it may be, they wait for a checkpoint.
+/// A journal whose front cannot be released to the file system restarts only if changes pause. If it gets this many
+/// times longer than its limit, changes wait for a checkpoint.
 constexpr std::uint64_t kPatience = 2;
-/// Where the front can be given back, offsets grow until then. Programs that copy files and know nothing of holes read
-/// so many zeros.
+/// Otherwise offsets grow up to this limit. A program that copies the journal without knowledge of holes reads as many
+/// zeros.
 constexpr std::uint64_t kMaxJournalEnd = std::uint64_t{16} << 30;
 
-// The parts one after the other, in memory of its own.
-Result<Region> copy_of(const detail::Parts& parts, const Memory& memory) {
+// Returns the parts one after the other in new memory.
+Result<Region> copy_of(std::span<const std::span<const std::byte>> parts, const Memory& memory) {
   std::size_t bytes = 0;
   for (const auto& part : parts) {
     bytes += part.size();
   }
-  auto copy = Region::allocate(memory, bytes);
-  if (copy) {
-    std::byte* to = copy->bytes().data();
-    for (const auto& part : parts) {
-      std::memcpy(to, part.data(), part.size());
-      to += part.size();
-    }
+  MANKAI_ASSIGN(auto copy, Region::allocate(memory, bytes));
+  std::byte* to = copy.bytes().data();
+  for (const auto& part : parts) {
+    to = std::ranges::copy(part, to).out;
   }
   return copy;
 }
 
 }  // namespace
 
-namespace detail {
-
-std::uint64_t random_word() { return HashSpec::random().seed[0]; }
-
-Parts seal(AnyFilter& filter) { return filter.seal_parts(); }
-
-}  // namespace detail
-
 using detail::journal_path;
-using detail::Parts;
 using detail::random_word;
-using detail::seal;
 
 Store::Impl::Snapshot Store::Impl::snapshot() const {
   return {.sequence = sequence(),
@@ -59,7 +45,7 @@ Store::Impl::Snapshot Store::Impl::snapshot() const {
           .commits = journal_.commits()};
 }
 
-// Looked at after each commit, so the image is only asked for its size when the answer depends on it.
+// Called after each commit, so it asks for the size of the image only if the answer depends on it.
 bool Store::Impl::is_over_limit(std::uint64_t journal_bytes) const noexcept {
   if (options_.checkpoint_bytes != 0) {
     return journal_bytes >= options_.checkpoint_bytes + checkpoint_delay_;
@@ -70,23 +56,19 @@ bool Store::Impl::is_over_limit(std::uint64_t journal_bytes) const noexcept {
 
 Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, Next next) {
   MANKAI_TRY(lock_->check_at(path_));
-  auto file = NewFile::create(path_, Existing::replace, &*lock_, calls_);
-  if (!file) {
-    return std::unexpected(file.error());
-  }
+  MANKAI_ASSIGN(auto file, NewFile::create(path_, Existing::replace, &*lock_, calls_));
   StoreFooter wanted{};
   wanted.store_id = store_id_;
   wanted.sequence = base.sequence;
   wanted.is_open = next == Next::open ? 1 : 0;
   set_position(wanted, base.position);
-  // Of a closed file that stays closed: the name of that journal may come back as long as the folder is not on the
-  // disk.
+  // A closed file that stays closed keeps it: before the folder is synced, a crash may bring that journal back.
   wanted.replaced_id = next == Next::closed && footer_ ? footer_->replaced_id : 0;
-  MANKAI_ASSIGN(const auto footer, detail::write_store(*file, parts, wanted));
-  // Once more: writing it took a while.
+  MANKAI_ASSIGN(const auto footer, detail::write_store(file, parts, wanted));
+  // Again, because writing the file takes long.
   MANKAI_TRY(lock_->check_at(path_));
-  auto placed = file->put_in_place();
-  if (file->is_in_place()) {
+  auto placed = file.put_in_place();
+  if (file.is_in_place()) {
     footer_ = footer;
     is_name_unsynced_ = !placed.has_value();
   }
@@ -95,19 +77,19 @@ Result<void> Store::Impl::write_base(const Parts& parts, const Snapshot& base, N
 
 Result<void> Store::Impl::checkpoint_in_place(Next next) {
   const Snapshot base = snapshot();
-  MANKAI_TRY(write_base(seal(filter_), base, next));
+  MANKAI_TRY(write_base(filter_.seal_parts(), base, next));
   forget_journal(base);
   return {};
 }
 
-// The image has what was in the journal then; if that is all, the journal restarts in front.
+// The image has the journal up to `base`; if that is the whole journal, it restarts at its front.
 void Store::Impl::forget_journal(const Snapshot& base) {
   checkpoint_delay_ = 0;
   checkpoint_failure_.reset();
   const bool is_all = !journal_ || (journal_->end() == base.journal_end && !has_uncommitted_);
   if (journal_ && !(is_all && restart_journal(base))) {
-    // The records continue where they are, and later ones say that what is in the image is on the disk. Until the disk
-    // knows that the earlier ones are forgotten, they must be there as well.
+    // The journal continues where it is, and later records say that the disk has all changes of the image. Until the
+    // disk has the superblock that forgets the earlier records, it must have these records, too.
     if (auto synced = base.is_synced ? Result<void>{} : journal_.sync_commits(base.commits); !synced) {
       return;
     }
@@ -121,15 +103,15 @@ void Store::Impl::forget_journal(const Snapshot& base) {
   }
 }
 
-// Where the file's changes came by another way than the journal, records that follow the old ones are none until the
-// disk knows that those are forgotten.
+// After an in-memory batch the next record does not continue the old ones: it is valid only once the disk has the
+// superblock that forgets them.
 Result<void> Store::Impl::forget_records(const Snapshot& base) {
   const bool leaps = journal_->end() == base.journal_end && journal_->next_sequence() != base.sequence + 1;
   journal_->forget(base.journal_end, base.sequence + 1);
   return leaps ? journal_.sync_now() : Result<void>{};
 }
 
-// Fails where the room in front cannot be had again.
+// Returns false if the file system has no room for the front again.
 bool Store::Impl::restart_journal(const Snapshot& base) {
   return journal_->restart(random_word(), base.sequence + 1).has_value();
 }
@@ -143,7 +125,7 @@ Result<void> Store::Impl::checkpoint() {
   return journal_ ? checkpoint_in_place(Next::open) : Result<void>{};
 }
 
-// After a failure memory has more than the disk may ever have.
+// After a failure memory has changes that the file must not get.
 bool Store::Impl::may_checkpoint(bool is_time) const noexcept {
   if (!journal_ || is_in_batch_ || has_uncommitted_ || is_closed_ || journal_.has_failed()) {
     return false;
@@ -152,7 +134,7 @@ bool Store::Impl::may_checkpoint(bool is_time) const noexcept {
   return bytes != 0 && (is_time || is_over_limit(bytes));
 }
 
-// Changes wait only while the image is copied, and when they come faster than the disk takes it.
+// Changes wait while the image is copied, and if they arrive faster than the disk can write them.
 Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   const std::scoped_lock one(checkpointing_);
   std::unique_lock<std::mutex> lock(changing_);
@@ -160,7 +142,7 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
     return {};
   }
   Snapshot base = snapshot();
-  const Parts parts = seal(filter_);
+  const Parts parts = filter_.seal_parts();
   const auto copy =
       filter_.image_bytes() > kMaxCopyBytes ? fail(ErrorCode::out_of_space, "") : copy_of(parts, options_.memory);
   if (!copy) {
@@ -168,7 +150,7 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   }
   lock.unlock();
   MANKAI_TRY(write_base({copy->bytes()}, base, Next::open));
-  // Here, beside changes, since forgetting needs it while they wait.
+  // Synced here, beside changes: forget_journal needs it and holds them off.
   MANKAI_TRY(journal_.sync_commits(base.commits));
   base.is_synced = true;
   lock.lock();
@@ -183,7 +165,7 @@ Result<void> Store::Impl::checkpoint_beside(bool is_time) {
   return must_wait ? checkpoint_in_place(Next::open) : Result<void>{};
 }
 
-// Most stores are opened for a few changes and have no work for a thread: then none is started.
+// Most stores are opened for a few changes and need no thread, so threads start with the first change.
 Result<void> Store::Impl::start_workers() {
   if (options_.checkpoint_interval > Duration::zero()) {
     MANKAI_TRY(start_checkpointer());
@@ -197,13 +179,12 @@ Result<void> Store::Impl::start_workers() {
 }
 
 Result<void> Store::Impl::start_checkpointer() {
-  auto started = checkpointer_.start(options_.checkpoint_interval, [this](detail::Worker::Wake wake) {
+  return detail::in_file(path_, checkpointer_.start(options_.checkpoint_interval, [this](detail::Worker::Wake wake) {
     try_checkpoint(wake == detail::Worker::Wake::interval);
-  });
-  return started ? started : std::unexpected(started.error().within(path_));
+  }));
 }
 
-// If no thread can be started, the next attempt is when the journal has grown as much again.
+// If no thread can be started, the store tries again after as many bytes of journal.
 void Store::Impl::call_for_checkpoint() {
   if (auto started = start_checkpointer(); !started) {
     checkpoint_failure_ = std::move(started.error());
@@ -213,8 +194,8 @@ void Store::Impl::call_for_checkpoint() {
   checkpointer_.call();
 }
 
-// What keeps a checkpoint from being made, such as a full disk, keeps nobody from changing the filter as long as the
-// journal can be written; it is tried again when there is as much journal again.
+// A failed checkpoint, for example on a full disk, does not stop changes while the journal can be written. The store
+// tries again after as many bytes of journal.
 void Store::Impl::try_checkpoint(bool is_time) {
   std::optional<Error> failure;
   try {
@@ -235,7 +216,8 @@ Result<void> Store::Impl::replace(const std::function<Result<void>(AnyFilter&)>&
   const std::scoped_lock locks(checkpointing_, changing_);
   MANKAI_TRY(check_usable());
   if (!is_in_memory() && (is_in_batch_ || has_uncommitted_)) {
-    return fail(ErrorCode::invalid_argument, path_ + ": not within a batch; commit it first");
+    return fail(ErrorCode::invalid_argument,
+                path_ + ": a filter cannot be merged or cleared within a journaled batch; commit it first");
   }
   {
     const std::scoped_lock lock(reading_);
@@ -262,7 +244,7 @@ Result<void> Store::Impl::close() {
   return closed_;
 }
 
-// Whatever goes wrong, the journal stays, and with it everything that was committed.
+// On every error the journal stays, and with it everything that was committed.
 Result<void> Store::Impl::close_files() {
   if (!journal_) {
     return {};
@@ -271,7 +253,7 @@ Result<void> Store::Impl::close_files() {
     return sync();
   }
   const bool has_all = footer_->sequence == sequence() && position_of(*footer_) == position_;
-  auto closed = has_all ? set_open_mark(false) : write_base(seal(filter_), snapshot(), Next::closed);
+  auto closed = has_all ? set_open_mark(false) : write_base(filter_.seal_parts(), snapshot(), Next::closed);
   if (!closed) {
     static_cast<void>(sync());
     return closed;

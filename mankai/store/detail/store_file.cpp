@@ -14,32 +14,29 @@ namespace {
 
 Result<bool> exists(const std::string& path, FileCalls& calls) {
   const auto found = identify(path, calls);
-  if (!found && found.error().code != ErrorCode::not_found) {
-    return std::unexpected(found.error());
+  if (!found && found.error().code == ErrorCode::not_found) {
+    return false;
   }
-  return found.has_value();
+  MANKAI_TRY(found);
+  return true;
 }
 
-// A journal without its file would be taken for the new file's.
+// A journal without its file would be taken for that of the new file.
 Result<void> check_no_journal(const std::string& path, FileCalls& calls) {
-  const auto journal = exists(journal_path(path), calls);
-  if (!journal) {
-    return std::unexpected(journal.error());
-  }
-  if (*journal) {
-    return fail(ErrorCode::invalid_argument,
-                journal_path(path) +
-                    ": is there already, without its file; put that one back, or remove the journal "
-                    "if its changes are not wanted");
+  MANKAI_ASSIGN(const auto has_journal, exists(journal_path(path), calls));
+  if (has_journal) {
+    return fail(ErrorCode::invalid_argument, journal_path(path) +
+                                                 ": exists without its file; put the file back, or remove the journal "
+                                                 "if its changes are not wanted");
   }
   return {};
 }
 
-// The journal of the file that is replaced is over as soon as the new one is in place, whatever comes before it is
-// gone.
-Result<std::uint64_t> journal_id(const std::string& path, FileCalls& calls) {
+// Returns the id of the journal of a file that is about to be replaced: the new footer says that it no longer counts,
+// even if a crash keeps it from being removed. 0: no journal.
+std::uint64_t journal_id(const std::string& path, FileCalls& calls) {
   const auto journal = read_journal_superblock(journal_path(path), calls);
-  return journal ? journal->store_id : std::uint64_t{0};
+  return journal ? journal->store_id : 0;
 }
 
 Result<void> write_new(const std::string& path, AnyFilter& filter, Existing existing, FileLock* held,
@@ -52,7 +49,7 @@ Result<void> write_new(const std::string& path, AnyFilter& filter, Existing exis
 
 Result<void> replace_store(const std::string& path, AnyFilter& filter, FileLock& lock, StoreFooter footer,
                            FileCalls& calls, FileMode mode) {
-  footer.replaced_id = journal_id(path, calls).value_or(0);
+  footer.replaced_id = journal_id(path, calls);
   MANKAI_TRY(write_new(path, filter, Existing::replace, &lock, footer, calls, mode));
   static_cast<void>(calls.unlink(journal_path(path).c_str()));
   return {};
@@ -61,14 +58,14 @@ Result<void> replace_store(const std::string& path, AnyFilter& filter, FileLock&
 Result<void> make_first(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls,
                         FileMode mode) {
   MANKAI_ASSIGN(const auto is_there, exists(path, calls));
-  // Where the file is there, that is what is wrong.
+  // If the file exists, write_new reports that instead.
   if (auto none = check_no_journal(path, calls); !is_there && !none) {
     return none;
   }
   return write_new(path, filter, Existing::refuse, nullptr, footer, calls, mode);
 }
 
-// Beside a closed file any journal is an old one's; who has the lock knows that nobody is about to open it.
+// The journal of a closed file is an old one. The lock guarantees that no writer is about to open the file.
 void remove_old_journal(const std::string& path, FileCalls& calls) {
   const auto lock = FileLock::acquire(path, calls);
   const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
@@ -78,7 +75,7 @@ void remove_old_journal(const std::string& path, FileCalls& calls) {
   }
 }
 
-// Whatever is there. A file may come or go between two steps; then they restart.
+// Replaces the file or creates it. It may appear or disappear between two steps, which then start again.
 Result<void> replace_any(const std::string& path, AnyFilter& filter, const StoreFooter& footer, FileCalls& calls,
                          FileMode mode) {
   for (;;) {
@@ -89,10 +86,10 @@ Result<void> replace_any(const std::string& path, AnyFilter& filter, const Store
     if (lock.error().code != ErrorCode::not_found) {
       return std::unexpected(lock.error());
     }
-    // A journal whose file is gone is over with the new one. Without a lock it is not ours to remove: the file may come
-    // back any time, with a writer.
+    // The new footer invalidates a journal whose file is missing. Without a lock it must not be removed yet: another
+    // process may create the file with a writer at any time.
     StoreFooter first = footer;
-    first.replaced_id = journal_id(path, calls).value_or(0);
+    first.replaced_id = journal_id(path, calls);
     auto written = write_new(path, filter, Existing::refuse, nullptr, first, calls, mode);
     if (written) {
       remove_old_journal(path, calls);
@@ -103,7 +100,7 @@ Result<void> replace_any(const std::string& path, AnyFilter& filter, const Store
   }
 }
 
-// Writes a copy of the footer where it belongs, behind what the file has.
+// Pads the file with zeros from `end`, then writes a copy of the footer.
 Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFooter& footer) {
   static constexpr std::array<std::byte, kFooterPage> kZeros{};
   MANKAI_TRY(file.write(std::span(kZeros).first(bytes_of(footer).begin - end)));
@@ -111,6 +108,8 @@ Result<void> write_after_zeros(NewFile& file, std::uint64_t end, const StoreFoot
 }
 
 }  // namespace
+
+std::uint64_t random_word() { return HashSpec::random().seed[0]; }
 
 Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts, StoreFooter footer) {
   footer.image_bytes = 0;
@@ -125,14 +124,14 @@ Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const s
     MANKAI_TRY(write_after_zeros(file, end, footer));
     end = bytes_of(footer).end;
   }
-  auto synced = file.sync();
-  return synced ? Result<StoreFooter>(footer) : std::unexpected(synced.error());
+  MANKAI_TRY(file.sync());
+  return footer;
 }
 
 Result<void> make_store(const std::string& given, AnyFilter& filter, Existing existing, const StoreState& state,
                         FileCalls& calls, FileMode mode) {
   StoreFooter footer{};
-  footer.store_id = HashSpec::random().seed[0];
+  footer.store_id = random_word();
   footer.sequence = state.sequence;
   set_position(footer, state.position);
   MANKAI_ASSIGN(const auto path, resolve_links(given, calls));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "mankai/file/new_file.hpp"
 #include "mankai/filter/any_filter.hpp"
@@ -11,22 +12,31 @@
 
 namespace mankai::detail {
 
-/// Where a new store begins.
+/// The state that a new store starts with.
 struct StoreState {
   std::uint64_t sequence = 0;
   SourcePosition position = {};
 };
 
-/// Where a store's journal lies.
+/// Returns a random id for a store, or a salt for its journal.
+[[nodiscard]] std::uint64_t random_word();
+
+/// Returns the path of a store's journal.
 [[nodiscard]] inline std::string journal_path(const std::string& path) { return path + "-journal"; }
 
-/// Writes an image, which may lie in several pieces, and a footer behind it, and returns when the disk has them: what
-/// remains is to put the file in place. The footer is as given, with the image's size. Errors: io; out_of_space.
+/// Returns a result whose error, if it has one, names the file.
+template <class T>
+[[nodiscard]] Result<T> in_file(const std::string& path, Result<T> result) {
+  return result ? std::move(result) : Result<T>(std::unexpected(result.error().within(path)));
+}
+
+/// Writes an image, which may consist of several parts, and a footer after it; returns when the disk has both. The
+/// caller then puts the file in place. Returns the given footer with the size of the image. Errors: io; out_of_space.
 [[nodiscard]] Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts,
                                               StoreFooter footer);
 
-/// Writes a new, closed store. An old one's journal goes with it. Errors: invalid_argument when it exists, or a journal
-/// of that name does, and must not; locked; io; out_of_space.
+/// Writes a new, closed store, and removes the journal of a store that it replaces. Errors: invalid_argument if the
+/// file or its journal exists and `existing` refuses that; locked; io; out_of_space.
 [[nodiscard]] Result<void> make_store(const std::string& path, AnyFilter& filter, Existing existing,
                                       const StoreState& state, FileCalls& calls, FileMode mode = {});
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a store is made of. store_changes.cpp has how changes get into the journal and the filter,
-/// store_checkpoints.cpp how they get from there into the file.
+/// The parts of a store. store_changes.cpp writes changes to the journal and applies them to the filter;
+/// store_checkpoints.cpp writes the filter to the file.
 
 #include <algorithm>
 #include <functional>
@@ -21,18 +21,7 @@
 #include "mankai/store/store_footer.hpp"
 
 namespace mankai {
-namespace detail {
-
-using Parts = std::vector<std::span<const std::byte>>;
-
-/// What a journal's or a file's id, and a journal's salt, are drawn from.
-[[nodiscard]] std::uint64_t random_word();
-/// The filter's image as it is now.
-[[nodiscard]] Parts seal(AnyFilter& filter);
-
-}  // namespace detail
-
-/// Lock order: closing_, checkpointing_, changing_, then the journal's own or reading_.
+/// Lock order: closing_, checkpointing_, changing_, then those of the journal, or reading_.
 class Store::Impl {
  public:
   Impl(std::string path, const StoreOptions& options, FileLock lock, detail::LoadedStore loaded)
@@ -56,7 +45,6 @@ class Store::Impl {
 
   template <class Encode>
   Result<void> change(std::size_t keys, const Outcomes& outcomes, const Encode& encode);
-  Result<void> change(const Change& change, const Outcomes& outcomes);
   Result<void> replace(const std::function<Result<void>(AnyFilter&)>& replace);
   void begin(BatchMode mode);
   Result<void> commit(std::string_view position);
@@ -83,20 +71,21 @@ class Store::Impl {
   }
 
  private:
-  /// What the file is to be after a checkpoint.
+  /// State of the file after a checkpoint.
   enum class Next : std::uint8_t { open, closed };
+  using Parts = std::vector<std::span<const std::byte>>;
   struct Snapshot {
     std::uint64_t sequence;
     SourcePosition position;
-    std::uint64_t journal_end;  ///< 0: there was none
-    std::uint64_t commits;      ///< of those in the journal
-    bool is_synced = false;     ///< whether the journal up to there is known to be on the disk
+    std::uint64_t journal_end;  ///< 0: there was no journal
+    std::uint64_t commits;      ///< number of commits so far
+    bool is_synced = false;     ///< the disk is known to have the journal up to its end
   };
 
   // With changing_ held:
   [[nodiscard]] Result<void> check_usable() const;
   [[nodiscard]] bool is_in_memory() const noexcept { return is_in_batch_ && mode_ == BatchMode::in_memory; }
-  /// Before each change: nearly always there is a journal and nothing to do.
+  /// Called before each change; nearly always there is a journal and nothing to do.
   [[nodiscard]] Result<void> make_ready() {
     if (journal_ && !is_closed_ && !journal_.has_failed()) [[likely]] {
       return {};
@@ -117,7 +106,7 @@ class Store::Impl {
   void note_commit();
   void note_position(std::string_view position);
   Result<void> commit_in_memory(std::string_view position);
-  /// Gives the lock back before it waits for the disk.
+  /// Releases the lock before it waits for the disk.
   Result<void> commit_journaled(std::string_view position, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Snapshot snapshot() const;
   Result<void> checkpoint_in_place(Next next);
@@ -131,7 +120,7 @@ class Store::Impl {
   void call_for_checkpoint();
 
   // With checkpointing_ held:
-  Result<void> write_base(const detail::Parts& parts, const Snapshot& base, Next next);
+  Result<void> write_base(const Parts& parts, const Snapshot& base, Next next);
   Result<void> checkpoint_beside(bool is_time);
   void try_checkpoint(bool is_time);
 
@@ -143,8 +132,8 @@ class Store::Impl {
   AnyFilter filter_;
   ChangeEncoder encoder_;
   bool readers_need_lock_;
-  std::uint64_t store_id_;             ///< of the journal, or the last one
-  std::optional<StoreFooter> footer_;  ///< as it is on the disk; with a journal, guarded by checkpointing_
+  std::uint64_t store_id_;             ///< that of the current journal or, without one, of the last one
+  std::optional<StoreFooter> footer_;  ///< as in the file; while there is a journal, guarded by checkpointing_
   RecoveryReport report_;
 
   std::mutex closing_;
@@ -153,15 +142,15 @@ class Store::Impl {
   mutable std::shared_mutex reading_;
 
   detail::SyncedJournal journal_;
-  SourcePosition position_;       ///< of the last commit
+  SourcePosition position_;       ///< of the last commit that gave one
   bool is_in_batch_ = false;      ///< between begin() and commit()
-  bool has_uncommitted_ = false;  ///< changes without a commit behind them
+  bool has_uncommitted_ = false;  ///< there are changes after the last commit
   BatchMode mode_ = BatchMode::journaled;
-  std::uint64_t changes_in_memory_ = 0;  ///< that are not committed, of a batch that is not journaled
+  std::uint64_t changes_in_memory_ = 0;  ///< uncommitted changes of an in-memory batch
   bool is_closed_ = false;
-  Result<void> closed_;                 ///< what close() said
-  bool is_name_unsynced_ = false;       ///< of the file, after a folder that could not be synchronised
-  std::uint64_t checkpoint_delay_ = 0;  ///< bytes of journal, after a checkpoint that failed
+  Result<void> closed_;                 ///< the result of close()
+  bool is_name_unsynced_ = false;       ///< syncing the folder failed after the file was put in place
+  std::uint64_t checkpoint_delay_ = 0;  ///< bytes of journal to wait for after a failed checkpoint
   std::optional<Error> checkpoint_failure_;
 
   detail::Worker checkpointer_;
@@ -199,8 +188,8 @@ Result<void> Store::Impl::change_windows(std::size_t keys, const Outcomes& outco
     auto changed = change ? change_window(*change, answers, is_in_batch_ || begin + count < keys)
                           : Result<void>(std::unexpected(change.error()));
     if (!changed) {
-      // What is in memory by now must stay, so it is committed, for which there is always room. Where the store gave up
-      // it is the disk that counts, and there the batch is none.
+      // The windows before this one are applied in memory, so they are committed; each record leaves room for that. If
+      // the store has failed, only the disk counts, and the disk has no part of the batch.
       if (has_uncommitted_ && !is_in_batch_ && !journal_.has_failed()) {
         static_cast<void>(append_commit({}));
       }

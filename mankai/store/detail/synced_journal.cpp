@@ -35,10 +35,10 @@ Result<void> SyncedJournal::sync() {
   return sync_commits(commits());
 }
 
-// The first thread takes everything that has been committed by then.
+// One sync covers everything that has been committed when it starts.
 Result<void> SyncedJournal::sync_commits(std::uint64_t commits) {
   const std::scoped_lock lock(syncing_);
-  // Without a journal everything is in the file.
+  // Without a journal the file has everything.
   if (durable_commits_.load(std::memory_order_relaxed) >= commits || !writer_) {
     return {};
   }
@@ -78,8 +78,8 @@ std::unexpected<Error> SyncedJournal::give_up(const Error& error) {
     failure_ = Error{.code = error.code,
                      .os_error = error.os_error,
                      .detail = error.detail +
-                               "; the store takes no more changes: open it again, and what was "
-                               "acknowledged is there"};
+                               "; the store refuses further changes: open it again, every acknowledged change is "
+                               "there"};
   }
   return std::unexpected(*failure_);
 }

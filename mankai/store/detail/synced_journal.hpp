@@ -10,14 +10,14 @@
 
 namespace mankai::detail {
 
-/// A store's journal, how much of it is committed, and how much of that is on the disk. One sync serves all threads
-/// that wait for one. After a sync has failed the journal accepts nothing more: the system reports such a failure once,
-/// and the next sync would succeed without the data.
+/// A store's journal, how much of it is committed, and how much of that the disk has. One sync serves all threads that
+/// wait for one. After a failed sync the journal accepts nothing more: the system reports such a failure once, and the
+/// next sync would succeed without the data.
 ///
 /// Threads: `sync…`, `give_up`, `check_sound` and the numbers from any thread; everything else one at a time.
 class SyncedJournal {
  public:
-  /// No journal yet, and everything up to `sequence` on the disk.
+  /// Starts without a journal; the disk has everything up to `sequence`.
   explicit SyncedJournal(std::uint64_t sequence) noexcept : committed_(sequence), durable_(sequence) {}
 
   explicit operator bool() const noexcept { return writer_.has_value(); }
@@ -25,30 +25,30 @@ class SyncedJournal {
   [[nodiscard]] const JournalWriter* operator->() const noexcept { return &*writer_; }
 
   void take(JournalWriter writer);
-  /// The store's file has everything: there is no journal any more.
+  /// Drops the journal: the store's file has everything.
   void drop();
 
   void note_commit(std::uint64_t sequence) noexcept;
-  /// The last change of the last commit.
+  /// Returns the last change of the last commit.
   [[nodiscard]] std::uint64_t committed() const noexcept { return committed_.load(std::memory_order_acquire); }
-  /// The last change that survives power loss.
+  /// Returns the last change that survives power loss.
   [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
-  /// Number of commits since the store was opened.
+  /// Returns the number of commits since the store was opened.
   [[nodiscard]] std::uint64_t commits() const noexcept { return commits_.load(std::memory_order_acquire); }
-  /// The store's file has everything up to this change.
+  /// Notes that the store's file has everything up to this change, or all commits.
   void raise_durable(std::uint64_t sequence) noexcept;
   void all_durable() noexcept;
 
-  /// Returns when everything committed so far, or the first `commits` commits, are on the disk. Errors: io.
+  /// Returns when the disk has everything committed so far, or the first `commits` commits. Errors: io.
   [[nodiscard]] Result<void> sync();
   [[nodiscard]] Result<void> sync_commits(std::uint64_t commits);
-  /// A sync whatever is known to be on the disk. Errors: io.
+  /// Syncs even if the disk is known to have all commits. Errors: io.
   [[nodiscard]] Result<void> sync_now();
-  /// Gives room in front of the records back to the disk; returns whether the journal may grow on where it is. The
-  /// superblock that forgets the room is on the disk first.
+  /// Syncs the superblock, then releases the room of forgotten records to the file system. Returns whether the journal
+  /// may continue to grow where it is.
   [[nodiscard]] bool release_forgotten();
 
-  /// Refuses all further changes, and returns the first error for which that happened.
+  /// Refuses all further changes; returns the first error that caused it.
   std::unexpected<Error> give_up(const Error& error);
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_.load(std::memory_order_acquire); }
   [[nodiscard]] Result<void> check_sound() const;

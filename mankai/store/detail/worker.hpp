@@ -26,9 +26,9 @@ class Worker {
   /// Starts the thread, unless it runs already or was stopped. An interval of 0 means calls only. Errors: out_of_space
   /// if the system has no thread or no memory for one.
   [[nodiscard]] Result<void> start(Duration interval, Job job);
-  /// Runs the job soon; calls before it begins count as one.
+  /// Runs the job soon; calls before it starts count as one.
   void call();
-  /// Returns after the job that is running now, if any. The thread does not start again.
+  /// Ends the thread, after the current job if one is running. It does not start again.
   void stop();
 
  private:

@@ -12,7 +12,7 @@ namespace mankai::kernel {
 /// The scalar meaning of a layout of counters as a table: for ThreadSanitizer builds, what tests compare with, and the
 /// stepped layout.
 template <class Layout>
-struct WatchedCounts {
+struct ReferenceCounts {
   static bool may_contain_one(const std::uint64_t* words, const CountShape& shape, Digest digest) noexcept {
     return reference::smallest_counter<Layout>(words, shape, digest) != 0;
   }
