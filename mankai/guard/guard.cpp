@@ -138,10 +138,23 @@ Verdict Guard::check(std::string_view url, GuardScratch& scratch) const {
     scratch.rule_ = scratch.readings_.error().detail;
     return {.answer = Verdict::Answer::invalid, .rule = scratch.rule_};
   }
+  const auto confirms = [this](Digest rule) {
+    return (parts_.tombstones.is_empty() || !parts_.tombstones.is_dead(rule)) &&
+           (!parts_.config.is_exact || parts_.rules.has_rule(rule));
+  };
   Verdict verdict;
   for (const url::CanonicalUrl& reading : readings) {
     scratch.keys_.reset(reading, hasher_);
-    if (const auto rule = find_rule(scratch, verdict.probes)) {
+    std::optional<detail::Match> rule;
+    if (parts_.base) {
+      detail::Walk walk(scratch.keys_, *parts_.base, confirms);
+      rule = walk.run();
+      verdict.probes += walk.probes();
+    }
+    if (!rule && !parts_.overlay.is_empty()) {
+      rule = find_exact(scratch.keys_, parts_.overlay);
+    }
+    if (rule) {
       name_match(*rule, scratch.keys_, scratch.rule_);
       verdict.answer = Verdict::Answer::blocked;
       verdict.rule = scratch.rule_;
@@ -155,31 +168,16 @@ Verdict Guard::check(std::string_view url, GuardScratch& scratch) const {
   return verdict;
 }
 
-std::optional<detail::Match> Guard::find_rule(GuardScratch& scratch, unsigned& probes) const {
-  std::optional<detail::Match> match;
-  if (parts_.base) {
-    const detail::BaseSource source(*parts_.base, parts_.tombstones, parts_.config.is_exact ? &parts_.rules : nullptr);
-    detail::Walk walk(scratch.keys_, source);
-    match = walk.run();
-    probes += walk.probes();
-  }
-  if (!match && !parts_.overlay.is_empty()) {
-    match = detail::Walk(scratch.keys_, detail::TableSource(parts_.overlay)).run();
-  }
-  return match;
-}
-
 bool Guard::are_excepted(GuardScratch& scratch) const {
   if (parts_.exceptions.table().is_empty()) {
     return false;
   }
-  const detail::TableSource source(parts_.exceptions.table());
   const auto readings = scratch.readings_.nameable();
   for (const url::CanonicalUrl& reading : readings) {
     if (scratch.readings_.all().size() > 1) {
       scratch.keys_.reset(reading, hasher_);
     }
-    const auto exception = detail::Walk(scratch.keys_, source).run();
+    const auto exception = find_exact(scratch.keys_, parts_.exceptions.table());
     if (!exception) {
       return false;
     }

@@ -179,8 +179,6 @@ class Guard {
   friend class GuardBuilder;
   explicit Guard(detail::GuardParts parts) noexcept : parts_(std::move(parts)), hasher_(parts_.config.hash) {}
 
-  /// The rule that covers the reading whose keys are in the scratch.
-  [[nodiscard]] std::optional<detail::Match> find_rule(GuardScratch& scratch, unsigned& probes) const;
   /// Whether exceptions cover every reading; names that of the first one in the scratch. Pre: the scratch has the keys
   /// of the first reading if there is only one.
   [[nodiscard]] bool are_excepted(GuardScratch& scratch) const;

@@ -68,6 +68,9 @@ class GuardRule {
 /// As much of a text as tells, in an error, which of many it is; in quotes.
 [[nodiscard]] std::string shown_rule(std::string_view text);
 
+/// Labels of an anchor.
+inline constexpr std::size_t kAnchorLabels = 2;
+
 /// Where a rule is in the tables: its digest and those of what a check finds on the way to it.
 ///
 /// A host's digest is the hash of its text. A path's is chained from its host's, segment by segment (`chain`, levels

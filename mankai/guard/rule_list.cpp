@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "mankai/guard/detail/adblock_rule.hpp"
-#include "mankai/guard/detail/csv_records.hpp"
-#include "mankai/guard/detail/csv_row.hpp"
+#include "mankai/guard/detail/csv.hpp"
 #include "mankai/guard/detail/list_head.hpp"
 #include "mankai/guard/detail/rule_entry.hpp"
 #include "mankai/url/public_suffixes.hpp"

@@ -40,6 +40,9 @@ inline constexpr std::size_t kMaxSafeBrowsingPaths = 6;
 /// no list can name its longer suffixes, and the uncapped ladder leaves them out.
 inline constexpr std::size_t kMaxNameLabels = 127;
 
+/// Returns the last `labels` labels of a host, or the whole host if it has no more. Errors: none; total.
+[[nodiscard]] std::string_view last_labels(std::string_view host, std::size_t labels) noexcept;
+
 /// Appends the host and its parents: the exact host, then under v4 and uncapped the longest suffix first, under v5 the
 /// shortest first. None comes twice. The port is no part of any.
 ///

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "mankai/base/bits.hpp"
-#include "mankai/guard/detail/rule_table.hpp"
 
 namespace mankai::detail {
 namespace {

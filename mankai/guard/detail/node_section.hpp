@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mankai/base/error.hpp"
-#include "mankai/guard/detail/rule_nodes.hpp"
+#include "mankai/guard/detail/rule_table.hpp"
 #include "mankai/guard/rule.hpp"
 
 namespace mankai::detail {

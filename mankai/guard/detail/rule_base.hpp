@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "mankai/base/error.hpp"
-#include "mankai/guard/detail/rule_nodes.hpp"
 #include "mankai/guard/detail/rule_table.hpp"
 #include "mankai/guard/fuse_map.hpp"
 
@@ -70,6 +69,9 @@ class RuleBase {
     return value < classes_.size() ? std::optional(classes_[value]) : std::nullopt;
   }
   [[nodiscard]] bool find_leaf(Digest digest) const noexcept { return map_.lookup(digest) == 0; }
+  [[nodiscard]] static bool has_single_labels() noexcept { return false; }
+  [[nodiscard]] std::size_t host_depth_max() const noexcept { return header_.host_depth_max; }
+  [[nodiscard]] std::size_t path_depth_max() const noexcept { return header_.path_depth_max; }
   [[nodiscard]] const RuleBaseHeader& header() const noexcept { return header_; }
 
   /// Says where the cells are now. Pre: the same bytes as before.

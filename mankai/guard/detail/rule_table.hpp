@@ -1,5 +1,9 @@
 #pragma once
 
+/// What tables of rules are made of, in memory and in bytes.
+
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -7,10 +11,48 @@
 
 #include "mankai/base/error.hpp"
 #include "mankai/guard/detail/id_set.hpp"
-#include "mankai/guard/detail/rule_nodes.hpp"
 #include "mankai/guard/rule.hpp"
 
 namespace mankai::detail {
+
+/// What a node stands for. The values are part of the format.
+enum class NodeKind : std::uint8_t {
+  single = 0,  ///< a host that is a name of one label; its own anchor
+  anchor = 1,  ///< a host of two labels, or an address
+  host = 2,    ///< a host below its anchor
+  path = 3,
+  query = 4,
+};
+inline constexpr std::uint32_t kNodeKinds = 5;
+
+[[nodiscard]] constexpr bool is_anchor(NodeKind kind) noexcept { return kind <= NodeKind::anchor; }
+[[nodiscard]] constexpr bool is_host(NodeKind kind) noexcept { return kind <= NodeKind::host; }
+
+/// A mask has a bit for each depth from 1 on; the last one stands for that depth and all deeper ones.
+inline constexpr unsigned kMaskBits = 16;
+using DepthMask = std::uint16_t;
+
+[[nodiscard]] constexpr DepthMask mask_of(std::uint32_t depth) noexcept {
+  return static_cast<DepthMask>(1U << (std::min<std::uint32_t>(depth, kMaskBits) - 1));
+}
+[[nodiscard]] constexpr bool has_depth(DepthMask mask, std::size_t depth) noexcept {
+  return (mask >> (std::min<std::size_t>(depth, kMaskBits) - 1) & 1U) != 0;
+}
+/// The deepest of at most so many depths that a mask may name; 0 when it names none of them.
+[[nodiscard]] constexpr std::size_t deepest(DepthMask mask, std::size_t limit) noexcept {
+  const auto width = static_cast<std::size_t>(std::bit_width(mask));
+  return width == kMaskBits ? limit : std::min(width, limit);
+}
+
+/// What there may be at a host and below it.
+struct HostEntry {
+  bool is_rule = false;     ///< the host itself
+  bool has_query = false;   ///< rules with a query, at any path
+  DepthMask host_mask = 0;  ///< hosts below an anchor
+  DepthMask path_mask = 0;  ///< rules with a path at this host
+
+  friend auto operator<=>(const HostEntry&, const HostEntry&) = default;
+};
 
 /// Rules this deep are in a base; deeper ones stay in the overlay, where one of them costs nobody else anything.
 inline constexpr std::uint16_t kBaseDepthMax = 32;
@@ -44,6 +86,11 @@ class RuleTable {
     HostEntry below;  ///< of hosts, without is_rule
 
     [[nodiscard]] bool is_rule() const noexcept { return !ids.is_empty(); }
+    [[nodiscard]] HostEntry entry() const noexcept {
+      HostEntry entry = below;
+      entry.is_rule = is_rule();
+      return entry;
+    }
   };
 
   /// Makes room at once. What is copied from another table, in the order of its places, needs that: otherwise it would
@@ -68,6 +115,13 @@ class RuleTable {
     const Node* node = find(digest);
     return node != nullptr && node->is_rule();
   }
+  [[nodiscard]] std::optional<HostEntry> find_host(Digest digest) const noexcept {
+    const Node* node = find(digest);
+    return node != nullptr && is_host(node->kind) ? std::optional(node->entry()) : std::nullopt;
+  }
+  [[nodiscard]] bool find_leaf(Digest digest) const noexcept { return has_rule(digest); }
+  [[nodiscard]] static std::size_t host_depth_max() noexcept { return kRuleLabelsMax; }
+  [[nodiscard]] static std::size_t path_depth_max() noexcept { return kRuleBytesMax; }
   /// The key by which a node that is a rule was inserted.
   [[nodiscard]] RuleKey key_of(const Node& rule) const noexcept;
 
