@@ -14,12 +14,10 @@
 #include "mankai/url/browser_url.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/detail/canonicalizer.hpp"
-#include "mankai/url/detail/escapes.hpp"
 #include "mankai/url/ladders.hpp"
-#include "mankai/url/path_digests.hpp"
+#include "mankai/url/segments.hpp"
 #include "mankai/url/public_suffixes.hpp"
 #include "mankai/url/readings.hpp"
-#include "mankai/url/segments.hpp"
 
 namespace mankai::url {
 namespace {
