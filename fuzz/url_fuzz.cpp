@@ -15,9 +15,9 @@
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/detail/canonicalizer.hpp"
 #include "mankai/url/ladders.hpp"
-#include "mankai/url/segments.hpp"
 #include "mankai/url/public_suffixes.hpp"
 #include "mankai/url/readings.hpp"
+#include "mankai/url/segments.hpp"
 
 namespace mankai::url {
 namespace {

@@ -47,5 +47,5 @@
 #include "mankai/url/browser_url.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/ladders.hpp"
-#include "mankai/url/segments.hpp"
 #include "mankai/url/readings.hpp"
+#include "mankai/url/segments.hpp"

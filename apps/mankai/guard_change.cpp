@@ -28,7 +28,7 @@ using Rules = std::vector<std::string_view>;
 /// What a subcommand does to the file with all of the rules.
 using Change = std::function<Result<GuardFile::Outcomes>(GuardFile&, const Rules&, Output&)>;
 
-/// Takes lines as a list of URLs has them, and says which one is no rule.
+/// Reads the lines of a list of URLs; an error names the line that is not a rule.
 class RuleLines {
  public:
   Result<void> take(std::span<const std::string_view> lines, const Input& input) {
@@ -65,7 +65,7 @@ class RuleLines {
   std::vector<std::string> rules_;
 };
 
-// All of them, since the file is written once; a request to stop leaves it as it is.
+// Reads all rules, since the file is written once; a stop signal leaves it unchanged.
 Result<std::vector<std::string>> read_rules(const Request& request) {
   if (!request.rules.empty()) {
     return request.rules;
@@ -83,7 +83,7 @@ Result<std::vector<std::string>> read_rules(const Request& request) {
 
 void summarise(const Request& request, const GuardFile::Outcomes& outcomes) {
   if (!request.quiet && isatty(STDERR_FILENO) == 1) {
-    say(fmt::format("{}: {} changed, {} as they were", request.file, human_count(outcomes.changed),
+    say(fmt::format("{}: {} changed, {} unchanged", request.file, human_count(outcomes.changed),
                     human_count(outcomes.unchanged)));
   }
 }
@@ -91,7 +91,7 @@ void summarise(const Request& request, const GuardFile::Outcomes& outcomes) {
 Result<int> run(const Request& request, const Change& change) {
   MANKAI_TRY(check_keys(request.rules, request.input));
   catch_stop_signals();
-  // What is no guard is said before anybody types rules; the file is locked only when they are all there.
+  // An invalid file is reported before rules are read; it is locked only after all of them were read.
   MANKAI_TRY(GuardFile::open(request.file));
   MANKAI_ASSIGN(const auto texts, read_rules(request));
   if (stop_signal() != 0) {
@@ -115,9 +115,7 @@ Subcommand changing(const std::string& name, std::string summary, std::string de
   for (Option& option : key_options(request->rules, request->input)) {
     if (option.is_positional()) {
       option.name = "RULE";
-      option.help =
-          "Rules, each a host or a URL. Without any, they are read line by line; blank lines and comments are left "
-          "out.";
+      option.help = "Rules, each a host or a URL [default: the lines of the input, without blank lines and comments].";
     }
     command.options.push_back(std::move(option));
   }
@@ -127,7 +125,9 @@ Subcommand changing(const std::string& name, std::string summary, std::string de
 
 Result<std::uint64_t> parse_id(std::string_view text) {
   const auto id = parse_count(text);
-  return id ? id : fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is no whole number below 2^64");
+  return id ? id
+            : fail(ErrorCode::invalid_argument,
+                   "'" + std::string(text) + "' is invalid: give a whole number below 2^64");
 }
 
 Option id_option(std::string help, Request& request) {
@@ -135,9 +135,9 @@ Option id_option(std::string help, Request& request) {
 }
 
 constexpr std::string_view kWholeFile =
-    "\n\nEvery run writes the file anew and puts it in the old one's place, so give many rules at once. When it "
-    "returns, the change is on the disk; after an error nothing was changed. One process at a time can change a file; "
-    "checks go on meanwhile.";
+    "\n\nEach run replaces the whole file, so give many rules at once. When it returns, the change is on the disk; "
+    "after "
+    "an error nothing has changed. One process at a time can change a file; checks continue meanwhile.";
 
 std::string described(std::string text) { return text.append(kWholeFile); }
 
@@ -170,19 +170,19 @@ Subcommand guard_add_subcommand() {
   Subcommand command = changing(
       "guard add", "add rules",
       described(
-          "Adds rules to a guard, each under an id, which is 0 unless given. A rule is in force while at least "
-          "one id holds it, and adding it twice under one id changes nothing; so programs that number their "
-          "additions can take each back by itself. Lists hold their rules under 0.\n\n"
-          "A rule is a host or a URL, read as in a list of URLs: *.evil.example is evil.example. What would cover "
-          "more or less than it says is refused, with its line: a fragment, other wildcards, a network, and what "
-          "belongs into other kinds of lists, which `guard build` reads."),
+          "Adds rules to a guard, each under an id. A rule is in force while at least one id holds it, and adding it "
+          "twice under one id changes nothing; so a program that numbers its additions can remove each of them. "
+          "Lists hold their rules under id 0.\n\n"
+          "A rule is a host or a URL, as in a list of URLs: *.evil.example is evil.example. A rule that would cover "
+          "more or less than it says is refused, with its line: a fragment, another wildcard, a network, or a line "
+          "of another kind of list, which `guard build` reads."),
       {{"mankai guard add blocked.mkg worse.example evil.example/foo", "two rules"},
        {"mankai guard add blocked.mkg < new.txt", "a rule a line"},
        {"mankai guard add blocked.mkg --id 1042 evil.example", "under an id of its own"}},
       request, [request](GuardFile& file, const Rules& rules, Output& /*output*/) {
         return file.add(rules, request->id.value_or(0));
       });
-  command.options.push_back(id_option("The id that holds the rules. 0 unless given.", *request));
+  command.options.push_back(id_option("Id that holds the rules [default: 0].", *request));
   return command;
 }
 
@@ -190,38 +190,37 @@ Subcommand guard_remove_subcommand() {
   auto request = std::make_shared<Request>();
   Subcommand command = changing(
       "guard remove", "remove rules",
-      described("Takes rules out, whoever holds them, or with --id only that id's hold. Rules above and below them "
-                "stay. A rule that was not there is printed behind `not-found`, one that other ids still hold behind "
-                "`still-held`. Without kept rules, what was not there can be taken for a rule at the rate of a false "
-                "look; taking it out does no harm."),
+      described("Removes rules under all ids, or with --id under that id only. Rules above and below them stay. A rule "
+                "that was absent is printed after `not-found`, one that other ids still hold after `still-held`. In a "
+                "file built with --no-rules, removing an absent rule may succeed, which does no harm."),
       {{"mankai guard remove blocked.mkg good.example", "no more"},
        {"mankai guard remove blocked.mkg --id 1042 evil.example", "only what this id had added"}},
       request,
       [request](GuardFile& file, const Rules& rules, Output& output) { return remove(*request, file, rules, output); });
-  command.options.push_back(id_option("Takes only this id's hold away.", *request));
-  command.options.push_back(flag("--quiet", "Prints nothing.", request->quiet));
+  command.options.push_back(id_option("Remove the rules under this id only [default: under all ids].", *request));
+  command.options.push_back(flag("--quiet", "Print nothing.", request->quiet));
   return command;
 }
 
 Subcommand guard_allow_subcommand() {
-  return changing("guard allow", "make exceptions",
-                  described("Makes exceptions, which have the shape of rules and win over them: what they cover is not "
-                            "blocked, whatever the lists say. They are kept exactly."),
-                  {{"mankai guard allow blocked.mkg good.evil.example", "a host below a blocked one"}},
-                  std::make_shared<Request>(),
-                  [](GuardFile& file, const Rules& rules, Output& /*output*/) { return file.allow(rules); });
+  return changing(
+      "guard allow", "add exceptions",
+      described("Adds exceptions, which look like rules and override them: what they cover is not blocked. They are "
+                "stored exactly."),
+      {{"mankai guard allow blocked.mkg good.evil.example", "a host below a blocked one"}}, std::make_shared<Request>(),
+      [](GuardFile& file, const Rules& rules, Output& /*output*/) { return file.allow(rules); });
 }
 
 Subcommand guard_disallow_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command = changing(
-      "guard disallow", "take exceptions back",
-      described("Takes exceptions back, also those of lists. One that was not there is printed behind `not-found`."),
-      {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}}, request,
-      [request](GuardFile& file, const Rules& rules, Output& output) {
-        return disallow(*request, file, rules, output);
-      });
-  command.options.push_back(flag("--quiet", "Prints nothing.", request->quiet));
+  Subcommand command =
+      changing("guard disallow", "remove exceptions",
+               described("Removes exceptions, also those of lists. An absent one is printed after `not-found`."),
+               {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}}, request,
+               [request](GuardFile& file, const Rules& rules, Output& output) {
+                 return disallow(*request, file, rules, output);
+               });
+  command.options.push_back(flag("--quiet", "Print nothing.", request->quiet));
   return command;
 }
 
@@ -229,19 +228,19 @@ Subcommand guard_compact_subcommand() {
   auto file = std::make_shared<std::string>();
   Subcommand command{
       .name = "guard compact",
-      .summary = "fold changes into the filter",
+      .summary = "merge changes into the filter",
       .description =
-          "Makes a new filter of the rules in force: those that were added take a few bits each then, in place of "
-          "about "
-          "a hundred bytes of memory, and those that were removed nothing. The answers stay as they are. A file that "
-          "was built with --no-rules cannot be compacted; build it again from its lists.",
+          "Builds a new filter of the rules in force. An added rule then takes a few bits instead of about 100 bytes "
+          "of "
+          "memory, a removed one nothing. Answers do not change. A file that was built with --no-rules cannot be "
+          "compacted; build it again from its lists.",
       .examples = {{"mankai guard compact blocked.mkg", "after many changes"}},
   };
   command.options = {positional("FILE", "The guard's file.", ValueKind::file, *file)};
   command.run = [file]() -> Result<int> {
     MANKAI_ASSIGN(auto opened, GuardFile::open(*file, GuardFile::Mode::write));
-    auto made = opened.compact();
-    return made ? Result<int>(0) : std::unexpected(made.error());
+    MANKAI_TRY(opened.compact());
+    return 0;
   };
   return command;
 }

@@ -35,7 +35,7 @@ Result<bool> is_ok_by_name(const std::string& text) {
   return text == kInvalidIs.front();
 }
 
-// An exception is no news to whoever only asks what is blocked; --json tells.
+// Only --json tells an exception from ok.
 std::string_view word_for(Answer answer) {
   switch (answer) {
     case Answer::ok:
@@ -58,34 +58,10 @@ std::string json_line(std::string_view url, const Verdict& verdict) {
   return report.json();
 }
 
-/// Asks about URLs and prints what the guard says.
-class Checker {
+/// Prints what the guard says about URLs.
+class Answers {
  public:
-  Checker(const Request& request, const Guard& guard) : request_(request), guard_(guard) {}
-
-  Result<int> run() {
-    const auto asked = for_each_batch(
-        request_.urls, request_.input, [this](std::span<const std::string_view> urls) { return take(urls); },
-        [this] { output_.flush(); });
-    MANKAI_TRY(output_.finish());
-    if (!asked) {
-      return std::unexpected(asked.error());
-    }
-    const bool is_negative = request_.quiet && is_any_refused_;
-    return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
-  }
-
- private:
-  bool take(std::span<const std::string_view> urls) {
-    for (const std::string_view url : urls) {
-      const Verdict verdict = guard_.check(url, scratch_);
-      is_any_refused_ = is_any_refused_ || is_refused(verdict.answer);
-      if (!request_.quiet) {
-        print(url, verdict);
-      }
-    }
-    return !output_.has_failed() && !(request_.quiet && is_any_refused_);
-  }
+  explicit Answers(const Request& request) : request_(request) {}
 
   // Which of the two kinds a URL is to --quiet, --ok and --blocked.
   [[nodiscard]] bool is_refused(Answer answer) const {
@@ -93,45 +69,58 @@ class Checker {
   }
 
   void print(std::string_view url, const Verdict& verdict) {
-    const std::string_view word = word_for(verdict.answer);
-    if (is_refused(verdict.answer) ? request_.ok : request_.blocked) {
+    if (request_.quiet || (is_refused(verdict.answer) ? request_.ok : request_.blocked)) {
       return;
     }
     if (request_.json) {
-      output_.append(json_line(url, verdict));
+      output.append(json_line(url, verdict));
     } else if (request_.blocked || request_.ok) {
-      output_.append_line(url);
+      output.append_line(url);
     } else {
-      print_line(word, url, verdict);
+      print_line(word_for(verdict.answer), url, verdict);
     }
   }
 
+  Output output;
+
+ private:
   void print_line(std::string_view word, std::string_view url, const Verdict& verdict) {
-    output_.append(word);
-    output_.append("\t");
-    output_.append(url);
+    output.append(word);
+    output.append("\t");
+    output.append(url);
     if (word != "ok") {
-      output_.append("\t");
-      output_.append(verdict.rule);
+      output.append("\t");
+      output.append(verdict.rule);
     }
-    output_.append("\n");
+    output.append("\n");
   }
 
   const Request& request_;
-  const Guard& guard_;
-  GuardScratch scratch_;
-  Output output_;
-  bool is_any_refused_ = false;
 };
 
 Result<int> run(const Request& request) {
   if (static_cast<int>(request.blocked) + static_cast<int>(request.ok) + static_cast<int>(request.quiet) > 1) {
-    return fail(ErrorCode::invalid_argument, "--blocked, --ok and --quiet exclude each other");
+    return fail(ErrorCode::invalid_argument, "--blocked, --ok and --quiet cannot be combined");
   }
   MANKAI_TRY(check_keys(request.urls, request.input));
   catch_stop_signals();
-  const auto file = GuardFile::open(request.file);
-  return file ? Checker(request, file->guard()).run() : std::unexpected(file.error());
+  MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
+  Answers answers(request);
+  GuardScratch scratch;
+  bool is_any_refused = false;
+  const auto check = [&](std::span<const std::string_view> urls) {
+    for (const std::string_view url : urls) {
+      const Verdict verdict = file.guard().check(url, scratch);
+      is_any_refused = is_any_refused || answers.is_refused(verdict.answer);
+      answers.print(url, verdict);
+    }
+    return !answers.output.has_failed() && !(request.quiet && is_any_refused);
+  };
+  const auto checked = for_each_batch(request.urls, request.input, check, [&] { answers.output.flush(); });
+  MANKAI_TRY(answers.output.finish());
+  MANKAI_TRY(checked);
+  const bool is_negative = request.quiet && is_any_refused;
+  return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }
 
 }  // namespace
@@ -142,15 +131,13 @@ Subcommand guard_check_subcommand() {
       .name = "guard check",
       .summary = "say which URLs are blocked",
       .description =
-          "Prints, for each URL given as an argument or else for each line of the inputs, in their order and as soon "
-          "as there is no more to read at once: `blocked`, the URL and the rule, or `ok` and the URL, with tabs "
-          "between them. The rule is the expression of the URL that is in the lists, such as evil.example/foo. What "
-          "is no URL with a host is `invalid`, with the reason.\n\n"
-          "A URL is judged in every reading that browsers and other programs have of it, and is blocked if a rule "
-          "covers "
-          "one of them, unless exceptions cover them all.\n\n"
-          "ok is always true. blocked is wrong for at most the share of URLs that the file was made for, and never "
-          "when it is exact. The exit code is 0 whatever the answers.",
+          "Prints a line per URL, in the order of the arguments or the input: `blocked`, the URL and the rule, or `ok` "
+          "and the URL, separated by tabs. The rule is the expression of the URL that is in the lists, such as "
+          "evil.example/foo. A text that is not a URL with a host is `invalid`, with the reason.\n\n"
+          "A URL is checked in every reading that browsers and other programs have of it, and is blocked if a rule "
+          "covers one of them, unless exceptions cover them all.\n\n"
+          "`ok` is never wrong. `blocked` is a false positive at most at the rate that the file was built for, and "
+          "never with --exact. The exit code is 0, unless --quiet is given.",
       .examples = {{"mankai guard check blocked.mkg https://evil.example/foo", "one answer"},
                    {"mankai guard check --ok blocked.mkg < frontier.txt", "the URLs that are not blocked"},
                    {"mankai guard check --quiet blocked.mkg URL || echo blocked", "the answer as the exit code"}},
@@ -159,23 +146,24 @@ Subcommand guard_check_subcommand() {
   for (Option& option : key_options(request->urls, request->input)) {
     if (option.is_positional()) {
       option.name = "URL";
-      option.help = "URLs. Without any, they are read line by line.";
+      option.help = "URLs to check [default: the lines of the input].";
     }
     command.options.push_back(std::move(option));
   }
-  Option quiet = flag("--quiet", "Prints nothing: the exit code is 0 if no URL is blocked, 1 if one is. See --invalid.",
-                      request->quiet);
+  Option quiet =
+      flag("--quiet", "Print nothing; exit with 1 if a URL is blocked, else 0. See --invalid.", request->quiet);
   quiet.letter = 'q';
-  command.options.push_back(flag("--blocked", "Prints only the blocked URLs, without more.", request->blocked));
-  command.options.push_back(flag("--ok", "Prints only the URLs that --blocked does not, without more.", request->ok));
+  command.options.push_back(flag("--blocked", "Print only the URLs that are blocked.", request->blocked));
+  command.options.push_back(flag("--ok", "Print only the URLs that are not blocked.", request->ok));
   command.options.push_back(choice_option(
-      parsed_option("--invalid", "ANSWER",
-                    "What --quiet, --ok and --blocked take an invalid URL for, ok or blocked [default: blocked].",
-                    is_ok_by_name, request->invalid_is_ok),
+      parsed_option(
+          "--invalid", "ANSWER",
+          "Answer that --quiet, --ok and --blocked assume for an invalid URL: ok or blocked [default: blocked].",
+          is_ok_by_name, request->invalid_is_ok),
       kInvalidIs));
   command.options.push_back(std::move(quiet));
   command.options.push_back(
-      flag("--json", "Prints an object a line; an exception shows as `allowed`, with its rule.", request->json));
+      flag("--json", "Print a JSON object per URL; an exception is `allowed`, with its rule.", request->json));
   command.options.push_back(max_line_option(request->input));
   command.run = [request] { return run(*request); };
   return command;

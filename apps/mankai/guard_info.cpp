@@ -24,13 +24,13 @@ std::string text_of(const Request& request, const GuardFacts& facts) {
 
 Result<int> run(const Request& request) {
   if (request.json && request.prometheus) {
-    return fail(ErrorCode::invalid_argument, "--json and --prometheus exclude each other");
+    return fail(ErrorCode::invalid_argument, "--json and --prometheus cannot be combined");
   }
   MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
   Output output;
   output.append(text_of(request, file.guard().facts()));
-  auto finished = output.finish();
-  return finished ? Result<int>(0) : std::unexpected(finished.error());
+  MANKAI_TRY(output.finish());
+  return 0;
 }
 
 }  // namespace
@@ -41,14 +41,14 @@ Subcommand guard_info_subcommand() {
       .name = "guard info",
       .summary = "describe a guard's file",
       .description =
-          "Prints how many rules there are, where, how large that is, and how often a URL is blocked wrongly: of the "
-          "URLs with the most looks, and of those whose domain no rule names, as a formula has it.",
+          "Prints the number of rules, where they are stored, their size, and the false-positive rate by a formula: of "
+          "the URLs that need the most lookups, and of those whose domain no rule names.",
       .examples = {{"mankai guard info blocked.mkg", "for people"},
                    {"mankai guard info --prometheus blocked.mkg > guard.prom", "for a collector of files"}},
   };
   command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file),
-                     flag("--json", "Prints JSON.", request->json),
-                     flag("--prometheus", "Prints metrics in Prometheus' text format.", request->prometheus)};
+                     flag("--json", "Print JSON.", request->json),
+                     flag("--prometheus", "Print metrics in the Prometheus text format.", request->prometheus)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -217,7 +217,7 @@ class ServeRun {
     const auto loaded = loading_.get();
     metrics_.count_reload(loaded.has_value());
     say_at_once(loaded ? request_.file + ": loaded again"
-                       : loaded.error().message() + "; what was loaded before goes on serving");
+                       : loaded.error().message() + "; the guard loaded before stays in use");
     manager_.tell("READY=1");
     if (std::exchange(loads_again_, false)) {
       begin_reload();
@@ -227,7 +227,7 @@ class ServeRun {
   void reopen_log() {
     if (log_) {
       if (auto reopened = log_->reopen(); !reopened) {
-        say_at_once(reopened.error().message() + "; lines go on into the old one");
+        say_at_once(reopened.error().message() + "; lines are still written to the old one");
       }
     }
   }
@@ -300,8 +300,8 @@ Subcommand guard_serve_subcommand() {
           "When FILE is replaced or changed it is opened and checked, and answers come from it from then on, without a "
           "request lost; one that is damaged is refused, and the old one stays. SIGHUP does the same at once, and "
           "opens the log anew.\n\n"
-          "On Ctrl-C or SIGTERM nobody is accepted any more, requests that are here are answered, and the exit code is "
-          "0. The address is printed when the service is ready; systemd is told, too.",
+          "On Ctrl-C or SIGTERM it accepts no more connections, answers the requests that have arrived, and exits with "
+          "0. The address is printed when the service is ready, and systemd is notified.",
       .examples = {{"mankai guard serve blocked.mkg", "on 127.0.0.1:8080"},
                    {"curl -G http://127.0.0.1:8080/check --data-urlencode url=http://evil.example/", "one URL"},
                    {"curl --data-binary @urls.txt http://127.0.0.1:8080/check", "a batch"},
@@ -310,25 +310,26 @@ Subcommand guard_serve_subcommand() {
   command.options = {
       positional("FILE", "The guard's file.", ValueKind::file, request->file),
       parsed_option("--listen", "ADDRESS:PORT",
-                    "Where to listen; 127.0.0.1:8080 unless given. Port 0 is any free one. For other machines a proxy "
-                    "with TLS belongs in front.",
+                    "Where to listen; port 0 is any free port. Put a TLS proxy in front for other machines [default: "
+                    "127.0.0.1:8080].",
                     serve::parse_endpoint, request->listen),
-      parsed_option("--threads", "N", "Threads that answer; as many as there are processors, at least 2, unless given.",
+      parsed_option("--threads", "N", "Threads that answer [default: one per processor, at least 2].",
                     parse_number<kThreadsMax>, request->threads),
       parsed_option("--connections", "N",
-                    "Open connections at most, 1024 unless given; each can take 1 MiB. Who has been idle for longest "
-                    "makes room for others, then who has been about one request for longest.",
+                    "Most open connections, each of which can take 1 MiB. When all are in use, the longest idle one is "
+                    "closed, then the one with the longest request [default: 1024].",
                     parse_number<kConnectionsMax>, request->connections),
       parsed_option("--timeout", "SECONDS",
-                    "How long a client may take to send a request, and to read an answer; 10 unless given.",
+                    "Time that a client may take to send a request, and to read an answer [default: 10].",
                     parse_number<kTimeoutMax>, request->timeout),
-      text_option("--log", "PATH",
-                  "Appends a line a request, in the Common Log Format; - is the standard error. Not written unless "
-                  "given: the lines have the URLs that were asked for. Nobody waits for whoever reads them: lines that "
-                  "a pipe does not take at once are left out, and counted.",
-                  ValueKind::file, request->log),
-      flag("--no-watch", "Does not look every second whether the file was replaced.", request->no_watch),
-      flag("--no-redirect", "Leaves /redirect out.", request->no_redirect)};
+      text_option(
+          "--log", "PATH",
+          "Append a line per request to this file, in the Common Log Format; - is the standard error. The lines "
+          "contain the requested URLs. Lines that a pipe does not accept at once are dropped and counted "
+          "[default: no log].",
+          ValueKind::file, request->log),
+      flag("--no-watch", "Do not check every second whether the file was replaced.", request->no_watch),
+      flag("--no-redirect", "Do not serve /redirect.", request->no_redirect)};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -356,7 +356,7 @@ class Changes(Guard):
         self.error("guard", "info", "none", code=4, says="none")
         self.error("guard", "check", "list", "x", code=3, says="list")
         os.truncate(self.dir / "b.mkg", 300)
-        self.error("guard", "check", "b.mkg", "x", code=3, says=["b.mkg", "cut off: 300 of"])
+        self.error("guard", "check", "b.mkg", "x", code=3, says=["b.mkg", "truncated: 300 of"])
 
 
 class Help(Guard):

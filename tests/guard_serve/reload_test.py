@@ -67,7 +67,7 @@ class Reload(serving.ServeTest):
         os.kill(process.pid, signal.SIGHUP)
         self.wait_for(lambda: self.answer(process) == "blocked", "the repaired file")
         said = self.stop(process).splitlines()
-        self.assertEqual(len([line for line in said if "list.mkg" in line and "goes on serving" in line]), 5, said)
+        self.assertEqual(len([line for line in said if "list.mkg" in line and "stays in use" in line]), 5, said)
 
     def test_a_broken_file_is_told_of_once(self):
         process = self.serve()
@@ -85,7 +85,7 @@ class Reload(serving.ServeTest):
         self.assertEqual(self.answer(process, "http://old.example/"), "blocked")
         os.rename(self.dir / "away.mkg", self.dir / "list.mkg")
         self.wait_for(lambda: self.reloads(process) == 1, "the file that is back")
-        self.assertRegex(self.stop(process), r"^mankai: list.mkg: [^\n]*goes on serving\nmankai: list.mkg: loaded again\n$")
+        self.assertRegex(self.stop(process), r"^mankai: list.mkg: [^\n]*stays in use\nmankai: list.mkg: loaded again\n$")
 
     def test_a_file_written_over_in_place(self):
         self.build("other.mkg", b"".join(b"host%d.example\n" % i for i in range(20000)) + NEW)

@@ -52,14 +52,11 @@ std::string_view take_options(std::string_view& filter) noexcept {
   return options;
 }
 
-// Whether a list of names with a space between them has this one.
-constexpr bool is_among(std::string_view name, std::string_view names) noexcept {
+bool is_among(std::string_view name, std::string_view names) noexcept {
   while (!names.empty()) {
-    const std::string_view each = names.substr(0, names.find(' '));
-    if (each == name) {
+    if (next_word(names) == name) {
       return true;
     }
-    names.remove_prefix(std::min(each.size() + 1, names.size()));
   }
   return false;
 }

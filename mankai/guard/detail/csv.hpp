@@ -1,7 +1,6 @@
 #pragma once
 
-/// Fields of one row of CSV.
-/// Lines of a CSV file -> its records, which may have line breaks inside quotes.
+/// Reads CSV: the fields of a row, and records, which may have line breaks inside quotes.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,26 +14,25 @@
 
 namespace mankai::detail {
 
-/// What divides the fields of a row: a tab, ',' or ';', whichever of them, in this order, stands outside quotes; ',' if
-/// none does.
+/// Returns the separator of a row: the first of tab, ',' and ';' that occurs outside quotes; ',' if none does.
 [[nodiscard]] char divider_of(std::string_view row) noexcept;
 
 /// How a line of a row ends.
 enum class RowEnd : std::uint8_t {
   complete,
-  open,   ///< inside quotes: the row goes on in the next line
-  wrong,  ///< something follows closing quotes
+  open,   ///< inside quotes: the next line continues the row
+  wrong,  ///< text follows closing quotes
 };
 
-/// Reads one line of a row, of which the lines before ended `open` or are none. Errors: none; total.
+/// Reads one line of a row; `is_open`: the line before ended `open`. Errors: none; total.
 [[nodiscard]] RowEnd end_of_row(std::string_view line, char divider, bool is_open) noexcept;
 
-/// Returns a field without its quotes and the blanks around it, a view into the row or, where it has quotes in quotes,
-/// into `unquoted`. Skipped: missing_column, also where it is empty; bad_quotes.
-/// Source: RFC 4180; blanks around quotes are taken off.
+/// Returns a field without its quotes and surrounding blanks: a view into the row or, if it has escaped quotes, into
+/// `unquoted`. Skipped: missing_column, also for an empty field; bad_quotes. Source: RFC 4180, and blanks around
+/// quotes.
 [[nodiscard]] RuleEntry csv_field(std::string_view row, char divider, std::size_t column, std::string& unquoted);
 
-/// All of them, as a heading has them.
+/// Returns all fields of a row.
 [[nodiscard]] std::vector<std::string> csv_fields(std::string_view row, char divider);
 
 /// A record, a blank line, or a comment.
@@ -47,22 +45,22 @@ struct CsvRecord {
 
 /// Joins lines while a quoted field is open.
 ///
-/// Quotes that are never closed do not take the rest of the file with them. The record is given up at the end of the
-/// file, where something follows its closing quote, or when it exceeds kCsvRecordBytesMax: its first line is skipped
-/// with that reason, and each line after it is read by itself.
+/// An unclosed quote does not swallow the rest of the file. A record is given up at the end of the file, if text
+/// follows its closing quote, or if it exceeds kCsvRecordBytesMax: its first line is skipped with that reason, and each
+/// line after it is read by itself.
 ///
-/// Cost: each byte is looked at twice at most. Holds one record. Source: RFC 4180, and '#' begins a comment.
+/// Cost: at most two passes; memory for one record. Source: RFC 4180, and '#' begins a comment.
 class CsvRecords {
  public:
   explicit CsvRecords(char divider) noexcept : divider_(divider) {}
 
-  /// Takes the next line. Pre: next() returned none. The line must stay until it does again.
+  /// Adds the next line, which must stay valid until next() returns none. Pre: next() returned none.
   void add(std::string_view line) noexcept;
-  /// Gives up a record that is open at the end.
+  /// Ends the file: an open record is given up.
   void finish() noexcept;
-  /// Returns a record that is complete, which stays until the next call; none: a line is needed.
+  /// Returns a complete record, valid until the next call; none if another line is needed.
   [[nodiscard]] std::optional<CsvRecord> next();
-  /// The record that is open, as far as it has come.
+  /// The incomplete record, if there is one.
   [[nodiscard]] std::optional<CsvRecord> open_record() const noexcept;
 
  private:

@@ -211,14 +211,14 @@ bool is_rate(double rate) { return rate >= 0 && rate <= 1; }
 // Errors: corrupt.
 Result<std::vector<HostEntry>> read_classes(const RuleBaseHeader& header, std::span<const std::byte> bytes) {
   if (header.classes == 0 || header.classes > kClassesMax || bytes.size() != header.classes * sizeof(RuleBaseClass)) {
-    return wrong("not as many classes as it says");
+    return wrong("the number of classes is wrong");
   }
   std::vector<HostEntry> classes;
   for (std::size_t i = 0; i < header.classes; ++i) {
     RuleBaseClass each;
     std::memcpy(&each, bytes.data() + i * sizeof(each), sizeof(each));
     if (each.is_rule > 1 || each.has_query > 1 || each.zero != 0) {
-      return wrong("a class that none can be");
+      return wrong("an invalid class");
     }
     classes.push_back({.is_rule = each.is_rule == 1,
                        .has_query = each.has_query == 1,
@@ -237,7 +237,8 @@ Result<unsigned> choose_bits(const RuleRates& rates, std::size_t classes, double
     ++bits;
   }
   if (bits > FuseMap::kMaxValueBits) {
-    return fail(ErrorCode::invalid_argument, "no filter of 32 bits holds this rate; take a higher one, and exactness");
+    return fail(ErrorCode::invalid_argument,
+                "the false-positive rate is too low for 32 bits per value; give a higher one, or --exact");
   }
   return bits;
 }
@@ -278,7 +279,7 @@ Result<RuleBase> RuleBase::from_bytes(std::span<const std::byte> cells, std::spa
   if (!is_rate(header.fpr_worst) || !is_rate(header.fpr_stranger) || header.host_depth_max > kBaseDepthMax ||
       header.path_depth_max > kBaseDepthMax || header.zero != 0 || header.rules == 0 ||
       header.rules > header.map.keys || cells.size() % sizeof(std::uint64_t) != 0) {
-    return wrong("a header that none can be");
+    return wrong("an invalid header");
   }
   MANKAI_ASSIGN(const auto map, FuseMap::from_cells(header.map, {reinterpret_cast<const std::uint64_t*>(cells.data()),
                                                                  cells.size() / sizeof(std::uint64_t)}));
