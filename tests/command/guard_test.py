@@ -166,7 +166,7 @@ class Lists(Guard):
     def test_what_is_no_guard_is_not_replaced(self):
         self.write("list", "a.example\n")
         self.error("guard", "build", "--force", "list", "list", code=2, says="one of the lists")
-        self.error("guard", "build", "--force", "./list", "-", code=2, says="no guard")
+        self.error("guard", "build", "--force", "./list", "-", code=2, says="not a guard")
         self.error("guard", "build", "--force", "/dev/null", "list", code=4, says="/dev/null")
         self.assertEqual((self.dir / "list").read_bytes(), b"a.example\n")
         self.write("b.mkg", "")
@@ -327,7 +327,7 @@ class Changes(Guard):
         waiting.stdin.close()
         self.assertEqual(waiting.wait(60), 0)
         self.assertEqual(self.answers("slow.example", "quick.example"), ["blocked", "blocked"])
-        self.error("guard", "add", "list", "x.example", code=3, says="no guard")
+        self.error("guard", "add", "list", "x.example", code=3, says="not a guard")
 
     def test_ids_have_64_bits(self):
         self.build("list")
@@ -350,7 +350,7 @@ class Changes(Guard):
 
     def test_files_that_are_none_or_have_no_rules(self):
         self.build("list", options=("--no-rules",))
-        self.error("guard", "compact", "b.mkg", code=2, says="build the lists again")
+        self.error("guard", "compact", "b.mkg", code=2, says="build it again")
         self.out("guard", "remove", "b.mkg", "evil.example")
         self.assertEqual(self.answers("evil.example", "old.example"), ["ok", "blocked"])
         self.error("guard", "info", "none", code=4, says="none")
