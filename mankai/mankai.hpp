@@ -46,6 +46,5 @@
 #include "mankai/url/browser_url.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/ladders.hpp"
-#include "mankai/url/path_digests.hpp"
 #include "mankai/url/readings.hpp"
 #include "mankai/url/segments.hpp"

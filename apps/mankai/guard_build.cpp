@@ -43,14 +43,14 @@ struct ListOutcome {
   SkippedLines skipped = {};
 };
 
-// A list of which more is skipped is no list of what a guard can block, or its format was guessed wrong.
+// Beyond this share, a list is not one that a guard can hold, or its format was detected wrongly.
 constexpr double kSkippedShare = 0.1;
 
-// A list whose first lines are longer or more than this, comments included, is told by them alone.
+// At most this many first lines and bytes, comments included, decide the format.
 constexpr std::size_t kFirstLinesMax = std::size_t{1} << 16;
 constexpr std::size_t kFirstBytesMax = std::size_t{16} << 20;
 
-/// The lines of one list as rules. It waits for the first lines, by which the format is known.
+/// Adds the rules of one list. Holds back the first lines until they decide the format.
 class ListTaker {
  public:
   ListTaker(RuleListOptions options, GuardBuilder& builder) : options_(std::move(options)), builder_(builder) {}
@@ -70,7 +70,7 @@ class ListTaker {
         saying_ >= kRuleListFirstLines || first_.size() >= kFirstLinesMax || first_bytes_ >= kFirstBytesMax;
     return is_enough ? begin() : Result<void>();
   }
-  /// Takes what is left of a list that is short.
+  /// Adds what is held back of a short list.
   Result<void> finish() {
     if (!reader_) {
       MANKAI_TRY(begin());
@@ -113,7 +113,7 @@ class ListTaker {
     }
     return {};
   }
-  // What is no rule is counted. A rule that the guard cannot hold would be missed, so it is an error.
+  // An invalid rule is counted. A rule that the guard cannot hold is an error, since it would not be blocked.
   Result<void> take_rule(const RuleLine& read, std::string_view rule) {
     const auto added = read.is_exception ? builder_.add_allow(rule) : builder_.add_block(rule);
     if (!added && added.error().code != ErrorCode::invalid_argument) {
@@ -170,8 +170,7 @@ std::string text_on(const ListOutcome& list, bool explains) {
 
 std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-// A list of which nothing is taken is mostly an empty download, a page that says why there is none, or a format that
-// was guessed wrong.
+// Usually an empty download, an error page, or a format that was detected wrongly.
 std::unexpected<Error> no_rules(const ListOutcome& list) {
   const auto reason = main_reason(list.counts, false);
   const std::string why =
@@ -205,7 +204,7 @@ std::unexpected<Error> too_much_skipped(const ListOutcome& list, double allowed)
                           human_count(list.counts.skipped_for(reason)), describe(reason)));
 }
 
-/// Reads lists into a builder, and says what became of them.
+/// Reads lists into a builder and reports on them.
 class Building {
  public:
   Building(const Request& request, GuardBuilder builder) : request_(request), builder_(std::move(builder)) {}
@@ -220,20 +219,23 @@ class Building {
       }
     }
     if (auto checked = check_lists(); !checked) {
-      const auto told = request_.explain_skipped ? tell_lists() : Result<void>();
-      return std::unexpected(told ? checked.error() : told.error());
+      if (request_.explain_skipped) {
+        MANKAI_TRY(print({}));
+      }
+      return std::unexpected(checked.error());
     }
     MANKAI_ASSIGN(const auto guard, builder_.build());
     const Existing existing = request_.force ? Existing::replace : Existing::refuse;
     MANKAI_TRY(GuardFile::write(request_.file, guard, existing, system_calls(), request_.mode));
-    return tell(guard);
+    MANKAI_TRY(print(command::report_on(guard.facts(), request_.file)));
+    return 0;
   }
 
  private:
   Result<void> read_list(const std::string& path, bool is_allow_list) {
     RuleListOptions options = request_.format;
     options.is_allow_list = is_allow_list;
-    // The format that is given is that of the lists.
+    // --format is about the lists of rules.
     options.format = is_allow_list ? RuleListFormat::automatic : options.format;
     ListTaker taker(std::move(options), builder_);
     Result<void> taken;
@@ -242,9 +244,7 @@ class Building {
       taken = taker.take(lines);
       return taken.has_value() && stop_signal() == 0;
     });
-    if (!read) {
-      return read;
-    }
+    MANKAI_TRY(read);
     if (taken) {
       taken = taker.finish();
     }
@@ -288,35 +288,20 @@ class Building {
     return lists;
   }
 
-  [[nodiscard]] std::string list_texts() const {
-    std::string text;
-    for (const ListOutcome& list : outcomes_) {
-      text += text_on(list, request_.explain_skipped);
-    }
-    return text;
-  }
-
-  // Of a run that makes no guard.
-  [[nodiscard]] Result<void> tell_lists() const {
+  // `guard` is what is known of the guard, if the run made one.
+  [[nodiscard]] Result<void> print(std::optional<Report> guard) const {
     Output output;
-    Report report;
-    report.add_list("lists", list_reports());
-    output.append(request_.json ? report.json() : list_texts());
-    return output.finish();
-  }
-
-  [[nodiscard]] Result<int> tell(const Guard& guard) const {
-    Output output;
-    Report report = command::report_on(guard.facts(), request_.file);
+    Report report = guard.value_or(Report());
     if (request_.json) {
       report.add_list("lists", list_reports());
       output.append(report.json());
     } else if (!request_.quiet || request_.explain_skipped) {
-      output.append(list_texts());
-      output.append(request_.quiet ? std::string() : report.text());
+      for (const ListOutcome& list : outcomes_) {
+        output.append(text_on(list, request_.explain_skipped));
+      }
+      output.append(request_.quiet || !guard ? std::string() : report.text());
     }
-    auto finished = output.finish();
-    return finished ? Result<int>(0) : std::unexpected(finished.error());
+    return output.finish();
   }
 
   const Request& request_;
@@ -324,7 +309,7 @@ class Building {
   std::vector<ListOutcome> outcomes_;
 };
 
-// Before hours are spent on reading: what is in the way of the file to be made. Errors: invalid_argument; io.
+// Reports before the lists are read why the file cannot be written. Errors: invalid_argument; io.
 Result<void> check_target(const Request& request) {
   const auto target = identify(request.file);
   if (!target) {
@@ -362,8 +347,8 @@ Result<double> parse_share(std::string_view text) {
 Result<int> run(const Request& request) {
   MANKAI_TRY(check_target(request));
   catch_stop_signals();
-  auto builder = GuardBuilder::create(request.settings);
-  return builder ? Building(request, std::move(*builder)).run() : std::unexpected(builder.error());
+  MANKAI_ASSIGN(auto builder, GuardBuilder::create(request.settings));
+  return Building(request, std::move(builder)).run();
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ using Rules = std::vector<std::string_view>;
 /// What a subcommand does to the file with all of the rules.
 using Change = std::function<Result<GuardFile::Outcomes>(GuardFile&, const Rules&, Output&)>;
 
-/// Takes lines as a list of URLs has them, and says which one is no rule.
+/// Reads the lines of a list of URLs; an error names the line that is not a rule.
 class RuleLines {
  public:
   Result<void> take(std::span<const std::string_view> lines, const Input& input) {
@@ -65,7 +65,7 @@ class RuleLines {
   std::vector<std::string> rules_;
 };
 
-// All of them, since the file is written once; a request to stop leaves it as it is.
+// Reads all rules, since the file is written once; a stop signal leaves it unchanged.
 Result<std::vector<std::string>> read_rules(const Request& request) {
   if (!request.rules.empty()) {
     return request.rules;
@@ -91,7 +91,7 @@ void summarise(const Request& request, const GuardFile::Outcomes& outcomes) {
 Result<int> run(const Request& request, const Change& change) {
   MANKAI_TRY(check_keys(request.rules, request.input));
   catch_stop_signals();
-  // What is no guard is said before anybody types rules; the file is locked only when they are all there.
+  // An invalid file is reported before rules are read; it is locked only after all of them were read.
   MANKAI_TRY(GuardFile::open(request.file));
   MANKAI_ASSIGN(const auto texts, read_rules(request));
   if (stop_signal() != 0) {
@@ -238,8 +238,8 @@ Subcommand guard_compact_subcommand() {
   command.options = {positional("FILE", "File of the guard.", ValueKind::file, *file)};
   command.run = [file]() -> Result<int> {
     MANKAI_ASSIGN(auto opened, GuardFile::open(*file, GuardFile::Mode::write));
-    auto made = opened.compact();
-    return made ? Result<int>(0) : std::unexpected(made.error());
+    MANKAI_TRY(opened.compact());
+    return 0;
   };
   return command;
 }

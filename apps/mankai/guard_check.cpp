@@ -35,7 +35,7 @@ Result<bool> is_ok_by_name(const std::string& text) {
   return text == kInvalidIs.front();
 }
 
-// An exception is no news to whoever only asks what is blocked; --json tells.
+// Only --json tells an exception from ok.
 std::string_view word_for(Answer answer) {
   switch (answer) {
     case Answer::ok:
@@ -58,34 +58,10 @@ std::string json_line(std::string_view url, const Verdict& verdict) {
   return report.json();
 }
 
-/// Asks about URLs and prints what the guard says.
-class Checker {
+/// Prints what the guard says about URLs.
+class Answers {
  public:
-  Checker(const Request& request, const Guard& guard) : request_(request), guard_(guard) {}
-
-  Result<int> run() {
-    const auto asked = for_each_batch(
-        request_.urls, request_.input, [this](std::span<const std::string_view> urls) { return take(urls); },
-        [this] { output_.flush(); });
-    MANKAI_TRY(output_.finish());
-    if (!asked) {
-      return std::unexpected(asked.error());
-    }
-    const bool is_negative = request_.quiet && is_any_refused_;
-    return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
-  }
-
- private:
-  bool take(std::span<const std::string_view> urls) {
-    for (const std::string_view url : urls) {
-      const Verdict verdict = guard_.check(url, scratch_);
-      is_any_refused_ = is_any_refused_ || is_refused(verdict.answer);
-      if (!request_.quiet) {
-        print(url, verdict);
-      }
-    }
-    return !output_.has_failed() && !(request_.quiet && is_any_refused_);
-  }
+  explicit Answers(const Request& request) : request_(request) {}
 
   // Which of the two kinds a URL is to --quiet, --ok and --blocked.
   [[nodiscard]] bool is_refused(Answer answer) const {
@@ -93,35 +69,33 @@ class Checker {
   }
 
   void print(std::string_view url, const Verdict& verdict) {
-    const std::string_view word = word_for(verdict.answer);
-    if (is_refused(verdict.answer) ? request_.ok : request_.blocked) {
+    if (request_.quiet || (is_refused(verdict.answer) ? request_.ok : request_.blocked)) {
       return;
     }
     if (request_.json) {
-      output_.append(json_line(url, verdict));
+      output.append(json_line(url, verdict));
     } else if (request_.blocked || request_.ok) {
-      output_.append_line(url);
+      output.append_line(url);
     } else {
-      print_line(word, url, verdict);
+      print_line(word_for(verdict.answer), url, verdict);
     }
   }
 
+  Output output;
+
+ private:
   void print_line(std::string_view word, std::string_view url, const Verdict& verdict) {
-    output_.append(word);
-    output_.append("\t");
-    output_.append(url);
+    output.append(word);
+    output.append("\t");
+    output.append(url);
     if (word != "ok") {
-      output_.append("\t");
-      output_.append(verdict.rule);
+      output.append("\t");
+      output.append(verdict.rule);
     }
-    output_.append("\n");
+    output.append("\n");
   }
 
   const Request& request_;
-  const Guard& guard_;
-  GuardScratch scratch_;
-  Output output_;
-  bool is_any_refused_ = false;
 };
 
 Result<int> run(const Request& request) {
@@ -130,8 +104,23 @@ Result<int> run(const Request& request) {
   }
   MANKAI_TRY(check_keys(request.urls, request.input));
   catch_stop_signals();
-  const auto file = GuardFile::open(request.file);
-  return file ? Checker(request, file->guard()).run() : std::unexpected(file.error());
+  MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
+  Answers answers(request);
+  GuardScratch scratch;
+  bool is_any_refused = false;
+  const auto check = [&](std::span<const std::string_view> urls) {
+    for (const std::string_view url : urls) {
+      const Verdict verdict = file.guard().check(url, scratch);
+      is_any_refused = is_any_refused || answers.is_refused(verdict.answer);
+      answers.print(url, verdict);
+    }
+    return !answers.output.has_failed() && !(request.quiet && is_any_refused);
+  };
+  const auto checked = for_each_batch(request.urls, request.input, check, [&] { answers.output.flush(); });
+  MANKAI_TRY(answers.output.finish());
+  MANKAI_TRY(checked);
+  const bool is_negative = request.quiet && is_any_refused;
+  return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ Result<int> run(const Request& request) {
   MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
   Output output;
   output.append(text_of(request, file.guard().facts()));
-  auto finished = output.finish();
-  return finished ? Result<int>(0) : std::unexpected(finished.error());
+  MANKAI_TRY(output.finish());
+  return 0;
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "lab/url_dedup/parts.hpp"
 #include "mankai/input/line_reader.hpp"
 #include "mankai/url/canonical_url.hpp"
-#include "mankai/url/path_digests.hpp"
 #include "mankai/url/segments.hpp"
 
 namespace mankai::lab::dedup {

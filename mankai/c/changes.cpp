@@ -8,7 +8,7 @@
 namespace mankai::c {
 namespace {
 
-// Changes `filter` by `use(target, views)`; the arrays that go with the keys have as many elements.
+// Changes `filter` by `use(target, views)`. Arrays beside the keys have as many elements.
 template <class Use>
 int change_keys(mankai_filter* filter, const mankai_key* keys, std::size_t count, const Use& use) noexcept {
   return change(filter, [&](auto& target) -> Result<void> {
@@ -31,7 +31,7 @@ static_assert(static_cast<int>(EraseResult::ambiguous) == MANKAI_AMBIGUOUS);
 static_assert(static_cast<int>(EraseResult::below_ids) == MANKAI_BELOW_IDS);
 static_assert(static_cast<int>(EraseResult::stuck) == MANKAI_STUCK);
 
-// Erases by `use(target, views, results)`, for a caller who may not want results.
+// Erases by `use(target, views, results)`; the caller's results may be NULL.
 template <class Use>
 int erase_keys(mankai_filter* filter, const mankai_key* keys, std::size_t count, mankai_erase_result* results,
                const Use& use) noexcept {
@@ -42,7 +42,7 @@ int erase_keys(mankai_filter* filter, const mankai_key* keys, std::size_t count,
   });
 }
 
-// Merges are done one after the other: two that go in opposite directions would wait for each other's filters.
+// Two merges in opposite directions would deadlock on each other's filters.
 std::mutex one_merge;
 
 }  // namespace
@@ -63,8 +63,8 @@ int mankai_insert_one(mankai_filter* filter, const void* key, size_t bytes) {
 
 int mankai_insert_with_ids(mankai_filter* filter, const mankai_key* keys, const uint64_t* ids, size_t count) {
   return change_keys(filter, keys, count, [&](auto& target, auto views) -> Result<void> {
-    auto valid = check_array(ids, count, "ids");
-    return valid ? target.insert(views, array_of(ids, count)) : valid;
+    MANKAI_TRY(check_array(ids, count, "ids"));
+    return target.insert(views, array_of(ids, count));
   });
 }
 
@@ -89,8 +89,8 @@ int mankai_insert_one_at(mankai_filter* filter, const void* key, size_t bytes, i
 
 int mankai_observe(mankai_filter* filter, const mankai_key* keys, size_t count, bool* seen) {
   return change_keys(filter, keys, count, [&](auto& target, auto views) -> Result<void> {
-    auto valid = check_array(seen, count, "seen");
-    return valid ? target.observe(views, array_of(seen, count)) : valid;
+    MANKAI_TRY(check_array(seen, count, "seen"));
+    return target.observe(views, array_of(seen, count));
   });
 }
 
@@ -112,8 +112,8 @@ int mankai_erase_one(mankai_filter* filter, const void* key, size_t bytes, manka
 int mankai_erase_with_ids(mankai_filter* filter, const mankai_key* keys, const uint64_t* ids, size_t count,
                           mankai_erase_result* results) {
   return erase_keys(filter, keys, count, results, [&](auto& target, auto views, auto outcomes) -> Result<void> {
-    auto valid = check_array(ids, count, "ids");
-    return valid ? target.erase(views, array_of(ids, count), outcomes) : valid;
+    MANKAI_TRY(check_array(ids, count, "ids"));
+    return target.erase(views, array_of(ids, count), outcomes);
   });
 }
 
@@ -125,8 +125,8 @@ int mankai_erase_one_with_id(mankai_filter* filter, const void* key, size_t byte
 
 int mankai_put(mankai_filter* filter, const mankai_key* keys, const uint32_t* values, size_t count, double strength) {
   return change_keys(filter, keys, count, [&](auto& target, auto views) -> Result<void> {
-    auto valid = check_array(values, count, "values");
-    return valid ? target.put(views, array_of(values, count), strength) : valid;
+    MANKAI_TRY(check_array(values, count, "values"));
+    return target.put(views, array_of(values, count), strength);
   });
 }
 
@@ -141,9 +141,8 @@ int mankai_advance(mankai_filter* filter, int64_t time_us) {
 
 int mankai_merge(mankai_filter* filter, const mankai_filter* other) {
   return guarded([&]() -> Result<void> {
-    if (filter == nullptr || other == nullptr) {
-      return missing(filter == nullptr ? "filter" : "other");
-    }
+    MANKAI_TRY(check_given(filter, "filter"));
+    MANKAI_TRY(check_given(other, "other"));
     if (filter == other) {
       return fail(ErrorCode::invalid_argument, "a filter cannot be merged with itself");
     }

@@ -11,9 +11,9 @@
  *
  * Files:    FILE is a Mankai filter (`mankai info FILE`), with FILE-journal beside it while it is open: they belong
  *           together. One process changes it at a time. A file of bitly's own is refused: `mankai import dablooms`.
- * Crashes:  what a call has returned from survives the end of the process; what was flushed survives the end of the
- *           machine. Damage is refused when a file is opened, never answered from.
- * Failures: NULL, or what each function says; errno and a line on stderr say why.
+ * Crashes:  a change survives a process crash when the call returns, and power loss when it was flushed. A corrupt
+ *           file is refused when it is opened.
+ * Errors:   NULL, or as documented per function, with errno and a line on stderr.
  * Threads:  one at a time on one bloom; but the ..._check functions may be called from any number of threads beside
  *           one that adds and removes.
  */

@@ -12,7 +12,7 @@
 namespace mankai::c {
 namespace {
 
-/// Counters have 4 bits; the even ones the upper half of their byte.
+/// Counters have 4 bits; an even counter is the upper half of its byte.
 constexpr unsigned kCounterBits = 4;
 constexpr unsigned kMaxCount = 15;
 
@@ -20,7 +20,7 @@ std::unexpected<Error> refused(int os_error, const char* why) {
   return fail(os_error == EPERM || os_error == EINVAL ? ErrorCode::invalid_argument : ErrorCode::io, why, os_error);
 }
 
-// Maps that many bytes of the file, which are there afterwards, or leaves everything as it was.
+// Maps the first bytes of a file, which is extended if it is shorter. An error changes nothing.
 Result<char*> map(int file, std::size_t bytes) {
   if (bytes == 0 || bytes > static_cast<std::size_t>(std::numeric_limits<off_t>::max())) {
     return refused(EINVAL, "a bitmap of an impossible size");
@@ -30,7 +30,7 @@ Result<char*> map(int file, std::size_t bytes) {
   if (calls.fstat(file, &status) != 0) {
     return refused(errno, "cannot inspect the bitmap's file");
   }
-  // With room on the disk from the start, no write to the mapping ends the process.
+  // Space on the disk is allocated here, so that no write to the mapping raises SIGBUS.
   if (static_cast<std::size_t>(status.st_size) < bytes &&
       calls.fallocate(file, status.st_size, static_cast<off_t>(bytes) - status.st_size) != 0) {
     return refused(errno, "cannot extend the bitmap's file");
@@ -56,7 +56,7 @@ class Counter {
   unsigned shift_;
 };
 
-// Calls `use(counter)`; -1 and errno where there is none.
+// Calls `use(counter)`; returns -1 and sets errno if there is no such counter.
 template <class Use>
 int with_counter(bitmap_t* bitmap, unsigned int index, long offset, const Use& use) noexcept {
   if (bitmap->array == nullptr) {
@@ -92,11 +92,7 @@ bitmap_t* new_bitmap(int fd, size_t bytes) {
     handle->array = array;
     return handle.release();
   });
-  if (!made) {
-    complain(made.error());
-    return nullptr;
-  }
-  return *made;
+  return is_fine(made) ? *made : nullptr;
 }
 
 bitmap_t* bitmap_resize(bitmap_t* bitmap, size_t /*old_size*/, size_t new_size) {
@@ -104,8 +100,7 @@ bitmap_t* bitmap_resize(bitmap_t* bitmap, size_t /*old_size*/, size_t new_size) 
     return store_of(bitmap) == nullptr ? map(bitmap->fd, new_size)
                                        : refused(EPERM, "the bitmap of a bloom cannot be changed");
   });
-  if (!mapped) {
-    complain(mapped.error());
+  if (!is_fine(mapped)) {
     return nullptr;
   }
   system_calls().munmap(bitmap->array, bitmap->bytes);
@@ -140,18 +135,15 @@ int bitmap_check(bitmap_t* bitmap, unsigned int index, long offset) {
 
 int bitmap_flush(bitmap_t* bitmap) {
   const auto flushed = caught([&]() -> Result<void> {
-    Store* store = store_of(bitmap);
-    if (store != nullptr) {
+    if (Store* store = store_of(bitmap); store != nullptr) {
       return store->sync();
     }
-    return system_calls().msync(bitmap->array, bitmap->bytes, MS_SYNC) == 0
-               ? Result<void>()
-               : refused(errno, "cannot write the bitmap to the disk");
+    if (system_calls().msync(bitmap->array, bitmap->bytes, MS_SYNC) != 0) {
+      return refused(errno, "cannot write the bitmap to the disk");
+    }
+    return {};
   });
-  if (!flushed) {
-    complain(flushed.error());
-  }
-  return flushed ? 0 : -1;
+  return is_fine(flushed) ? 0 : -1;
 }
 
 void free_bitmap(bitmap_t* bitmap) {

@@ -46,26 +46,9 @@ void set_errno(EraseResult result) noexcept {
 
 namespace {
 
-counting_bloom_t* hand_out(const BloomRequest& request, Result<Store> (*make)(const BloomRequest& request)) noexcept {
-  const auto made = caught([&]() -> Result<CountingHandle*> {
-    MANKAI_ASSIGN(auto store, make(request));
-    return std::make_unique<CountingHandle>(std::move(store)).release();
-  });
-  if (!made) {
-    complain(made.error());
-    return nullptr;
-  }
-  return *made;
-}
-
 CountingHandle& handle_of(counting_bloom_t* bloom) noexcept { return *static_cast<CountingHandle*>(bloom); }
 
-// The payload is the digest, as changes.hpp has it.
-Change change_of(Operation operation, const Digest& digest) noexcept {
-  return {.operation = operation, .keys = 1, .payload = std::as_bytes(std::span(&digest, 1))};
-}
-
-// A part of a scaling bloom changes with the whole only.
+// A part of a scaling bloom cannot be changed alone.
 bool is_whole(const CountingHandle& bloom) noexcept {
   errno = bloom.store ? errno : EPERM;
   return bloom.store.has_value();
@@ -79,11 +62,11 @@ using namespace mankai;
 using namespace mankai::c;
 
 counting_bloom_t* new_counting_bloom(unsigned int capacity, double error_rate, const char* filename) {
-  return hand_out({Kind{CountingBloom::kKind}, capacity, error_rate, filename}, create_bloom);
+  return make_handle<CountingHandle>({Kind{CountingBloom::kKind}, capacity, error_rate, filename}, create_bloom);
 }
 
 counting_bloom_t* new_counting_bloom_from_file(unsigned int capacity, double error_rate, const char* filename) {
-  return hand_out({Kind{CountingBloom::kKind}, capacity, error_rate, filename}, open_bloom);
+  return make_handle<CountingHandle>({Kind{CountingBloom::kKind}, capacity, error_rate, filename}, open_bloom);
 }
 
 int free_counting_bloom(counting_bloom_t* bloom) {
@@ -91,11 +74,7 @@ int free_counting_bloom(counting_bloom_t* bloom) {
     return bloom == nullptr ? 0 : -1;
   }
   const std::unique_ptr<CountingHandle> gone(&handle_of(bloom));
-  const auto closed = caught([&] { return gone->store->close(); });
-  if (!closed) {
-    complain(closed.error());
-  }
-  return closed ? 0 : -1;
+  return is_fine(caught([&] { return gone->store->close(); })) ? 0 : -1;
 }
 
 int counting_bloom_add(counting_bloom_t* bloom, const char* s, size_t len) {

@@ -6,7 +6,7 @@
 
 namespace mankai::c {
 
-ScalingHandle::ScalingHandle(Store opened, const BloomRequest& request)
+ScalingHandle::ScalingHandle(Store opened)
     : scaling_bloom_t{},
       store(std::move(opened)),
       filter(store.filter().as<ScalableCountingBloom>()),
@@ -14,8 +14,9 @@ ScalingHandle::ScalingHandle(Store opened, const BloomRequest& request)
       shown_bitmap(bitmap_of(store)) {
   header = &shown_header;
   bitmap = &shown_bitmap;
-  capacity = request.capacity;
-  error_rate = request.error_rate;
+  const FilterSpec spec = store.filter().spec();
+  capacity = static_cast<unsigned int>(spec.keys);
+  error_rate = spec.fpr;
   fd = -1;
   shown_header.max_id = filter->max_id();
   show_change();
@@ -46,23 +47,6 @@ void ScalingHandle::show_parts() {
 
 namespace {
 
-scaling_bloom_t* hand_out(const BloomRequest& request, Result<Store> (*make)(const BloomRequest& request)) noexcept {
-  const auto made = caught([&]() -> Result<ScalingHandle*> {
-    MANKAI_ASSIGN(auto store, make(request));
-    return std::make_unique<ScalingHandle>(std::move(store), request).release();
-  });
-  if (!made) {
-    complain(made.error());
-    return nullptr;
-  }
-  return *made;
-}
-
-// The payload is the digest and the id, as changes.hpp has it.
-Change change_of(Operation operation, const NumberedKey& key) noexcept {
-  return {.operation = operation, .keys = 1, .payload = std::as_bytes(std::span(&key, 1))};
-}
-
 ScalingHandle& handle_of(scaling_bloom_t* bloom) noexcept { return *static_cast<ScalingHandle*>(bloom); }
 
 }  // namespace
@@ -75,13 +59,14 @@ using namespace mankai::c;
 const char* dablooms_version() { return "0.9.1"; }
 
 scaling_bloom_t* new_scaling_bloom(unsigned int capacity, double error_rate, const char* filename) {
-  return hand_out({Kind{ScalableCountingBloom::kKind}, capacity, error_rate, filename}, create_bloom);
+  return make_handle<ScalingHandle>({Kind{ScalableCountingBloom::kKind}, capacity, error_rate, filename}, create_bloom);
 }
 
 scaling_bloom_t* new_scaling_bloom_from_file(unsigned int capacity, double error_rate, const char* filename) {
-  scaling_bloom_t* bloom = hand_out({Kind{ScalableCountingBloom::kKind}, capacity, error_rate, filename}, open_bloom);
+  scaling_bloom_t* bloom =
+      make_handle<ScalingHandle>({Kind{ScalableCountingBloom::kKind}, capacity, error_rate, filename}, open_bloom);
   if (bloom != nullptr) {
-    handle_of(bloom).show_flush();  // opening left nothing behind that the disk has not got
+    handle_of(bloom).show_flush();  // after opening, everything is on the disk
   }
   return bloom;
 }
@@ -91,11 +76,7 @@ int free_scaling_bloom(scaling_bloom_t* bloom) {
     return 0;
   }
   const std::unique_ptr<ScalingHandle> gone(&handle_of(bloom));
-  const auto closed = caught([&] { return gone->store.close(); });
-  if (!closed) {
-    complain(closed.error());
-  }
-  return closed ? 0 : -1;
+  return is_fine(caught([&] { return gone->store.close(); })) ? 0 : -1;
 }
 
 int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_t id) {
@@ -103,12 +84,10 @@ int scaling_bloom_add(scaling_bloom_t* bloom, const char* s, size_t len, uint64_
   const auto added = caught([&]() -> Result<void> {
     MANKAI_TRY(self.filter->check_id(id));
     const NumberedKey key = self.numbered({s, len}, id);
-    auto inserted = self.store.change(change_of(Operation::insert_with_ids, key));
-    if (inserted) {
-      self.shown_header.max_id = std::max(self.shown_header.max_id, id);
-      self.show_change();
-    }
-    return inserted;
+    MANKAI_TRY(self.store.change(change_of(Operation::insert_with_ids, key)));
+    self.shown_header.max_id = std::max(self.shown_header.max_id, id);
+    self.show_change();
+    return {};
   });
   return self.complaints.is_fine(added) ? 1 : 0;
 }
@@ -118,11 +97,9 @@ int scaling_bloom_remove(scaling_bloom_t* bloom, const char* s, size_t len, uint
   EraseResult result{};
   const auto removed = caught([&]() -> Result<void> {
     const NumberedKey key = self.numbered({s, len}, id);
-    auto erased = self.store.change(change_of(Operation::erase_with_ids, key), {.erased = std::span(&result, 1)});
-    if (erased) {
-      self.show_change();
-    }
-    return erased;
+    MANKAI_TRY(self.store.change(change_of(Operation::erase_with_ids, key), {.erased = std::span(&result, 1)}));
+    self.show_change();
+    return {};
   });
   if (!self.complaints.is_fine(removed)) {
     return 0;

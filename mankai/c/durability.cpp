@@ -7,19 +7,26 @@
 namespace mankai::c {
 namespace {
 
-// Runs `use(store)`. Errors: invalid_argument for a filter that has none.
+// Runs `use(store)`. Errors: invalid_argument for a filter that is not in a file.
 template <class Filter, class Use>
 int with_store(Filter* filter, const Use& use) noexcept {
   return guarded([&]() -> Result<void> {
-    if (filter == nullptr) {
-      return missing("filter");
-    }
+    MANKAI_TRY(check_given(filter, "filter"));
     auto* store = std::get_if<Store>(&filter->body);
     if (store == nullptr) {
       return fail(ErrorCode::invalid_argument,
                   "the filter is not in a file that is open for changes; use mankai_create_file or mankai_open_file");
     }
     return use(*store);
+  });
+}
+
+int write_sequence(const mankai_filter* filter, std::uint64_t* sequence,
+                   std::uint64_t (Store::*read)() const noexcept) noexcept {
+  return with_store(filter, [&](const Store& store) -> Result<void> {
+    MANKAI_TRY(check_given(sequence, "sequence"));
+    *sequence = (store.*read)();
+    return {};
   });
 }
 
@@ -32,9 +39,6 @@ using namespace mankai::c;
 
 int mankai_recovery(const mankai_filter* filter, mankai_recovery_report* report) {
   return with_store(filter, [&](const Store& store) -> Result<void> {
-    if (report == nullptr) {
-      return missing("report");
-    }
     const RecoveryReport& found = store.recovery();
     return write_sized(mankai_recovery_report{.size = sizeof(mankai_recovery_report),
                                               .records_replayed = found.records_replayed,
@@ -44,28 +48,16 @@ int mankai_recovery(const mankai_filter* filter, mankai_recovery_report* report)
                                               .sequence = found.sequence,
                                               .reason = found.reason.c_str(),
                                               .was_closed = found.was_closed},
-                       report);
+                       report, "report");
   });
 }
 
 int mankai_sequence(const mankai_filter* filter, uint64_t* sequence) {
-  return with_store(filter, [&](const Store& store) -> Result<void> {
-    if (sequence == nullptr) {
-      return missing("sequence");
-    }
-    *sequence = store.sequence();
-    return {};
-  });
+  return write_sequence(filter, sequence, &Store::sequence);
 }
 
 int mankai_durable_sequence(const mankai_filter* filter, uint64_t* sequence) {
-  return with_store(filter, [&](const Store& store) -> Result<void> {
-    if (sequence == nullptr) {
-      return missing("sequence");
-    }
-    *sequence = store.durable_sequence();
-    return {};
-  });
+  return write_sequence(filter, sequence, &Store::durable_sequence);
 }
 
 int mankai_begin(mankai_filter* filter) {
@@ -77,19 +69,18 @@ int mankai_begin(mankai_filter* filter) {
 
 int mankai_commit(mankai_filter* filter, const void* position, size_t bytes) {
   return with_store(filter, [&](Store& store) -> Result<void> {
-    auto valid = check_array(position, bytes, "position");
-    return valid ? store.commit({static_cast<const char*>(position), bytes}) : valid;
+    MANKAI_TRY(check_array(position, bytes, "position"));
+    return store.commit({static_cast<const char*>(position), bytes});
   });
 }
 
 int mankai_position(const mankai_filter* filter, void* position, size_t* bytes) {
   return with_store(filter, [&](const Store& store) -> Result<void> {
-    if (position == nullptr || bytes == nullptr) {
-      return missing(position == nullptr ? "position" : "bytes");
-    }
-    const SourcePosition stands = store.position();
-    std::ranges::copy(stands.view(), static_cast<char*>(position));
-    *bytes = stands.view().size();
+    MANKAI_TRY(check_given(position, "position"));
+    MANKAI_TRY(check_given(bytes, "bytes"));
+    const SourcePosition current = store.position();
+    std::ranges::copy(current.view(), static_cast<char*>(position));
+    *bytes = current.view().size();
     return {};
   });
 }

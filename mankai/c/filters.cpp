@@ -4,7 +4,6 @@
 
 #include "mankai/c/detail/arguments.hpp"
 #include "mankai/c/detail/handle.hpp"
-#include "mankai/c/detail/outputs.hpp"
 #include "mankai/c/mankai.h"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/store/filter_file.hpp"
@@ -15,20 +14,9 @@ namespace {
 using Use = MemoryFilter::Use;
 
 Result<AnyFilter> filter_of(const char* spec) {
-  if (spec == nullptr) {
-    return missing("spec");
-  }
-  const auto parsed = parse_spec(spec);
-  return parsed ? create_filter(*parsed) : std::unexpected(parsed.error());
-}
-
-// A Region is aligned and its own, which what C gives need not be.
-Result<Region> copy_of(const void* bytes, std::size_t count) {
-  auto region = Region::allocate(system_memory(), count);
-  if (region) {
-    std::memcpy(region->bytes().data(), bytes, count);
-  }
-  return region;
+  MANKAI_TRY(check_given(spec, "spec"));
+  MANKAI_ASSIGN(const auto parsed, parse_spec(spec));
+  return create_filter(parsed);
 }
 
 Result<Durability> durability_of(std::uint32_t asked) {
@@ -48,7 +36,7 @@ Result<Duration> duration_of(std::uint64_t microseconds, const char* field) {
   return Duration(static_cast<std::int64_t>(microseconds));
 }
 
-/// What C asks of a file.
+/// A mankai_file_options in the library's types.
 struct FileRequest {
   StoreOptions options;
   Existing existing = Existing::refuse;
@@ -80,27 +68,24 @@ Result<FileRequest> request_of(const mankai_file_options* given) {
 template <class Body, class Make, class... More>
 int open_handle(mankai_filter** filter, const Make& make, More... more) noexcept {
   return guarded([&]() -> Result<void> {
-    if (filter == nullptr) {
-      return missing("filter");
-    }
+    MANKAI_TRY(check_given(filter, "filter"));
     *filter = nullptr;
-    auto made = make();
-    return made ? hand_out<Body>(filter, std::move(*made), more...) : std::unexpected(made.error());
+    MANKAI_ASSIGN(auto made, make());
+    *filter = new mankai_filter(std::in_place_type<Body>, std::move(made), more...);
+    return {};
   });
 }
 
-// The same for a file: `make(path, request)`.
+// The same for a file: `make(request)`.
 template <class Body, class Make, class... More>
 int open_file_handle(const char* path, const mankai_file_options* options, mankai_filter** filter, const Make& make,
                      More... more) noexcept {
   return open_handle<Body>(
       filter,
-      [&]() -> decltype(make(std::string(), FileRequest())) {
-        if (path == nullptr) {
-          return missing("path");
-        }
-        const auto request = request_of(options);
-        return request ? make(path, *request) : std::unexpected(request.error());
+      [&]() -> decltype(make(FileRequest())) {
+        MANKAI_TRY(check_given(path, "path"));
+        MANKAI_ASSIGN(const auto request, request_of(options));
+        return make(request);
       },
       more...);
 }
@@ -120,20 +105,19 @@ int mankai_from_image(const void* image, size_t bytes, mankai_filter** filter) {
   return open_handle<MemoryFilter>(
       filter,
       [&]() -> Result<AnyFilter> {
-        if (image == nullptr) {
-          return missing("image");
-        }
-        auto region = copy_of(image, bytes);
-        return region ? filter_from_region(std::move(*region), Trust::checked) : std::unexpected(region.error());
+        MANKAI_TRY(check_given(image, "image"));
+        // A Region is aligned and owns its bytes; the caller's memory may do neither.
+        MANKAI_ASSIGN(auto region, Region::allocate(system_memory(), bytes));
+        std::memcpy(region.bytes().data(), image, bytes);
+        return filter_from_region(std::move(region), Trust::checked);
       },
       Use::change);
 }
 
 int mankai_to_image(const mankai_filter* filter, void** image, size_t* bytes) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    if (image == nullptr || bytes == nullptr) {
-      return missing(image == nullptr ? "image" : "bytes");
-    }
+    MANKAI_TRY(check_given(image, "image"));
+    MANKAI_TRY(check_given(bytes, "bytes"));
     *bytes = any.image_bytes();
     *image = allocate_for_caller(*bytes);
     any.to_bytes({static_cast<std::byte*>(*image), *bytes});
@@ -142,26 +126,21 @@ int mankai_to_image(const mankai_filter* filter, void** image, size_t* bytes) {
 }
 
 int mankai_create_file(const char* path, const char* spec, const mankai_file_options* options, mankai_filter** filter) {
-  return open_file_handle<Store>(path, options, filter, [&](const std::string& name, const FileRequest& request) {
-    auto made = filter_of(spec);
-    return made ? Store::create(name, std::move(*made), request.options, request.existing)
-                : std::unexpected(made.error());
+  return open_file_handle<Store>(path, options, filter, [&](const FileRequest& request) -> Result<Store> {
+    MANKAI_ASSIGN(auto made, filter_of(spec));
+    return Store::create(path, std::move(made), request.options, request.existing);
   });
 }
 
 int mankai_open_file(const char* path, const mankai_file_options* options, mankai_filter** filter) {
-  return open_file_handle<Store>(path, options, filter, [](const std::string& name, const FileRequest& request) {
-    return Store::open(name, request.options);
-  });
+  return open_file_handle<Store>(path, options, filter,
+                                 [&](const FileRequest& request) { return Store::open(path, request.options); });
 }
 
 int mankai_open_file_read(const char* path, const mankai_file_options* options, mankai_filter** filter) {
   return open_file_handle<MemoryFilter>(
       path, options, filter,
-      [](const std::string& name, const FileRequest& request) {
-        return open_filter(name, Access::query, request.options.trust);
-      },
-      Use::query);
+      [&](const FileRequest& request) { return open_filter(path, Access::query, request.options.trust); }, Use::query);
 }
 
 int mankai_close(mankai_filter* filter) {
@@ -175,10 +154,8 @@ int mankai_close(mankai_filter* filter) {
 
 int mankai_verify_file(const char* path) {
   return guarded([&]() -> Result<void> {
-    if (path == nullptr) {
-      return missing("path");
-    }
-    const auto opened = open_filter(path, Access::query);
-    return opened ? Result<void>() : std::unexpected(opened.error());
+    MANKAI_TRY(check_given(path, "path"));
+    MANKAI_TRY(open_filter(path, Access::query));
+    return {};
   });
 }

@@ -4,7 +4,6 @@
 
 #include "mankai/c/detail/arguments.hpp"
 #include "mankai/c/detail/handle.hpp"
-#include "mankai/c/detail/outputs.hpp"
 #include "mankai/c/mankai.h"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
@@ -12,8 +11,7 @@
 namespace mankai::c {
 namespace {
 
-// Asks about keys window by window: `use(any, start, views)`, which returns a Result<void>. The outcomes are an array
-// of the caller's.
+// Queries keys window by window: `use(any, start, views)`, which returns a Result<void>, writes to the caller's array.
 template <class Use>
 int ask_keys(const mankai_filter* filter, const mankai_key* keys, std::size_t count, const void* outcomes,
              const Use& use) noexcept {
@@ -30,22 +28,20 @@ mankai_count as_c(const KeyCount& count) noexcept { return {count.value, count.i
 mankai_lately as_c(const DecayedCount& count) noexcept { return {count.raw, count.rate, count.is_saturated}; }
 mankai_value as_c(const ValueMatches& value) noexcept { return {value.value, value.matches}; }
 
-// Counts by `count(any, views, counts)`, in the library's type and then in C's.
-template <class Count, class CCount, class Use>
-int count_each(const mankai_filter* filter, const mankai_key* keys, std::size_t count, CCount* counts,
-               const Use& use) noexcept {
-  return ask_keys(filter, keys, count, counts, [&](const AnyFilter& any, std::size_t start, auto views) {
-    std::array<Count, kQuestionWindow> window;
-    const auto counted = std::span(window).first(views.size());
-    auto outcome = use(any, views, counted);
-    if (outcome) {
-      std::ranges::transform(counted, counts + start, [](const Count& one) { return as_c(one); });
-    }
-    return outcome;
-  });
+// Counts in the library's type and converts to C's.
+template <class Count, class CCount>
+int count_each(const mankai_filter* filter, const mankai_key* keys, std::size_t count, CCount* counts) noexcept {
+  return ask_keys(filter, keys, count, counts,
+                  [&](const AnyFilter& any, std::size_t start, auto views) -> Result<void> {
+                    std::array<Count, kQuestionWindow> window;
+                    const auto counted = std::span(window).first(views.size());
+                    MANKAI_TRY(any.count(views, counted));
+                    std::ranges::transform(counted, counts + start, [](const Count& one) { return as_c(one); });
+                    return {};
+                  });
 }
 
-// The entries and behind them their keys, in one piece.
+// Copies the entries, followed by their keys, into one block of memory.
 mankai_top_entry* copy_of(const std::vector<DecayedTop::Entry>& top) {
   std::size_t key_bytes = 0;
   for (const auto& entry : top) {
@@ -110,8 +106,7 @@ int mankai_may_contain_one(const mankai_filter* filter, const void* key, size_t 
 }
 
 int mankai_counts(const mankai_filter* filter, const mankai_key* keys, size_t count, mankai_count* counts) {
-  return count_each<KeyCount>(filter, keys, count, counts,
-                              [](const AnyFilter& any, auto views, auto counted) { return any.count(views, counted); });
+  return count_each<KeyCount>(filter, keys, count, counts);
 }
 
 int mankai_count_one(const mankai_filter* filter, const void* key, size_t bytes, mankai_count* count) {
@@ -120,9 +115,7 @@ int mankai_count_one(const mankai_filter* filter, const void* key, size_t bytes,
 }
 
 int mankai_counts_lately(const mankai_filter* filter, const mankai_key* keys, size_t count, mankai_lately* counts) {
-  return count_each<DecayedCount>(filter, keys, count, counts, [](const AnyFilter& any, auto views, auto counted) {
-    return any.count(views, counted);
-  });
+  return count_each<DecayedCount>(filter, keys, count, counts);
 }
 
 int mankai_count_one_lately(const mankai_filter* filter, const void* key, size_t bytes, mankai_lately* count) {
@@ -135,9 +128,8 @@ int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, ui
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
     const mankai_key one{key, bytes};
     MANKAI_TRY(check_keys(&one, 1));
-    if ((values == nullptr && room != 0) || count == nullptr) {
-      return missing(count == nullptr ? "count" : "values");
-    }
+    MANKAI_TRY(check_given(count, "count"));
+    MANKAI_TRY(check_array(values, room, "values"));
     MANKAI_ASSIGN(const auto recalled, any.recall(view_of(one), min_matches));
     *count = std::min(room, recalled.size());
     std::transform(recalled.begin(), recalled.begin() + static_cast<std::ptrdiff_t>(*count), values,
@@ -148,9 +140,8 @@ int mankai_recall(const mankai_filter* filter, const void* key, size_t bytes, ui
 
 int mankai_top(const mankai_filter* filter, size_t most, mankai_top_entry** entries, size_t* count) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    if (entries == nullptr || count == nullptr) {
-      return missing(entries == nullptr ? "entries" : "count");
-    }
+    MANKAI_TRY(check_given(entries, "entries"));
+    MANKAI_TRY(check_given(count, "count"));
     const auto* ranked = any.as<DecayedTop>();
     if (ranked == nullptr) {
       return fail(ErrorCode::invalid_argument,
@@ -166,32 +157,24 @@ int mankai_top(const mankai_filter* filter, size_t most, mankai_top_entry** entr
 
 int mankai_get_info(const mankai_filter* filter, mankai_info* info) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    if (info == nullptr) {
-      return missing("info");
-    }
-    return write_sized(mankai::c::info_of(any, std::holds_alternative<Store>(filter->body)), info);
+    return write_sized(info_of(any, std::holds_alternative<Store>(filter->body)), info, "info");
   });
 }
 
 int mankai_estimate(const mankai_filter* filter, mankai_estimates* estimates) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    if (estimates == nullptr) {
-      return missing("estimates");
-    }
     const FilterInfo described = any.describe();
     return write_sized(mankai_estimates{.size = sizeof(mankai_estimates),
                                         .fill_ratio = described.fill_ratio,
                                         .fpr_estimate = described.fpr_estimate,
                                         .keys_estimate = described.keys_estimate},
-                       estimates);
+                       estimates, "estimates");
   });
 }
 
 int mankai_spec(const mankai_filter* filter, char** spec) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
-    if (spec == nullptr) {
-      return missing("spec");
-    }
+    MANKAI_TRY(check_given(spec, "spec"));
     const std::string text = to_string(any.spec());
     *spec = static_cast<char*>(allocate_for_caller(text.size() + 1));
     std::memcpy(*spec, text.c_str(), text.size() + 1);

@@ -5,13 +5,13 @@
 namespace mankai {
 
 Result<Region> read_file(const std::string& path, const Memory& memory, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  return file ? file->read_region(file->size(), memory) : Result<Region>(std::unexpected(file.error()));
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  return file.read_region(file.size(), memory);
 }
 
 Result<Region> map_file(const std::string& path, FileCalls& calls) {
-  const auto file = OpenFile::open(path, OpenFile::Mode::read, calls);
-  return file ? file->map_region(file->size()) : Result<Region>(std::unexpected(file.error()));
+  MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
+  return file.map_region(file.size());
 }
 
 Result<std::uint64_t> read_start(const std::string& path, std::span<std::byte> into, FileCalls& calls) {

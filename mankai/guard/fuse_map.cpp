@@ -14,19 +14,19 @@ namespace {
 constexpr std::uint32_t kMaxSegmentBits = 18;
 constexpr std::uint64_t kMaxSegments = std::uint64_t{1} << 32;
 
-// Seeds for one size, and sizes: random keys need 1.6 seeds in the mean, and at the 24th size there is half as much
-// room again as the first had.
+// Seeds per size, and sizes: random keys need 1.6 seeds on average; the 24th size has half as many cells again as the
+// first.
 constexpr unsigned kSeedsPerSize = 3;
 constexpr unsigned kSizes = 48;
 constexpr std::uint64_t kGrowth = 64;  // a size has this fraction more cells than the one before
 
-// Within 0.09 of the logarithm, and the same to the last bit on every machine: the size is stored.
+// Within 0.09 of the logarithm, and bit for bit equal on every machine, because the size is stored.
 double log2_nearly(std::uint64_t n) noexcept {
   const int whole = static_cast<int>(std::bit_width(n)) - 1;
   return whole + (static_cast<double>(n) / static_cast<double>(std::uint64_t{1} << whole) - 1);
 }
 
-// Least cells with which three in five seeds work, measured for 1e2, 3e2, 1e3, … 1e6 keys and the best segments each.
+// Fewest cells with which three in five seeds work, measured for 1e2, 3e2, 1e3, … 1e6 keys with the best segments.
 FuseMap::Params shape_for(std::uint64_t keys, unsigned value_bits) noexcept {
   constexpr std::uint64_t kBehind = 3;
   FuseMap::Params params{.keys = keys, .value_bits = value_bits};
@@ -68,7 +68,7 @@ Result<void> check(std::span<const Digest> keys, std::span<const std::uint32_t> 
 
 }  // namespace
 
-/// One attempt after the other to put the keys in an order in which each can choose a cell.
+/// Peels the keys for one set of params after the other.
 class FuseMapBuild {
  public:
   FuseMapBuild(std::span<const Digest> keys, std::span<const std::uint32_t> values) : keys_(keys), values_(values) {
@@ -132,7 +132,7 @@ bool FuseMapBuild::order_keys(const FuseMap::Params& params) {
   if (!count_cells(map)) {
     return false;
   }
-  // Cell after cell, and each time what came free: keys that follow one another then have their cells near each other.
+  // Cell by cell, then what becomes free: successive keys then have their cells close together.
   for (std::uint32_t start = 0; start < counts_.size(); ++start) {
     alone_.assign(1, start);
     while (!alone_.empty()) {
@@ -153,7 +153,7 @@ std::vector<std::uint64_t> FuseMapBuild::fill(const FuseMap::Params& params) con
   for (std::uint64_t at = 0; at < cells.count(); ++at) {
     cells.set(at, mix_integer(at, ~params.seed).value >> (64 - params.value_bits));
   }
-  // Backwards: whoever chose after a key does not have that key's cell.
+  // Backwards: keys that were peeled later do not use this key's cell.
   for (const Choice& choice : order_ | std::views::reverse) {
     const std::uint32_t wrong = map.lookup(keys_[choice.key]) ^ values_[choice.key];
     cells.set(choice.cell, cells[choice.cell] ^ wrong);
@@ -178,17 +178,17 @@ Result<FuseMap::Cells> FuseMap::build(std::span<const Digest> keys, std::span<co
     if (attempts.order_keys(params)) {
       return Cells{.params = params, .words = attempts.fill(params)};
     }
-    // No seed parts a key from itself.
+    // No seed works for a repeated key.
     if (attempt == 0 && has_twice(keys)) {
-      return fail(ErrorCode::invalid_argument, "a key comes twice: give each key once");
+      return fail(ErrorCode::invalid_argument, "a key is repeated: give each key once");
     }
     if ((attempt + 1) % kSeedsPerSize == 0) {
       params.segments += divide_up(params.segments, kGrowth);
     }
   }
   return fail(ErrorCode::out_of_space,
-              "no seed separates these " + std::to_string(keys.size()) +
-                  " keys: they are not hashes, or were chosen to collide; hash with a secret seed");
+              "no seed works for these " + std::to_string(keys.size()) +
+                  " keys: they are not hashes, or an adversary chose them; hash with a secret seed");
 }
 
 std::uint64_t FuseMap::words_for(const Params& params) noexcept {
@@ -205,7 +205,7 @@ std::uint64_t FuseMap::words_for(const Params& params) noexcept {
 Result<FuseMap> FuseMap::from_cells(const Params& params, std::span<const std::uint64_t> words) {
   const std::uint64_t expected = words_for(params);
   if (expected == 0) {
-    return fail(ErrorCode::corrupt, "no map has " + std::to_string(params.segments) + " segments of 2^" +
+    return fail(ErrorCode::corrupt, "invalid map of " + std::to_string(params.segments) + " segments of 2^" +
                                         std::to_string(params.segment_bits) + " cells of " +
                                         std::to_string(params.value_bits) + " bits");
   }

@@ -1,26 +1,26 @@
 #pragma once
 
-/// A static map from digests to small numbers: made once of all its keys, at 1.07 to 1.2 times the bits of the numbers
-/// alone, asked by four loads. The keys themselves are not kept, so an absent key gets a number, too: any, all equally
-/// likely. Whoever uses only a few of the 2^w numbers for its keys thereby tells absent keys from keys.
+/// A static map from digests to small numbers. It is built once from all keys, takes 1.07 to 1.2 times the bits of the
+/// numbers, and a lookup is four loads. The keys are not stored, so the lookup of an absent key returns a number too,
+/// uniformly distributed. A user of only a few of the 2^w numbers can therefore tell most absent keys from keys.
 ///
 ///     cells: | segment 0: L cells of w bits | segment 1 | … | segment s + 2 | padding |
 ///                     ▲ a key has one cell in each of four segments that follow one another
 ///
 ///     value = cell ^ cell ^ cell ^ cell ^ mask(key)
 ///
-/// A cell that some key alone uses can be chosen last, for that key's sake. Taking such keys away leaves others alone
-/// in a cell, and so on to the last one; if it stops before, another seed is tried. Because a key's cells are near each
-/// other, that continues from both ends inwards, with far fewer cells to spare than when they lie anywhere.
+/// Peeling: a cell that only one key uses can be set last, for that key. Removing such keys leaves other keys alone in
+/// a cell, until none is left; if peeling stops early, another seed is tried. Because the cells of a key are close
+/// together, peeling proceeds from both ends inwards and needs far fewer spare cells than with cells anywhere.
 ///
 /// Source:  [Graf2022], binary fuse filters, 4-wise. Differs: a value of any width in place of a fingerprint; the mask,
-///          which makes the numbers of absent keys uniform whatever the values are, also in a map of a few keys; free
-///          cells are filled at random for the same reason; the size is fitted to what we measured, not the paper's
-///          formula (1 to 3 % less); cells are packed to the bit.
+///          which makes the numbers of absent keys uniform for any values, also in a small map; free cells are filled
+///          at random for the same reason; the size is fitted to measurements, not the paper's formula (1 to 3 %
+///          smaller); cells are packed to the bit.
 /// Formula: cells = n * clamp(0.79 + 5.22 / log2 n, 1.07, 3), up to whole segments; L near 2^(log2 n / 1.54 - 0.5).
-/// Choose:  for a set that changes rarely. It is not a kind of the catalog: nothing can be inserted, and the cells are
-///          stored by their owner.
-/// Cannot:  take a key in or out; say which keys it has; hold a key twice.
+/// Choose:  for a set that changes rarely. It is not a filter kind: nothing can be inserted, and its owner stores the
+///          cells.
+/// Cannot:  add or remove a key; list its keys; hold a key twice.
 
 #include <array>
 #include <cstddef>
@@ -36,7 +36,7 @@
 
 namespace mankai {
 
-/// See the top of this file: a view of cells that somebody else owns and keeps alive.
+/// A view of cells that the caller owns and keeps alive; see the top of this file.
 ///
 /// Threads: const calls are safe together.
 class FuseMap {
@@ -65,21 +65,21 @@ class FuseMap {
   /// Makes the map of keys[c] to values[c]; the same arguments give the same cells on every machine.
   ///
   /// Cost:    100 ns per key for 1e5 keys, 300 for 1e6; 17 bytes per key while it runs.
-  /// Errors:  invalid_argument for a width outside 2 to 32, a value that does not fit in it, a key that comes twice,
-  ///          more than kMaxKeys; out_of_space when no seed worked, which random digests make happen never.
+  /// Errors:  invalid_argument for a width outside 2 to 32, a value that does not fit in it, a repeated key, more than
+  ///          kMaxKeys; out_of_space if no seed works, which does not happen with random digests.
   [[nodiscard]] static Result<Cells> build(std::span<const Digest> keys, std::span<const std::uint32_t> values,
                                            unsigned value_bits, std::uint64_t seed);
 
-  /// Returns how many words such a map has, 0 for params that no map has.
+  /// Returns the number of words of a map, 0 for impossible params.
   [[nodiscard]] static std::uint64_t words_for(const Params& params) noexcept;
 
-  /// Takes a view. Any bits in the cells are some map: a lookup never reads outside them.
-  /// Errors: corrupt for params that no map has, and for another number of words than theirs.
+  /// Makes a view. With any bits in the cells, a lookup never reads outside them.
+  /// Errors: corrupt for impossible params, and for another number of words.
   [[nodiscard]] static Result<FuseMap> from_cells(const Params& params, std::span<const std::uint64_t> words);
 
   /// Returns a key's value, and any number below 2^w for another digest.
-  /// Cost: four loads at once. In a loop 7 ns per key for 1e5 keys, 13 for 1e6, 34 for 1e7; 19, 29 and 170 where each
-  ///       waits for the one before. Asking for a window's lines ahead took 3 % less for 1e6 and 15 % for 1e7.
+  /// Cost: four independent loads. In a loop 7 ns per key for 1e5 keys, 13 for 1e6, 34 for 1e7; 19, 29 and 170 if each
+  ///       lookup depends on the one before. Prefetching a window took 3 % less for 1e6 and 15 % for 1e7.
   [[nodiscard]] std::uint32_t lookup(Digest digest) const noexcept {
     const std::uint64_t hash = spread(digest);
     std::uint32_t value = mask_of(hash);
@@ -89,7 +89,7 @@ class FuseMap {
     return value & value_mask_;
   }
 
-  /// Says where the words are now. Pre: as many as before, and the same.
+  /// Sets the address of the words, which have moved. Pre: the same words.
   void rebase(const std::uint64_t* words) noexcept { bytes_ = reinterpret_cast<const unsigned char*>(words); }
 
   [[nodiscard]] const Params& params() const noexcept { return params_; }

@@ -29,10 +29,10 @@ void name_match(const detail::Match& match, const detail::UrlKeys& keys, std::st
 
 Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
   if (!(settings.fpr > 0 && settings.fpr < 1)) {
-    return fail(ErrorCode::invalid_argument, "the rate must be between 0 and 1");
+    return fail(ErrorCode::invalid_argument, "the false-positive rate is out of range; give one between 0 and 1");
   }
   if (settings.is_exact && !settings.keeps_rules) {
-    return fail(ErrorCode::invalid_argument, "exactness needs the rules to be kept");
+    return fail(ErrorCode::invalid_argument, "an exact guard needs its rules; keep them");
   }
   const HashKind kind = settings.hash.value_or(kDefaultHash);
   const HashSpec hash = settings.seed ? HashSpec{.kind = kind, .seed = *settings.seed} : HashSpec::random(kind);
@@ -41,7 +41,7 @@ Result<detail::GuardConfig> config_of(const GuardSettings& settings) {
       .hash = hash, .fpr = settings.fpr, .keeps_rules = settings.keeps_rules, .is_exact = settings.is_exact};
 }
 
-// Takes over the rules of one table that the base can have, with their ids; the others go into `exact`.
+// Splits rules, with their ids, into those that the base can hold and those that stay exact.
 Result<void> split(const RuleTable& all, RuleTable& for_base, RuleTable& exact) {
   Result<void> outcome;
   all.for_each([&](const RuleTable::Node& node) {
@@ -59,7 +59,7 @@ Result<void> split(const RuleTable& all, RuleTable& for_base, RuleTable& exact) 
   return outcome;
 }
 
-// What is in force of a base, and the overlay.
+// The rules in force of the base and the overlay.
 Result<RuleTable> rules_in_force(const GuardParts& parts) {
   RuleTable all;
   all.reserve(parts.rules.size() + parts.overlay.node_count());
@@ -83,10 +83,11 @@ Result<RuleTable> rules_in_force(const GuardParts& parts) {
       }
     });
   });
-  return outcome ? Result<RuleTable>(std::move(all)) : std::unexpected(outcome.error());
+  MANKAI_TRY(outcome);
+  return all;
 }
 
-// Makes parts whose base has these rules, but for those that stay exact.
+// Builds a base of these rules, except for those that stay exact.
 Result<GuardParts> with_base(const detail::GuardConfig& config, const RuleTable& rules) {
   GuardParts parts;
   parts.config = config;
@@ -119,8 +120,8 @@ Result<Guard> Guard::create(const GuardSettings& settings) {
 }
 
 Result<Guard> Guard::from_region(Region region) {
-  auto parts = detail::read_guard(std::move(region));
-  return parts ? Result<Guard>(Guard(std::move(*parts))) : std::unexpected(parts.error());
+  MANKAI_ASSIGN(auto parts, detail::read_guard(std::move(region)));
+  return Guard(std::move(parts));
 }
 
 Result<Guard> Guard::from_bytes(std::span<const std::byte> bytes) {
@@ -138,10 +139,23 @@ Verdict Guard::check(std::string_view url, GuardScratch& scratch) const {
     scratch.rule_ = scratch.readings_.error().detail;
     return {.answer = Verdict::Answer::invalid, .rule = scratch.rule_};
   }
+  const auto confirms = [this](Digest rule) {
+    return (parts_.tombstones.is_empty() || !parts_.tombstones.is_dead(rule)) &&
+           (!parts_.config.is_exact || parts_.rules.has_rule(rule));
+  };
   Verdict verdict;
   for (const url::CanonicalUrl& reading : readings) {
     scratch.keys_.reset(reading, hasher_);
-    if (const auto rule = find_rule(scratch, verdict.probes)) {
+    std::optional<detail::Match> rule;
+    if (parts_.base) {
+      detail::Walk walk(scratch.keys_, *parts_.base, confirms);
+      rule = walk.run();
+      verdict.probes += walk.probes();
+    }
+    if (!rule && !parts_.overlay.is_empty()) {
+      rule = find_exact(scratch.keys_, parts_.overlay);
+    }
+    if (rule) {
       name_match(*rule, scratch.keys_, scratch.rule_);
       verdict.answer = Verdict::Answer::blocked;
       verdict.rule = scratch.rule_;
@@ -155,31 +169,16 @@ Verdict Guard::check(std::string_view url, GuardScratch& scratch) const {
   return verdict;
 }
 
-std::optional<detail::Match> Guard::find_rule(GuardScratch& scratch, unsigned& probes) const {
-  std::optional<detail::Match> match;
-  if (parts_.base) {
-    const detail::BaseSource source(*parts_.base, parts_.tombstones, parts_.config.is_exact ? &parts_.rules : nullptr);
-    detail::Walk walk(scratch.keys_, source);
-    match = walk.run();
-    probes += walk.probes();
-  }
-  if (!match && !parts_.overlay.is_empty()) {
-    match = detail::Walk(scratch.keys_, detail::TableSource(parts_.overlay)).run();
-  }
-  return match;
-}
-
 bool Guard::are_excepted(GuardScratch& scratch) const {
   if (parts_.exceptions.table().is_empty()) {
     return false;
   }
-  const detail::TableSource source(parts_.exceptions.table());
   const auto readings = scratch.readings_.nameable();
   for (const url::CanonicalUrl& reading : readings) {
     if (scratch.readings_.all().size() > 1) {
       scratch.keys_.reset(reading, hasher_);
     }
-    const auto exception = detail::Walk(scratch.keys_, source).run();
+    const auto exception = find_exact(scratch.keys_, parts_.exceptions.table());
     if (!exception) {
       return false;
     }
@@ -206,7 +205,7 @@ Result<bool> Guard::add(std::string_view rule, std::uint64_t id) {
 Result<RemoveOutcome> Guard::remove(std::string_view rule, std::optional<std::uint64_t> id) {
   MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule));
   const RuleKey key = key_of(parsed, hasher_);
-  // First what takes memory: where it ends nothing has changed.
+  // The base first, which may run out of memory: then nothing has changed.
   const bool took_from_base = take_from_base(key, id);
   const bool took_from_overlay = parts_.overlay.erase(key.rule, id);
   if (!took_from_base && !took_from_overlay) {
@@ -272,24 +271,20 @@ Result<bool> Guard::allow(std::string_view rule) {
 }
 
 Result<bool> Guard::disallow(std::string_view rule) {
-  const auto parsed = GuardRule::parse(rule);
-  return parsed ? Result<bool>(parts_.exceptions.erase(*parsed, key_of(*parsed, hasher_)))
-                : std::unexpected(parsed.error());
+  MANKAI_ASSIGN(const auto parsed, GuardRule::parse(rule));
+  return parts_.exceptions.erase(parsed, key_of(parsed, hasher_));
 }
 
 Result<void> Guard::compact() {
   if (!parts_.config.keeps_rules && parts_.base) {
-    return fail(ErrorCode::invalid_argument, "it was built with --no-rules; build it again from its lists");
+    return fail(ErrorCode::invalid_argument, "the file keeps no rules to compact; build it again from its lists");
   }
   // A million rules take 200 MB: those of a new guard are not copied.
-  Result<RuleTable> merged;
+  RuleTable merged;
   if (parts_.base) {
-    merged = rules_in_force(parts_);
+    MANKAI_ASSIGN(merged, rules_in_force(parts_));
   }
-  if (!merged) {
-    return std::unexpected(merged.error());
-  }
-  MANKAI_ASSIGN(auto made, with_base(parts_.config, parts_.base ? *merged : parts_.overlay));
+  MANKAI_ASSIGN(auto made, with_base(parts_.config, parts_.base ? merged : parts_.overlay));
   made.exceptions = std::move(parts_.exceptions);
   parts_ = std::move(made);
   return {};
@@ -329,8 +324,8 @@ std::vector<std::string> Guard::exceptions() const {
 }
 
 Result<GuardBuilder> GuardBuilder::create(const GuardSettings& settings) {
-  auto guard = Guard::create(settings);
-  return guard ? Result<GuardBuilder>(GuardBuilder(std::move(*guard))) : std::unexpected(guard.error());
+  MANKAI_ASSIGN(auto guard, Guard::create(settings));
+  return GuardBuilder(std::move(guard));
 }
 
 Result<Guard> GuardBuilder::build() {

@@ -10,7 +10,7 @@
 namespace mankai {
 namespace {
 
-// Nothing is changed for the sake of one wrong rule among many.
+// Checked before the first change, so that an invalid rule changes nothing.
 Result<void> check_rules(std::span<const std::string_view> rules) {
   url::CanonicalUrl url;
   for (const std::string_view rule : rules) {
@@ -55,11 +55,10 @@ Result<void> GuardFile::write(const std::string& path, const Guard& guard, Exist
   MANKAI_ASSIGN(const auto exists, is_there(path, calls));
   std::optional<FileLock> lock;
   if (exists && existing == Existing::replace) {
-    MANKAI_ASSIGN(auto acquired, FileLock::acquire(path, calls));
-    lock = std::move(acquired);
+    MANKAI_ASSIGN(lock, FileLock::acquire(path, calls));
     MANKAI_TRY(check_replaceable(path, calls));
   }
-  // What others make meanwhile is not ours to replace.
+  // Never replaces a file that another process made meanwhile.
   return write_file(path, guard.to_bytes(), exists ? existing : Existing::refuse, lock ? &*lock : nullptr, calls, mode);
 }
 
@@ -71,18 +70,16 @@ Result<void> GuardFile::check_replaceable(const std::string& path, FileCalls& ca
   const auto magic = std::as_bytes(std::span(kGuardMagic)).first(length);
   return std::ranges::equal(std::span(start).first(length), magic)
              ? Result<void>()
-             : fail(ErrorCode::invalid_argument, path + ": is not a guard and will not be replaced; remove it first");
+             : fail(ErrorCode::invalid_argument, path + ": is not a guard, so it was not replaced; remove it first");
 }
 
 Result<GuardFile> GuardFile::open(const std::string& path, Mode mode, FileCalls& calls) {
   std::optional<FileLock> lock;
   if (mode == Mode::write) {
-    MANKAI_ASSIGN(auto acquired, FileLock::acquire(path, calls));
-    lock = std::move(acquired);
+    MANKAI_ASSIGN(lock, FileLock::acquire(path, calls));
   }
-  auto mapped = map_guard(path, calls);
-  return mapped ? Result<GuardFile>(GuardFile(path, calls, std::move(lock), mapped->identity, std::move(mapped->guard)))
-                : std::unexpected(mapped.error());
+  MANKAI_ASSIGN(auto mapped, map_guard(path, calls));
+  return GuardFile(path, calls, std::move(lock), mapped.identity, std::move(mapped.guard));
 }
 
 Result<GuardFile::Outcomes> GuardFile::change(std::span<const std::string_view> rules, const Change& make) {
@@ -116,8 +113,7 @@ Error GuardFile::undo(Error why) {
 
 Result<void> GuardFile::save() {
   MANKAI_TRY(write_file(path_, guard_.to_bytes(), Existing::replace, &*lock_, *calls_));
-  MANKAI_ASSIGN(const auto now, identify(path_, *calls_));
-  identity_ = now;
+  MANKAI_ASSIGN(identity_, identify(path_, *calls_));
   return {};
 }
 
@@ -160,8 +156,8 @@ Result<void> GuardFile::compact() {
 }
 
 Result<bool> GuardFile::is_replaced() const {
-  const auto now = identify(path_, *calls_);
-  return now ? Result<bool>(*now != identity_) : std::unexpected(now.error());
+  MANKAI_ASSIGN(const auto now, identify(path_, *calls_));
+  return now != identity_;
 }
 
 }  // namespace mankai

@@ -50,11 +50,12 @@ bool is_zero(Bytes bytes) {
 Result<GuardHeader> read_header(Bytes bytes) {
   GuardHeader header;
   if (bytes.size() < sizeof(header)) {
-    return fail(ErrorCode::corrupt, "truncated, or not a guard: shorter than its header");
+    return fail(ErrorCode::corrupt,
+                "truncated, or not a guard: shorter than the header; build it again from its lists");
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.magic != kGuardMagic) {
-    return fail(ErrorCode::corrupt, "not a guard: wrong magic");
+    return fail(ErrorCode::corrupt, "not a guard: the first bytes differ; give a file that `mankai guard build` made");
   }
   if (header.version != kGuardVersion) {
     return fail(ErrorCode::unsupported_version,
@@ -78,7 +79,7 @@ Result<GuardHeader> read_header(Bytes bytes) {
   if (!is_hash(header.hash) || !has_zeros || header.flags > (kGuardKeepsRules | kGuardIsExact) ||
       (is_exact && (header.flags & kGuardKeepsRules) == 0) || !(header.fpr > 0 && header.fpr < 1) ||
       header.bytes != bytes.size()) {
-    return wrong("a header that none can have");
+    return wrong("an invalid header");
   }
   return header;
 }
@@ -102,7 +103,7 @@ Result<Sections> read_sections(const GuardHeader& header, Bytes bytes) {
     }
     end = each.offset + each.bytes;
   }
-  return end == bytes.size() ? Result<Sections>(sections) : wrong("bytes behind the last section");
+  return end == bytes.size() ? Result<Sections>(sections) : wrong("bytes after the last section");
 }
 
 // Errors: corrupt.
@@ -113,20 +114,15 @@ Result<void> read_base(Sections& sections, GuardParts& parts) {
   if (classes.empty()) {
     return cells.empty() && rules.empty() ? Result<void>() : wrong("a base without classes");
   }
-  auto base = RuleBase::from_bytes(cells, classes);
-  if (!base) {
-    return std::unexpected(base.error());
-  }
-  parts.base = std::move(*base);
+  MANKAI_ASSIGN(parts.base, RuleBase::from_bytes(cells, classes));
   if (rules.empty() == parts.config.keeps_rules) {
-    return wrong("rules are there and should not, or the other way round");
+    return wrong("kept rules and the header's flags contradict each other");
   }
   if (rules.empty()) {
     return {};
   }
-  MANKAI_ASSIGN(const auto nodes, NodeSection::from_bytes(rules));
-  parts.rules = nodes;
-  if (nodes.size() != parts.base->header().map.keys || nodes.rule_count() != parts.base->header().rules) {
+  MANKAI_ASSIGN(parts.rules, NodeSection::from_bytes(rules));
+  if (parts.rules.size() != parts.base->header().map.keys || parts.rules.rule_count() != parts.base->header().rules) {
     return wrong("the base has other rules than those that are kept");
   }
   return {};
@@ -238,13 +234,9 @@ Result<GuardParts> read_guard(Region region) {
     return wrong("a seed that its hash cannot have");
   }
   MANKAI_TRY(read_base(sections, parts));
-  auto overlay = read_overlay(section(sections, GuardSectionKind::overlay));
-  auto exceptions = Exceptions::from_bytes(section(sections, GuardSectionKind::exceptions), Hasher(parts.config.hash));
-  if (!overlay || !exceptions) {
-    return std::unexpected(overlay ? exceptions.error() : overlay.error());
-  }
-  parts.overlay = std::move(*overlay);
-  parts.exceptions = std::move(*exceptions);
+  MANKAI_ASSIGN(parts.overlay, read_overlay(section(sections, GuardSectionKind::overlay)));
+  MANKAI_ASSIGN(parts.exceptions,
+                Exceptions::from_bytes(section(sections, GuardSectionKind::exceptions), Hasher(parts.config.hash)));
   MANKAI_TRY(read_tombstones(section(sections, GuardSectionKind::tombstones), parts));
   // The views stay where they are: the region's bytes do not move with it. Only a base has views.
   if (parts.base) {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "mankai/guard/detail/labels.hpp"
 #include "mankai/guard/detail/rule_entry.hpp"
 #include "mankai/hash/path_mix.hpp"
 #include "mankai/url/browser_url.hpp"
+#include "mankai/url/ladders.hpp"
 
 namespace mankai {
 namespace {
@@ -82,7 +82,7 @@ std::string shown_rule(std::string_view text) {
 
 RuleKey key_of(const GuardRule& rule, const Hasher& hasher) {
   const std::string_view host = rule.host();
-  const std::string_view anchor = rule.is_ip() ? host : detail::last_labels(host, detail::kAnchorLabels);
+  const std::string_view anchor = rule.is_ip() ? host : url::last_labels(host, kAnchorLabels);
   RuleKey key{};
   key.anchor = hasher(anchor);
   key.host = anchor.size() == host.size() ? key.anchor : hasher(host);

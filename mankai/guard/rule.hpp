@@ -1,6 +1,6 @@
 #pragma once
 
-/// A rule of a block list: what it covers, the one form that all its spellings share, and its digests.
+/// A rule of a block list: what it covers, its canonical form, and its digests.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace mankai {
 
-/// No name of the DNS is longer (in text: 253), nor has more labels; a rule about one can match nothing.
+/// Limits of a DNS name; a rule with a longer one cannot match anything.
 inline constexpr std::size_t kRuleHostBytesMax = 255;
 inline constexpr std::size_t kRuleLabelsMax = 127;
-/// Browsers take no longer URLs from anybody.
+/// Browsers accept no longer URLs.
 inline constexpr std::size_t kRuleBytesMax = std::size_t{64} << 10;
 
 /// A rule in canonical form: a host, and perhaps a path, and perhaps a query.
@@ -27,27 +27,26 @@ inline constexpr std::size_t kRuleBytesMax = std::size_t{64} << 10;
 ///     evil.example/a/b        on those hosts the path /a/b and everything below it, but not /a/bc
 ///     evil.example/a?q=1      on those hosts exactly this path with exactly this query
 ///
-/// Scheme and port are no part of a rule. A last '/' makes no difference, nor does an empty query. An address has no
-/// hosts below it. A host may be a public suffix, or of one label.
+/// Scheme, port, a trailing '/' and an empty query are not part of a rule. An address has no hosts below it. A host may
+/// be a public suffix, or of one label.
 ///
-/// A rule is read as a line of a list of URLs is (guard/rule_list.hpp): ".evil.example" and "*.evil.example" are
-/// evil.example, an IPv6 address needs no brackets. What would cover more or less than it says is none.
+/// A rule is read like a line of a list of URLs (guard/rule_list.hpp): ".evil.example" and "*.evil.example" are
+/// evil.example, and an IPv6 address needs no brackets. A text that would cover more or less than it says is invalid.
 ///
 /// Threads: const calls are safe together.
 class GuardRule {
  public:
-  /// Brings a rule into canonical form, as mankai/url does with URLs; `url` is overwritten, and keeps its memory.
-  /// Errors: invalid_argument, with the reason, when there is no host, or bytes that no name has; for a fragment, which
-  /// no server sees; for other wildcards; for a network of addresses; and for what is longer than any name or URL.
+  /// Canonicalizes a rule; `url` is overwritten, and its memory reused. Errors: invalid_argument, with the reason, for
+  /// a text without a host, bytes that no name has, a fragment, other wildcards, a network, and a text over the limits.
   [[nodiscard]] static Result<GuardRule> parse(std::string_view text, url::CanonicalUrl& url);
   [[nodiscard]] static Result<GuardRule> parse(std::string_view text);
 
-  /// "host/path?query", without what it lacks. Parsing it behind "http://" gives the same rule.
+  /// "host/path?query". Parsing it after "http://" gives the same rule.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] std::string_view host() const noexcept { return view(0, host_end_); }
-  /// Begins with '/' and does not end with it; empty where the rule has none.
+  /// Begins with '/' and does not end with it; empty if the rule has no path.
   [[nodiscard]] std::string_view path() const noexcept { return view(host_end_, path_end_); }
-  /// With its '?'; empty where the rule has none.
+  /// With its '?'; empty if the rule has no query.
   [[nodiscard]] std::string_view query() const noexcept { return view(path_end_, text_.size()); }
   [[nodiscard]] bool is_ip() const noexcept { return is_ip_; }
 
@@ -65,18 +64,21 @@ class GuardRule {
   bool is_ip_ = false;
 };
 
-/// As much of a text as tells, in an error, which of many it is; in quotes.
+/// Returns the start of a rule in quotes, for an error message.
 [[nodiscard]] std::string shown_rule(std::string_view text);
 
-/// Where a rule is in the tables: its digest and those of what a check finds on the way to it.
+/// Labels of an anchor.
+inline constexpr std::size_t kAnchorLabels = 2;
+
+/// Digests of a rule and of its parents in the tables.
 ///
-/// A host's digest is the hash of its text. A path's is chained from its host's, segment by segment (`chain`, levels
-/// from 1), a query's from its path's at a level of its own. A host's anchor is its last two labels; a host of one
-/// label, and an address, is its own.
+/// A host's digest is the hash of its text. A path's digest is chained from its host's, segment by segment (`chain`,
+/// from level 1), a query's from its path's at kQueryLevel. The anchor of a host is its last two labels; a host of one
+/// label, and an address, is its own anchor.
 struct RuleKey {
   Digest anchor;
   Digest host;
-  Digest rule;                   ///< the host's, where there is no path and no query
+  Digest rule;                   ///< the host's if there is no path and no query
   std::uint16_t host_depth = 0;  ///< labels before the anchor's
   std::uint16_t path_depth = 0;  ///< segments
   bool has_query = false;

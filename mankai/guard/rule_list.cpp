@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "mankai/guard/detail/adblock_rule.hpp"
-#include "mankai/guard/detail/csv_records.hpp"
-#include "mankai/guard/detail/csv_row.hpp"
+#include "mankai/guard/detail/csv.hpp"
 #include "mankai/guard/detail/list_head.hpp"
 #include "mankai/guard/detail/rule_entry.hpp"
 #include "mankai/url/public_suffixes.hpp"
@@ -16,24 +15,11 @@ namespace {
 
 using detail::RuleEntry;
 
-// What a hosts file has besides: the machine itself and groups of the network.
-constexpr std::array<std::string_view, 17> kLocalNames = {"localhost",
-                                                          "localhost.localdomain",
-                                                          "localhost4",
-                                                          "localhost4.localdomain4",
-                                                          "localhost6",
-                                                          "local",
-                                                          "localhost6.localdomain6",
-                                                          "broadcasthost",
-                                                          "loopback",
-                                                          "ip6-localhost",
-                                                          "ip6-loopback",
-                                                          "ip6-localnet",
-                                                          "ip6-mcastprefix",
-                                                          "ip6-allnodes",
-                                                          "ip6-allrouters",
-                                                          "ip6-allhosts",
-                                                          "0.0.0.0"};
+// Names of the machine itself and of network groups in hosts files.
+constexpr std::string_view kLocalNames =
+    "localhost localhost.localdomain localhost4 localhost4.localdomain4 localhost6 local localhost6.localdomain6 "
+    "broadcasthost loopback ip6-localhost ip6-loopback ip6-localnet ip6-mcastprefix ip6-allnodes ip6-allrouters "
+    "ip6-allhosts 0.0.0.0";
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
@@ -43,10 +29,19 @@ std::string_view without_mark(std::string_view line) noexcept {
 }
 
 bool is_local_name(std::string_view word) noexcept {
-  return std::ranges::any_of(kLocalNames, [&](std::string_view each) { return detail::is_same_word(word, each); });
+  // Most words differ from all names in the first byte.
+  if (word.empty() || !std::string_view("LBIlbi0").contains(word.front())) {
+    return false;
+  }
+  for (std::string_view names = kLocalNames; !names.empty();) {
+    if (detail::is_same_word(word, detail::next_word(names))) {
+      return true;
+    }
+  }
+  return false;
 }
 
-// A line that names nothing but the machine itself.
+// A line that names only the machine itself.
 bool is_local(std::string_view text) noexcept { return detail::is_nowhere(text) || is_local_name(text); }
 
 // "[Adblock Plus 2.0]"; "[$…]" is AdGuard's, before a filter, and "[2001:db8::7]" an address.
@@ -55,7 +50,7 @@ bool is_heading(std::string_view line) noexcept {
          !detail::looks_like_address(line.substr(1, line.size() - 2));
 }
 
-// The first lines, with as many that say something as the format is told by.
+// The first lines, up to the number that decides the format.
 std::vector<std::string_view> first_lines(std::span<const std::string_view> lines) {
   std::vector<std::string_view> first;
   std::size_t saying = 0;
@@ -214,7 +209,7 @@ void RuleListReader::skip(RuleSkip reason, RuleLine& read) noexcept {
 }
 
 void RuleListReader::take(const RuleEntry& entry, RuleLine& read, bool is_filter) {
-  // Wider is the safe side of a rule, and the other one of an exception. "*." in other lists means the host, too.
+  // A wider rule is safe, a wider exception is not. Outside Adblock, "*." means the host itself, too.
   const bool is_too_wide = read.is_exception && entry.is_widened && is_filter;
   if (entry.skipped || is_too_wide) {
     read.option = entry.option;
@@ -240,7 +235,7 @@ std::optional<RuleSkip> RuleListReader::check_canonical(const RuleEntry& entry, 
   if (is_about_port && detail::has_port(url_)) {
     return RuleSkip::too_wide;
   }
-  // A download that failed is often one word that says so.
+  // A failed download is often one word, such as "Forbidden".
   const std::string_view host = url_.host();
   const bool is_word = !url_.is_ip() && !host.contains('.');
   return is_word && !url::PublicSuffixes::builtin().has(host) ? std::optional(RuleSkip::single_label) : std::nullopt;

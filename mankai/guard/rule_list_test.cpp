@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mankai/guard/detail/csv_row.hpp"
+#include "mankai/guard/detail/csv.hpp"
 
 namespace mankai::test {
 namespace {

@@ -9,7 +9,8 @@
 #include <span>
 #include <utility>
 
-#include "mankai/url/detail/escapes.hpp"
+#include "mankai/url/detail/bytes.hpp"
+#include "mankai/url/detail/canonicalizer.hpp"
 
 namespace mankai::url {
 namespace {
@@ -48,67 +49,29 @@ void append_path(std::string_view path, std::string& text) {
   }
 }
 
-constexpr std::uint32_t kMaxPort = 65535;
-constexpr std::uint32_t kDecimal = 10;
 constexpr std::size_t kIpv4Parts = 4;
 constexpr std::size_t kIpv6Bytes = 16;
 constexpr unsigned kByteBits = 8;
 
-constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
-constexpr bool is_letter(char byte) noexcept {
-  const char lower = static_cast<char>(byte | ' ');
-  return lower >= 'a' && lower <= 'z';
-}
-constexpr char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | ' ') : byte; }
 constexpr bool is_slash(char byte) noexcept { return byte == '/' || byte == '\\'; }
-constexpr bool is_line_byte(char byte) noexcept { return byte == '\t' || byte == '\r' || byte == '\n'; }
 
 std::unexpected<Error> refused(std::string_view why) { return fail(ErrorCode::invalid_argument, std::string(why)); }
 
-struct Scheme {
-  std::string_view name;
-  std::optional<std::uint32_t> default_port;
-};
-
-// In these a backslash is a slash, and the slashes before the host may be missing or too many ("special").
-constexpr Scheme kSpecialSchemes[] = {{"http", 80}, {"https", 443}, {"ftp", 21}, {"ws", 80}, {"wss", 443}};
-// As these, but its host begins after exactly two slashes.
+// As kSchemes, in which a backslash is a slash and any number of slashes precedes the host; but after exactly two.
 constexpr Scheme kFile = {"file", {}};
 
 const Scheme* find_special(std::string_view name) noexcept {
-  const auto* const found = std::ranges::find(kSpecialSchemes, name, &Scheme::name);
-  return found != std::end(kSpecialSchemes) ? found : name == kFile.name ? &kFile : nullptr;
-}
-
-// Returns the length of "name" where text begins with "name:", else 0.
-std::size_t scheme_length(std::string_view text) noexcept {
-  if (text.empty() || !is_letter(text.front())) {
-    return 0;
-  }
-  const auto* const stop = std::ranges::find_if_not(
-      text, [](char byte) { return is_letter(byte) || is_digit(byte) || byte == '+' || byte == '-' || byte == '.'; });
-  return stop != text.end() && *stop == ':' ? static_cast<std::size_t>(stop - text.begin()) : 0;
-}
-
-// Whether text is what follows "example.org:" where that is a host.
-bool begins_with_port(std::string_view text) noexcept {
-  const auto* const stop = std::ranges::find_if_not(text, is_digit);
-  return stop != text.begin() && (stop == text.end() || is_slash(*stop) || *stop == '?');
+  const auto* const found = std::ranges::find(kSchemes, name, &Scheme::name);
+  return found != std::end(kSchemes) ? found : name == kFile.name ? &kFile : nullptr;
 }
 
 std::size_t slash_count(std::string_view text) noexcept {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, is_slash) - text.begin());
 }
 
-// Overwrites `input` with the raw URL without blanks and control bytes around it, tabs, line ends and the fragment.
+// Overwrites `input` with the raw URL without surrounding blanks, line bytes and the fragment.
 void clean(std::string_view raw, std::string& input) {
-  const auto is_blank = [](char byte) { return static_cast<unsigned char>(byte) <= ' '; };
-  while (!raw.empty() && is_blank(raw.front())) {
-    raw.remove_prefix(1);
-  }
-  while (!raw.empty() && is_blank(raw.back())) {
-    raw.remove_suffix(1);
-  }
+  raw = without_blanks(raw);
   input = raw.substr(0, raw.find('#'));
   std::erase_if(input, is_line_byte);
 }
@@ -138,13 +101,13 @@ std::optional<Start> find_start(std::string_view input) {
     return Start{.scheme = name, .rest = behind.substr(2), .is_special = false};
   }
   if (length != 0) {
-    return begins_with_port(behind) ? std::optional(Start{.scheme = "http", .rest = input}) : std::nullopt;
+    return begins_with_port(behind, "/\\?") ? std::optional(Start{.scheme = "http", .rest = input}) : std::nullopt;
   }
   // One slash begins a path, two a host.
   return slashes == 1 ? std::nullopt : std::optional(Start{.scheme = "http", .rest = input.substr(slashes)});
 }
 
-// Overwrites `decoded` with the text less its escapes, each undone once.
+// Overwrites `decoded` with the text; each escape is decoded once.
 void decode_once(std::string_view text, std::string& decoded) {
   decoded.clear();
   while (!text.empty()) {
@@ -154,12 +117,12 @@ void decode_once(std::string_view text, std::string& decoded) {
   }
 }
 
-// One part of an IPv4 address: decimal, octal after "0", hexadecimal after "0x", where nothing is 0. A value that does
-// not fit is the greatest.
+// One part of an IPv4 address: decimal, octal after "0", hexadecimal after "0x" ("0x" alone is 0). A value that does
+// not fit saturates.
 std::optional<std::uint64_t> parse_number(std::string_view text) noexcept {
   constexpr int kHexadecimal = 16;
   constexpr int kOctal = 8;
-  int base = static_cast<int>(kDecimal);
+  int base = 10;
   if (text.starts_with("0x")) {
     base = kHexadecimal;
     text.remove_prefix(2);
@@ -183,7 +146,7 @@ std::string_view without_last_dot(std::string_view host) noexcept {
   return host;
 }
 
-// Whether a host has to be an IPv4 address.
+// Whether a host must be an IPv4 address.
 bool ends_in_number(std::string_view host) noexcept {
   host = without_last_dot(host);
   const std::string_view last = host.substr(host.rfind('.') + 1);
@@ -217,7 +180,7 @@ void append_ipv4(std::uint32_t address, std::string& text) {
   }
 }
 
-// The first of the longest runs of at least two zeros, which "::" stands for.
+// The first of the longest runs of at least two zeros, which "::" replaces.
 std::span<const std::uint16_t> longest_zeros(std::span<const std::uint16_t> pieces) noexcept {
   std::span<const std::uint16_t> longest;
   for (std::size_t begin = 0; begin < pieces.size(); ++begin) {
@@ -231,7 +194,7 @@ std::span<const std::uint16_t> longest_zeros(std::span<const std::uint16_t> piec
   return longest;
 }
 
-// Browsers write the last four bytes in hexadecimal, too.
+// Browsers write all eight pieces in hexadecimal.
 bool append_ipv6(std::string_view inner, std::string& text) {
   constexpr int kHexadecimal = 16;
   constexpr std::size_t kPieces = kIpv6Bytes / 2;
@@ -265,34 +228,24 @@ bool append_ipv6(std::string_view inner, std::string& text) {
   return true;
 }
 
-// What no browser has in a name. The Standard forbids a blank as well, and Chromium escapes it.
+// Bytes that no browser accepts in a name. The standard also forbids a blank, which Chromium escapes.
 bool is_forbidden(char byte) noexcept {
   constexpr std::string_view kForbidden = "#%/:<>?@[\\]^|\x7f";
-  return static_cast<unsigned char>(byte) < ' ' || static_cast<unsigned char>(byte) >= 0x80 ||
-         kForbidden.contains(byte);
+  return static_cast<unsigned char>(byte) < ' ' || !is_ascii(byte) || kForbidden.contains(byte);
 }
 
-// Appends the port, unless it is the scheme's. Returns false for what is none.
-bool append_port(std::string_view digits, std::optional<std::uint32_t> default_port, std::string& text) {
-  std::uint32_t port = 0;
-  for (const char digit : digits) {
-    if (!is_digit(digit)) {
-      return false;
-    }
-    port = port * kDecimal + static_cast<std::uint32_t>(digit - '0');
-    if (port > kMaxPort) {
-      return false;
-    }
+// Appends the port unless it is the scheme's default. Returns false for an invalid port.
+bool append_port(std::string_view digits, const Scheme* scheme, std::string& text) {
+  const auto port = parse_port(digits);
+  if (port && !digits.empty() && (scheme == nullptr || port != scheme->default_port)) {
+    text.append(1, ':').append(std::to_string(*port));
   }
-  if (!digits.empty() && port != default_port) {
-    text.append(1, ':').append(std::to_string(port));
-  }
-  return true;
+  return port.has_value();
 }
 
 }  // namespace
 
-/// Makes a BrowserUrl: what has to be passed from step to step.
+/// Makes a BrowserUrl.
 struct BrowserUrlParser {
   BrowserUrl& out;
   Deviations deviations;
@@ -331,12 +284,12 @@ struct BrowserUrlParser {
     out.host_begin_ = out.text_.size();
     decode_once(authority.substr(0, colon), out.host_);
     if (out.host_.empty() || !append_host()) {
-      return refused("the URL's host is none that a browser opens");
+      return refused("no browser opens the URL's host; check the bytes between \"//\" and the path");
     }
     out.host_end_ = out.text_.size();
     const std::string_view port = authority.substr(std::min(colon + 1, authority.size()));
-    if (!append_port(port, scheme == nullptr ? std::nullopt : scheme->default_port, out.text_)) {
-      return refused("the URL's port is none; it is a number up to 65535");
+    if (!append_port(port, scheme, out.text_)) {
+      return refused("the URL's port is invalid; give a number up to 65535");
     }
     out.authority_end_ = out.text_.size();
     return {};
@@ -366,9 +319,7 @@ struct BrowserUrlParser {
 
   // Appends a name in ASCII.
   bool append_name() {
-    const bool is_ascii =
-        std::ranges::all_of(out.host_, [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
-    if (is_ascii) {
+    if (std::ranges::all_of(out.host_, is_ascii)) {
       std::ranges::transform(out.host_, std::back_inserter(out.text_), lower);
       return true;
     }

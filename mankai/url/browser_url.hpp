@@ -12,24 +12,23 @@ namespace mankai::url {
 
 class BrowserUrl;
 
-/// Splits a URL where browsers split it, and brings its host into the form that they connect to; docs/url.md compares
-/// this with the canonical form.
+/// Splits a URL as browsers do, and converts its host to the form that they connect to; docs/url.md compares this with
+/// the canonical form.
 ///
-/// Shape:   raw is any bytes of any length, with or without a scheme; out is overwritten, keeps its memory, and is
-///          empty after an error.
-///          A host beyond ASCII that is longer than any name is cut in front, and keeps more than kNameBytesMax bytes.
+/// Shape:   raw is any bytes of any length, with or without a scheme; out is overwritten, its memory is reused, and it
+///          is empty after an error. A host beyond ASCII that is too long for a name loses its first bytes, and keeps
+///          more than kNameBytesMax.
 /// Cost:    linear, about 1 ns per byte; a host beyond ASCII costs what `append_domain` does, at most about 0.8 ms.
-/// Errors:  invalid_argument for what no browser opens: no host, a host with a byte that no host may have, an address
-///          that is invalid, an invalid port. A host that browsers refuse for the sake of IDNA alone has an answer.
+/// Errors:  invalid_argument if no browser opens the URL: no host, an invalid byte in the host, an invalid address or
+///          port. A host that browsers refuse only because of IDNA is accepted.
 /// Threads: safe on different `out`.
-/// Source:  [WhatwgUrl]. Differs: no base URL; user, password and fragment go; other schemes are split as http, where
-///          "//" follows; a blank in a host and escapes that come up by mapping (a wide "%") are taken, as Chromium
-///          does.
+/// Source:  [WhatwgUrl]. Differs: no base URL; user, password and fragment are dropped; other schemes are split as http
+///          if "//" follows; a blank in a host, and escapes that mapping produces (a wide "%"), are accepted, as in
+///          Chromium.
 [[nodiscard]] Result<void> parse_browser_url(std::string_view raw, Deviations deviations, BrowserUrl& out);
 
-/// A URL as a browser opens it, and its parts as views into it, valid until it is changed, moved or destroyed. Only the
-/// host is rewritten: path and query are the raw ones, with '/' for each backslash in the path and its dot segments
-/// resolved.
+/// A URL as a browser opens it, and its parts as views, valid until it is changed, moved or destroyed. Only the host is
+/// rewritten; in the path, each backslash becomes '/' and dot segments are resolved.
 ///
 /// Shape:   scheme "://" host [":" port] path [query].
 /// Threads: const calls are safe together.

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "mankai/url/detail/bytes.hpp"
 #include "mankai/url/detail/canonicalizer.hpp"
-#include "mankai/url/detail/escapes.hpp"
-#include "mankai/url/detail/host.hpp"
 
 namespace mankai::url {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kHttp = "http://";
 constexpr std::string_view kHttps = "https://";
 
-// What the shortcut may do with a byte of a host.
+// How the shortcut treats a byte of a host.
 enum class HostByte : std::uint8_t { other, label, dot };
 
 constexpr auto kHostBytes = [] {
@@ -103,42 +103,11 @@ bool has_path_work(std::string_view path) noexcept {
   return false;
 }
 
-constexpr bool is_letter(char byte) noexcept {
-  const char lower = static_cast<char>(byte | ' ');
-  return lower >= 'a' && lower <= 'z';
-}
-
-constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
-
-// Returns the length of "name" where text begins with "name:", else 0 [RFC3986] §3.1.
-std::size_t scheme_length(std::string_view text) noexcept {
-  if (text.empty() || !is_letter(text.front())) {
-    return 0;
-  }
-  const auto* const stop = std::find_if_not(text.begin(), text.end(), [](char byte) {
-    return is_letter(byte) || is_digit(byte) || byte == '+' || byte == '-' || byte == '.';
-  });
-  return stop != text.end() && *stop == ':' ? static_cast<std::size_t>(stop - text.begin()) : 0;
-}
-
-// Whether text begins with a port and then the authority ends, as behind "example.org:".
-bool begins_with_port(std::string_view text) noexcept {
-  const auto* const stop = std::find_if_not(text.begin(), text.end(), is_digit);
-  return stop != text.begin() && (stop == text.end() || *stop == '/' || *stop == '?');
-}
-
-struct Scheme {
-  std::string_view name;
-  std::uint16_t default_port;
-};
-
-// Those whose two slashes people forget, and whose default port is dropped.
-constexpr Scheme kWebSchemes[] = {{"http", 80}, {"https", 443}, {"ftp", 21}};
-
+// The first three of kSchemes.
 const Scheme* find_web_scheme(std::string_view name) noexcept {
-  const auto* const found =
-      std::find_if(std::begin(kWebSchemes), std::end(kWebSchemes), [&](const Scheme& s) { return s.name == name; });
-  return found == std::end(kWebSchemes) ? nullptr : found;
+  const auto web = std::span(kSchemes).first(3);
+  const auto found = std::ranges::find(web, name, &Scheme::name);
+  return found == web.end() ? nullptr : &*found;
 }
 
 std::unexpected<Error> no_host() {
@@ -151,13 +120,12 @@ std::unexpected<Error> no_host_after(std::string_view scheme) {
               "a URL of scheme " + std::string(scheme.substr(0, kLongestShown)) + " without \"//\" names no host");
 }
 
-// Cuts the scheme and its slashes off `rest` and puts it into `text`, in lower case; "http" where there is none.
+// Moves the scheme from `rest` to `text`, in lower case and without its slashes; "http" if there is none.
 Result<void> take_scheme(std::string_view& rest, std::string& text) {
   const std::size_t length = scheme_length(rest);
   const std::string_view behind = length == 0 ? rest : rest.substr(length + 1);
   text = rest.substr(0, length);
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char byte) { return is_letter(byte) ? static_cast<char>(byte | ' ') : byte; });
+  std::ranges::transform(text, text.begin(), lower);
   if (behind.starts_with("//")) {
     rest = behind.substr(2);
     text = length == 0 ? "http" : text;
@@ -167,7 +135,7 @@ Result<void> take_scheme(std::string_view& rest, std::string& text) {
     rest = behind.substr(behind.starts_with('/') ? 1 : 0);
     return {};
   }
-  if (length != 0 && !begins_with_port(behind)) {
+  if (length != 0 && !begins_with_port(behind, "/?")) {
     return no_host_after(text);
   }
   text = "http";

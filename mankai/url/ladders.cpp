@@ -15,18 +15,6 @@ std::string_view parent(std::string_view host) noexcept {
   return dot == std::string_view::npos ? std::string_view() : host.substr(dot + 1);
 }
 
-// Returns the last `labels` labels, or the whole host where it has no more.
-std::string_view last_labels(std::string_view host, std::size_t labels) noexcept {
-  std::size_t dot = host.size();
-  for (std::size_t i = 0; i < labels; ++i) {
-    dot = dot == 0 ? std::string_view::npos : host.rfind('.', dot - 1);
-    if (dot == std::string_view::npos) {
-      return host;
-    }
-  }
-  return host.substr(dot + 1);
-}
-
 // Returns the longest suffix of at most so many labels that is not the host itself.
 std::string_view longest_suffix(std::string_view host, std::size_t labels) noexcept {
   const std::string_view suffix = last_labels(host, labels);
@@ -58,6 +46,17 @@ void append_v5(std::string_view host, std::string_view registrable, std::vector<
 }
 
 }  // namespace
+
+std::string_view last_labels(std::string_view host, std::size_t labels) noexcept {
+  std::size_t dot = host.size();
+  for (std::size_t i = 0; i < labels; ++i) {
+    dot = dot == 0 ? std::string_view::npos : host.rfind('.', dot - 1);
+    if (dot == std::string_view::npos) {
+      return host;
+    }
+  }
+  return host.substr(dot + 1);
+}
 
 void append_hosts(const CanonicalUrl& url, HostLadder ladder, std::vector<std::string_view>& hosts,
                   const PublicSuffixes* suffixes) {

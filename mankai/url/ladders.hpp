@@ -10,7 +10,7 @@
 
 namespace mankai::url {
 
-/// Which parent domains of a host a list may name. An address has none: it is always exact.
+/// Which parent domains of a host a list may name. An address has no parents.
 enum class HostLadder : std::uint8_t {
   exact,             ///< the host itself
   safe_browsing_v4,  ///< and up to 4 suffixes, from the last 5 labels, never the last label alone
@@ -32,26 +32,29 @@ struct Expression {
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 
-/// The most expressions that the ladders of Safe Browsing have: 5 hosts, 6 paths.
+/// Limits of the Safe Browsing ladders.
 inline constexpr std::size_t kMaxSafeBrowsingHosts = 5;
 inline constexpr std::size_t kMaxSafeBrowsingPaths = 6;
 
-/// The most labels that a name of the DNS can have: a byte each and its length, in 255 bytes. A host may have more, but
-/// no list can name its longer suffixes, and the uncapped ladder leaves them out.
+/// Most labels of a DNS name: two bytes each, in 255 bytes. The uncapped ladder leaves out suffixes with more labels,
+/// which no list can name.
 inline constexpr std::size_t kMaxNameLabels = 127;
 
-/// Appends the host and its parents: the exact host, then under v4 and uncapped the longest suffix first, under v5 the
-/// shortest first. None comes twice. The port is no part of any.
+/// Returns the last `labels` labels of a host, or the whole host if it has no more. Errors: none; total.
+[[nodiscard]] std::string_view last_labels(std::string_view host, std::size_t labels) noexcept;
+
+/// Appends the host and its parents, without duplicates and ports: the host, then with v4 and uncapped the longest
+/// suffix first, with v5 the shortest first.
 ///
-/// Shape:   appended to hosts, views into url; suffixes is asked by v5 only, and is libpsl's own list where null.
-/// Errors:  none; total. Under v5 a host that is itself a public suffix has no parents.
+/// Shape:   appended to hosts, views into url; only v5 uses suffixes, which is libpsl's own list if null.
+/// Errors:  none; total. With v5, a host that is itself a public suffix has no parents.
 /// Threads: const on url and suffixes.
 /// Source:  [SafeBrowsing2025] "Suffix/prefix expressions", v4 and v5.
 void append_hosts(const CanonicalUrl& url, HostLadder ladder, std::vector<std::string_view>& hosts,
                   const PublicSuffixes* suffixes = nullptr);
 
-/// Appends the path and its parents: with its query, unless that is empty or "?"; without; "/", "/1/", "/1/2/" and so
-/// on down. None comes twice.
+/// Appends the path and its parents, without duplicates: with its query, unless that is empty or "?"; without it; then
+/// "/", "/1/", "/1/2/" and so on.
 ///
 /// Shape:   appended to paths, views into url.
 /// Errors:  none; total.
@@ -59,13 +62,11 @@ void append_hosts(const CanonicalUrl& url, HostLadder ladder, std::vector<std::s
 /// Source:  [SafeBrowsing2025] "Suffix/prefix expressions".
 void append_paths(const CanonicalUrl& url, PathLadder ladder, std::vector<std::string_view>& paths);
 
-/// Appends every host of one ladder with every path of the other, paths fastest: at most 30 unless one is uncapped.
+/// Appends every combination of the two ladders, in the order of the hosts: at most 30 unless one is uncapped.
 ///
-/// Shape:   appended to expressions, views into url; keeps no memory of its own, so a loop that cares reuses vectors of
-///          hosts and paths instead.
-/// Cost:    hosts times paths. Uncapped, that is at most 128 times the slashes of the URL; and the paths' bytes
-/// together,
-///          which a caller hashes, grow with its square. Bound the length of untrusted URLs, or use `prefix_digests`.
+/// Shape:   appended to expressions, views into url. A hot loop reuses vectors of hosts and paths instead.
+/// Cost:    hosts times paths. Uncapped, at most 128 times the slashes of the URL, and the sum of the paths' lengths is
+///          quadratic: bound the length of untrusted URLs, or use `prefix_digests`.
 /// Errors:  none; total.
 /// Threads: const on url and suffixes.
 void append_expressions(const CanonicalUrl& url, HostLadder hosts, PathLadder paths,

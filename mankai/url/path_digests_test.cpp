@@ -1,4 +1,4 @@
-#include "mankai/url/path_digests.hpp"
+#include "mankai/url/segments.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "mankai/base/ascii.hpp"
 #include "mankai/base/assert.hpp"
 
 namespace mankai::url {
@@ -21,7 +22,7 @@ constexpr std::size_t kUsualHostBytes = 255;
 // Whether the host's last label is a number, as only an IPv4 address's is.
 bool ends_with_number(std::string_view host) noexcept {
   const std::string_view label = host.substr(host.rfind('.') + 1);
-  return std::all_of(label.begin(), label.end(), [](char byte) { return byte >= '0' && byte <= '9'; });
+  return std::ranges::all_of(label, is_digit);
 }
 
 // Returns how many of the host's last bytes are its registrable domain.

@@ -9,27 +9,27 @@ struct psl_ctx_st;
 
 namespace mankai::url {
 
-/// The Public Suffix List: which suffixes of hosts ("com", "co.uk", "github.io") anybody can register below.
+/// The Public Suffix List: suffixes of hosts ("com", "co.uk", "github.io") below which anyone can register names.
 ///
 /// Threads: const calls are safe together.
 /// Source:  [PublicSuffix2025], the algorithm and both parts of the list, ICANN and private.
 class PublicSuffixes {
  public:
-  /// The list that came with libpsl.
+  /// The list that libpsl was built with.
   [[nodiscard]] static const PublicSuffixes& builtin();
 
-  /// Reads a list as the file public_suffix_list.dat has it; the caller has read the file.
-  /// Errors: invalid_argument for no bytes at all; corrupt for bytes without a rule, or with a NUL; out_of_space.
+  /// Reads the content of the file public_suffix_list.dat.
+  /// Errors: invalid_argument for an empty list; corrupt for a list without a rule or with a NUL; out_of_space.
   [[nodiscard]] static Result<PublicSuffixes> from_bytes(std::string_view list);
 
-  /// Returns the public suffix and one label more ("a.b.co.uk" gives "b.co.uk"), a view into host; empty where host is
-  /// itself a public suffix or an address. A top level that is not listed is one suffix.
+  /// Returns the public suffix and one more label ("a.b.co.uk" gives "b.co.uk"), a view into host; empty if host is a
+  /// public suffix or an address. A top-level domain that is not listed is a public suffix.
   ///
   /// Shape:   host as in CanonicalUrl::host(): lower case, punycode.
   /// Cost:    about 700 ns, all of it libpsl's; no allocation up to 255 bytes.
-  /// Errors:  none; total: any other bytes give an empty answer or a suffix of theirs.
+  /// Errors:  none; total: other bytes give an empty answer or one of their suffixes.
   [[nodiscard]] std::string_view registrable_domain(std::string_view host) const;
-  /// Whether host is a suffix that the list has: a top level that it does not name is none here.
+  /// Whether the list has host as a suffix; a top-level domain that is not listed is not one here.
   ///
   /// Shape, cost, errors: as registrable_domain.
   [[nodiscard]] bool has(std::string_view host) const;

@@ -8,7 +8,7 @@
 namespace mankai::url {
 namespace {
 
-// Whether browsers split the URL as it stands, but for a missing scheme: then its canonical form is known already.
+// Whether browsers leave the URL unchanged, apart from a missing scheme: then its canonical form is known already.
 bool is_unchanged(std::string_view raw, std::string_view browser_text) noexcept {
   constexpr std::string_view kHttp = "http://";
   return raw == browser_text || (browser_text.starts_with(kHttp) && browser_text.substr(kHttp.size()) == raw);
@@ -19,8 +19,7 @@ bool is_unchanged(std::string_view raw, std::string_view browser_text) noexcept 
 void UrlReadings::read(std::string_view raw) {
   count_ = 0;
   is_first_mapped_ = false;
-  // What may be copied has a host of plain labels, which is not an address: only backslashes in its path are left to
-  // disagree about.
+  // A copied URL has a plain name as host, so programs can disagree only about backslashes in its path.
   if (Canonicalizer::copy(raw, forms_[0]) && !forms_[0].path().contains('\\')) [[likely]] {
     count_ = 1;
     return;

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "mankai/hash/digest.hpp"
+#include "mankai/hash/hasher.hpp"
+#include "mankai/hash/path_mix.hpp"
 #include "mankai/url/canonical_url.hpp"
 
 namespace mankai::url {
@@ -15,5 +19,21 @@ namespace mankai::url {
 /// Errors:  none; total.
 /// Threads: const on url.
 void split_segments(const CanonicalUrl& url, std::vector<std::string_view>& segments);
+
+/// Hashes each segment by itself, without its place: what filters with a level of their own take.
+///
+/// Shape:   digests becomes as long as segments; its memory is kept from call to call.
+/// Cost:    one batch of the hasher.
+/// Errors:  none; total.
+/// Threads: const on the hasher; digests is the caller's.
+void segment_digests(const Hasher& hasher, std::span<const std::string_view> segments, std::vector<Digest>& digests);
+
+/// Hashes each prefix of a path: digests[i] stands for segments[0..i], in their order and at their level.
+///
+/// Shape:   digests becomes as long as segments; the last is the digest of the whole URL.
+/// Cost:    one batch of the hasher and `chain` per segment.
+/// Errors:  none; total.
+/// Threads: const on the hasher; digests is the caller's.
+void prefix_digests(const Hasher& hasher, std::span<const std::string_view> segments, std::vector<Digest>& digests);
 
 }  // namespace mankai::url

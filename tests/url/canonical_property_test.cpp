@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "mankai/url/canonical_url.hpp"
-#include "mankai/url/detail/escapes.hpp"
+#include "mankai/url/detail/canonicalizer.hpp"
 
 namespace mankai::url {
 namespace {

@@ -1,10 +1,13 @@
 #pragma once
 
-/// What C gives, as the library takes it.
+/// Conversion of the arguments of C functions.
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,19 +18,32 @@
 
 namespace mankai::c {
 
-/// Errors: invalid_argument for an array that is NULL and has elements.
-[[nodiscard]] inline Result<void> check_array(const void* array, std::size_t count, const char* argument) {
-  return array == nullptr && count != 0 ? missing(argument) : Result<void>{};
-}
-
 [[nodiscard]] inline std::string_view view_of(const mankai_key& key) noexcept {
   return {static_cast<const char*>(key.data), key.bytes};
 }
 
-/// Errors: invalid_argument for a key that is NULL and has bytes; it is named.
-[[nodiscard]] Result<void> check_keys(const mankai_key* keys, std::size_t count);
+/// Errors: invalid_argument, with the key's number, for a key that is NULL and has bytes.
+[[nodiscard]] inline Result<void> check_keys(const mankai_key* keys, std::size_t count) {
+  MANKAI_TRY(check_array(keys, count, "keys"));
+  constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  if (count > kMost / sizeof(mankai_key)) {
+    return fail(ErrorCode::invalid_argument, std::to_string(count) + " keys are more than any array has");
+  }
+  const mankai_key* wrong =
+      std::find_if(keys, keys + count, [](const mankai_key& key) { return key.data == nullptr && key.bytes != 0; });
+  if (wrong != keys + count) {
+    return fail(ErrorCode::invalid_argument, "key " + std::to_string(wrong - keys) + " is NULL and has bytes");
+  }
+  const mankai_key* long_one =
+      std::find_if(keys, keys + count, [](const mankai_key& key) { return key.bytes > kMost; });
+  if (long_one != keys + count) {
+    return fail(ErrorCode::invalid_argument, "key " + std::to_string(long_one - keys) + " has " +
+                                                 std::to_string(long_one->bytes) + " bytes, more than memory has");
+  }
+  return {};
+}
 
-/// Keys as views, all of them at once, since a change is one batch. A few need no memory.
+/// All keys of a call as views, since a change is one batch. A few keys need no memory.
 class KeyViews {
  public:
   KeyViews(const mankai_key* keys, std::size_t count) {
@@ -54,10 +70,10 @@ class KeyViews {
   std::span<std::string_view> views_;
 };
 
-/// Keys of questions go through in windows of so many.
+/// Number of keys that a query converts at a time.
 inline constexpr std::size_t kQuestionWindow = 1024;
 
-/// Calls `use(start, views)`, which returns a Result<void>, until one fails.
+/// Calls `use(start, views)`, which returns a Result<void>, per window; stops at the first error.
 template <class Use>
 Result<void> for_each_key_window(const mankai_key* keys, std::size_t count, const Use& use) {
   std::array<std::string_view, kQuestionWindow> views;
@@ -69,14 +85,17 @@ Result<void> for_each_key_window(const mankai_key* keys, std::size_t count, cons
   return {};
 }
 
-/// No struct of the interface will ever be larger; what claims to be was not set.
-inline constexpr std::size_t kMostStructBytes = 4096;
-
 /// Checks the size with which a struct begins. Errors: invalid_argument.
-[[nodiscard]] Result<void> check_size(std::size_t size);
+[[nodiscard]] inline Result<void> check_size(std::size_t size) {
+  constexpr std::size_t kMostStructBytes = 4096;  // no struct of the interface will ever be larger
+  if (size < sizeof(size) || size > kMostStructBytes) {
+    return fail(ErrorCode::invalid_argument, "the struct's size is not set: set it to sizeof the struct");
+  }
+  return {};
+}
 
-/// Reads a struct whose first field is its size, given by a program of any age: what that program does not know is 0.
-/// Errors: invalid_argument for no size, and for fields of a newer header that are not 0.
+/// Reads a struct that begins with its size, from a program built with any version of the header. Fields that the
+/// program does not know are 0. Errors: invalid_argument for no size, and for non-zero fields of a newer header.
 template <class Struct>
 Result<Struct> read_sized(const Struct* given) {
   Struct known{};
@@ -94,15 +113,26 @@ Result<Struct> read_sized(const Struct* given) {
   return known;
 }
 
-/// Writes a struct whose first field is its size to a program of any age: as much of it as that program knows.
+/// Writes the fields that the program knows to a struct that begins with its size. Errors: invalid_argument for a NULL
+/// and for no size.
 template <class Struct>
-Result<void> write_sized(const Struct& from, Struct* to) {
+Result<void> write_sized(const Struct& from, Struct* to, const char* argument) {
+  MANKAI_TRY(check_given(to, argument));
   const std::size_t size = to->size;
   MANKAI_TRY(check_size(size));
   auto* bytes = reinterpret_cast<unsigned char*>(to);
   std::copy_n(reinterpret_cast<const unsigned char*>(&from), std::min(size, sizeof(Struct)), bytes);
   to->size = size;
   return {};
+}
+
+/// Allocates memory that the caller returns to mankai_free. Throws bad_alloc.
+[[nodiscard]] inline void* allocate_for_caller(std::size_t bytes) {
+  void* memory = std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) {
+    throw std::bad_alloc();
+  }
+  return memory;
 }
 
 }  // namespace mankai::c

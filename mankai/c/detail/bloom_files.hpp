@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the drop-in for dablooms does with files and with failures.
+/// Files and errors of the drop-in replacement for dablooms.
 
 #include <new>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace mankai::c {
 
-/// What the makers of blooms are given.
+/// Arguments of the functions that make a bloom.
 struct BloomRequest {
   Kind kind;
   unsigned int capacity;
@@ -19,18 +19,27 @@ struct BloomRequest {
   const char* filename;
 };
 
-/// Makes a bloom's file, in place of one that is there. Changes are journaled at once and on the disk when the caller
-/// says so, as callers of dablooms expect. Errors: Store's.
+/// Creates a bloom's file and replaces an existing one. Changes are journaled at once and synchronized when the caller
+/// flushes, as callers of dablooms expect. Errors: those of Store.
 [[nodiscard]] Result<Store> create_bloom(const BloomRequest& request);
-/// Errors: Store's; invalid_argument for a file of another kind, capacity or rate, or whose keys are URLs.
+/// Errors: those of Store; invalid_argument for a file of another kind, capacity or rate, or whose keys are URLs.
 [[nodiscard]] Result<Store> open_bloom(const BloomRequest& request);
 
-/// Sets errno to what an error means in C.
+/// Sets errno to the value that matches an error.
 void set_errno(const Error& error) noexcept;
-/// The same, and says what went wrong on stderr.
+/// Sets errno and prints the error on stderr.
 void complain(const Error& error) noexcept;
 
-/// Runs `body()`, which returns a Result, and makes an Error of what it throws.
+/// Returns whether a call succeeded; complains if not.
+template <class T>
+[[nodiscard]] bool is_fine(const Result<T>& outcome) noexcept {
+  if (!outcome) {
+    complain(outcome.error());
+  }
+  return outcome.has_value();
+}
+
+/// Runs `body()`, which returns a Result, and turns an exception into an Error.
 template <class Body>
 auto caught(const Body& body) noexcept -> decltype(body()) {
   try {
@@ -44,10 +53,10 @@ auto caught(const Body& body) noexcept -> decltype(body()) {
   }
 }
 
-/// The same, for what a bloom does again and again: complains the first time only.
+/// Prints the first error of a bloom; later errors only set errno.
 class Complaints {
  public:
-  /// Returns whether all is well.
+  /// Returns whether the call succeeded.
   bool is_fine(const Result<void>& outcome) noexcept {
     if (outcome) [[likely]] {
       return true;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What lies behind the structs of dablooms.h: each handle is one of them, and what it needs besides.
+/// The handles of dablooms.h: each is one of its public structs, followed by private members.
 
 #include <memory>
 #include <optional>
@@ -23,7 +23,7 @@ struct BitmapHandle : bitmap_t {
   return {{.bytes = 0, .fd = -1, .array = nullptr}, &store};
 }
 
-/// A counting_bloom_t: in a file of its own, or a part of a scaling one, which is only looked at.
+/// A counting_bloom_t: in a file of its own, or a read-only part of a scaling bloom.
 struct CountingHandle : counting_bloom_t {
   explicit CountingHandle(Store opened);
   CountingHandle(const CountingBloom& part, bitmap_t* bitmap, std::uint64_t first_id);
@@ -33,10 +33,10 @@ struct CountingHandle : counting_bloom_t {
   CountingHandle& operator=(CountingHandle&&) = delete;
   ~CountingHandle() = default;
 
-  /// Shows how many keys are in.
+  /// Updates the public number of keys.
   void show_count() noexcept { shown_header.count = static_cast<std::uint32_t>(filter->keys_inserted()); }
   [[nodiscard]] bool may_contain(std::string_view key) const noexcept { return filter->may_contain(hash(key)); }
-  /// Of a key that is to be changed: its line comes while the change is journaled.
+  /// Digest of a key to be changed. Prefetches its cache line while the change is journaled.
   [[nodiscard]] Digest digest_of(std::string_view key) const noexcept {
     const Digest digest = hash(key);
     filter->prefetch(digest);
@@ -62,22 +62,22 @@ struct NumberedKey {
 
 /// A scaling_bloom_t.
 struct ScalingHandle : scaling_bloom_t {
-  ScalingHandle(Store opened, const BloomRequest& request);
+  explicit ScalingHandle(Store opened);
   ScalingHandle(const ScalingHandle&) = delete;
   ScalingHandle& operator=(const ScalingHandle&) = delete;
   ScalingHandle(ScalingHandle&&) = delete;
   ScalingHandle& operator=(ScalingHandle&&) = delete;
   ~ScalingHandle() = default;
 
-  /// A key that is to be changed: its line comes while the change is journaled.
+  /// A key to be changed. Prefetches its cache line while the change is journaled.
   [[nodiscard]] NumberedKey numbered(std::string_view key, std::uint64_t id) const noexcept {
     const Digest digest = hash(key);
     filter->prefetch(digest, id);
     return {.digest = digest, .id = id};
   }
-  /// Shows what a change has changed.
+  /// Updates the public fields after a change.
   void show_change();
-  /// Shows that the disk has everything.
+  /// Updates the public fields after a flush.
   void show_flush() noexcept { shown_header.disk_seqnum = shown_header.mem_seqnum; }
 
   Store store;
@@ -93,7 +93,24 @@ struct ScalingHandle : scaling_bloom_t {
   void show_parts();
 };
 
-/// Why a key was not taken out.
+/// Sets errno to the reason why a key was not erased.
 void set_errno(EraseResult result) noexcept;
+
+/// Makes the handle of the store that `make` returns; NULL after an error, which is printed.
+template <class Handle>
+[[nodiscard]] Handle* make_handle(const BloomRequest& request,
+                                  Result<Store> (*make)(const BloomRequest& request)) noexcept {
+  const auto made = caught([&]() -> Result<Handle*> {
+    MANKAI_ASSIGN(auto store, make(request));
+    return std::make_unique<Handle>(std::move(store)).release();
+  });
+  return is_fine(made) ? *made : nullptr;
+}
+
+/// A change of one key. The payload is a digest, or a digest and an id, as in filter/change.hpp.
+template <class Key>
+[[nodiscard]] Change change_of(Operation operation, const Key& key) noexcept {
+  return {.operation = operation, .keys = 1, .payload = std::as_bytes(std::span(&key, 1))};
+}
 
 }  // namespace mankai::c

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -14,10 +15,10 @@
 namespace mankai::c {
 namespace {
 
-/// As much of a message as is kept: the longest path, and words.
+/// Longest message that is kept: the longest path, and some words.
 constexpr std::size_t kMostText = 4096 + 512;
 
-/// The last failure of a thread. Its text has a place of its own, since memory may be what is missing.
+/// The last failure of a thread. The text has a fixed place, because memory may be exhausted.
 struct LastError {
   std::array<char, kMostText> text{};
   int os_error = 0;
@@ -35,14 +36,11 @@ int keep(ErrorCode code, std::string_view text, int os_error) noexcept {
 
 }  // namespace
 
-const char* last_text() noexcept { return last_error.text.data(); }
-int last_os_error() noexcept { return last_error.os_error; }
-
 int note(const Error& error) noexcept {
   try {
     return keep(error.code, error.message(), error.os_error);
   } catch (...) {
-    return keep(error.code, error.detail, error.os_error);  // without the system's words
+    return keep(error.code, error.detail, error.os_error);  // without the system's message
   }
 }
 
@@ -63,3 +61,20 @@ int note_exception() noexcept {
 }
 
 }  // namespace mankai::c
+
+const char* mankai_version() { return MANKAI_VERSION; }
+
+const char* mankai_last_error() { return mankai::c::last_error.text.data(); }
+
+int mankai_last_os_error() { return mankai::c::last_error.os_error; }
+
+const char* mankai_code_name(int code) {
+  if (code == MANKAI_OK) {
+    return "ok";
+  }
+  const bool is_code = code > MANKAI_OK && code <= MANKAI_LOCKED;
+  // The names are literals, which end with a zero.
+  return mankai::name(is_code ? static_cast<mankai::ErrorCode>(code) : mankai::ErrorCode{}).data();
+}
+
+void mankai_free(void* memory) { std::free(memory); }

@@ -9,11 +9,7 @@ namespace mankai::c {
 /// The same for the exception that is being handled.
 [[nodiscard]] int note_exception() noexcept;
 
-/// What was kept last in this thread.
-[[nodiscard]] const char* last_text() noexcept;
-[[nodiscard]] int last_os_error() noexcept;
-
-/// Runs the body of a function of the C interface: `body()` returns a Result<void>. Nothing is thrown out of it.
+/// Runs the body of a C function, which returns a Result<void>, and returns the code of its outcome. Never throws.
 template <class Body>
 [[nodiscard]] int guarded(const Body& body) noexcept {
   try {
@@ -24,9 +20,16 @@ template <class Body>
   }
 }
 
-/// The failure of a pointer that must not be NULL.
-[[nodiscard]] inline std::unexpected<Error> missing(const char* argument) {
-  return fail(ErrorCode::invalid_argument, std::string(argument) + " is NULL");
+/// Errors: invalid_argument for an array that is NULL and has elements.
+[[nodiscard]] inline Result<void> check_array(const void* array, std::size_t count, const char* argument) {
+  if (array == nullptr && count != 0) {
+    return fail(ErrorCode::invalid_argument, std::string(argument) + " is NULL");
+  }
+  return {};
+}
+/// Errors: invalid_argument for a NULL.
+[[nodiscard]] inline Result<void> check_given(const void* pointer, const char* argument) {
+  return check_array(pointer, 1, argument);
 }
 
 }  // namespace mankai::c

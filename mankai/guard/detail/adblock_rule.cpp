@@ -1,7 +1,8 @@
 #include "mankai/guard/detail/adblock_rule.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "mankai/base/ascii.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -15,8 +16,7 @@ struct Pattern {
 };
 
 constexpr bool is_word_byte(char byte) noexcept {
-  const char lower = static_cast<char>(byte | 0x20);
-  return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte == '_' || byte == '-';
+  return is_letter(byte) || is_digit(byte) || byte == '_' || byte == '-';
 }
 
 RuleEntry skip(RuleSkip reason) noexcept { return {.skipped = reason}; }
@@ -52,49 +52,25 @@ std::string_view take_options(std::string_view& filter) noexcept {
   return options;
 }
 
-// Options that leave a rule what it is: for all types of requests, and letters count as they are written.
-constexpr std::array<std::string_view, 2> kKeptOptions = {"all", "match-case"};
+bool is_among(std::string_view name, std::string_view names) noexcept {
+  while (!names.empty()) {
+    if (next_word(names) == name) {
+      return true;
+    }
+  }
+  return false;
+}
 
-// Options under which a filter holds only for some requests: by who makes them, and what for. "document" is none: a
-// page is what a guard is asked about.
-constexpr std::array<std::string_view, 38> kRequestOptions = {"1p",
-                                                              "3p",
-                                                              "app",
-                                                              "beacon",
-                                                              "css",
-                                                              "denyallow",
-                                                              "domain",
-                                                              "first-party",
-                                                              "font",
-                                                              "frame",
-                                                              "from",
-                                                              "header",
-                                                              "image",
-                                                              "img",
-                                                              "inline-font",
-                                                              "inline-script",
-                                                              "ipaddress",
-                                                              "media",
-                                                              "method",
-                                                              "object",
-                                                              "object-subrequest",
-                                                              "other",
-                                                              "ping",
-                                                              "popunder",
-                                                              "popup",
-                                                              "script",
-                                                              "strict-first-party",
-                                                              "strict-third-party",
-                                                              "strict1p",
-                                                              "strict3p",
-                                                              "stylesheet",
-                                                              "subdocument",
-                                                              "third-party",
-                                                              "to",
-                                                              "webrtc",
-                                                              "websocket",
-                                                              "xhr",
-                                                              "xmlhttprequest"};
+// Options that do not change a rule: for all types of requests, and case-sensitive.
+constexpr std::string_view kKeptOptions = "all match-case";
+
+// Options that restrict a filter to some requests: by who makes them, and what for. Not "document": a guard is asked
+// about pages.
+constexpr std::string_view kRequestOptions =
+    "1p 3p app beacon css denyallow domain first-party font frame from header image img inline-font "
+    "inline-script ipaddress media method object object-subrequest other ping popunder popup script "
+    "strict-first-party strict-third-party strict1p strict3p stylesheet subdocument third-party to webrtc "
+    "websocket xhr xmlhttprequest";
 
 // Skips a filter for its options: for the first that is more than a condition on requests, or else the first of these.
 std::optional<RuleEntry> check_options(std::string_view options) noexcept {
@@ -102,12 +78,12 @@ std::optional<RuleEntry> check_options(std::string_view options) noexcept {
   while (!options.empty()) {
     const std::string_view option = options.substr(0, options.find(','));
     options.remove_prefix(std::min(option.size() + 1, options.size()));
-    if (std::ranges::find(kKeptOptions, option) != kKeptOptions.end()) {
+    if (is_among(option, kKeptOptions)) {
       continue;
     }
     std::string_view name = option.substr(option.starts_with('~') ? 1 : 0);
     name = name.substr(0, name.find('='));
-    if (std::ranges::find(kRequestOptions, name) == kRequestOptions.end()) {
+    if (!is_among(name, kRequestOptions)) {
       return RuleEntry{.skipped = RuleSkip::options, .option = name};
     }
     skipped = skipped.value_or(RuleEntry{.skipped = RuleSkip::request_options, .option = name});
@@ -166,8 +142,7 @@ RuleEntry read_pattern(const Pattern& pattern, bool has_match_case) noexcept {
     return skip(*reason);
   }
   RuleEntry entry = read_url(pattern.text, Spaces::refused);
-  const bool has_letters =
-      std::ranges::any_of(path, [](char byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; });
+  const bool has_letters = std::ranges::any_of(path, is_letter);
   const bool is_one_page = pattern.ends && !path.contains('?');
   const std::string_view authority = pattern.text.substr(begin, end - begin);
   const bool has_port = authority.contains(':') && !authority.ends_with(']');

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A line of Adblock's syntax -> a rule's text, where the two say the same.
+/// Reads a line of Adblock's syntax as a rule, if a rule can express it.
 
 #include <string_view>
 
@@ -18,10 +18,10 @@ struct AdblockFilter {
 /// Errors:  none; total.
 [[nodiscard]] AdblockFilter read_adblock(std::string_view line) noexcept;
 
-/// Whether it hides parts of pages: "##", or some of "@?$%" between the two, after nothing or the names of hosts.
+/// Whether a line hides parts of pages: "##", perhaps with bytes of "@?$%" between, after nothing or names of hosts.
 [[nodiscard]] bool hides_elements(std::string_view line) noexcept;
 
-/// Whether no list of another format has such a line.
+/// Whether only Adblock lists have such a line.
 [[nodiscard]] bool is_surely_adblock(std::string_view line) noexcept;
 
 }  // namespace mankai::detail

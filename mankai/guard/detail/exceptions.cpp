@@ -6,7 +6,7 @@
 namespace mankai::detail {
 
 Result<bool> Exceptions::insert(const GuardRule& rule, const RuleKey& key) {
-  // First the text, so that where memory ends no exception is in force that is not written down.
+  // The text first, so that after an allocation failure no exception is in force without its text.
   const auto [text, is_new] = texts_.insert(rule.text());
   if (!is_new) {
     return false;
@@ -50,8 +50,7 @@ std::vector<std::byte> Exceptions::to_bytes() const {
 
 namespace {
 
-// Guards that were written before rules had the host that browsers open hold some hosts escaped ("%E2%98%83.net"), and
-// some addresses as names ("1.0x.2.3").
+// Older guards hold some hosts escaped ("%E2%98%83.net"), and some addresses as names ("1.0x.2.3").
 bool is_older_form(std::string_view text, std::string_view as_url, url::CanonicalUrl& url) {
   if (!url::canonicalize(as_url, url, url::UrlRules::safe_browsing)) {
     return false;
@@ -73,22 +72,22 @@ Result<Exceptions> Exceptions::from_bytes(std::span<const std::byte> bytes, cons
   while (!bytes.empty()) {
     std::uint32_t length = 0;
     if (bytes.size() < sizeof(length)) {
-      return fail(ErrorCode::corrupt, "exceptions: the last one is cut");
+      return fail(ErrorCode::corrupt, "exceptions: the last one is truncated");
     }
     std::memcpy(&length, bytes.data(), sizeof(length));
     bytes = bytes.subspan(sizeof(length));
     if (length > bytes.size()) {
-      return fail(ErrorCode::corrupt, "exceptions: the last one is cut");
+      return fail(ErrorCode::corrupt, "exceptions: the last one is truncated");
     }
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), length);
     const auto rule = GuardRule::parse(as_url.assign("http://").append(text), url);
     const bool is_current = rule && rule->text() == text;
     if (last >= text || (!is_current && !is_older_form(text, as_url, url))) {
-      return fail(ErrorCode::corrupt, "exceptions: one that is no rule, or out of order");
+      return fail(ErrorCode::corrupt, "exceptions: an invalid rule, or out of order");
     }
     last = text;
     bytes = bytes.subspan(length);
-    // Of an older one without a rule no program opens the host.
+    // No program opens the host of an older text that is not a rule today.
     if (!rule) {
       continue;
     }

@@ -10,28 +10,28 @@
 
 namespace mankai::detail {
 
-/// What is never blocked: the texts, and a table to look them up in.
+/// Exceptions: their texts, and a table for lookups.
 class Exceptions {
  public:
-  /// Returns false when it was there. Errors: as RuleTable's.
+  /// Returns false if it exists. Errors: as RuleTable::insert.
   [[nodiscard]] Result<bool> insert(const GuardRule& rule, const RuleKey& key);
   bool erase(const GuardRule& rule, const RuleKey& key);
 
   [[nodiscard]] const RuleTable& table() const noexcept { return table_; }
   [[nodiscard]] const std::set<std::string, std::less<>>& texts() const noexcept { return texts_; }
-  /// What they take from the heap. Cost: O(1).
+  /// Bytes on the heap. Cost: O(1).
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     return table_.memory_bytes() + texts_.size() * kTreeNodeBytes<std::string> + text_bytes_;
   }
-  /// The most by which the next insertion makes that grow, but for its text.
+  /// Largest growth of memory_bytes by the next insertion, without its text.
   [[nodiscard]] std::size_t growth_bytes() const noexcept {
     return table_.growth_bytes() + kTreeNodeBytes<std::string>;
   }
 
-  /// Each text behind its length (u32), in sorted order.
+  /// Each text after its length (u32), in sorted order.
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
-  /// Texts of the older form, in which rules had the host of `canonicalize`, become what they are today.
-  /// Errors: corrupt, also for a text that is in neither canonical form.
+  /// Converts texts of the older form, whose hosts are those of `canonicalize`.
+  /// Errors: corrupt, also for a text in neither canonical form.
   [[nodiscard]] static Result<Exceptions> from_bytes(std::span<const std::byte> bytes, const Hasher& hasher);
 
  private:

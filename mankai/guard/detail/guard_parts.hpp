@@ -16,7 +16,7 @@
 
 namespace mankai::detail {
 
-/// What is decided when a guard is made.
+/// Fixed properties of a guard.
 struct GuardConfig {
   HashSpec hash{};
   double fpr = 0;
@@ -24,7 +24,7 @@ struct GuardConfig {
   bool is_exact = false;
 };
 
-/// A guard, taken apart: what its bytes have.
+/// The parts of a guard that its bytes hold.
 struct GuardParts {
   GuardConfig config;
   Region region;  ///< the bytes that base and rules are views of
@@ -35,14 +35,14 @@ struct GuardParts {
   Exceptions exceptions;
 };
 
-/// The bytes of docs/formats/guard.md. `cells`, `classes` and `rules` are those of the base; empty where there is none.
+/// Sections of the base in docs/formats/guard.md; empty without a base.
 struct BaseBytes {
   std::span<const std::byte> cells{};
   std::span<const std::byte> classes{};
   std::span<const std::byte> rules{};
 };
 [[nodiscard]] std::vector<std::byte> guard_bytes(const GuardParts& parts, const BaseBytes& base);
-/// The base's bytes as they stand in the guard's region. Pre: they were checked.
+/// Returns the base's sections in the guard's region. Pre: they were checked.
 [[nodiscard]] BaseBytes base_bytes_of(const GuardParts& parts);
 
 /// Lets the region's bytes be moved.

@@ -5,8 +5,7 @@
 #include <charconv>
 
 #include "mankai/guard/detail/adblock_rule.hpp"
-#include "mankai/guard/detail/csv_records.hpp"
-#include "mankai/guard/detail/csv_row.hpp"
+#include "mankai/guard/detail/csv.hpp"
 #include "mankai/guard/detail/rule_entry.hpp"
 
 namespace mankai::detail {

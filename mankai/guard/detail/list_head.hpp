@@ -23,19 +23,19 @@ struct ListHead {
   char divider = ',';
 };
 
-/// Reads first lines. Lines in quotes are never rows of their own: who writes one field must not choose the format.
+/// Reads first lines. A line inside quotes is not a row: the author of one field must not choose the format.
 [[nodiscard]] ListHead head_of(std::span<const std::string_view> lines);
 
-/// What the list is, if its format is automatic.
+/// Returns the detected format.
 [[nodiscard]] RuleListFormat detect_format(const ListHead& head, const std::string& column);
 
-/// Where a CSV has its rules.
+/// The column with the rules.
 struct CsvColumn {
   std::size_t place = 0;                      ///< from 0
   std::optional<std::uint64_t> heading = {};  ///< the number of its line, from 1
 };
 
-/// Errors: invalid_argument for a column that the list has not.
+/// Errors: invalid_argument for a missing column.
 [[nodiscard]] Result<CsvColumn> find_column(const std::string& wanted, const ListHead& head);
 
 }  // namespace mankai::detail

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "mankai/base/bits.hpp"
-#include "mankai/guard/detail/rule_table.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -72,13 +71,13 @@ Result<NodeSection> NodeSection::from_bytes(std::span<const std::byte> bytes) {
   // Bounded before they are multiplied.
   if (layout.nodes > bytes.size() / kWord || layout.ids > bytes.size() / kWord || layout.bytes() != bytes.size() ||
       layout.nodes > std::numeric_limits<std::uint32_t>::max()) {
-    return wrong("not as long as its counts say");
+    return wrong("the length contradicts the counts");
   }
   NodeSection section;
   section.rebase(bytes);
   for (std::size_t node = 0; node < section.size(); ++node) {
     if (!section.is_node_right(node)) {
-      return wrong("a node that none can be");
+      return wrong("an invalid node");
     }
     section.rule_count_ += section.is_rule(node) ? 1 : 0;
   }

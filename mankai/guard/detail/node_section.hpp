@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "mankai/base/error.hpp"
-#include "mankai/guard/detail/rule_nodes.hpp"
+#include "mankai/guard/detail/rule_table.hpp"
 #include "mankai/guard/rule.hpp"
 
 namespace mankai::detail {
 
 class RuleTable;
 
-/// A table of rules as bytes, sorted by digest: 16 bytes a node, and 12 an id other than 0. A view; the bytes outlive
-/// it.
+/// A table of rules as bytes, sorted by digest: 16 bytes per node, and 12 per id other than 0. A view; the bytes must
+/// outlive it.
 ///
 ///     nodes u64, ids u64 | digests u64[] | parents u32[] | infos u32[] | nodes of ids u32[], padding | ids u64[]
 ///
@@ -27,7 +27,7 @@ class NodeSection {
   /// Checks every field. Pre: aligned to 8. Errors: corrupt.
   [[nodiscard]] static Result<NodeSection> from_bytes(std::span<const std::byte> bytes);
   [[nodiscard]] static std::vector<std::byte> to_bytes(const RuleTable& table);
-  /// Says where the bytes are now. Pre: the same as before; none where there were none.
+  /// Sets the address of the bytes, which have moved. Pre: the same bytes.
   void rebase(std::span<const std::byte> bytes) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return digests_.size(); }
@@ -36,12 +36,12 @@ class NodeSection {
   [[nodiscard]] NodeKind kind(std::size_t node) const noexcept { return static_cast<NodeKind>(infos_[node] & kKind); }
   [[nodiscard]] bool is_rule(std::size_t node) const noexcept { return (infos_[node] & kIsRule) != 0; }
   [[nodiscard]] std::uint32_t depth(std::size_t node) const noexcept { return infos_[node] >> kDepthShift; }
-  /// Of a rule; {0} where none are listed.
+  /// Ids of a rule; {0} if none are listed.
   [[nodiscard]] std::span<const std::uint64_t> ids(std::size_t rule) const noexcept;
   [[nodiscard]] RuleKey key_of(std::size_t rule) const noexcept;
   [[nodiscard]] std::size_t rule_count() const noexcept { return rule_count_; }
 
-  /// Cost: as digests are uniform, the first guess is near: two or three cache lines.
+  /// Interpolation search. Cost: two or three cache lines, since digests are uniform.
   [[nodiscard]] std::optional<std::size_t> find(Digest digest) const noexcept;
   [[nodiscard]] bool has_rule(Digest digest) const noexcept {
     const auto node = find(digest);

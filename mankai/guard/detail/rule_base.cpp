@@ -3,12 +3,191 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
-
-#include "mankai/guard/detail/rule_classes.hpp"
+#include <map>
+#include <unordered_map>
+#include <vector>
 
 namespace mankai::detail {
+
 namespace {
+
+HostEntry both(HostEntry a, const HostEntry& b) {
+  a.is_rule = a.is_rule || b.is_rule;
+  a.has_query = a.has_query || b.has_query;
+  a.host_mask |= b.host_mask;
+  a.path_mask |= b.path_mask;
+  return a;
+}
+
+bool names_all_of(const HostEntry& wide, const HostEntry& narrow) { return both(wide, narrow) == wide; }
+
+int width_of(const HostEntry& entry) {
+  return std::popcount(entry.host_mask) + std::popcount(entry.path_mask) + (entry.has_query ? 1 : 0);
+}
+
+constexpr HostEntry kRuleAlone{.is_rule = true};
+
+using Counts = std::map<HostEntry, std::uint64_t>;
+
+Counts count_entries(const RuleTable& rules) {
+  Counts counts;
+  rules.for_each([&](const RuleTable::Node& node) {
+    if (is_host(node.kind)) {
+      ++counts[node.entry()];
+    }
+  });
+  return counts;
+}
+
+/// What is at hosts, in at most kClassesMax classes.
+class RuleClasses {
+ public:
+  // What is below a rule matters only after the rule was removed, so all such hosts share one class: each class that
+  // is a rule costs every lookup of an absent host.
+  explicit RuleClasses(const RuleTable& rules) : classes_{kRuleAlone} {
+    std::vector<std::pair<std::uint64_t, HostEntry>> others;
+    HostEntry above_others = kRuleAlone;
+    for (const auto& [entry, count] : count_entries(rules)) {
+      if (entry.is_rule) {
+        above_others = both(above_others, entry);
+      } else {
+        others.emplace_back(count, entry);
+      }
+    }
+    if (above_others != kRuleAlone) {
+      classes_.push_back(above_others);
+    }
+    // The most frequent first; among equals an order that does not depend on the table's.
+    std::ranges::sort(others, [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
+    const bool is_crowded = classes_.size() + others.size() > kClassesMax;
+    const std::size_t kept = is_crowded ? kClassesMax - classes_.size() - 1 : others.size();
+    HostEntry rest{};
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (i < kept) {
+        classes_.push_back(others[i].second);
+      } else {
+        rest = both(rest, others[i].second);
+      }
+    }
+    if (is_crowded) {
+      classes_.push_back(rest);
+    }
+    for (std::uint32_t number = 0; number < classes_.size(); ++number) {
+      numbers_.try_emplace(classes_[number], number);
+    }
+  }
+
+  /// Returns the number of the class that names all that is below a host.
+  [[nodiscard]] std::uint32_t number_of(const RuleTable::Node& host) const {
+    const HostEntry entry = host.entry();
+    if (const auto found = numbers_.find(entry); found != numbers_.end()) {
+      return found->second;
+    }
+    std::uint32_t best = static_cast<std::uint32_t>(classes_.size());
+    for (std::uint32_t number = 0; number < classes_.size(); ++number) {
+      const HostEntry& wide = classes_[number];
+      const bool fits = wide.is_rule == entry.is_rule && names_all_of(wide, entry);
+      if (fits && (best == classes_.size() || width_of(wide) < width_of(classes_[best]))) {
+        best = number;
+      }
+    }
+    return best;
+  }
+  [[nodiscard]] const std::vector<HostEntry>& all() const noexcept { return classes_; }
+
+ private:
+  std::vector<HostEntry> classes_;
+  std::map<HostEntry, std::uint32_t> numbers_;
+};
+
+/// Probabilities of false positives per width of values; rule_base.hpp has the formulas.
+class RuleRates {
+ public:
+  RuleRates(const RuleTable& rules, const RuleClasses& classes) : classes_(&classes) {
+    rules.for_each([&](const RuleTable::Node& node) {
+      std::uint16_t& deepest = is_host(node.kind) ? host_depth_max_ : path_depth_max_;
+      deepest = std::max(deepest, node.kind == NodeKind::query ? std::uint16_t{0} : node.depth);
+    });
+    rules.for_each([&](const RuleTable::Node& node) {
+      if (!is_host(node.kind)) {
+        return;
+      }
+      const std::uint32_t number = classes.number_of(node);
+      const unsigned looks = looks_at(classes.all()[number]);
+      if (is_anchor(node.kind) && number != 0) {
+        anchors_[node.digest.value].number = number;
+      }
+      if (node.kind == NodeKind::host && looks != 0) {
+        auto& by_depth = anchors_[node.parent.value].looks_by_depth;
+        by_depth.resize(std::max<std::size_t>(by_depth.size(), node.depth));
+        by_depth[node.depth - 1U] = std::max(by_depth[node.depth - 1U], looks);
+      }
+    });
+  }
+
+  [[nodiscard]] std::uint16_t host_depth_max() const noexcept { return host_depth_max_; }
+  [[nodiscard]] std::uint16_t path_depth_max() const noexcept { return path_depth_max_; }
+
+  /// Of the URL with the most lookups, and of one whose anchor is absent.
+  struct Rates {
+    double worst;
+    double stranger;
+  };
+  [[nodiscard]] Rates at(unsigned value_bits) const {
+    const double p = std::ldexp(1.0, -static_cast<int>(value_bits));
+    double host = 0;
+    for (const HostEntry& entry : classes_->all()) {
+      host += p * (entry.is_rule ? 1 : std::min(1.0, p * looks_at(entry)));
+    }
+    double stranger = 0;
+    for (const HostEntry& entry : classes_->all()) {
+      const double below =
+          p * looks_at(entry) + host * static_cast<double>(depths_of(entry.host_mask, host_depth_max_));
+      stranger += p * (entry.is_rule ? 1 : std::min(1.0, below));
+    }
+    double worst = stranger;
+    for (const auto& [digest, anchor] : anchors_) {
+      worst = std::max(worst, worst_below(anchor, p, host));
+    }
+    return {.worst = std::min(1.0, worst), .stranger = std::min(1.0, stranger)};
+  }
+
+ private:
+  /// An anchor with something below it: its class, and per depth the most lookups for the paths of a host there.
+  struct Anchor {
+    std::uint32_t number = 0;
+    std::vector<unsigned> looks_by_depth;
+  };
+
+  [[nodiscard]] static std::size_t depths_of(DepthMask mask, std::size_t depth_max) noexcept {
+    const auto named = static_cast<std::size_t>(std::popcount(mask));
+    return has_depth(mask, kMaskBits) ? named + depth_max - kMaskBits : named;
+  }
+  [[nodiscard]] unsigned looks_at(const HostEntry& entry) const noexcept {
+    return static_cast<unsigned>(depths_of(entry.path_mask, path_depth_max_)) + (entry.has_query ? 1 : 0);
+  }
+  [[nodiscard]] double worst_below(const Anchor& anchor, double p, double host) const {
+    const HostEntry& entry = classes_->all()[anchor.number];
+    double sum = p * looks_at(entry);
+    for (std::size_t depth = 1; depth <= host_depth_max_; ++depth) {
+      if (has_depth(entry.host_mask, depth)) {
+        const bool is_known = depth <= anchor.looks_by_depth.size();
+        sum += std::max(host, is_known ? p * anchor.looks_by_depth[depth - 1] : 0);
+      }
+    }
+    return sum;
+  }
+
+  const RuleClasses* classes_;
+  std::uint16_t host_depth_max_ = 0;
+  std::uint16_t path_depth_max_ = 0;
+  std::unordered_map<std::uint64_t, Anchor> anchors_;
+};
 
 std::unexpected<Error> wrong(const char* what) { return fail(ErrorCode::corrupt, std::string("base: ") + what); }
 
@@ -32,14 +211,14 @@ bool is_rate(double rate) { return rate >= 0 && rate <= 1; }
 // Errors: corrupt.
 Result<std::vector<HostEntry>> read_classes(const RuleBaseHeader& header, std::span<const std::byte> bytes) {
   if (header.classes == 0 || header.classes > kClassesMax || bytes.size() != header.classes * sizeof(RuleBaseClass)) {
-    return wrong("not as many classes as it says");
+    return wrong("the number of classes is wrong");
   }
   std::vector<HostEntry> classes;
   for (std::size_t i = 0; i < header.classes; ++i) {
     RuleBaseClass each;
     std::memcpy(&each, bytes.data() + i * sizeof(each), sizeof(each));
     if (each.is_rule > 1 || each.has_query > 1 || each.zero != 0) {
-      return wrong("a class that none can be");
+      return wrong("an invalid class");
     }
     classes.push_back({.is_rule = each.is_rule == 1,
                        .has_query = each.has_query == 1,
@@ -58,7 +237,8 @@ Result<unsigned> choose_bits(const RuleRates& rates, std::size_t classes, double
     ++bits;
   }
   if (bits > FuseMap::kMaxValueBits) {
-    return fail(ErrorCode::invalid_argument, "no filter of 32 bits holds this rate; take a higher one, and exactness");
+    return fail(ErrorCode::invalid_argument,
+                "the false-positive rate is too low for 32 bits per value; give a higher one, or --exact");
   }
   return bits;
 }
@@ -99,7 +279,7 @@ Result<RuleBase> RuleBase::from_bytes(std::span<const std::byte> cells, std::spa
   if (!is_rate(header.fpr_worst) || !is_rate(header.fpr_stranger) || header.host_depth_max > kBaseDepthMax ||
       header.path_depth_max > kBaseDepthMax || header.zero != 0 || header.rules == 0 ||
       header.rules > header.map.keys || cells.size() % sizeof(std::uint64_t) != 0) {
-    return wrong("a header that none can be");
+    return wrong("an invalid header");
   }
   MANKAI_ASSIGN(const auto map, FuseMap::from_cells(header.map, {reinterpret_cast<const std::uint64_t*>(cells.data()),
                                                                  cells.size() / sizeof(std::uint64_t)}));

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "mankai/base/error.hpp"
-#include "mankai/guard/detail/rule_nodes.hpp"
 #include "mankai/guard/detail/rule_table.hpp"
 #include "mankai/guard/fuse_map.hpp"
 
@@ -20,8 +19,8 @@ inline constexpr std::size_t kClassesMax = 256;
 struct RuleBaseHeader {
   std::uint64_t rules = 0;
   FuseMap::Params map{};
-  double fpr_worst = 0;     ///< of the URLs with the most looks
-  double fpr_stranger = 0;  ///< of a URL whose anchor is not there
+  double fpr_worst = 0;     ///< of the URLs with the most lookups
+  double fpr_stranger = 0;  ///< of a URL whose anchor is absent
   std::uint16_t host_depth_max = 0;
   std::uint16_t path_depth_max = 0;
   std::uint16_t classes = 0;
@@ -39,17 +38,17 @@ struct RuleBaseClass {
 };
 static_assert(sizeof(RuleBaseClass) == 8);
 
-/// The static filter over rules, and the hosts and anchors on the way to them: a map from digests to classes. Most
-/// numbers that a look can give are no class, so an absent key is mostly taken for one. A view; the bytes outlive it.
+/// The static filter of rules and of the hosts and anchors above them: a map from digests to classes. Most numbers that
+/// a lookup can return are not a class, so most absent keys are recognized. A view; the bytes must outlive it.
 ///
-/// A class says whether a host is a rule, and at which depths below it there are others. Class 0 is a rule with nothing
-/// below it, and what paths and queries are. Where there are more than fit, rare ones share one that names all that
-/// they name: that costs looks, and never a rule.
+/// A class says whether a host is a rule, and at which depths below it there are rules. Class 0 is a rule with nothing
+/// below it, and every path and query. Rare classes beyond kClassesMax share one that names all their depths, which
+/// costs lookups but never loses a rule.
 ///
-/// Formula: a look at an absent key's path is wrong with probability p = 2^-w, at an absent key's host with
-///          s = p (b + sum of min(1, u_c p)), where b classes are rules and the other ones, c, lead to u_c looks. A URL
-///          below an anchor is wrong with at most the sum over the depths that the anchor's class names: p a path,
-///          and a host of depth d the larger of s and p times the looks of the hosts that are there.
+/// Formula: a lookup of an absent path is a false positive with probability p = 2^-w, of an absent host with
+///          s = p (b + sum of min(1, u_c p)), where b classes are rules and each other class c leads to u_c lookups. A
+///          URL below an anchor is a false positive with at most the sum over the depths that the anchor's class names:
+///          p per path, and per host of depth d the larger of s and p times the lookups of the hosts there.
 /// Threads: const calls are safe together.
 class RuleBase {
  public:
@@ -58,8 +57,8 @@ class RuleBase {
     std::vector<std::byte> classes;
   };
 
-  /// Makes the smallest base that holds the rate. Pre: none of the rules stays exact. Cost: 300 ns per rule.
-  /// Errors: invalid_argument for a rate that takes more than 32 bits a look; out_of_space.
+  /// Builds the smallest base within the fpr. Pre: none of the rules stays exact. Cost: 300 ns per rule.
+  /// Errors: invalid_argument for an fpr that needs more than 32 bits per value; out_of_space.
   [[nodiscard]] static Result<Bytes> build(const RuleTable& rules, double fpr, std::uint64_t seed);
   /// Pre: cells are aligned to 8. Errors: corrupt.
   [[nodiscard]] static Result<RuleBase> from_bytes(std::span<const std::byte> cells,
@@ -70,14 +69,17 @@ class RuleBase {
     return value < classes_.size() ? std::optional(classes_[value]) : std::nullopt;
   }
   [[nodiscard]] bool find_leaf(Digest digest) const noexcept { return map_.lookup(digest) == 0; }
+  [[nodiscard]] static bool has_single_labels() noexcept { return false; }
+  [[nodiscard]] std::size_t host_depth_max() const noexcept { return header_.host_depth_max; }
+  [[nodiscard]] std::size_t path_depth_max() const noexcept { return header_.path_depth_max; }
   [[nodiscard]] const RuleBaseHeader& header() const noexcept { return header_; }
 
-  /// Says where the cells are now. Pre: the same bytes as before.
+  /// Sets the address of the cells, which have moved. Pre: the same bytes.
   void rebase(std::span<const std::byte> cells) noexcept {
     map_.rebase(reinterpret_cast<const std::uint64_t*>(cells.data()));
   }
 
-  /// Whether a rule may be here: as a check of it would find.
+  /// Whether a check would find the rule; may be a false positive.
   [[nodiscard]] bool may_have(const RuleKey& key) const noexcept;
 
  private:

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "mankai/base/ascii.hpp"
 #include "mankai/url/browser_url.hpp"
 
 namespace mankai::detail {
@@ -13,15 +14,11 @@ namespace {
 // Addresses that mean "nowhere" in a hosts file.
 constexpr std::array<std::string_view, 6> kNowhere = {"0.0.0.0", "127.0.0.1", "::", "::1", "0", "::0"};
 
-constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
-constexpr char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
 constexpr bool is_hex(char byte) noexcept { return is_digit(byte) || (lower(byte) >= 'a' && lower(byte) <= 'f'); }
-constexpr bool is_letter(char byte) noexcept { return lower(byte) >= 'a' && lower(byte) <= 'z'; }
-constexpr bool is_beyond_ascii(char byte) noexcept { return static_cast<unsigned char>(byte) >= 0x80; }
 
 // Names that are in use, whether the DNS allows them or not.
 constexpr bool is_host_byte(char byte) noexcept {
-  return is_letter(byte) || is_digit(byte) || byte == '.' || byte == '-' || byte == '_' || is_beyond_ascii(byte);
+  return is_letter(byte) || is_digit(byte) || byte == '.' || byte == '-' || byte == '_' || !is_ascii(byte);
 }
 
 constexpr RuleEntry skip(RuleSkip reason) noexcept { return {.skipped = reason}; }
@@ -118,7 +115,7 @@ bool has_one_host(std::string_view text) noexcept {
   const std::size_t dot = host.substr(0, last).rfind('.');
   const std::size_t begin = dot == std::string_view::npos ? 0 : dot + 1;
   return last != std::string_view::npos && !is_digit(host[begin]) &&
-         std::ranges::all_of(host, [](char byte) { return is_host_byte(byte) && !is_beyond_ascii(byte); });
+         std::ranges::all_of(host, [](char byte) { return is_host_byte(byte) && is_ascii(byte); });
 }
 
 }  // namespace
@@ -161,15 +158,7 @@ Result<void> canonicalize_rule(std::string_view text, url::CanonicalUrl& url) {
   return done;
 }
 
-std::string_view trim(std::string_view text) noexcept {
-  while (!text.empty() && is_blank(text.front())) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && is_blank(text.back())) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
+std::string_view trim(std::string_view text) noexcept { return trimmed(text, is_blank); }
 
 std::string_view without_comment(std::string_view line) noexcept {
   for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
@@ -220,7 +209,7 @@ bool looks_like_rule(std::string_view text) noexcept {
   }
   const std::size_t dot = host.rfind('.');
   return dot != std::string_view::npos && dot != 0 && std::ranges::all_of(host, is_host_byte) &&
-         (is_letter(host.back()) || is_beyond_ascii(host.back()));
+         (is_letter(host.back()) || !is_ascii(host.back()));
 }
 
 RuleEntry read_host(std::string_view text) noexcept {

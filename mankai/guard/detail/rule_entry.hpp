@@ -1,6 +1,6 @@
 #pragma once
 
-/// What stands in a list where a host or a URL should stand -> a rule's text, or why it is none.
+/// Reads a host or a URL of a list: gives the text of a rule, or the reason why it is not one.
 
 #include <optional>
 #include <string_view>
@@ -16,64 +16,64 @@ struct RuleEntry {
   std::optional<RuleSkip> skipped{};
   bool is_widened = false;
   bool is_narrowed = false;
-  /// As far as can be seen before it is in canonical form.
+  /// May be wrong until the text is in canonical form.
   bool may_have_port = false;
   bool may_be_single_label = false;
   /// Adblock: the name of the option for which it is skipped.
   std::string_view option{};
 };
 
-/// Whether a URL in a text may have spaces in its path, as in a field of a CSV.
+/// Whether a URL may have spaces in its path, as in a CSV field.
 enum class Spaces : bool { refused, allowed };
 
 [[nodiscard]] constexpr bool is_blank(char byte) noexcept { return byte == ' ' || byte == '\t' || byte == '\r'; }
 /// Without blanks at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text) noexcept;
-/// Without blanks and a comment, '#' at the start or behind a blank, at the end.
+/// Without blanks and a trailing comment: '#' at the start or after a blank.
 [[nodiscard]] std::string_view without_comment(std::string_view line) noexcept;
-/// The text up to the first blank, which is taken off with what divides it from the next; empty at the end.
+/// Removes and returns the first word; empty at the end.
 [[nodiscard]] std::string_view next_word(std::string_view& text) noexcept;
 /// Compares ASCII letters in any case.
 [[nodiscard]] bool is_same_word(std::string_view a, std::string_view b) noexcept;
 
-/// Whether a line without blanks at its ends says nothing.
+/// Whether a trimmed line is empty or a comment.
 [[nodiscard]] constexpr bool is_comment(std::string_view line) noexcept {
   return line.empty() || line.starts_with('#') || line.starts_with('!') || line.starts_with(';');
 }
-/// Whether an address means "nowhere" in a hosts file.
+/// Whether an address is a sinkhole in a hosts file.
 [[nodiscard]] bool is_nowhere(std::string_view address) noexcept;
-/// Whether it is an address and more that is no comment: "0.0.0.0 ads.example".
+/// Whether a line has an address and a name: "0.0.0.0 ads.example".
 [[nodiscard]] bool is_hosts_line(std::string_view line) noexcept;
 
-/// Whether it is written as an IPv4 or IPv6 address, with a zone perhaps.
+/// Whether a word looks like an IPv4 or IPv6 address, perhaps with a zone.
 [[nodiscard]] bool looks_like_address(std::string_view word) noexcept;
-/// Whether it is a URL, an address, or a name of more than one label that ends with a letter: not "1.5", nor "url".
+/// Whether a text is a URL, an address, or a name of several labels that ends with a letter: not "1.5" or "url".
 [[nodiscard]] bool looks_like_rule(std::string_view text) noexcept;
 
-/// Whether it is an IPv6 address without the brackets that it has in a URL, and without a zone.
+/// Whether a text is an IPv6 address without brackets and zone.
 [[nodiscard]] bool is_bare_ipv6(std::string_view text) noexcept;
-/// Why a URL's host, which may be escaped, is none that a rule can have. Errors: none; total.
+/// The reason why no rule can have a URL's host, which may be escaped. Errors: none; total.
 [[nodiscard]] std::optional<RuleSkip> check_rule_host(std::string_view host) noexcept;
-/// Whether the last segment is a star alone, which means "everything below" to who writes it, and is a name in a URL.
+/// Whether the last segment is "*": its author means everything below, but in a URL it is a name.
 [[nodiscard]] bool ends_with_star(std::string_view path) noexcept;
 
-/// Brings a rule's text, which `read_url` has taken, into canonical form, with the host that today's browsers open
-/// where they open it: they take names that `canonicalize` leaves escaped, and other spellings of addresses.
+/// Canonicalizes the text of a rule that `read_url` accepted, with the host that browsers open: they accept names that
+/// `canonicalize` leaves escaped, and other spellings of addresses.
 ///
-/// Shape:   url is overwritten, and keeps its memory.
-/// Cost:    that of `canonicalize`; twice that and more where the host is no plain name.
+/// Shape:   url is overwritten, and its memory reused.
+/// Cost:    that of `canonicalize`; more than twice that unless the host is a plain name.
 /// Errors:  as `canonicalize`.
 [[nodiscard]] Result<void> canonicalize_rule(std::string_view text, url::CanonicalUrl& url);
 
-/// Whether a port is left in canonical form: it is not the scheme's own.
+/// Whether the URL has a port that is not its scheme's default.
 [[nodiscard]] inline bool has_port(const url::CanonicalUrl& url) noexcept {
   return url.authority().size() != url.host().size();
 }
 
 /// Reads "ads.example", ".ads.example", "*.ads.example", and addresses. Errors: none; total.
 [[nodiscard]] RuleEntry read_host(std::string_view text) noexcept;
-/// Reads those, and with a scheme, user, port, path, query. What has a scheme is a URL, so "http://192.0.2.0/24" is a
-/// page and "192.0.2.0/24" a network. Errors: none; total.
+/// Reads the same, also with scheme, user, port, path and query. "http://192.0.2.0/24" is a page, "192.0.2.0/24" a
+/// network. Errors: none; total.
 [[nodiscard]] RuleEntry read_url(std::string_view text, Spaces spaces) noexcept;
 
 }  // namespace mankai::detail

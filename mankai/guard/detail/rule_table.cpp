@@ -112,7 +112,7 @@ Result<bool> RuleTable::insert(const RuleKey& key, std::uint64_t id) {
   for (std::size_t i = 0; i < chain.count; ++i) {
     if (!is_free_for(chain.nodes[i])) {
       return fail(ErrorCode::corrupt,
-                  "the hash cannot tell this rule from another one; build the lists again with another seed");
+                  "the digest of this rule collides with another one; build the lists again with another seed");
     }
   }
   make_room(chain.count);

@@ -47,7 +47,7 @@ std::vector<std::byte> Tombstones::to_bytes() const {
 
 Result<std::vector<Tombstones::Taken>> Tombstones::read(std::span<const std::byte> bytes) {
   if (bytes.size() % sizeof(Taken) != 0) {
-    return fail(ErrorCode::corrupt, "tombstones: the last one is cut");
+    return fail(ErrorCode::corrupt, "tombstones: the last one is truncated");
   }
   std::vector<Taken> all(bytes.size() / sizeof(Taken));
   if (!all.empty()) {

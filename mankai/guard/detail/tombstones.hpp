@@ -12,9 +12,9 @@
 
 namespace mankai::detail {
 
-/// The ids that were taken from rules of the base, exactly. A rule that has lost all of its ids is dead.
+/// The ids that were removed from rules of the base, exactly. A rule without ids is dead.
 ///
-/// Threads: const calls beside each other.
+/// Threads: const calls are safe together.
 class Tombstones {
  public:
   [[nodiscard]] bool is_empty() const noexcept { return rules_.empty(); }
@@ -27,18 +27,18 @@ class Tombstones {
     return found != rules_.end() && found->second.taken.contains(id);
   }
   [[nodiscard]] std::size_t dead_count() const noexcept { return dead_count_; }
-  /// What they take from the heap. Cost: O(1).
+  /// Bytes on the heap. Cost: O(1).
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     return rules_.bucket_count() * sizeof(void*) + rules_.size() * kHashNodeBytes<Rules::value_type> + id_bytes_;
   }
 
-  /// Takes an id of a rule that had so many in the base. Returns false when it was taken already.
+  /// Removes an id of a rule that has `base_ids` ids in the base. Returns false if it was removed already.
   bool take(Digest rule, std::uint64_t id, std::size_t base_ids);
-  /// Gives it back. Returns false when it was not taken.
+  /// Restores an id. Returns false if it was not removed.
   bool give_back(Digest rule, std::uint64_t id);
 
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
-  /// The rules and ids of to_bytes; how many ids each had is the caller's to find out. Errors: corrupt.
+  /// Reads the rules and ids of to_bytes. Errors: corrupt.
   struct Taken {
     std::uint64_t rule;
     std::uint64_t id;

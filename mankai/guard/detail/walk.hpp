@@ -1,70 +1,144 @@
 #pragma once
 
-/// From a URL to the first rule that covers it: the same way through every kind of table.
+/// Finds the first rule that covers a URL, in any kind of table.
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
-#include "mankai/guard/detail/labels.hpp"
-#include "mankai/guard/detail/node_section.hpp"
-#include "mankai/guard/detail/rule_base.hpp"
-#include "mankai/guard/detail/rule_nodes.hpp"
 #include "mankai/guard/detail/rule_table.hpp"
-#include "mankai/guard/detail/tombstones.hpp"
-#include "mankai/guard/detail/url_keys.hpp"
+#include "mankai/guard/rule.hpp"
+#include "mankai/hash/path_mix.hpp"
 
 namespace mankai::detail {
 
-/// The expression that is a rule: the host's last labels, the path's first segments, and the query or not.
+/// The parts of a canonical URL that a rule can name, as text and as digests. A digest is computed when it is first
+/// used. The texts are views into the URL, which must outlive them until the next reset. Memory is reused.
+class UrlKeys {
+ public:
+  /// Takes another URL. Cost: one pass over the host.
+  void reset(const url::CanonicalUrl& url, const Hasher& hasher) noexcept;
+
+  /// Number of suffixes of the host that a rule can name; 1 for an address. Suffixes longer than any rule are left out.
+  [[nodiscard]] std::size_t labels() const noexcept { return labels_; }
+  /// Whether the host's last labels spell an address, which is not a parent of this host.
+  [[nodiscard]] bool is_address(std::size_t labels) const noexcept { return labels == address_labels_; }
+  /// The host's last labels, 1 to labels(); an address is one.
+  [[nodiscard]] std::string_view host_text(std::size_t labels) const noexcept {
+    return host_.substr(begins_[labels - 1]);
+  }
+  [[nodiscard]] Digest host(std::size_t labels) noexcept {
+    if (!is_hashed_[labels - 1]) {
+      hosts_[labels - 1] = (*hasher_)(host_text(labels));
+      is_hashed_.set(labels - 1);
+    }
+    return hosts_[labels - 1];
+  }
+
+  /// Number of segments of the path; a trailing '/' adds none.
+  [[nodiscard]] std::size_t depth() {
+    if (!is_split_) {
+      split();
+    }
+    return segments_.size();
+  }
+  /// Digest of one segment of the path, 0 <= index < depth().
+  [[nodiscard]] Digest segment(std::size_t index) {
+    while (segment_digests_.size() <= index) {
+      segment_digests_.push_back((*hasher_)(segments_[segment_digests_.size()]));
+    }
+    return segment_digests_[index];
+  }
+  /// The path's first segments, with the slash before each.
+  [[nodiscard]] std::string_view path_text(std::size_t segments) const noexcept {
+    const std::string_view last = segments == 0 ? std::string_view() : segments_[segments - 1];
+    return segments == 0 ? last : path_.substr(0, static_cast<std::size_t>(last.data() + last.size() - path_.data()));
+  }
+
+  /// With its '?'; empty where there is none, or nothing in it.
+  [[nodiscard]] std::string_view query_text() const noexcept { return query_; }
+  [[nodiscard]] Digest query() noexcept {
+    if (!query_digest_) {
+      query_digest_ = (*hasher_)(query_);
+    }
+    return *query_digest_;
+  }
+
+ private:
+  void find_labels(std::string_view host) noexcept;
+  void find_address() noexcept;
+  void split();
+
+  const Hasher* hasher_ = nullptr;
+  std::string_view host_;
+  std::string_view path_;
+  std::string_view query_;
+  std::size_t labels_ = 0;
+  std::size_t address_labels_ = 0;  ///< of a name that ends like an address; else 0
+  /// Where the last 1, 2, ... labels begin.
+  std::array<std::size_t, kRuleLabelsMax> begins_{};
+  std::array<Digest, kRuleLabelsMax> hosts_{};
+  std::bitset<kRuleLabelsMax> is_hashed_;
+  bool is_split_ = false;
+  std::vector<std::string_view> segments_;
+  std::vector<Digest> segment_digests_;
+  std::optional<Digest> query_digest_;
+};
+
+/// The expression that is a rule: the host's last labels, the path's first segments, and perhaps the query.
 struct Match {
   std::size_t labels = 0;
   std::size_t segments = 0;
   bool has_query = false;
 };
 
-/// A table to look in. Both looks may take what is not there for something that is, and never the other way round;
-/// `confirms` has the last word on what they found to be a rule.
+/// A table of rules: a RuleTable, or a RuleBase. Both lookups may return false positives, never false negatives.
 template <class Table>
-concept RuleSource = requires(const Table& table, Digest digest) {
+concept RuleLookup = requires(const Table& table, Digest digest) {
   { table.find_host(digest) } -> std::same_as<std::optional<HostEntry>>;
   { table.find_leaf(digest) } -> std::same_as<bool>;
-  { table.confirms(digest) } -> std::same_as<bool>;
   { table.has_single_labels() } -> std::same_as<bool>;
   { table.host_depth_max() } -> std::same_as<std::size_t>;
   { table.path_depth_max() } -> std::same_as<std::size_t>;
 };
 
-/// Looks for the anchor, and where it is there for what its masks name: hosts from the shortest on, and at each its
-/// paths from the shortest on.
+/// Looks up the anchor, then what its masks name: hosts from the shortest on, and the paths of each from the shortest
+/// on. `confirms(digest)` decides whether what a lookup found is a rule.
 ///
-/// Cost:    a host whose anchor is not there is one look; else one for each depth that the masks name and the URL has.
-template <RuleSource Source>
+/// Cost:    one lookup if the anchor is absent; else one per depth that the masks name and the URL has.
+template <RuleLookup Table, std::predicate<Digest> Confirms>
 class Walk {
  public:
-  Walk(UrlKeys& keys, const Source& source) noexcept : keys_(&keys), source_(&source) {}
+  Walk(UrlKeys& keys, const Table& table, const Confirms& confirms) noexcept
+      : keys_(&keys), table_(&table), confirms_(&confirms) {}
 
   [[nodiscard]] std::optional<Match> run() {
     const std::size_t labels = keys_->labels();
-    if (labels > 1 && source_->has_single_labels() && !keys_->is_address(1) && look_at_host(1)) {
+    if (labels > 1 && table_->has_single_labels() && !keys_->is_address(1) && matches_host(1)) {
       return match_;
     }
     const std::size_t anchor = std::min(labels, kAnchorLabels);
     if (anchor == 0) {
       return std::nullopt;
     }
-    const auto entry = find_host(anchor);
+    ++probes_;
+    const auto entry = table_->find_host(keys_->host(anchor));
     if (!entry) {
       return std::nullopt;
     }
     if (matches(anchor, *entry)) {
       return match_;
     }
-    const std::size_t deepest_host = deepest(entry->host_mask, std::min(labels - anchor, source_->host_depth_max()));
+    const std::size_t deepest_host = deepest(entry->host_mask, std::min(labels - anchor, table_->host_depth_max()));
     for (std::size_t depth = 1; depth <= deepest_host; ++depth) {
       const std::size_t at = anchor + depth;
-      if (has_depth(entry->host_mask, depth) && !keys_->is_address(at) && look_at_host(at)) {
+      if (has_depth(entry->host_mask, depth) && !keys_->is_address(at) && matches_host(at)) {
         return match_;
       }
     }
@@ -73,17 +147,14 @@ class Walk {
   [[nodiscard]] unsigned probes() const noexcept { return probes_; }
 
  private:
-  std::optional<HostEntry> find_host(std::size_t labels) {
+  bool matches_host(std::size_t labels) {
     ++probes_;
-    return source_->find_host(keys_->host(labels));
-  }
-  bool look_at_host(std::size_t labels) {
-    const auto entry = find_host(labels);
+    const auto entry = table_->find_host(keys_->host(labels));
     return entry && matches(labels, *entry);
   }
   bool matches(std::size_t labels, const HostEntry& entry) {
     const Digest host = keys_->host(labels);
-    if (entry.is_rule && source_->confirms(host)) {
+    if (entry.is_rule && (*confirms_)(host)) {
       match_ = {.labels = labels};
       return true;
     }
@@ -91,10 +162,10 @@ class Walk {
            (entry.has_query && !keys_->query_text().empty() && matches_query(labels, host));
   }
   bool matches_path(std::size_t labels, Digest digest, DepthMask mask) {
-    const std::size_t last = deepest(mask, std::min(keys_->depth(), source_->path_depth_max()));
+    const std::size_t last = deepest(mask, std::min(keys_->depth(), table_->path_depth_max()));
     for (std::size_t depth = 1; depth <= last; ++depth) {
       digest = chain(digest, keys_->segment(depth - 1), depth);
-      if (has_depth(mask, depth) && is_leaf(digest)) {
+      if (has_depth(mask, depth) && is_rule(digest)) {
         match_ = {.labels = labels, .segments = depth};
         return true;
       }
@@ -106,66 +177,28 @@ class Walk {
     for (std::size_t i = 0; i < depth; ++i) {
       digest = chain(digest, keys_->segment(i), i + 1);
     }
-    if (!is_leaf(chain(digest, keys_->query(), kQueryLevel))) {
+    if (!is_rule(chain(digest, keys_->query(), kQueryLevel))) {
       return false;
     }
     match_ = {.labels = labels, .segments = depth, .has_query = true};
     return true;
   }
-  bool is_leaf(Digest digest) {
+  bool is_rule(Digest leaf) {
     ++probes_;
-    return source_->find_leaf(digest) && source_->confirms(digest);
+    return table_->find_leaf(leaf) && (*confirms_)(leaf);
   }
 
   UrlKeys* keys_;
-  const Source* source_;
+  const Table* table_;
+  const Confirms* confirms_;
   Match match_{};
   unsigned probes_ = 0;
 };
 
-/// The exact table as a source.
-class TableSource {
- public:
-  explicit TableSource(const RuleTable& table) noexcept : table_(&table) {}
-
-  [[nodiscard]] std::optional<HostEntry> find_host(Digest digest) const noexcept {
-    const RuleTable::Node* node = table_->find(digest);
-    if (node == nullptr || !is_host(node->kind)) {
-      return std::nullopt;
-    }
-    HostEntry entry = node->below;
-    entry.is_rule = node->is_rule();
-    return entry;
-  }
-  [[nodiscard]] bool find_leaf(Digest digest) const noexcept { return table_->has_rule(digest); }
-  [[nodiscard]] static bool confirms(Digest /*rule*/) noexcept { return true; }
-  [[nodiscard]] bool has_single_labels() const noexcept { return table_->has_single_labels(); }
-  [[nodiscard]] static std::size_t host_depth_max() noexcept { return kRuleLabelsMax; }
-  [[nodiscard]] static std::size_t path_depth_max() noexcept { return kRuleBytesMax; }
-
- private:
-  const RuleTable* table_;
-};
-
-/// The base as a source: what was removed is no rule, and where the digests of its rules are given, they decide.
-class BaseSource {
- public:
-  BaseSource(const RuleBase& base, const Tombstones& tombstones, const NodeSection* rules) noexcept
-      : base_(&base), tombstones_(&tombstones), rules_(rules) {}
-
-  [[nodiscard]] std::optional<HostEntry> find_host(Digest digest) const noexcept { return base_->find_host(digest); }
-  [[nodiscard]] bool find_leaf(Digest digest) const noexcept { return base_->find_leaf(digest); }
-  [[nodiscard]] bool confirms(Digest rule) const noexcept {
-    return (tombstones_->is_empty() || !tombstones_->is_dead(rule)) && (rules_ == nullptr || rules_->has_rule(rule));
-  }
-  [[nodiscard]] static bool has_single_labels() noexcept { return false; }
-  [[nodiscard]] std::size_t host_depth_max() const noexcept { return base_->header().host_depth_max; }
-  [[nodiscard]] std::size_t path_depth_max() const noexcept { return base_->header().path_depth_max; }
-
- private:
-  const RuleBase* base_;
-  const Tombstones* tombstones_;
-  const NodeSection* rules_;
-};
+/// Looks in a table that has no false positives.
+[[nodiscard]] inline std::optional<Match> find_exact(UrlKeys& keys, const RuleTable& table) {
+  const auto always = [](Digest /*rule*/) { return true; };
+  return Walk(keys, table, always).run();
+}
 
 }  // namespace mankai::detail

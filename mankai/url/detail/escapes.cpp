@@ -1,7 +1,9 @@
-#include "mankai/url/detail/escapes.hpp"
+#include "mankai/url/detail/canonicalizer.hpp"
 
 #include <algorithm>
 #include <cstddef>
+
+#include "mankai/url/detail/bytes.hpp"
 
 namespace mankai::url {
 namespace {
@@ -17,24 +19,11 @@ constexpr int hex_digit(char byte) noexcept {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + kHexLetter : kNoDigit;
 }
 
-// White space and control bytes: what stands around a URL in text and logs.
-constexpr bool is_blank(char byte) noexcept { return static_cast<unsigned char>(byte) <= ' '; }
-
-std::string_view without_blanks(std::string_view raw) noexcept {
-  while (!raw.empty() && is_blank(raw.front())) {
-    raw.remove_prefix(1);
-  }
-  while (!raw.empty() && is_blank(raw.back())) {
-    raw.remove_suffix(1);
-  }
-  return raw;
-}
-
 // Calls `use` with every byte but TAB, CR and LF.
 template <class Use>
 void for_each_url_byte(std::string_view raw, const Use& use) {
   for (const char byte : raw) {
-    if (byte != '\t' && byte != '\r' && byte != '\n') {
+    if (!is_line_byte(byte)) {
       use(byte);
     }
   }

@@ -1,4 +1,4 @@
-#include "mankai/url/detail/host.hpp"
+#include "mankai/url/detail/canonicalizer.hpp"
 
 #include <arpa/inet.h>
 #include <idn2.h>
@@ -11,20 +11,16 @@
 #include <memory>
 #include <span>
 
-#include "mankai/url/detail/escapes.hpp"
+#include "mankai/url/detail/bytes.hpp"
 
 namespace mankai::url {
 namespace {
 
-constexpr std::uint32_t kMaxPort = 65535;
 constexpr int kDecimal = 10;
 constexpr int kOctal = 8;
 constexpr int kHexadecimal = 16;
 constexpr std::size_t kIpv4Bytes = 4;
 constexpr std::size_t kIpv6Bytes = 16;
-
-constexpr char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | ' ') : byte; }
-constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
 
 // Moves the bytes of a host together so that dots stand only between labels; returns the new end.
 char* join_labels(char* begin, char* end) noexcept {
@@ -47,24 +43,18 @@ std::size_t find_port(std::string_view host) noexcept {
   return is_followed ? bracket + 1 : std::string_view::npos;
 }
 
-// Cuts a trailing ":port" off; an empty one (":") counts, and means none.
+// Removes a trailing ":port"; an empty one (":") means no port.
 bool strip_port(std::string_view& host, std::optional<std::uint16_t>& port) noexcept {
   const std::size_t colon = find_port(host);
   if (colon == std::string_view::npos) {
     return false;
   }
-  std::uint32_t value = 0;
   const std::string_view digits = host.substr(colon + 1);
-  for (const char digit : digits) {
-    if (!is_digit(digit)) {
-      return false;
-    }
-    value = value * kDecimal + static_cast<std::uint32_t>(digit - '0');
-    if (value > kMaxPort) {
-      return false;
-    }
+  const auto value = parse_port(digits);
+  if (!value) {
+    return false;
   }
-  port = digits.empty() ? std::nullopt : std::optional(static_cast<std::uint16_t>(value));
+  port = digits.empty() ? std::nullopt : std::optional(static_cast<std::uint16_t>(*value));
   host = host.substr(0, colon);
   return true;
 }
@@ -129,7 +119,7 @@ void append_ipv4(std::span<const std::uint8_t> address, std::string& text) {
   text.append(buffer.data());
 }
 
-// Reads "[...]". Zones ("%eth0") are none of a URL's business and refused.
+// Reads "[...]". Zones ("%eth0") are refused: they mean nothing in a URL.
 std::optional<std::array<std::uint8_t, kIpv6Bytes>> parse_ipv6(std::string_view host) noexcept {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (host.size() < 2 || host.front() != '[' || host.back() != ']' || host.size() - 2 >= text.size()) {
@@ -213,9 +203,8 @@ Authority split_authority(char* begin, char* end) noexcept {
   std::transform(begin, end, begin, lower);
   end = join_labels(begin, end);
   Authority authority{.host = {begin, static_cast<std::size_t>(end - begin)}, .port = {}};
-  // Cutting a port off may bare a dot, and the other way round ("a:80."): both go until neither is left, or a URL that
-  // is canonical would not stay as it is. Only what is cut off is looked at again, since a host may be nothing but
-  // ports.
+  // Removing a port may leave a trailing dot and vice versa ("a:80."). Both are removed until neither is left, so that
+  // canonicalizing twice changes nothing. Only the removed bytes are read again, since a host may consist of ports.
   while (strip_port(authority.host, authority.port)) {
     authority.host.remove_suffix(authority.host.ends_with('.') ? 1 : 0);
   }
@@ -223,13 +212,8 @@ Authority split_authority(char* begin, char* end) noexcept {
 }
 
 bool append_host(std::string_view host, UrlRules rules, std::string& text) {
-  const bool is_ascii =
-      std::all_of(host.begin(), host.end(), [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
-  if (!is_ascii) {
-    const std::string ascii = to_punycode(host);
-    return append_ascii_host(ascii.empty() ? host : ascii, rules, text);
-  }
-  return append_ascii_host(host, rules, text);
+  const std::string ascii = std::ranges::all_of(host, is_ascii) ? std::string() : to_punycode(host);
+  return append_ascii_host(ascii.empty() ? host : ascii, rules, text);
 }
 
 }  // namespace mankai::url

@@ -1,4 +1,4 @@
-#include "mankai/guard/detail/url_keys.hpp"
+#include "mankai/guard/detail/walk.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -45,7 +45,7 @@ void UrlKeys::reset(const url::CanonicalUrl& url, const Hasher& hasher) noexcept
   }
 }
 
-// "sub.192.0.2.7" and "sub.[::1]" are names, though strange ones.
+// "sub.192.0.2.7" and "sub.[::1]" are names, not addresses.
 void UrlKeys::find_address() noexcept {
   constexpr std::size_t kIpv4Labels = 4;
   const char last = host_.empty() ? '\0' : host_.back();
@@ -56,7 +56,7 @@ void UrlKeys::find_address() noexcept {
   }
 }
 
-// Suffixes that are longer than a rule's host can be are nobody's.
+// Leaves out suffixes that are longer than the host of any rule.
 void UrlKeys::find_labels(std::string_view host) noexcept {
   const std::size_t first = host.size() - std::min(host.size(), kRuleHostBytesMax);
   for (std::size_t i = host.size(); i > 0 && i >= first && labels_ < kRuleLabelsMax; --i) {

@@ -1,0 +1,59 @@
+#pragma once
+
+/// Bytes, schemes and ports of URLs, for both parsers.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "mankai/base/ascii.hpp"
+
+namespace mankai::url {
+
+/// Returns the text without the white space and control bytes around it.
+[[nodiscard]] constexpr std::string_view without_blanks(std::string_view text) noexcept {
+  return trimmed(text, [](char byte) { return static_cast<unsigned char>(byte) <= ' '; });
+}
+
+/// Whether a URL parser drops the byte wherever it occurs.
+[[nodiscard]] constexpr bool is_line_byte(char byte) noexcept { return byte == '\t' || byte == '\r' || byte == '\n'; }
+
+struct Scheme {
+  std::string_view name;
+  std::optional<std::uint16_t> default_port;
+};
+
+/// Schemes whose two slashes people omit, and whose default port is dropped. The first three are those of
+/// `canonicalize`; browsers treat the others alike ("special").
+inline constexpr Scheme kSchemes[] = {{"http", 80}, {"https", 443}, {"ftp", 21}, {"ws", 80}, {"wss", 443}};
+
+/// Returns the length of "name" if text begins with "name:", else 0 [RFC3986] §3.1.
+[[nodiscard]] constexpr std::size_t scheme_length(std::string_view text) noexcept {
+  const auto* const stop = std::ranges::find_if_not(
+      text, [](char byte) { return is_letter(byte) || is_digit(byte) || byte == '+' || byte == '-' || byte == '.'; });
+  const bool is_scheme = !text.empty() && is_letter(text.front()) && stop != text.end() && *stop == ':';
+  return is_scheme ? static_cast<std::size_t>(stop - text.begin()) : 0;
+}
+
+/// Whether text continues "example.org:" with a port, which ends at a byte of `ends` or at the end of the text.
+[[nodiscard]] constexpr bool begins_with_port(std::string_view text, std::string_view ends) noexcept {
+  const auto* const stop = std::ranges::find_if_not(text, is_digit);
+  return stop != text.begin() && (stop == text.end() || ends.contains(*stop));
+}
+
+/// Returns a port; nothing for a text that is not a number up to 65535. An empty text is 0.
+[[nodiscard]] constexpr std::optional<std::uint32_t> parse_port(std::string_view digits) noexcept {
+  constexpr std::uint32_t kMaxPort = 65535;
+  std::uint32_t port = 0;
+  for (const char digit : digits) {
+    port = port * 10 + static_cast<std::uint32_t>(digit - '0');
+    if (!is_digit(digit) || port > kMaxPort) {
+      return std::nullopt;
+    }
+  }
+  return port;
+}
+
+}  // namespace mankai::url
