@@ -11,6 +11,7 @@
 ///     static constexpr bool kCanGrow = …;                   // beyond the keys that it was created for
 ///     static constexpr bool kHasLockFreeReaders = …;        // readers may run beside every change, advance included
 ///     static constexpr std::array kOptions = {…};           // of OptionOf<Options>, see kind_options.hpp
+///     static constexpr std::array<std::string_view, N> kExamples = {"keys=500", …};  // KindDescription::examples
 ///     static Result<Filter> create(const CreateRequest& request, const Options& options);
 ///     static Options options_of(const Filter& filter);      // so that create makes the same filter again
 ///     static void describe(const Filter& filter, FilterInfo& info);
@@ -302,6 +303,7 @@ constexpr KindDescription description_from() {
                               .has_time = DecayingFilter<F>,
                               .forgets = F::kPromise.forgets,
                               .has_lock_free_readers = K::kHasLockFreeReaders,
+                              .examples = K::kExamples,
                               .options = kOptionTable<K>,
                               .normalize = normalize_options<K>,
                               .create = create_kind<K>,
