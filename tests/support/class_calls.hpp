@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "mankai/filter/any_filter.hpp"
+#include "mankai/filter/parts/growth.hpp"
 #include "mankai/filter/parts/image_format.hpp"
 
 // The calls that a filter's class offers beside those of AnyFilter: digests one at a time and in batches, integer keys,
@@ -13,6 +15,15 @@
 // every kind is compiled once, too. CMake makes the tables from the folders of the kinds.
 
 namespace mankai::test {
+
+/// What a filter that grows was told to do when it is full, and what one of its sub-filters was made for.
+struct SliceFacts {
+  std::uint64_t capacity_keys = 0;
+  double fpr_target = 0;
+  std::uint64_t keys_inserted = 0;
+
+  [[nodiscard]] bool is_full() const noexcept { return keys_inserted >= capacity_keys; }
+};
 
 /// The table of one class. A function is nullptr where the class does not have it. A digest that is given to a class of
 /// paths is a path of one segment; one that is given to a class of values is put with the value 0 at full strength.
@@ -64,6 +75,21 @@ struct ClassCalls {
   ImageHeader (*sealed_header)(const AnyFilter& filter);
   /// The cells of a filter of one image.
   std::span<const std::byte> (*cells)(const AnyFilter& filter);
+  // Of a filter of slices.
+  std::size_t (*slice_count)(const AnyFilter& filter);
+  SliceFacts (*slice)(const AnyFilter& filter, std::size_t index);
+  std::vector<std::byte> (*slice_image)(const AnyFilter& filter, std::size_t index);
+  std::uint64_t (*initial_keys)(const AnyFilter& filter);
+  // Of one that grows.
+  Growth (*growth)(const AnyFilter& filter);
+  Result<AnyFilter> (*create_growing)(std::uint64_t keys, double fpr, const Growth& growth, const HashSpec& hash);
+  // Of one whose keys have ids.
+  Result<void> (*insert_with_id)(AnyFilter& filter, Digest digest, std::uint64_t id);
+  EraseResult (*erase_with_id)(AnyFilter& filter, Digest digest, std::uint64_t id);
+  std::uint64_t (*max_id)(const AnyFilter& filter);
+
+  std::size_t (*memory_pieces)(const AnyFilter& filter);
+  void (*relocate)(AnyFilter& filter, std::size_t piece, const Mover& mover);
   /// Moves both filters of the class, into each other's place.
   void (*swap)(AnyFilter& one, AnyFilter& other);
   /// Creates a filter for ten keys by the class's own defaults, and returns its hash, whose seed is drawn at random.

@@ -211,6 +211,41 @@ ClassCalls class_calls() {
   if constexpr (requires(const F filter) { filter.cells(); }) {
     calls.cells = [](const AnyFilter& filter) { return Calls::of(filter).cells(); };
   }
+  if constexpr (requires(const F filter) { filter.slice_count(); }) {
+    calls.slice_count = [](const AnyFilter& filter) { return Calls::of(filter).slice_count(); };
+    calls.slice = [](const AnyFilter& filter, std::size_t index) {
+      const auto& slice = Calls::of(filter).slice(index);
+      return SliceFacts{.capacity_keys = slice.capacity_keys(),
+                        .fpr_target = slice.fpr_target(),
+                        .keys_inserted = slice.keys_inserted()};
+    };
+    calls.slice_image = [](const AnyFilter& filter, std::size_t index) {
+      return Calls::of(filter).slice(index).to_bytes();
+    };
+    calls.initial_keys = [](const AnyFilter& filter) { return Calls::of(filter).initial_keys(); };
+    calls.memory_pieces = [](const AnyFilter& filter) { return Calls::of(filter).memory_pieces(); };
+    calls.relocate = [](AnyFilter& filter, std::size_t piece, const Mover& mover) {
+      Calls::of(filter).relocate(piece, mover);
+    };
+  } else if constexpr (requires(F filter, const Mover& mover) { filter.relocate(mover); }) {
+    calls.memory_pieces = [](const AnyFilter&) { return std::size_t{1}; };
+    calls.relocate = [](AnyFilter& filter, std::size_t, const Mover& mover) { Calls::of(filter).relocate(mover); };
+  }
+  if constexpr (requires(const F filter) { filter.growth(); }) {
+    calls.growth = [](const AnyFilter& filter) { return Calls::of(filter).growth(); };
+    calls.create_growing = [](std::uint64_t keys, double fpr, const Growth& growth, const HashSpec& hash) {
+      return Calls::any(F::create({.keys = keys, .fpr = fpr, .growth = growth, .hash = hash}));
+    };
+  }
+  if constexpr (NumberedFilter<F>) {
+    calls.insert_with_id = [](AnyFilter& filter, Digest digest, std::uint64_t id) {
+      return Calls::of(filter).insert(digest, id);
+    };
+    calls.erase_with_id = [](AnyFilter& filter, Digest digest, std::uint64_t id) {
+      return Calls::of(filter).erase(digest, id);
+    };
+    calls.max_id = [](const AnyFilter& filter) { return Calls::of(filter).max_id(); };
+  }
   calls.swap = [](AnyFilter& one, AnyFilter& other) { std::swap(Calls::of(one), Calls::of(other)); };
   calls.drawn_hash = Calls::drawn_hash;
   return calls;

@@ -8,10 +8,10 @@ namespace {
 
 // Whether so many keys at such a rate are what a filter of the shape is made for: not where the example gives its size.
 bool is_sized_by_keys(const Example& example) {
-  return std::ranges::all_of(std::vector<std::uint64_t>{400, 5000}, [&](std::uint64_t keys) {
-    const auto made = create(example, {.keys = keys, .fpr = 0.02});
-    return made && made->capacity_keys() == keys;
-  });
+  const auto few = create(example, {.keys = 400, .fpr = 0.02});
+  const auto many = create(example, {.keys = 5000, .fpr = 0.02});
+  return few && many && few->capacity_keys() == 400 && many->capacity_keys() == 5000 &&
+         few->image_bytes() < many->image_bytes();
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ std::vector<Example> shapes(bool (*fits)(const KindDescription& kind)) {
   return all;
 }
 
-Result<Subject> create(const Example& example, const Request& request) {
+Result<Subject> create(const Example& example, const FilterRequest& request) {
   FilterSpec spec = example.parsed;
   spec.keys = request.keys;
   spec.fpr = request.fpr;
@@ -43,6 +43,15 @@ Result<Subject> create(const Example& example, const Request& request) {
   spec.seed = request.hash.seed;
   spec.canonical = false;
   return Subject::of(create_filter(spec, request.memory));
+}
+
+std::uint64_t keys_beyond_cache(const Example& example, double fpr) {
+  constexpr std::uint64_t kBytes = std::uint64_t{3} << 19U;
+  std::uint64_t keys = 50'000;
+  while (make(example, {.keys = keys, .fpr = fpr}).image_bytes() < kBytes) {
+    keys *= 2;
+  }
+  return keys;
 }
 
 }  // namespace mankai::test

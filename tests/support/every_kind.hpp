@@ -7,21 +7,13 @@
 #include <vector>
 
 #include "tests/support/examples.hpp"
-#include "tests/support/hash_specs.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/subject.hpp"
 
 // What suites are instantiated with: the kinds' own examples. A suite chooses those that its checks are about by what
 // the kind can do, never by its name, so that a new kind is in all of them by its line in mankai/filter/kinds.cpp.
 
 namespace mankai::test {
-
-/// What a suite asks of every kind alike, whatever the example says.
-struct Request {
-  std::uint64_t keys = 1000;
-  double fpr = 0.01;
-  HashSpec hash = kXxh3;
-  Memory memory = system_memory();
-};
 
 /// The different shapes among the examples: those that differ in nothing but hash and canonical keys are one. Only
 /// shapes of which a filter can be created for any number of keys at any rate.
@@ -30,10 +22,13 @@ struct Request {
 [[nodiscard]] std::vector<Example> shapes(bool (*fits)(const KindDescription& kind));
 
 /// Creates a filter of the example's shape.
-[[nodiscard]] Result<Subject> create(const Example& example, const Request& request);
-[[nodiscard]] inline Subject make(const Example& example, const Request& request = {}) {
+[[nodiscard]] Result<Subject> create(const Example& example, const FilterRequest& request);
+[[nodiscard]] inline Subject make(const Example& example, const FilterRequest& request = {}) {
   return create(example, request).value();
 }
+
+/// So many keys that the cells are beyond the near caches, where kernels go another way: from 1 MiB on.
+[[nodiscard]] std::uint64_t keys_beyond_cache(const Example& example, double fpr = 0.01);
 
 /// Whether an inserted key is found as long as time stands still: what most suites are about.
 [[nodiscard]] inline bool has_no_false_negatives(const KindDescription& kind) {
@@ -44,9 +39,10 @@ struct Request {
 /// Whether a filter is one image, not slices.
 [[nodiscard]] inline bool is_flat(const KindDescription& kind) { return calls_of(kind).cells != nullptr; }
 
-/// Inserts so many random keys, drawn from the seed.
-inline void insert_random(Subject& filter, std::uint64_t seed, std::size_t count) {
-  filter.insert(std::span<const Digest>(Random(seed).digests(count)));
+/// How far above its target a filter's rate may be by its sizes alone. Those of dablooms are too small where
+/// ceil(log2(1/p)) is above log2(1/p): by 2.6 % at a rate of 10 %, and less from there on.
+[[nodiscard]] inline double sizing_slack(const Example& example) {
+  return option_of(example.parsed, "layout") == "dablooms" ? 1.03 : 1;
 }
 
 /// Names a test after its example.

@@ -68,6 +68,23 @@ class Subject {
   [[nodiscard]] Tick tick() const { return calls_->tick(filter_); }
   [[nodiscard]] Decay decay() const { return calls_->decay(filter_); }
 
+  [[nodiscard]] std::size_t slice_count() const { return calls_->slice_count(filter_); }
+  [[nodiscard]] SliceFacts slice(std::size_t index) const { return calls_->slice(filter_, index); }
+  [[nodiscard]] std::vector<std::byte> slice_image(std::size_t index) const {
+    return calls_->slice_image(filter_, index);
+  }
+  [[nodiscard]] SliceFacts newest_slice() const { return slice(slice_count() - 1); }
+  [[nodiscard]] std::uint64_t initial_keys() const { return calls_->initial_keys(filter_); }
+  [[nodiscard]] Growth growth() const { return calls_->growth(filter_); }
+  [[nodiscard]] bool is_numbered() const noexcept { return calls_->insert_with_id != nullptr; }
+  [[nodiscard]] Result<void> insert(Digest digest, std::uint64_t id) {
+    return calls_->insert_with_id(filter_, digest, id);
+  }
+  EraseResult erase(Digest digest, std::uint64_t id) { return calls_->erase_with_id(filter_, digest, id); }
+  [[nodiscard]] std::uint64_t max_id() const { return calls_->max_id(filter_); }
+  [[nodiscard]] std::size_t memory_pieces() const { return calls_->memory_pieces(filter_); }
+  void relocate(std::size_t piece, const Mover& mover) { calls_->relocate(filter_, piece, mover); }
+
   [[nodiscard]] Result<void> merge(const Subject& other) { return filter_.merge(other.filter_); }
   void clear() noexcept { filter_.clear(); }
   [[nodiscard]] Result<Subject> create_like() const { return of(filter_.create_like()); }

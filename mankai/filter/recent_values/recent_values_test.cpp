@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {
