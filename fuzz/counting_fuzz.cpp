@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "tests/property/counting_operations.hpp"
-#include "tests/support/filter_kinds.hpp"
 
 namespace {
 
 // Longer sequences find nothing that these cannot, and slow the search down.
 constexpr std::size_t kOperationsMax = 200;
 
-mankai::test::Request request_of(std::uint8_t choice) {
+mankai::test::FilterRequest request_of(std::uint8_t choice) {
   constexpr std::uint64_t kKeys[] = {1, 10, 100, 1000};
   constexpr double kRates[] = {0.9, 0.3, 0.05, 1e-3};
   return {.keys = kKeys[choice & 3U],
@@ -35,13 +34,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                           .key = data[i + 1],
                           .count = data[i + 2]});
   }
-  const mankai::test::Request request = request_of(data[0]);
+  const mankai::test::FilterRequest request = request_of(data[0]);
   if ((data[0] & 64U) != 0) {
-    mankai::test::run_counting_operations<mankai::test::CountingDabloomsKind>(request, operations);
+    mankai::test::run_counting_operations(mankai::CountingLayout::dablooms, request, operations);
   } else if ((data[0] & 32U) != 0) {
-    mankai::test::run_counting_operations<mankai::test::CountingPartitionedKind>(request, operations);
+    mankai::test::run_counting_operations(mankai::CountingLayout::partitioned, request, operations);
   } else {
-    mankai::test::run_counting_operations<mankai::test::CountingBlockedKind>(request, operations);
+    mankai::test::run_counting_operations(mankai::CountingLayout::blocked, request, operations);
   }
   return 0;
 }

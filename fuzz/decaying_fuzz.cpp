@@ -12,7 +12,7 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/image_edit.hpp"
 
 namespace {

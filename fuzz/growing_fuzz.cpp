@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kOperationsMax = 60;
 constexpr std::size_t kOperationBytes = 5;
 
-mankai::test::GrowingRequest request_of(std::uint8_t choice) {
+mankai::test::FilterRequest request_of(std::uint8_t choice) {
   constexpr std::uint64_t kKeys[] = {2, 7, 40, 300};
   constexpr double kRates[] = {0.5, 0.05, 1e-3, 1e-9};
   return {.keys = kKeys[choice & 3U],
@@ -35,10 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                           .count = data[i + 2],
                           .id = static_cast<std::uint16_t>(data[i + 3] | data[i + 4] << 8)});
   }
-  const mankai::test::GrowingRequest request = request_of(data[0]);
-  mankai::test::run_growing_operations<mankai::test::ScalableDoublingKind>(request, operations);
-  mankai::test::run_growing_operations<mankai::test::ScalableConstantKind>(request, operations);
-  mankai::test::run_growing_operations<mankai::test::CountingDoublingKind>(request, operations);
-  mankai::test::run_growing_operations<mankai::test::CountingFaithfulKind>(request, operations);
+  const mankai::test::FilterRequest request = request_of(data[0]);
+  for (const mankai::test::GrowingMode& mode : mankai::test::kGrowingModes) {
+    mankai::test::run_growing_operations(mode, request, operations);
+  }
   return 0;
 }

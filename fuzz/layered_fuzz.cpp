@@ -18,8 +18,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr mankai::HashSpec kHash{.kind = mankai::HashKind::xxh3, .seed = {1, 2}};
 
-template <class Kind>
-void run(std::span<const std::uint8_t> input) {
+void run(const mankai::test::UrlShape& shape, std::span<const std::uint8_t> input) {
   std::vector<mankai::test::PathOperation> operations;
   constexpr std::size_t kBytes = 4;
   constexpr std::size_t kMost = 60;
@@ -29,18 +28,18 @@ void run(std::span<const std::uint8_t> input) {
                           .depth = static_cast<std::uint8_t>(input[i + 2] % 72),
                           .count = static_cast<std::uint8_t>(input[i + 3] % 40)});
   }
-  mankai::test::run_path_operations<Kind>({.keys = 50, .fpr = 0.05, .hash = kHash}, operations);
+  mankai::test::run_path_operations(shape, {.keys = 50, .fpr = 0.05, .hash = kHash}, operations);
 }
 
 // Both modes, with some levels, as many as there can be, and one.
 void run(unsigned kind, std::span<const std::uint8_t> input) {
   switch (kind % 6) {
-    case 0: return run<mankai::test::LayeredRepairedKind>(input);
-    case 1: return run<mankai::test::LayeredFaithfulKind>(input);
-    case 2: return run<mankai::test::LayeredRepairedDeepKind>(input);
-    case 3: return run<mankai::test::LayeredFaithfulDeepKind>(input);
-    case 4: return run<mankai::test::LayeredRepairedOneLevelKind>(input);
-    default: return run<mankai::test::LayeredFaithfulOneLevelKind>(input);
+    case 0: return run(mankai::test::kRepaired, input);
+    case 1: return run(mankai::test::kFaithful, input);
+    case 2: return run(mankai::test::kRepairedDeep, input);
+    case 3: return run(mankai::test::kFaithfulDeep, input);
+    case 4: return run(mankai::test::kRepairedOneLevel, input);
+    default: return run(mankai::test::kFaithfulOneLevel, input);
   }
 }
 

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "tests/property/operations.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/every_kind.hpp"
 
 namespace {
 
 // Longer sequences find nothing that these cannot, and slow the search down.
 constexpr std::size_t kOperationsMax = 300;
 
-mankai::test::Request request_of(std::uint8_t choice) {
+mankai::test::FilterRequest request_of(std::uint8_t choice) {
   constexpr std::uint64_t kKeys[] = {1, 30, 300, 3000};
   constexpr double kRates[] = {0.5, 0.05, 1e-3, 1e-9};
   return {.keys = kKeys[choice & 3U],
@@ -34,9 +34,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                           .key = static_cast<std::uint16_t>(data[i + 1] | (data[i + 2] & 3U) << 8),
                           .count = data[i + 3]});
   }
-  const mankai::test::Request request = request_of(data[0]);
-  mankai::test::run_operations<mankai::test::BlockedBloomKind>(request, operations);
-  mankai::test::run_operations<mankai::test::BloomRangeKind>(request, operations);
-  mankai::test::run_operations<mankai::test::BloomFieldsKind>(request, operations);
+  const mankai::test::FilterRequest request = request_of(data[0]);
+  static const std::vector<mankai::test::Example> kShapes =
+      mankai::test::shapes([](const mankai::KindDescription& kind) {
+        return mankai::test::has_no_false_negatives(kind) && mankai::test::calls_of(kind).insert_integers != nullptr;
+      });
+  for (const mankai::test::Example& shape : kShapes) {
+    mankai::test::run_operations(shape, request, operations);
+  }
   return 0;
 }

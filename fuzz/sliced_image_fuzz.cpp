@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "tests/support/growing_kinds.hpp"
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "tests/support/filter_request.hpp"
+#include "tests/support/image_edit.hpp"
 #include "tests/support/outcomes.hpp"
 
 namespace {
@@ -23,9 +26,15 @@ using Bytes = std::vector<std::byte>;
 constexpr std::size_t kHeaderBytes = sizeof(mankai::ImageHeader);
 constexpr std::uint64_t kGood = 4;
 
-template <class Kind>
-Bytes good() {
-  auto filter = mankai::test::make_growing<Kind>({.keys = 8, .fpr = 0.3});
+template <class F>
+Bytes good(std::uint32_t factor, mankai::CountingLayout layout) {
+  typename F::Options options{.keys = 8, .fpr = 0.3};
+  options.growth = {.factor = factor};
+  options.hash = mankai::test::kXxh3;
+  if constexpr (requires { options.layout; }) {
+    options.layout = layout;
+  }
+  F filter = F::create(options).value();
   for (std::uint64_t i = 0; i < 20; ++i) {
     filter.insert(mankai::Digest{i * 0x9e3779b97f4a7c15U});
   }
@@ -34,9 +43,9 @@ Bytes good() {
 
 // A good image of each kind, small enough to be changed everywhere.
 const Bytes& good_image(unsigned which) {
-  static const Bytes kImages[kGood] = {
-      good<mankai::test::ScalableDoublingKind>(), good<mankai::test::ScalableConstantKind>(),
-      good<mankai::test::CountingDoublingKind>(), good<mankai::test::CountingFaithfulKind>()};
+  static const Bytes kImages[kGood] = {good<ScalableBloom>(2, {}), good<ScalableBloom>(1, {}),
+                                       good<ScalableCountingBloom>(2, mankai::CountingLayout::blocked),
+                                       good<ScalableCountingBloom>(1, mankai::CountingLayout::partitioned)};
   return kImages[which % kGood];
 }
 

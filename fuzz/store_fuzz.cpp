@@ -124,8 +124,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const std::uint8_t mode = data[1];
-  Files made =
-      files_of(test::kSpecs[data[0] % test::kSpecs.size()], mode, std::as_bytes(std::span(data + 2, size - 2)));
+  Files made = files_of(test::example_spec_of(data[0]), mode, std::as_bytes(std::span(data + 2, size - 2)));
   test::MemoryFiles files;
   files.put("f.mk", std::move(made.file));
   if (made.journal && (mode & no_journal) == 0) {

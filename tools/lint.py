@@ -49,7 +49,7 @@ def check_dead_files(root, paths):
     """Every source is named by a CMakeLists.txt above it or included by another file."""
     sources = [path for path in paths if re.search(r"\.(hpp|cpp|c)$", path)]
     included = set()
-    for path in sources:
+    for path in sources + [path for path in paths if path.endswith((".cpp.in", ".hpp.in"))]:
         included |= {name for name in re.findall(r'#\s*include\s+["<]([^">]+)[">]', tree.text(root, path) or "")
                      if name != path}
     builds = {os.path.dirname(path): tree.text(root, path) for path in paths

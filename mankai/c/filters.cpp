@@ -118,9 +118,11 @@ int mankai_to_image(const mankai_filter* filter, void** image, size_t* bytes) {
   return ask(filter, [&](const AnyFilter& any) -> Result<void> {
     MANKAI_TRY(check_given(image, "image"));
     MANKAI_TRY(check_given(bytes, "bytes"));
-    *bytes = any.image_bytes();
-    *image = allocate_for_caller(*bytes);
-    any.to_bytes({static_cast<std::byte*>(*image), *bytes});
+    // Not measured first: a writer may grow the filter meanwhile.
+    const std::vector<std::byte> copy = any.to_bytes();
+    *bytes = copy.size();
+    *image = allocate_for_caller(copy.size());
+    std::memcpy(*image, copy.data(), copy.size());
     return {};
   });
 }

@@ -115,12 +115,7 @@ std::uint64_t AnyFilter::image_bytes() const noexcept { return body_->image_byte
 Hasher AnyFilter::hasher() const noexcept { return body_->hasher(); }
 std::uint8_t AnyFilter::canonical_version() const noexcept { return body_->canonical_version(); }
 std::vector<std::span<const std::byte>> AnyFilter::seal_parts() noexcept { return body_->seal_parts(); }
-std::vector<std::byte> AnyFilter::to_bytes() const {
-  std::vector<std::byte> bytes(image_bytes());
-  to_bytes(bytes);
-  return bytes;
-}
-void AnyFilter::to_bytes(std::span<std::byte> out) const { body_->to_bytes(out); }
+std::vector<std::byte> AnyFilter::to_bytes() const { return body_->to_bytes(); }
 Result<void> AnyFilter::verify() const { return body_->verify(); }
 
 Result<AnyFilter> create_filter(const FilterSpec& spec, const Memory& memory) {

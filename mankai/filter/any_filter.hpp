@@ -135,9 +135,9 @@ class AnyFilter {
 
   /// The image's pieces, checksums up to date. Threads: not beside changes.
   [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() noexcept;
+  /// A copy of the image. Threads: as a reader's calls; beside a writer that grows the filter, it may be larger than
+  /// image_bytes() was before.
   [[nodiscard]] std::vector<std::byte> to_bytes() const;
-  /// Writes the image. Shape: out[image_bytes()].
-  void to_bytes(std::span<std::byte> out) const;
   /// Checks the cells of a filter that was opened with Trust::fast. Errors: corrupt.
   [[nodiscard]] Result<void> verify() const;
 

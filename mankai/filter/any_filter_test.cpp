@@ -246,7 +246,7 @@ TEST(Kinds, keys_canonicalized_by_other_rules_ask_for_the_library_that_has_them)
   for (const KindDescription* kind : kinds()) {
     const auto filter = create_filter({.kind = kind->kind, .keys = 100}).value();
     auto region = Region::allocate(system_memory(), filter.image_bytes());
-    filter.to_bytes(region->bytes());
+    std::ranges::copy(filter.to_bytes(), region->bytes().begin());
     ImageHeader header = test::header_of(region->bytes());
     header.canonical_version = 200;
     test::set_header(region->bytes(), header);
@@ -281,7 +281,7 @@ TEST(Kinds, a_filter_keeps_the_url_rules_that_it_was_made_with) {
       ASSERT_EQ(made->canonical_version(), 2U);
       set_version<BlockedBloom, ScalableBloom, LayeredUrlBloom>(*made, version);
       auto region = Region::allocate(system_memory(), made->image_bytes());
-      made->to_bytes(region->bytes());
+      std::ranges::copy(made->to_bytes(), region->bytes().begin());
       auto opened = filter_from_region(std::move(*region), Trust::checked);
       ASSERT_TRUE(opened.has_value()) << opened.error().detail;
       ASSERT_TRUE(opened->insert(std::span(&spelling, 1)));

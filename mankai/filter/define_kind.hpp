@@ -11,6 +11,7 @@
 ///     static constexpr bool kCanGrow = …;                   // beyond the keys that it was created for
 ///     static constexpr bool kHasLockFreeReaders = …;        // readers may run beside every change, advance included
 ///     static constexpr std::array kOptions = {…};           // of OptionOf<Options>, see kind_options.hpp
+///     static constexpr std::array<std::string_view, N> kExamples = {"keys=500", …};  // KindDescription::examples
 ///     static Result<Filter> create(const CreateRequest& request, const Options& options);
 ///     static Options options_of(const Filter& filter);      // so that create makes the same filter again
 ///     static void describe(const Filter& filter, FilterInfo& info);
@@ -225,13 +226,7 @@ class KindBody final : public FilterBody {
   [[nodiscard]] Hasher hasher() const noexcept override { return filter_.hasher(); }
   [[nodiscard]] std::uint8_t canonical_version() const noexcept override { return filter_.canonical_version(); }
   [[nodiscard]] std::vector<std::span<const std::byte>> seal_parts() noexcept override { return filter_.seal_parts(); }
-  void to_bytes(std::span<std::byte> out) const override {
-    if constexpr (requires { filter_.to_bytes(out); }) {
-      filter_.to_bytes(out);
-    } else {
-      std::ranges::copy(filter_.to_bytes(), out.begin());
-    }
-  }
+  [[nodiscard]] std::vector<std::byte> to_bytes() const override { return filter_.to_bytes(); }
   [[nodiscard]] Result<void> verify() const override { return filter_.verify(); }
 
   [[nodiscard]] Result<Tick> tick_at(Time time) const override {
@@ -302,6 +297,7 @@ constexpr KindDescription description_from() {
                               .has_time = DecayingFilter<F>,
                               .forgets = F::kPromise.forgets,
                               .has_lock_free_readers = K::kHasLockFreeReaders,
+                              .examples = K::kExamples,
                               .options = kOptionTable<K>,
                               .normalize = normalize_options<K>,
                               .create = create_kind<K>,

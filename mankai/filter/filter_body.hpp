@@ -48,7 +48,7 @@ class FilterBody {
   [[nodiscard]] virtual Hasher hasher() const noexcept = 0;
   [[nodiscard]] virtual std::uint8_t canonical_version() const noexcept = 0;
   [[nodiscard]] virtual std::vector<std::span<const std::byte>> seal_parts() noexcept = 0;
-  virtual void to_bytes(std::span<std::byte> out) const = 0;
+  [[nodiscard]] virtual std::vector<std::byte> to_bytes() const = 0;
   [[nodiscard]] virtual Result<void> verify() const = 0;
 
   // What ChangeEncoder asks.

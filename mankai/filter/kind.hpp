@@ -61,6 +61,9 @@ struct KindDescription {
   bool forgets;                ///< keys are dropped with time, or as other keys arrive
   bool has_lock_free_readers;  ///< readers may run beside the single writer
 
+  /// Small filters of this kind, one of each shape that it can have: specs without the kind's name. The test suites
+  /// of specs, changes, stores, crashes, corruption and contracts run over them.
+  std::span<const std::string_view> examples;
   std::span<const KindOption> options;
   /// Checks options and returns those that differ from their default. Errors: invalid_argument, naming the option.
   Result<OptionTexts> (*normalize)(const OptionTexts& options);

@@ -98,7 +98,7 @@ class GateTest(harness.CommandTest):
         before = list(self.shop.execute("SELECT name FROM sqlite_schema"))
         self.error("gate", "build", "b.mk", *SOURCE, code=2, says="--install-triggers")
         self.error("gate", "build", "b.mk", *SOURCE[:4], code=2, says="--key is missing")
-        self.error("gate", "build", "b.mk", *SOURCE[:-1], " ", "--install-triggers", code=2, says="omit --where")
+        self.error("gate", "build", "b.mk", *SOURCE[:-1], " ", "--install-triggers", code=2, says="leave it out")
         swap = {"sqlite:shop.db": ("sqlite:none.db", 4, "none.db"), "baskets": ("orders", 4, "orders"),
                 "cookie": ("session", 4, "session"), "items > 0": ("items > > 0", 2, "syntax error")}
         for given, (other, code, words) in swap.items():
@@ -205,7 +205,7 @@ class GateTest(harness.CommandTest):
         self.build()
         self.run_mankai("gate", "build", "c.mk", *SOURCE, "--install-triggers")
         self.write("b.mk-source", self.read("c.mk-source"))
-        self.error("gate", "sync", "--once", "b.mk", code=2, says="not from the same build")
+        self.error("gate", "sync", "--once", "b.mk", code=2, says="of different builds")
         self.write("b.mk-source", b"something else\n")
         self.error("gate", "sync", "--once", "b.mk", code=3, says="b.mk-source")
 

@@ -9,9 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
+#include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
+#include "tests/support/every_kind.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
-#include "tests/support/typed_kinds.hpp"
 
 namespace mankai::test {
 namespace {
@@ -19,9 +21,19 @@ namespace {
 constexpr std::size_t kThreads = 4;
 constexpr std::size_t kKeys = 40000;
 
-template <class Kind>
-class ConcurrencyContract : public testing::Test {};
-TYPED_TEST_SUITE(ConcurrencyContract, FilterKinds, KindNames);
+// Beside the kinds whose readers may run beside every change, those where only advance needs the filter alone.
+bool has_readers(const KindDescription& kind) {
+  return has_no_false_negatives(kind) && (kind.has_lock_free_readers || kind.kind == Kind{TimeDecayingCounts::kKind} ||
+                                          kind.kind == Kind{RotatingBloom::kKind});
+}
+bool has_writers(const KindDescription& kind) {
+  return calls_of(kind).insert_concurrent != nullptr && has_no_false_negatives(kind);
+}
+
+class ConcurrencyContract : public testing::TestWithParam<Example> {};
+class ConcurrentWriters : public testing::TestWithParam<Example> {};
+INSTANTIATE_TEST_SUITE_P(every_kind, ConcurrentWriters, testing::ValuesIn(shapes(has_writers)), test_name);
+INSTANTIATE_TEST_SUITE_P(every_kind, ConcurrencyContract, testing::ValuesIn(shapes(has_readers)), test_name);
 
 template <class Body>
 void run_threads(std::size_t count, const Body& body) {
@@ -31,49 +43,44 @@ void run_threads(std::size_t count, const Body& body) {
   }
 }
 
-TYPED_TEST(ConcurrencyContract, writers_lose_no_key) {
-  if constexpr (ConcurrentFilter<typename TypeParam::Filter>) {
-    // Small, so that writers meet in the same words all the time.
-    auto filter = make<TypeParam>({.keys = 2000, .fpr = 0.1});
-    auto alone = make<TypeParam>({.keys = 2000, .fpr = 0.1});
-    const auto digests = Random(1).digests(4000);
-    std::atomic<std::uint64_t> fresh = 0;
-    run_threads(kThreads, [&](std::size_t thread) {
-      // Each key is given by two threads.
-      for (std::size_t i = 0; i < digests.size(); ++i) {
-        if (i % kThreads == thread || (i + 1) % kThreads == thread) {
-          fresh += filter.insert_concurrent(digests[i]) ? 1U : 0U;
-        }
+TEST_P(ConcurrentWriters, writers_lose_no_key) {
+  // Small, so that writers meet in the same words all the time.
+  auto filter = make(GetParam(), {.keys = 2000, .fpr = 0.1});
+  auto alone = make(GetParam(), {.keys = 2000, .fpr = 0.1});
+  const auto digests = Random(1).digests(4000);
+  std::atomic<std::uint64_t> fresh = 0;
+  run_threads(kThreads, [&](std::size_t thread) {
+    // Each key is given by two threads.
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      if (i % kThreads == thread || (i + 1) % kThreads == thread) {
+        fresh += filter.insert_concurrent(digests[i]) ? 1U : 0U;
       }
-    });
-    alone.insert(std::span(digests));
-    EXPECT_EQ(filter.fill_ratio(), alone.fill_ratio());
-    EXPECT_EQ(filter.fpr_estimate(), alone.fpr_estimate());
-    EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(digests.size(), true));
-    EXPECT_EQ(filter.keys_inserted(), fresh.load());
-    EXPECT_LE(filter.keys_inserted(), 2 * digests.size());
-  }
+    }
+  });
+  alone.insert(std::span(digests));
+  EXPECT_EQ(filter.fill_ratio(), alone.fill_ratio());
+  EXPECT_EQ(filter.fpr_estimate(), alone.fpr_estimate());
+  EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(digests.size(), true));
+  EXPECT_EQ(filter.keys_inserted(), fresh.load());
+  EXPECT_LE(filter.keys_inserted(), 2 * digests.size());
 }
 
-TYPED_TEST(ConcurrencyContract, writers_of_different_keys_build_the_filter_of_one_writer) {
-  if constexpr (ConcurrentFilter<typename TypeParam::Filter>) {
-    auto filter = make<TypeParam>({.keys = kKeys});
-    const auto digests = Random(2).digests(kKeys);
-    run_threads(kThreads, [&](std::size_t thread) {
-      for (std::size_t i = thread; i < digests.size(); i += kThreads) {
-        filter.insert_concurrent(digests[i]);
-      }
-    });
-    auto alone = make<TypeParam>({.keys = kKeys});
-    alone.insert(std::span(digests));
-    EXPECT_EQ(filter.fill_ratio(), alone.fill_ratio());
-    EXPECT_EQ(filter.fpr_estimate(), alone.fpr_estimate());
-  }
+TEST_P(ConcurrentWriters, writers_of_different_keys_build_the_filter_of_one_writer) {
+  auto filter = make(GetParam(), {.keys = kKeys});
+  const auto digests = Random(2).digests(kKeys);
+  run_threads(kThreads, [&](std::size_t thread) {
+    for (std::size_t i = thread; i < digests.size(); i += kThreads) {
+      filter.insert_concurrent(digests[i]);
+    }
+  });
+  auto alone = make(GetParam(), {.keys = kKeys});
+  alone.insert(std::span(digests));
+  EXPECT_EQ(filter.fill_ratio(), alone.fill_ratio());
+  EXPECT_EQ(filter.fpr_estimate(), alone.fpr_estimate());
 }
 
 // Asks for some of the keys that are in, singly, and for the latest ones in a batch.
-template <class F>
-std::size_t count_missed(const F& filter, std::span<const Digest> known, Random& random) {
+std::size_t count_missed(const Subject& filter, std::span<const Digest> known, Random& random) {
   std::size_t missed = 0;
   for (std::size_t i = 0; i < 50 && !known.empty(); ++i) {
     missed += filter.may_contain(known[random.below(known.size())]) ? 0U : 1U;
@@ -87,8 +94,8 @@ std::size_t count_missed(const F& filter, std::span<const Digest> known, Random&
 // Goal: no reader misses a key that was in before it asked.
 // Method: the writer publishes how many keys it has inserted; readers take that number and ask for random keys below
 // it, singly and in batches, and read the counts along the way.
-template <class F, class Write>
-void read_beside_writers(F& filter, std::span<const Digest> digests, std::size_t writers, const Write& write) {
+template <class Write>
+void read_beside_writers(Subject& filter, std::span<const Digest> digests, std::size_t writers, const Write& write) {
   std::vector<std::atomic<std::size_t>> published(writers);
   std::atomic<std::size_t> missed = 0;
   std::atomic<std::size_t> writing = writers;
@@ -119,8 +126,8 @@ void read_beside_writers(F& filter, std::span<const Digest> digests, std::size_t
   EXPECT_EQ(missed.load(), 0U);
 }
 
-TYPED_TEST(ConcurrencyContract, readers_beside_a_writer_of_single_keys_miss_nothing) {
-  auto filter = make<TypeParam>({.keys = kKeys / 4});
+TEST_P(ConcurrencyContract, readers_beside_a_writer_of_single_keys_miss_nothing) {
+  auto filter = make(GetParam(), {.keys = kKeys / 4});
   const auto digests = Random(3).digests(kKeys);
   read_beside_writers(filter, digests, 1, [](auto& target, std::span<const Digest> rest) {
     target.insert(rest[0]);
@@ -128,9 +135,9 @@ TYPED_TEST(ConcurrencyContract, readers_beside_a_writer_of_single_keys_miss_noth
   });
 }
 
-TYPED_TEST(ConcurrencyContract, readers_beside_a_writer_of_batches_miss_nothing) {
+TEST_P(ConcurrencyContract, readers_beside_a_writer_of_batches_miss_nothing) {
   for (const std::uint64_t capacity : {std::uint64_t{kKeys / 4}, std::uint64_t{1500000}}) {
-    auto filter = make<TypeParam>({.keys = capacity});
+    auto filter = make(GetParam(), {.keys = capacity});
     const auto digests = Random(4).digests(4 * kKeys);
     read_beside_writers(filter, digests, 1, [](auto& target, std::span<const Digest> rest) {
       const auto batch = rest.first(std::min<std::size_t>(rest.size(), 333));
@@ -140,15 +147,13 @@ TYPED_TEST(ConcurrencyContract, readers_beside_a_writer_of_batches_miss_nothing)
   }
 }
 
-TYPED_TEST(ConcurrencyContract, readers_beside_several_writers_miss_nothing) {
-  if constexpr (ConcurrentFilter<typename TypeParam::Filter>) {
-    auto filter = make<TypeParam>({.keys = kKeys / 4});
-    const auto digests = Random(5).digests(kKeys);
-    read_beside_writers(filter, digests, 2, [](auto& target, std::span<const Digest> rest) {
-      target.insert_concurrent(rest[0]);
-      return std::size_t{1};
-    });
-  }
+TEST_P(ConcurrentWriters, readers_beside_several_writers_miss_nothing) {
+  auto filter = make(GetParam(), {.keys = kKeys / 4});
+  const auto digests = Random(5).digests(kKeys);
+  read_beside_writers(filter, digests, 2, [](auto& target, std::span<const Digest> rest) {
+    target.insert_concurrent(rest[0]);
+    return std::size_t{1};
+  });
 }
 
 }  // namespace

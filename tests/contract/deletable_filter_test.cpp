@@ -7,21 +7,19 @@
 #include <set>
 #include <vector>
 
+#include "tests/support/every_kind.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
-#include "tests/support/typed_kinds.hpp"
 
 namespace mankai::test {
 namespace {
 
-template <class Kind>
-class DeletableFilterContract : public testing::Test {};
-TYPED_TEST_SUITE(DeletableFilterContract, CountingKinds, KindNames);
+bool can_erase(const KindDescription& kind) { return kind.can_erase && !kind.can_grow; }
 
-constexpr std::uint64_t kKeysBeyondCache = 1500000;
+class DeletableFilterContract : public testing::TestWithParam<Example> {};
+INSTANTIATE_TEST_SUITE_P(every_kind, DeletableFilterContract, testing::ValuesIn(shapes(can_erase)), test_name);
 
-template <class F>
-std::vector<EraseResult> erase_singly(F& filter, std::span<const Digest> digests) {
+std::vector<EraseResult> erase_singly(Subject& filter, std::span<const Digest> digests) {
   std::vector<EraseResult> results;
   for (const Digest digest : digests) {
     results.push_back(filter.erase(digest));
@@ -29,16 +27,15 @@ std::vector<EraseResult> erase_singly(F& filter, std::span<const Digest> digests
   return results;
 }
 
-template <class F>
-std::vector<EraseResult> erase_batch(F& filter, std::span<const Digest> digests) {
+std::vector<EraseResult> erase_batch(Subject& filter, std::span<const Digest> digests) {
   std::vector<EraseResult> results(digests.size(), EraseResult::ambiguous);
   filter.erase(digests, results);
   return results;
 }
 
-TYPED_TEST(DeletableFilterContract, erasing_all_that_was_inserted_leaves_an_empty_filter) {
-  for (const std::uint64_t keys : {std::uint64_t{1000}, kKeysBeyondCache}) {
-    auto filter = make<TypeParam>({.keys = keys});
+TEST_P(DeletableFilterContract, erasing_all_that_was_inserted_leaves_an_empty_filter) {
+  for (const std::uint64_t keys : {std::uint64_t{1000}, keys_beyond_cache(GetParam())}) {
+    auto filter = make(GetParam(), {.keys = keys});
     const auto fresh = filter.to_bytes();
     const auto digests = Random(1).digests(1000);
     filter.insert(std::span(digests));
@@ -48,8 +45,8 @@ TYPED_TEST(DeletableFilterContract, erasing_all_that_was_inserted_leaves_an_empt
   }
 }
 
-TYPED_TEST(DeletableFilterContract, an_erase_is_the_insert_undone) {
-  auto filter = make<TypeParam>({.keys = 500});
+TEST_P(DeletableFilterContract, an_erase_is_the_insert_undone) {
+  auto filter = make(GetParam(), {.keys = 500});
   insert_random(filter, 2, 300);
   for (const Digest digest : Random(3).digests(200)) {
     const auto before = filter.to_bytes();
@@ -59,8 +56,8 @@ TYPED_TEST(DeletableFilterContract, an_erase_is_the_insert_undone) {
   }
 }
 
-TYPED_TEST(DeletableFilterContract, what_is_certainly_absent_is_refused_and_changes_nothing) {
-  auto filter = make<TypeParam>({.keys = 500});
+TEST_P(DeletableFilterContract, what_is_certainly_absent_is_refused_and_changes_nothing) {
+  auto filter = make(GetParam(), {.keys = 500});
   EXPECT_EQ(filter.erase(Digest{1}), EraseResult::absent);
   EXPECT_EQ(filter.keys_inserted(), 0U);
   insert_random(filter, 4, 500);
@@ -77,8 +74,7 @@ TYPED_TEST(DeletableFilterContract, what_is_certainly_absent_is_refused_and_chan
   EXPECT_EQ(filter.to_bytes(), before);
 }
 
-template <class F>
-void expect_all_found(const F& filter, const std::map<Digest, std::uint64_t>& model) {
+void expect_all_found(const Subject& filter, const std::map<Digest, std::uint64_t>& model) {
   for (const auto& [digest, count] : model) {
     ASSERT_TRUE(filter.may_contain(digest)) << "in " << count << " times";
   }
@@ -88,9 +84,8 @@ void expect_all_found(const F& filter, const std::map<Digest, std::uint64_t>& mo
 // Method: random inserts and erasures of what the model has, over few keys, so that many are in more than 15 times, and
 // far beyond the capacity, so that counters of different keys overflow together. At each end all is erased but one of
 // each key, and everything is asked for.
-template <class Kind>
-void live_long(std::uint64_t capacity, std::uint64_t different, std::uint64_t seed) {
-  auto filter = make<Kind>({.keys = capacity, .fpr = 0.1});
+void live_long(const Example& example, std::uint64_t capacity, std::uint64_t different, std::uint64_t seed) {
+  auto filter = make(example, {.keys = capacity, .fpr = 0.1});
   const Hasher hash = filter.hasher();
   std::map<Digest, std::uint64_t> model;
   Random random(seed);
@@ -123,16 +118,16 @@ void live_long(std::uint64_t capacity, std::uint64_t different, std::uint64_t se
   expect_all_found(filter, model);
 }
 
-TYPED_TEST(DeletableFilterContract, a_key_inserted_more_often_than_erased_is_found_for_ever) {
-  live_long<TypeParam>(1000, 1000, 6);
-  live_long<TypeParam>(100, 100, 7);
-  live_long<TypeParam>(100, 3000, 8);
-  live_long<TypeParam>(1, 30, 9);
+TEST_P(DeletableFilterContract, a_key_inserted_more_often_than_erased_is_found_for_ever) {
+  live_long(GetParam(), 1000, 1000, 6);
+  live_long(GetParam(), 100, 100, 7);
+  live_long(GetParam(), 100, 3000, 8);
+  live_long(GetParam(), 1, 30, 9);
 }
 
-TYPED_TEST(DeletableFilterContract, a_key_that_overflowed_is_never_lost) {
+TEST_P(DeletableFilterContract, a_key_that_overflowed_is_never_lost) {
   for (const int times : {14, 15, 16, 20, 300}) {
-    auto filter = make<TypeParam>();
+    auto filter = make(GetParam());
     const Digest digest{0x123456789abcdefU};
     for (int i = 0; i < times; ++i) {
       filter.insert(digest);
@@ -152,8 +147,8 @@ TYPED_TEST(DeletableFilterContract, a_key_that_overflowed_is_never_lost) {
 }
 
 // Were a stuck key's erasures counted, a filter that is full of such keys would take itself for empty.
-TYPED_TEST(DeletableFilterContract, a_stuck_key_is_refused_goes_on_counting_and_changes_nothing) {
-  auto filter = make<TypeParam>();
+TEST_P(DeletableFilterContract, a_stuck_key_is_refused_goes_on_counting_and_changes_nothing) {
+  auto filter = make(GetParam());
   const std::vector<Digest> digests(20, Digest{99});
   filter.insert(std::span(digests).first(16));
   const auto before = filter.to_bytes();
@@ -169,8 +164,8 @@ TYPED_TEST(DeletableFilterContract, a_stuck_key_is_refused_goes_on_counting_and_
   EXPECT_EQ(filter.to_bytes(), before);
 }
 
-TYPED_TEST(DeletableFilterContract, saturated_cells_are_those_at_15) {
-  auto filter = make<TypeParam>({.keys = 10});
+TEST_P(DeletableFilterContract, saturated_cells_are_those_at_15) {
+  auto filter = make(GetParam(), {.keys = 10});
   Random random(10);
   const auto digests = random.digests(30);
   for (int i = 0; i < 400; ++i) {
@@ -190,10 +185,10 @@ TYPED_TEST(DeletableFilterContract, saturated_cells_are_those_at_15) {
 }
 
 // Inserts, erasures of members, of twins in one batch, and of absent keys: batch and singles leave the same image.
-TYPED_TEST(DeletableFilterContract, erase_batches_agree_with_singles_at_every_size) {
-  for (const std::uint64_t keys : {std::uint64_t{300}, kKeysBeyondCache}) {
-    auto batch = make<TypeParam>({.keys = keys, .fpr = 0.1});
-    auto singles = make<TypeParam>({.keys = keys, .fpr = 0.1});
+TEST_P(DeletableFilterContract, erase_batches_agree_with_singles_at_every_size) {
+  for (const std::uint64_t keys : {std::uint64_t{300}, keys_beyond_cache(GetParam(), 0.1)}) {
+    auto batch = make(GetParam(), {.keys = keys, .fpr = 0.1});
+    auto singles = make(GetParam(), {.keys = keys, .fpr = 0.1});
     Random random(11);
     const auto known = random.digests(400);
     for (std::size_t size = 0; size <= 600; size += keys == 300 ? 1 : 13) {
@@ -215,9 +210,9 @@ TYPED_TEST(DeletableFilterContract, erase_batches_agree_with_singles_at_every_si
   }
 }
 
-TYPED_TEST(DeletableFilterContract, a_twin_in_one_batch_is_refused_once_the_key_is_out) {
+TEST_P(DeletableFilterContract, a_twin_in_one_batch_is_refused_once_the_key_is_out) {
   for (const std::size_t distance : {1U, 7U, 31U, 32U, 33U, 191U, 192U, 193U, 400U}) {
-    auto filter = make<TypeParam>({.keys = 5000, .fpr = 1e-6});
+    auto filter = make(GetParam(), {.keys = 5000, .fpr = 1e-6});
     const auto fresh = Random(distance).digests(distance);
     filter.insert(std::span(fresh));
     std::vector<Digest> twice(fresh);
@@ -229,17 +224,17 @@ TYPED_TEST(DeletableFilterContract, a_twin_in_one_batch_is_refused_once_the_key_
   }
 }
 
-TYPED_TEST(DeletableFilterContract, an_empty_batch_erases_nothing) {
-  auto filter = make<TypeParam>();
+TEST_P(DeletableFilterContract, an_empty_batch_erases_nothing) {
+  auto filter = make(GetParam());
   filter.insert(Digest{1});
   const auto before = filter.to_bytes();
   filter.erase(std::span<const Digest>{}, {});
   EXPECT_EQ(filter.to_bytes(), before);
 }
 
-TYPED_TEST(DeletableFilterContract, a_merged_filter_gives_back_each_part) {
-  auto left = make<TypeParam>();
-  auto right = make<TypeParam>();
+TEST_P(DeletableFilterContract, a_merged_filter_gives_back_each_part) {
+  auto left = make(GetParam());
+  auto right = make(GetParam());
   const auto digests = Random(12).digests(900);
   left.insert(std::span(digests).first(600));
   right.insert(std::span(digests).last(600));
@@ -250,17 +245,17 @@ TYPED_TEST(DeletableFilterContract, a_merged_filter_gives_back_each_part) {
   EXPECT_EQ(right.to_bytes(), only_right);
 }
 
-TYPED_TEST(DeletableFilterContract, merging_sticks_where_a_sum_is_15) {
-  auto left = make<TypeParam>();
-  auto right = make<TypeParam>();
+TEST_P(DeletableFilterContract, merging_sticks_where_a_sum_is_15) {
+  auto left = make(GetParam());
+  auto right = make(GetParam());
   const std::vector<Digest> often(20, Digest{5});
   left.insert(std::span(often).first(7));
   right.insert(std::span(often).first(7));
   ASSERT_TRUE(right.merge(left).has_value());
   EXPECT_EQ(right.saturated_cells(), 0U);
-  ASSERT_TRUE(right.merge(make<TypeParam>()).has_value());
+  ASSERT_TRUE(right.merge(make(GetParam())).has_value());
   left.insert(Digest{5});
-  right = make<TypeParam>();
+  right = make(GetParam());
   right.insert(std::span(often).first(7));
   ASSERT_TRUE(right.merge(left).has_value());
   EXPECT_EQ(right.saturated_cells(), right.probes_per_key());

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "mankai/hash/probes.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
 

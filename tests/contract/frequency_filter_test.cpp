@@ -6,28 +6,27 @@
 #include <map>
 #include <vector>
 
+#include "tests/support/every_kind.hpp"
 #include "tests/support/random.hpp"
-#include "tests/support/typed_kinds.hpp"
 
 namespace mankai::test {
 namespace {
 
-template <class Kind>
-class FrequencyFilterContract : public testing::Test {};
-TYPED_TEST_SUITE(FrequencyFilterContract, CountingKinds, KindNames);
+bool counts(const KindDescription& kind) { return calls_of(kind).estimate != nullptr && !kind.can_grow; }
 
-constexpr std::uint64_t kKeysBeyondCache = 1500000;
+class FrequencyFilterContract : public testing::TestWithParam<Example> {};
+INSTANTIATE_TEST_SUITE_P(every_kind, FrequencyFilterContract, testing::ValuesIn(shapes(counts)), test_name);
+
 constexpr std::uint32_t kMost = 15;
 
-template <class F>
-std::vector<KeyCount> estimate_batch(const F& filter, std::span<const Digest> digests) {
+std::vector<KeyCount> estimate_batch(const Subject& filter, std::span<const Digest> digests) {
   std::vector<KeyCount> counts(digests.size(), KeyCount{.value = 77, .is_saturated = true});
   filter.estimate(digests, counts);
   return counts;
 }
 
-TYPED_TEST(FrequencyFilterContract, a_lone_key_is_counted_exactly_up_to_15) {
-  auto filter = make<TypeParam>();
+TEST_P(FrequencyFilterContract, a_lone_key_is_counted_exactly_up_to_15) {
+  auto filter = make(GetParam());
   const Digest digest{42};
   EXPECT_EQ(filter.estimate(digest), KeyCount{});
   for (std::uint32_t times = 1; times <= 40; ++times) {
@@ -37,8 +36,8 @@ TYPED_TEST(FrequencyFilterContract, a_lone_key_is_counted_exactly_up_to_15) {
   }
 }
 
-TYPED_TEST(FrequencyFilterContract, an_estimate_follows_erasures) {
-  auto filter = make<TypeParam>();
+TEST_P(FrequencyFilterContract, an_estimate_follows_erasures) {
+  auto filter = make(GetParam());
   for (std::uint32_t times = 0; times < kMost - 1; ++times) {
     filter.insert(Digest{42});
   }
@@ -50,9 +49,9 @@ TYPED_TEST(FrequencyFilterContract, an_estimate_follows_erasures) {
 }
 
 // In filters far too small, too: keys share counters, so that estimates are too large, never too small.
-TYPED_TEST(FrequencyFilterContract, an_estimate_is_never_too_small) {
+TEST_P(FrequencyFilterContract, an_estimate_is_never_too_small) {
   for (const std::uint64_t capacity : {std::uint64_t{1}, std::uint64_t{50}, std::uint64_t{1000}}) {
-    auto filter = make<TypeParam>({.keys = capacity, .fpr = 0.1});
+    auto filter = make(GetParam(), {.keys = capacity, .fpr = 0.1});
     const Hasher hash = filter.hasher();
     std::map<Digest, std::uint32_t> model;
     Random random(capacity);
@@ -78,8 +77,8 @@ TYPED_TEST(FrequencyFilterContract, an_estimate_is_never_too_small) {
   }
 }
 
-TYPED_TEST(FrequencyFilterContract, estimates_are_exact_for_most_keys_at_capacity) {
-  auto filter = make<TypeParam>({.keys = 3000, .fpr = 0.001});
+TEST_P(FrequencyFilterContract, estimates_are_exact_for_most_keys_at_capacity) {
+  auto filter = make(GetParam(), {.keys = 3000, .fpr = 0.001});
   const auto digests = Random(3).digests(3000);
   for (std::size_t i = 0; i < digests.size(); ++i) {
     for (std::size_t times = 0; times < 1 + i % 3; ++times) {
@@ -94,9 +93,9 @@ TYPED_TEST(FrequencyFilterContract, estimates_are_exact_for_most_keys_at_capacit
   EXPECT_GT(exact, 2960U);
 }
 
-TYPED_TEST(FrequencyFilterContract, batches_agree_with_singles_at_every_size) {
-  for (const std::uint64_t keys : {std::uint64_t{200}, kKeysBeyondCache}) {
-    auto filter = make<TypeParam>({.keys = keys, .fpr = 0.1});
+TEST_P(FrequencyFilterContract, batches_agree_with_singles_at_every_size) {
+  for (const std::uint64_t keys : {std::uint64_t{200}, keys_beyond_cache(GetParam(), 0.1)}) {
+    auto filter = make(GetParam(), {.keys = keys, .fpr = 0.1});
     Random random(4);
     const auto known = random.digests(600);
     for (std::size_t times = 1; times <= 20; ++times) {

@@ -11,18 +11,50 @@
 #include <string>
 #include <vector>
 
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "tests/support/counting_memory.hpp"
-#include "tests/support/growing_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {
 namespace {
 
-template <class Kind>
-class GrowingIds : public testing::Test {};
-TYPED_TEST_SUITE(GrowingIds, CountingGrowingKinds, GrowingKindNames);
+/// How the slices grow, and what they are.
+struct Mode {
+  const char* name;
+  std::uint32_t factor;
+  CountingLayout layout;
+};
+
+// Those that double; equal slices of partitioned counters, as dablooms has them; and those of its files.
+constexpr Mode kDoubling{.name = "doubling", .factor = 2, .layout = CountingLayout::blocked};
+constexpr Mode kFaithful{.name = "faithful", .factor = 1, .layout = CountingLayout::partitioned};
+constexpr Mode kDablooms{.name = "dablooms", .factor = 1, .layout = CountingLayout::dablooms};
+
+class GrowingIds : public testing::TestWithParam<Mode> {};
+INSTANTIATE_TEST_SUITE_P(modes, GrowingIds, testing::Values(kDoubling, kFaithful, kDablooms),
+                         [](const auto& mode) { return std::string(mode.param.name); });
+
+struct Request {
+  std::uint64_t keys = 100;
+  double fpr = 0.01;
+};
+
+ScalableCountingBloom make(const Mode& mode, const Request& request = {}) {
+  return ScalableCountingBloom::create({.keys = request.keys,
+                                        .fpr = request.fpr,
+                                        .growth = {.factor = mode.factor},
+                                        .layout = mode.layout,
+                                        .hash = kXxh3})
+      .value();
+}
+
+double sizing_slack(const ScalableCountingBloom& filter) {
+  return filter.layout() == CountingLayout::dablooms ? 1.03 : 1;  // see tests/support/every_kind.hpp
+}
 
 constexpr std::uint64_t kMaxId = ScalableCountingBloom::kMaxId;
 
@@ -47,8 +79,8 @@ TEST(SliceState, only_counting_bloom_keeps_one_and_its_image_still_opens) {
   EXPECT_EQ(again.slice_state(), 9U);
 }
 
-TYPED_TEST(GrowingIds, keys_without_an_id_get_the_next_one) {
-  auto filter = make_growing<TypeParam>({.keys = 10});
+TEST_P(GrowingIds, keys_without_an_id_get_the_next_one) {
+  auto filter = make(GetParam(), {.keys = 10});
   EXPECT_EQ(filter.first_id(), 0U);
   EXPECT_EQ(filter.next_id(), 0U);
   EXPECT_EQ(filter.max_id(), 0U);
@@ -67,8 +99,8 @@ TYPED_TEST(GrowingIds, keys_without_an_id_get_the_next_one) {
   EXPECT_EQ(filter.keys_inserted(), 1U);
 }
 
-TYPED_TEST(GrowingIds, slices_own_ranges_that_meet) {
-  auto filter = make_growing<TypeParam>({.keys = 10, .fpr = 1e-4});
+TEST_P(GrowingIds, slices_own_ranges_that_meet) {
+  auto filter = make(GetParam(), {.keys = 10, .fpr = 1e-4});
   for (std::uint64_t i = 0; i < 100; ++i) {
     ASSERT_TRUE(filter.insert(Random(i).digest(), 100 * i).has_value());
   }
@@ -80,8 +112,8 @@ TYPED_TEST(GrowingIds, slices_own_ranges_that_meet) {
   EXPECT_EQ(filter.slice_last_id(filter.slice_count() - 1), filter.max_id());
 }
 
-TYPED_TEST(GrowingIds, ids_below_the_first_are_refused_and_change_nothing) {
-  auto filter = TypeParam::Filter::create({.keys = 10, .first_id = 500, .hash = kXxh3}).value();
+TEST_P(GrowingIds, ids_below_the_first_are_refused_and_change_nothing) {
+  auto filter = ScalableCountingBloom::create({.keys = 10, .first_id = 500, .hash = kXxh3}).value();
   EXPECT_EQ(filter.next_id(), 500U);
   filter.insert(Digest{5});
   EXPECT_EQ(filter.max_id(), 500U);
@@ -96,13 +128,13 @@ TYPED_TEST(GrowingIds, ids_below_the_first_are_refused_and_change_nothing) {
   EXPECT_EQ(filter.erase(Digest{5}, 501), EraseResult::absent);
   EXPECT_EQ(filter.to_bytes(), before);
   EXPECT_EQ(filter.erase(Digest{5}, 500), EraseResult::erased);
-  const auto refused = TypeParam::Filter::create({.keys = 10, .first_id = kMaxId + 1});
+  const auto refused = ScalableCountingBloom::create({.keys = 10, .first_id = kMaxId + 1});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
 }
 
-TYPED_TEST(GrowingIds, ids_stop_at_the_greatest) {
-  auto filter = TypeParam::Filter::create({.keys = 5, .first_id = kMaxId - 2, .hash = kXxh3}).value();
+TEST_P(GrowingIds, ids_stop_at_the_greatest) {
+  auto filter = ScalableCountingBloom::create({.keys = 5, .first_id = kMaxId - 2, .hash = kXxh3}).value();
   const auto digests = Random(2).digests(20);
   auto singles = filter.create_like().value();
   filter.insert(std::span(digests));
@@ -113,14 +145,14 @@ TYPED_TEST(GrowingIds, ids_stop_at_the_greatest) {
   EXPECT_EQ(filter.max_id(), kMaxId);
   EXPECT_EQ(filter.next_id(), kMaxId);
   EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(20, true));
-  EXPECT_TRUE(TypeParam::Filter::from_bytes(filter.to_bytes()).has_value());
+  EXPECT_TRUE(ScalableCountingBloom::from_bytes(filter.to_bytes()).has_value());
 }
 
 // Keys without ids, counted in the oldest slice that may hold them: whatever comes and goes, what is in is found, and
 // when everything was taken out nothing is left.
-TYPED_TEST(GrowingIds, keys_in_the_oldest_slice_come_and_go) {
+TEST_P(GrowingIds, keys_in_the_oldest_slice_come_and_go) {
   constexpr int kSteps = 6000;
-  auto filter = make_growing<TypeParam>({.keys = 20, .fpr = 0.2});
+  auto filter = make(GetParam(), {.keys = 20, .fpr = 0.2});
   const auto pool = Random(41).digests(400);
   Random dice(42);
   std::map<std::size_t, int> in;
@@ -151,9 +183,9 @@ TYPED_TEST(GrowingIds, keys_in_the_oldest_slice_come_and_go) {
   EXPECT_EQ(filter.erase_from_oldest(pool[0]), EraseResult::absent);
 }
 
-TYPED_TEST(GrowingIds, a_batch_in_the_oldest_slice_is_its_keys_one_by_one) {
-  auto singles = make_growing<TypeParam>({.keys = 50, .fpr = 0.05});
-  auto batches = make_growing<TypeParam>({.keys = 50, .fpr = 0.05});
+TEST_P(GrowingIds, a_batch_in_the_oldest_slice_is_its_keys_one_by_one) {
+  auto singles = make(GetParam(), {.keys = 50, .fpr = 0.05});
+  auto batches = make(GetParam(), {.keys = 50, .fpr = 0.05});
   Random dice(43);
   for (int round = 0; round < 40; ++round) {
     std::vector<Digest> digests;
@@ -173,8 +205,8 @@ TYPED_TEST(GrowingIds, a_batch_in_the_oldest_slice_is_its_keys_one_by_one) {
 }
 
 // Repeats take no room, and neither does what has gone.
-TYPED_TEST(GrowingIds, slices_have_room_for_distinct_keys_in_the_oldest) {
-  auto filter = make_growing<TypeParam>({.keys = 100, .fpr = 1e-6});
+TEST_P(GrowingIds, slices_have_room_for_distinct_keys_in_the_oldest) {
+  auto filter = make(GetParam(), {.keys = 100, .fpr = 1e-6});
   std::array<bool, 100> seen;
   for (std::uint64_t round = 0; round < 20; ++round) {
     const auto digests = Random(50 + round).digests(100);
@@ -201,8 +233,8 @@ TYPED_TEST(GrowingIds, slices_have_room_for_distinct_keys_in_the_oldest) {
 
 // dablooms opens a filter for an id above the greatest only: 20 000 keys of one timestamp in room for 1000 answer yes
 // to everything.
-TYPED_TEST(GrowingIds, equal_ids_scale) {
-  auto filter = make_growing<TypeParam>({.keys = 1000});
+TEST_P(GrowingIds, equal_ids_scale) {
+  auto filter = make(GetParam(), {.keys = 1000});
   const auto digests = Random(3).digests(20000);
   for (const Digest digest : digests) {
     ASSERT_TRUE(filter.insert(digest, 1700000000).has_value());
@@ -221,8 +253,8 @@ TYPED_TEST(GrowingIds, equal_ids_scale) {
   EXPECT_LE(static_cast<double>(ambiguous), 20000 * 0.011 + 5 * std::sqrt(20000 * 0.011));
 }
 
-TYPED_TEST(GrowingIds, late_keys_overfill_the_slice_of_their_id_and_are_counted) {
-  auto filter = make_growing<TypeParam>({.keys = 100});
+TEST_P(GrowingIds, late_keys_overfill_the_slice_of_their_id_and_are_counted) {
+  auto filter = make(GetParam(), {.keys = 100});
   insert_random(filter, 4, 1000);
   const std::size_t slices = filter.slice_count();
   EXPECT_EQ(filter.overfilled_slices(), 0U);
@@ -262,8 +294,8 @@ std::vector<Order> orders_of_ids(std::size_t count) {
 }
 
 // Every key is taken out under its id, but for the few of which a second slice with the id is wrong.
-template <class F>
-void expect_all_erased(F& filter, std::span<const Digest> digests, std::span<const std::uint64_t> ids) {
+void expect_all_erased(ScalableCountingBloom& filter, std::span<const Digest> digests,
+                       std::span<const std::uint64_t> ids) {
   std::size_t ambiguous = 0;
   for (std::size_t i = 0; i < digests.size(); ++i) {
     const EraseResult result = filter.erase(digests[i], ids[i]);
@@ -277,18 +309,17 @@ void expect_all_erased(F& filter, std::span<const Digest> digests, std::span<con
 
 // Twenty times its first capacity, whatever the ids: about as many slices as with rising ones, and a rate that late
 // keys raise to what slices of twice their keys have, not to 1. Slices that do not grow are all overfilled alike.
-template <class F>
-void expect_bounded(const F& filter) {
+void expect_bounded(const ScalableCountingBloom& filter) {
   const bool is_constant = filter.growth().factor == 1;
   EXPECT_LE(filter.slice_count(), is_constant ? 24U : 7U);
   EXPECT_LE(filter.fpr_estimate(), is_constant ? 0.35 : 0.1);
 }
 
-TYPED_TEST(GrowingIds, ids_in_any_order_scale) {
+TEST_P(GrowingIds, ids_in_any_order_scale) {
   for (const Order& order : orders_of_ids(20000)) {
     SCOPED_TRACE(order.name);
-    auto filter = make_growing<TypeParam>({.keys = 1000});
-    auto batch = make_growing<TypeParam>({.keys = 1000});
+    auto filter = make(GetParam(), {.keys = 1000});
+    auto batch = make(GetParam(), {.keys = 1000});
     const auto digests = Random(51).digests(order.ids.size());
     for (std::size_t i = 0; i < digests.size(); ++i) {
       ASSERT_TRUE(filter.insert(digests[i], order.ids[i]).has_value());
@@ -296,16 +327,16 @@ TYPED_TEST(GrowingIds, ids_in_any_order_scale) {
     ASSERT_EQ(batch.insert(std::span(digests), std::span(order.ids)), 0U);
     EXPECT_TRUE(batch.to_bytes() == filter.to_bytes());
     EXPECT_EQ(batch_answers(filter, digests), std::vector<bool>(digests.size(), true));
-    EXPECT_TRUE(TypeParam::Filter::from_bytes(filter.to_bytes()).has_value());
+    EXPECT_TRUE(ScalableCountingBloom::from_bytes(filter.to_bytes()).has_value());
     expect_bounded(filter);
     expect_all_erased(filter, digests, order.ids);
   }
 }
 
 // The other filter's ids are far ahead, so that its slices take none of what comes.
-TYPED_TEST(GrowingIds, own_ids_scale_after_a_merge_with_greater_ones) {
-  auto filter = make_growing<TypeParam>({.keys = 1000});
-  auto ahead = make_growing<TypeParam>({.keys = 1000});
+TEST_P(GrowingIds, own_ids_scale_after_a_merge_with_greater_ones) {
+  auto filter = make(GetParam(), {.keys = 1000});
+  auto ahead = make(GetParam(), {.keys = 1000});
   const auto theirs = Random(52).digests(1500);
   const auto ours = Random(53).digests(20000);
   const auto their_ids = ids_from(1000000000, 1500);
@@ -325,8 +356,8 @@ TYPED_TEST(GrowingIds, own_ids_scale_after_a_merge_with_greater_ones) {
 }
 
 // A slice with as many late keys as it takes hands its range to a new one.
-TYPED_TEST(GrowingIds, a_slice_of_twice_its_keys_hands_its_range_on) {
-  auto filter = make_growing<TypeParam>({.keys = 100});
+TEST_P(GrowingIds, a_slice_of_twice_its_keys_hands_its_range_on) {
+  auto filter = make(GetParam(), {.keys = 100});
   insert_random(filter, 54, 101);
   ASSERT_EQ(filter.slice_count(), 2U);
   const auto late = Random(55).digests(150);
@@ -341,8 +372,8 @@ TYPED_TEST(GrowingIds, a_slice_of_twice_its_keys_hands_its_range_on) {
 }
 
 // Both slices have the boundary id and hold the key: nobody can say which of the two to take.
-TYPED_TEST(GrowingIds, a_key_in_twice_across_a_boundary_of_equal_ids_stays_for_ever) {
-  auto filter = make_growing<TypeParam>({.keys = 50, .fpr = 1e-6});
+TEST_P(GrowingIds, a_key_in_twice_across_a_boundary_of_equal_ids_stays_for_ever) {
+  auto filter = make(GetParam(), {.keys = 50, .fpr = 1e-6});
   const auto digests = Random(56).digests(60);
   for (std::size_t i = 0; i < 60; ++i) {
     ASSERT_TRUE(filter.insert(digests[i], 7).has_value());
@@ -363,8 +394,8 @@ TYPED_TEST(GrowingIds, a_key_in_twice_across_a_boundary_of_equal_ids_stays_for_e
 }
 
 // Of keys that come a second time d inserts after the first, d straddle each boundary.
-TYPED_TEST(GrowingIds, as_many_keys_stay_as_straddle_a_boundary) {
-  auto filter = make_growing<TypeParam>({.keys = 500, .fpr = 1e-6});
+TEST_P(GrowingIds, as_many_keys_stay_as_straddle_a_boundary) {
+  auto filter = make(GetParam(), {.keys = 500, .fpr = 1e-6});
   const auto digests = Random(57).digests(3000);
   constexpr std::size_t kApart = 20;
   for (std::size_t i = 0; i < digests.size(); ++i) {
@@ -383,8 +414,8 @@ TYPED_TEST(GrowingIds, as_many_keys_stay_as_straddle_a_boundary) {
 }
 
 // dablooms: 20 additions and 19 removals of one key lose it, as its counters stay at 15 and are then decremented.
-TYPED_TEST(GrowingIds, a_key_inserted_more_often_than_a_counter_counts_is_never_lost) {
-  auto filter = make_growing<TypeParam>({.keys = 1000});
+TEST_P(GrowingIds, a_key_inserted_more_often_than_a_counter_counts_is_never_lost) {
+  auto filter = make(GetParam(), {.keys = 1000});
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(filter.insert(Digest{11}, 1).has_value());
   }
@@ -396,8 +427,8 @@ TYPED_TEST(GrowingIds, a_key_inserted_more_often_than_a_counter_counts_is_never_
   EXPECT_TRUE(filter.may_contain(Digest{11}));
 }
 
-TYPED_TEST(GrowingIds, without_an_id_a_key_that_several_slices_hold_is_refused) {
-  auto filter = make_growing<TypeParam>({.keys = 20, .fpr = 1e-6});
+TEST_P(GrowingIds, without_an_id_a_key_that_several_slices_hold_is_refused) {
+  auto filter = make(GetParam(), {.keys = 20, .fpr = 1e-6});
   filter.insert(Digest{1});
   insert_random(filter, 6, 100);
   filter.insert(Digest{1});
@@ -413,10 +444,9 @@ TYPED_TEST(GrowingIds, without_an_id_a_key_that_several_slices_hold_is_refused) 
 }
 
 // A filter beside the exact multiset of (key, id) that is in it.
-template <class F>
 class Ledger {
  public:
-  explicit Ledger(F& filter) : filter_(filter) {}
+  explicit Ledger(ScalableCountingBloom& filter) : filter_(filter) {}
 
   void insert(Digest digest, std::uint64_t id) {
     ASSERT_TRUE(filter_.insert(digest, id).has_value());
@@ -443,15 +473,15 @@ class Ledger {
   }
 
  private:
-  F& filter_;
+  ScalableCountingBloom& filter_;
   std::map<std::pair<Digest, std::uint64_t>, std::uint32_t> members_;
 };
 
 // Goal: members survive any interleaving of inserts and erasures with right ids, repeats beyond 15 included.
 // Method: an exact multiset; ids mostly rise, often repeat, and are late now and then.
-TYPED_TEST(GrowingIds, members_survive_every_interleaving_with_right_ids) {
+TEST_P(GrowingIds, members_survive_every_interleaving_with_right_ids) {
   for (const double fpr : {0.2, 0.01}) {
-    auto filter = make_growing<TypeParam>({.keys = 60, .fpr = fpr});
+    auto filter = make(GetParam(), {.keys = 60, .fpr = fpr});
     Ledger ledger(filter);
     Random random(7);
     std::uint64_t id = 0;
@@ -474,9 +504,9 @@ TYPED_TEST(GrowingIds, members_survive_every_interleaving_with_right_ids) {
 // Goal: erasing absent keys harms nobody but at the stated rate, and that is counted.
 // Method: every refusal leaves all bytes as they were; every acceptance takes one from the count; how many are accepted
 // is the rate of the slice asked, within five standard deviations. At 1e-7 none is, and no member is lost.
-TYPED_TEST(GrowingIds, erasing_strangers_harms_at_the_false_positive_rate_only) {
+TEST_P(GrowingIds, erasing_strangers_harms_at_the_false_positive_rate_only) {
   for (const double fpr : {0.1, 1e-7}) {
-    auto filter = make_growing<TypeParam>({.keys = 200, .fpr = fpr});
+    auto filter = make(GetParam(), {.keys = 200, .fpr = fpr});
     const auto members = Random(8).digests(3000);
     filter.insert(std::span(members));
     Random random(9);
@@ -502,8 +532,8 @@ TYPED_TEST(GrowingIds, erasing_strangers_harms_at_the_false_positive_rate_only) 
   }
 }
 
-TYPED_TEST(GrowingIds, a_members_wrong_id_is_refused_and_changes_nothing) {
-  auto filter = make_growing<TypeParam>({.keys = 200, .fpr = 1e-7});
+TEST_P(GrowingIds, a_members_wrong_id_is_refused_and_changes_nothing) {
+  auto filter = make(GetParam(), {.keys = 200, .fpr = 1e-7});
   const auto members = Random(10).digests(3000);
   filter.insert(std::span(members));
   const auto before = filter.to_bytes();
@@ -538,13 +568,13 @@ std::vector<std::uint64_t> assorted_ids(Random& random, std::size_t count, std::
   return ids;
 }
 
-TYPED_TEST(GrowingIds, batches_with_ids_agree_with_singles) {
-  typename TypeParam::Filter::Options options;
+TEST_P(GrowingIds, batches_with_ids_agree_with_singles) {
+  ScalableCountingBloom::Options options;
   options.keys = 50;
   options.first_id = 100;
   options.hash = kXxh3;
-  auto batch = TypeParam::Filter::create(options).value();
-  auto singles = TypeParam::Filter::create(options).value();
+  auto batch = ScalableCountingBloom::create(options).value();
+  auto singles = ScalableCountingBloom::create(options).value();
   Random random(11);
   for (const std::size_t size : {0U, 1U, 10U, 300U, 1000U, 5000U}) {
     const auto digests = random.digests(size);
@@ -592,9 +622,9 @@ TYPED_TEST(GrowingIds, batches_with_ids_agree_with_singles) {
   EXPECT_GT(batch.slice_count(), 4U);
 }
 
-TYPED_TEST(GrowingIds, merged_slices_keep_their_ids) {
-  auto left = make_growing<TypeParam>({.keys = 100, .fpr = 1e-6});
-  auto right = make_growing<TypeParam>({.keys = 100, .fpr = 1e-6});
+TEST_P(GrowingIds, merged_slices_keep_their_ids) {
+  auto left = make(GetParam(), {.keys = 100, .fpr = 1e-6});
+  auto right = make(GetParam(), {.keys = 100, .fpr = 1e-6});
   const auto in_left = Random(12).digests(800);
   const auto in_right = Random(13).digests(800);
   left.insert(std::span(in_left));
@@ -613,8 +643,8 @@ TYPED_TEST(GrowingIds, merged_slices_keep_their_ids) {
   EXPECT_EQ(left.fill_ratio(), 0);
 }
 
-TYPED_TEST(GrowingIds, clear_begins_the_ids_anew) {
-  auto filter = TypeParam::Filter::create({.keys = 10, .first_id = 70, .hash = kXxh3}).value();
+TEST_P(GrowingIds, clear_begins_the_ids_anew) {
+  auto filter = ScalableCountingBloom::create({.keys = 10, .first_id = 70, .hash = kXxh3}).value();
   const auto fresh = filter.to_bytes();
   insert_random(filter, 14, 100);
   filter.clear();
@@ -625,9 +655,9 @@ TYPED_TEST(GrowingIds, clear_begins_the_ids_anew) {
   EXPECT_EQ(filter.erase(Digest{1}, 70), EraseResult::erased);
 }
 
-TYPED_TEST(GrowingIds, a_merge_keeps_the_first_id) {
+TEST_P(GrowingIds, a_merge_keeps_the_first_id) {
   const auto create = [](std::uint64_t first_id) {
-    return TypeParam::Filter::create({.keys = 10, .first_id = first_id, .hash = kXxh3}).value();
+    return ScalableCountingBloom::create({.keys = 10, .first_id = first_id, .hash = kXxh3}).value();
   };
   auto filter = create(70);
   const auto fresh = filter.to_bytes();
@@ -637,7 +667,7 @@ TYPED_TEST(GrowingIds, a_merge_keeps_the_first_id) {
   ASSERT_TRUE(filter.merge(other).has_value());
   EXPECT_EQ(filter.first_id(), 70U);
   EXPECT_EQ(filter.create_like().value().first_id(), 70U);
-  EXPECT_EQ(TypeParam::Filter::from_bytes(filter.to_bytes()).value().first_id(), 70U);
+  EXPECT_EQ(ScalableCountingBloom::from_bytes(filter.to_bytes()).value().first_id(), 70U);
   const auto before = filter.to_bytes();
   const auto refused = filter.merge(create(5));
   ASSERT_FALSE(refused.has_value());
@@ -648,11 +678,11 @@ TYPED_TEST(GrowingIds, a_merge_keeps_the_first_id) {
   EXPECT_EQ(filter.to_bytes(), fresh);
 }
 
-TYPED_TEST(GrowingIds, an_image_keeps_ids_and_the_next_one) {
-  auto filter = make_growing<TypeParam>({.keys = 40});
+TEST_P(GrowingIds, an_image_keeps_ids_and_the_next_one) {
+  auto filter = make(GetParam(), {.keys = 40});
   const auto digests = Random(15).digests(500);
   ASSERT_EQ(filter.insert(std::span(digests), std::span<const std::uint64_t>(ids_from(1000, 500))), 0U);
-  auto again = TypeParam::Filter::from_bytes(filter.to_bytes()).value();
+  auto again = ScalableCountingBloom::from_bytes(filter.to_bytes()).value();
   EXPECT_EQ(again.next_id(), 1500U);
   for (std::size_t i = 0; i < filter.slice_count(); ++i) {
     EXPECT_EQ(again.slice_first_id(i), filter.slice_first_id(i));
@@ -664,8 +694,8 @@ TYPED_TEST(GrowingIds, an_image_keeps_ids_and_the_next_one) {
 }
 
 // A slice from which keys were taken has room again.
-TYPED_TEST(GrowingIds, erasing_from_the_newest_slice_makes_room) {
-  auto filter = make_growing<TypeParam>({.keys = 100, .fpr = 1e-6});
+TEST_P(GrowingIds, erasing_from_the_newest_slice_makes_room) {
+  auto filter = make(GetParam(), {.keys = 100, .fpr = 1e-6});
   const auto digests = Random(16).digests(100);
   filter.insert(std::span(digests));
   for (int round = 0; round < 10; ++round) {

@@ -12,16 +12,13 @@
 #include "mankai/hash/path_mix.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/paths.hpp"
-#include "tests/support/typed_kinds.hpp"
 
 namespace mankai::test {
 namespace {
 
-template <class Kind>
-class PathFilterContract : public testing::Test {};
-using PathFilterKinds =
-    testing::Types<LayeredRepairedKind, LayeredFaithfulKind, LayeredRepairedDeepKind, LayeredFaithfulDeepKind>;
-TYPED_TEST_SUITE(PathFilterContract, PathFilterKinds, KindNames);
+class PathFilterContract : public testing::TestWithParam<UrlShape> {};
+INSTANTIATE_TEST_SUITE_P(shapes, PathFilterContract,
+                         testing::Values(kRepaired, kFaithful, kRepairedDeep, kFaithfulDeep), UrlShapeNames{});
 
 // The digest of a whole URL, as the last array has it where it is repaired.
 Digest url_digest(std::span<const Digest> path) {
@@ -32,26 +29,24 @@ Digest url_digest(std::span<const Digest> path) {
   return whole;
 }
 
-template <class F>
-void insert_all(F& filter, std::span<const Path> paths) {
+void insert_all(LayeredUrlBloom& filter, std::span<const Path> paths) {
   for (const Path& path : paths) {
     filter.insert(path);
   }
 }
 
-template <class F>
-std::size_t count_missed(const F& filter, std::span<const Path> paths) {
+std::size_t count_missed(const LayeredUrlBloom& filter, std::span<const Path> paths) {
   return static_cast<std::size_t>(
       std::ranges::count_if(paths, [&](const Path& path) { return !filter.may_contain(path); }));
 }
 
-TYPED_TEST(PathFilterContract, declares_that_it_has_no_false_negatives) {
-  static_assert(PathFilter<typename TypeParam::Filter>);
-  EXPECT_TRUE(TypeParam::Filter::kPromise.no_false_negatives);
+TEST(LayeredUrlBloom, declares_that_it_has_no_false_negatives) {
+  static_assert(PathFilter<LayeredUrlBloom>);
+  EXPECT_TRUE(LayeredUrlBloom::kPromise.no_false_negatives);
 }
 
-TYPED_TEST(PathFilterContract, a_fresh_filter_contains_nothing) {
-  const auto filter = make<TypeParam>();
+TEST_P(PathFilterContract, a_fresh_filter_contains_nothing) {
+  const auto filter = make(GetParam());
   Random random(1);
   for (const Path& path : random_paths(random, 5000, 8, 1000)) {
     ASSERT_FALSE(filter.may_contain(path));
@@ -64,8 +59,7 @@ TYPED_TEST(PathFilterContract, a_fresh_filter_contains_nothing) {
   EXPECT_EQ(filter.keys_estimate(), 0);
 }
 
-template <class F>
-void expect_all_found(const F& filter, const std::set<Path>& model) {
+void expect_all_found(const LayeredUrlBloom& filter, const std::set<Path>& model) {
   for (const Path& known : model) {
     ASSERT_TRUE(filter.may_contain(known)) << "after " << model.size() << " paths";
   }
@@ -73,9 +67,9 @@ void expect_all_found(const F& filter, const std::set<Path>& model) {
 
 // Paths of few words, so that many come again and share what they consist of, up to three times the capacity; after
 // each thousand, every path of the exact set is asked for.
-TYPED_TEST(PathFilterContract, an_inserted_path_is_found_far_beyond_the_capacity) {
+TEST_P(PathFilterContract, an_inserted_path_is_found_far_beyond_the_capacity) {
   for (const double fpr : {0.5, 0.05, 1e-4}) {
-    auto filter = make<TypeParam>({.keys = 1000, .fpr = fpr});
+    auto filter = make(GetParam(), {.keys = 1000, .fpr = fpr});
     std::set<Path> model;
     Random random(2);
     for (int i = 1; i <= 6000; ++i) {
@@ -91,8 +85,8 @@ TYPED_TEST(PathFilterContract, an_inserted_path_is_found_far_beyond_the_capacity
   }
 }
 
-TYPED_TEST(PathFilterContract, a_path_without_segments_is_a_key_like_any_other) {
-  auto filter = make<TypeParam>();
+TEST_P(PathFilterContract, a_path_without_segments_is_a_key_like_any_other) {
+  auto filter = make(GetParam());
   EXPECT_FALSE(filter.observe(Path{}));
   EXPECT_TRUE(filter.may_contain(Path{}));
   EXPECT_TRUE(filter.observe(Path{}));
@@ -101,8 +95,8 @@ TYPED_TEST(PathFilterContract, a_path_without_segments_is_a_key_like_any_other) 
   EXPECT_EQ(path_answers(filter, std::vector<Path>{{}, {Digest{1}}, {}}), (std::vector<bool>{true, false, true}));
 }
 
-TYPED_TEST(PathFilterContract, extreme_digests_are_segments_like_any_other) {
-  auto filter = make<TypeParam>();
+TEST_P(PathFilterContract, extreme_digests_are_segments_like_any_other) {
+  auto filter = make(GetParam());
   for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     const Path path(3, Digest{value});
     filter.insert(path);
@@ -110,8 +104,8 @@ TYPED_TEST(PathFilterContract, extreme_digests_are_segments_like_any_other) {
   }
 }
 
-TYPED_TEST(PathFilterContract, a_path_deeper_than_all_before_makes_levels_up_to_the_last_one) {
-  auto filter = make<TypeParam>({.keys = 3000});
+TEST_P(PathFilterContract, a_path_deeper_than_all_before_makes_levels_up_to_the_last_one) {
+  auto filter = make(GetParam(), {.keys = 3000});
   Random random(3);
   std::vector<Path> paths;
   for (const std::size_t depth : {1U, 3U, 2U, 7U, 8U, 9U, 63U, 64U, 65U, 200U}) {
@@ -120,35 +114,35 @@ TYPED_TEST(PathFilterContract, a_path_deeper_than_all_before_makes_levels_up_to_
     EXPECT_FALSE(filter.observe(path)) << depth;
     paths.push_back(path);
     EXPECT_EQ(count_missed(filter, paths), 0U) << depth;
-    EXPECT_GE(filter.levels(), std::min(depth, TypeParam::kMaxLevels));
+    EXPECT_GE(filter.levels(), std::min(depth, GetParam().max_levels));
   }
-  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
+  EXPECT_EQ(filter.levels(), GetParam().max_levels);
   EXPECT_EQ(path_answers(filter, paths), std::vector<bool>(paths.size(), true));
   paths.back()[150] = Digest{12345};
   EXPECT_FALSE(filter.may_contain(paths.back())) << "segments beyond the last level count";
 }
 
 // Whoever chooses URLs does not choose our memory: 64 levels of this size would be seven times as much as the default.
-TYPED_TEST(PathFilterContract, a_path_of_a_thousand_segments_makes_no_more_levels_than_there_may_be) {
+TEST_P(PathFilterContract, a_path_of_a_thousand_segments_makes_no_more_levels_than_there_may_be) {
   CountingMemory counter;
-  auto filter = make<TypeParam>({.keys = 20000, .memory = counter.memory()});
+  auto filter = make(GetParam(), {.keys = 20000, .memory = counter.memory()});
   const std::size_t empty = counter.bytes_in_use;
   const std::size_t array = filter.slice(0).image_bytes();
   Random random(19);
   const auto paths = std::vector<Path>{random_path(random, 1000, 1000), random_path(random, 1000, 1000)};
   filter.insert(paths[0]);
-  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
+  EXPECT_EQ(filter.levels(), GetParam().max_levels);
   const PathBatch batch(paths);
   filter.insert(batch.segments, batch.ends);
-  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
-  EXPECT_LE(counter.bytes_in_use, empty + TypeParam::kMaxLevels * (array + kCacheLineBytes));
+  EXPECT_EQ(filter.levels(), GetParam().max_levels);
+  EXPECT_LE(counter.bytes_in_use, empty + GetParam().max_levels * (array + kCacheLineBytes));
   EXPECT_EQ(count_missed(filter, paths), 0U);
   EXPECT_EQ(path_answers(filter, paths), (std::vector<bool>{true, true}));
 }
 
 // Far more segments than the shared level was sized for.
-TYPED_TEST(PathFilterContract, deep_paths_are_found_also_where_the_last_level_overflows) {
-  auto filter = make<TypeParam>({.keys = 200, .fpr = 0.05});
+TEST_P(PathFilterContract, deep_paths_are_found_also_where_the_last_level_overflows) {
+  auto filter = make(GetParam(), {.keys = 200, .fpr = 0.05});
   Random random(20);
   std::vector<Path> paths;
   for (int i = 0; i < 400; ++i) {
@@ -157,13 +151,13 @@ TYPED_TEST(PathFilterContract, deep_paths_are_found_also_where_the_last_level_ov
   insert_all(filter, std::span(paths).first(200));
   const PathBatch batch{std::span<const Path>(paths).last(200)};
   filter.insert(batch.segments, batch.ends);
-  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
+  EXPECT_EQ(filter.levels(), GetParam().max_levels);
   EXPECT_EQ(count_missed(filter, paths), 0U);
   EXPECT_EQ(path_answers(filter, paths), std::vector<bool>(paths.size(), true));
 }
 
-TYPED_TEST(PathFilterContract, a_path_deeper_than_the_levels_is_not_in) {
-  auto filter = make<TypeParam>();
+TEST_P(PathFilterContract, a_path_deeper_than_the_levels_is_not_in) {
+  auto filter = make(GetParam());
   Random random(4);
   const Path path = random_path(random, 4, 1000);
   filter.insert(std::span(path).first(3));
@@ -172,9 +166,9 @@ TYPED_TEST(PathFilterContract, a_path_deeper_than_the_levels_is_not_in) {
   EXPECT_EQ(path_answers(filter, std::vector<Path>{path}), std::vector<bool>{false});
 }
 
-TYPED_TEST(PathFilterContract, observe_says_what_may_contain_said_and_inserts) {
-  auto observed = make<TypeParam>({.keys = 500});
-  auto inserted = make<TypeParam>({.keys = 500});
+TEST_P(PathFilterContract, observe_says_what_may_contain_said_and_inserts) {
+  auto observed = make(GetParam(), {.keys = 500});
+  auto inserted = make(GetParam(), {.keys = 500});
   Random random(5);
   std::uint64_t fresh = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -190,10 +184,10 @@ TYPED_TEST(PathFilterContract, observe_says_what_may_contain_said_and_inserts) {
 }
 
 // Batches of every size around the window of 1024 and the group of 16, with twins within a batch.
-TYPED_TEST(PathFilterContract, a_batch_is_its_single_calls_in_order) {
+TEST_P(PathFilterContract, a_batch_is_its_single_calls_in_order) {
   for (const std::size_t size : {0U, 1U, 15U, 16U, 17U, 1023U, 1024U, 1025U, 3000U}) {
-    auto batched = make<TypeParam>({.keys = 800, .fpr = 0.05});
-    auto single = make<TypeParam>({.keys = 800, .fpr = 0.05});
+    auto batched = make(GetParam(), {.keys = 800, .fpr = 0.05});
+    auto single = make(GetParam(), {.keys = 800, .fpr = 0.05});
     Random random(size);
     for (int round = 0; round < 3; ++round) {
       const auto paths = random_paths(random, size, round == 1 ? 70 : 5, 7);
@@ -222,9 +216,9 @@ TYPED_TEST(PathFilterContract, a_batch_is_its_single_calls_in_order) {
 }
 
 // Beyond the near caches the kernels work differently.
-TYPED_TEST(PathFilterContract, a_large_batch_is_its_single_calls_in_order) {
-  auto batched = make<TypeParam>({.keys = 3000000});
-  auto single = make<TypeParam>({.keys = 3000000});
+TEST_P(PathFilterContract, a_large_batch_is_its_single_calls_in_order) {
+  auto batched = make(GetParam(), {.keys = 3000000});
+  auto single = make(GetParam(), {.keys = 3000000});
   Random random(6);
   const auto paths = random_paths(random, 20000, 4, 50000);
   const PathBatch batch(paths);
@@ -236,8 +230,8 @@ TYPED_TEST(PathFilterContract, a_large_batch_is_its_single_calls_in_order) {
   EXPECT_EQ(count_missed(batched, paths), 0U);
 }
 
-TYPED_TEST(PathFilterContract, is_full_once_the_capacity_is_counted) {
-  auto filter = make<TypeParam>({.keys = 100, .fpr = 1e-6});
+TEST_P(PathFilterContract, is_full_once_the_capacity_is_counted) {
+  auto filter = make(GetParam(), {.keys = 100, .fpr = 1e-6});
   Random random(7);
   while (filter.keys_inserted() < 100) {
     EXPECT_FALSE(filter.is_full());
@@ -246,8 +240,8 @@ TYPED_TEST(PathFilterContract, is_full_once_the_capacity_is_counted) {
   EXPECT_TRUE(filter.is_full());
 }
 
-TYPED_TEST(PathFilterContract, clear_forgets_every_path_and_nothing_else) {
-  auto filter = make<TypeParam>();
+TEST_P(PathFilterContract, clear_forgets_every_path_and_nothing_else) {
+  auto filter = make(GetParam());
   const auto fresh = filter.to_bytes();
   Random random(8);
   const auto paths = random_paths(random, 2000, 6, 1000);
@@ -259,13 +253,13 @@ TYPED_TEST(PathFilterContract, clear_forgets_every_path_and_nothing_else) {
   EXPECT_EQ(filter.keys_inserted(), 1U);
 }
 
-TYPED_TEST(PathFilterContract, remembers_what_was_asked_for) {
-  const auto filter = make<TypeParam>({.keys = 12345, .fpr = 0.003, .hash = kSiphash});
+TEST_P(PathFilterContract, remembers_what_was_asked_for) {
+  const auto filter = make(GetParam(), {.keys = 12345, .fpr = 0.003, .hash = kSiphash});
   EXPECT_EQ(filter.capacity_keys(), 12345U);
   EXPECT_EQ(filter.fpr_target(), 0.003);
   EXPECT_EQ(filter.hash(), kSiphash);
-  EXPECT_EQ(filter.layering(), TypeParam::kLayering);
-  EXPECT_EQ(filter.max_levels(), TypeParam::kMaxLevels);
+  EXPECT_EQ(filter.layering(), GetParam().layering);
+  EXPECT_EQ(filter.max_levels(), GetParam().max_levels);
   EXPECT_LE(filter.fpr_expected(12345), 0.003);
   EXPECT_EQ(filter.probes_per_key(), filter.params().k);
 }
@@ -287,7 +281,7 @@ TEST(LayeredUrlBloom, has_one_to_64_levels) {
 // Goal: segments of a shared level keep their place. Method: one level for all; each path's segments are all known
 // there, so that the answer to a path in another order hangs on the level in their digests alone.
 TEST(LayeredUrlBloom, repaired_tells_apart_what_changed_places_within_a_shared_level) {
-  auto filter = make<LayeredRepairedOneLevelKind>({.keys = 4000, .fpr = 1e-6});
+  auto filter = make(kRepairedOneLevel, {.keys = 4000, .fpr = 1e-6});
   Random random(21);
   const Path path = random_path(random, 20, 1000000);
   filter.insert(path);
@@ -302,22 +296,20 @@ TEST(LayeredUrlBloom, repaired_tells_apart_what_changed_places_within_a_shared_l
   EXPECT_TRUE(filter.slice(0).may_contain(url_digest(path)));
 }
 
-template <class Kind>
-typename Kind::Filter filled(std::uint64_t seed, std::size_t count, std::size_t most_segments) {
-  auto filter = make<Kind>();
+LayeredUrlBloom filled(const UrlShape& shape, std::uint64_t seed, std::size_t count, std::size_t most_segments) {
+  auto filter = make(shape);
   Random random(seed);
   insert_all(filter, random_paths(random, count, most_segments, 500));
   return filter;
 }
 
-TYPED_TEST(PathFilterContract, an_image_makes_the_filter_that_it_came_from) {
-  using Filter = typename TypeParam::Filter;
+TEST_P(PathFilterContract, an_image_makes_the_filter_that_it_came_from) {
   for (const std::size_t count : {0U, 1U, 1000U}) {
-    auto filter = filled<TypeParam>(9, count, 6);
+    auto filter = filled(GetParam(), 9, count, 6);
     const auto bytes = filter.to_bytes();
     EXPECT_EQ(bytes.size(), filter.image_bytes());
     for (const Trust trust : {Trust::checked, Trust::fast}) {
-      auto copied = Filter::from_bytes(bytes, trust);
+      auto copied = LayeredUrlBloom::from_bytes(bytes, trust);
       ASSERT_TRUE(copied.has_value()) << copied.error().detail;
       EXPECT_TRUE(copied->verify().has_value());
       EXPECT_EQ(copied->to_bytes(), bytes);
@@ -325,7 +317,7 @@ TYPED_TEST(PathFilterContract, an_image_makes_the_filter_that_it_came_from) {
       EXPECT_EQ(copied->levels(), filter.levels());
       auto region = Region::allocate(system_memory(), bytes.size()).value();
       std::copy(bytes.begin(), bytes.end(), region.bytes().begin());
-      auto adopted = Filter::from_region(std::move(region), trust);
+      auto adopted = LayeredUrlBloom::from_region(std::move(region), trust);
       ASSERT_TRUE(adopted.has_value()) << adopted.error().detail;
       EXPECT_EQ(adopted->to_bytes(), bytes);
     }
@@ -334,14 +326,13 @@ TYPED_TEST(PathFilterContract, an_image_makes_the_filter_that_it_came_from) {
       joined.insert(joined.end(), part.begin(), part.end());
     }
     EXPECT_EQ(joined, bytes);
-    EXPECT_EQ(filter.keys_inserted(), Filter::from_bytes(bytes)->keys_inserted());
+    EXPECT_EQ(filter.keys_inserted(), LayeredUrlBloom::from_bytes(bytes)->keys_inserted());
   }
 }
 
-TYPED_TEST(PathFilterContract, a_filter_from_an_image_goes_on_growing) {
-  using Filter = typename TypeParam::Filter;
-  auto filter = filled<TypeParam>(10, 300, 2);
-  auto again = Filter::from_bytes(filter.to_bytes()).value();
+TEST_P(PathFilterContract, a_filter_from_an_image_goes_on_growing) {
+  auto filter = filled(GetParam(), 10, 300, 2);
+  auto again = LayeredUrlBloom::from_bytes(filter.to_bytes()).value();
   Random random(11);
   const auto deeper = random_paths(random, 300, 9, 500);
   insert_all(filter, deeper);
@@ -349,11 +340,11 @@ TYPED_TEST(PathFilterContract, a_filter_from_an_image_goes_on_growing) {
   EXPECT_EQ(again.to_bytes(), filter.to_bytes());
 }
 
-TYPED_TEST(PathFilterContract, a_merged_filter_answers_as_if_all_had_been_inserted_there) {
+TEST_P(PathFilterContract, a_merged_filter_answers_as_if_all_had_been_inserted_there) {
   for (const auto& [mine, theirs] : {std::pair<std::size_t, std::size_t>{3, 7}, {7, 3}, {5, 5}, {0, 4}}) {
-    auto left = filled<TypeParam>(12, 400, mine);
-    const auto right = filled<TypeParam>(13, 400, theirs);
-    auto both = filled<TypeParam>(12, 400, mine);
+    auto left = filled(GetParam(), 12, 400, mine);
+    const auto right = filled(GetParam(), 13, 400, theirs);
+    auto both = filled(GetParam(), 12, 400, mine);
     Random random(13);
     insert_all(both, random_paths(random, 400, theirs, 500));
     const std::uint64_t most = left.keys_inserted() + right.keys_inserted();
@@ -370,16 +361,17 @@ TYPED_TEST(PathFilterContract, a_merged_filter_answers_as_if_all_had_been_insert
   }
 }
 
-TYPED_TEST(PathFilterContract, filters_made_alike_merge_and_others_say_what_differs) {
-  auto filter = filled<TypeParam>(14, 100, 3);
+TEST_P(PathFilterContract, filters_made_alike_merge_and_others_say_what_differs) {
+  auto filter = filled(GetParam(), 14, 100, 3);
   auto like = filter.create_like().value();
   EXPECT_EQ(like.keys_inserted(), 0U);
   EXPECT_EQ(like.max_levels(), filter.max_levels());
   EXPECT_TRUE(like.merge(filter).has_value());
   EXPECT_EQ(like.to_bytes(), filter.to_bytes());
   const auto before = filter.to_bytes();
-  for (const Request& request : {Request{.keys = 999}, Request{.fpr = 0.02}, Request{.hash = kSiphash}}) {
-    const auto merged = filter.merge(make<TypeParam>(request));
+  for (const FilterRequest& request :
+       {FilterRequest{.keys = 999}, FilterRequest{.fpr = 0.02}, FilterRequest{.hash = kSiphash}}) {
+    const auto merged = filter.merge(make(GetParam(), request));
     ASSERT_FALSE(merged.has_value());
     EXPECT_EQ(merged.error().code, ErrorCode::invalid_argument);
   }
@@ -392,18 +384,18 @@ TYPED_TEST(PathFilterContract, filters_made_alike_merge_and_others_say_what_diff
   EXPECT_EQ(filter.to_bytes(), before);
 }
 
-TYPED_TEST(PathFilterContract, a_filter_made_like_another_takes_keys_of_the_same_canonical_form) {
-  auto filter = make<TypeParam>();
+TEST_P(PathFilterContract, a_filter_made_like_another_takes_keys_of_the_same_canonical_form) {
+  auto filter = make(GetParam());
   filter.set_canonical_version(1);
   auto like = filter.create_like().value();
   EXPECT_EQ(like.canonical_version(), 1);
   EXPECT_TRUE(like.merge(filter).has_value());
 }
 
-TYPED_TEST(PathFilterContract, memory_that_refuses_leaves_all_answers_as_they_were) {
+TEST_P(PathFilterContract, memory_that_refuses_leaves_all_answers_as_they_were) {
   for (std::size_t grants = 0; grants < 5; ++grants) {
     CountingMemory counter(grants);
-    auto made = TypeParam::create({.memory = counter.memory()});
+    auto made = create(GetParam(), {.memory = counter.memory()});
     if (!made) {
       EXPECT_EQ(made.error().code, ErrorCode::out_of_space);
       continue;
@@ -417,24 +409,24 @@ TYPED_TEST(PathFilterContract, memory_that_refuses_leaves_all_answers_as_they_we
     const PathBatch batch(std::vector<Path>{path});
     EXPECT_THROW(made->insert(batch.segments, batch.ends), std::bad_alloc);
     EXPECT_EQ(made->fill_ratio(), 0);
-    const auto merged = made->merge(filled<TypeParam>(16, 50, 9));
+    const auto merged = made->merge(filled(GetParam(), 16, 50, 9));
     ASSERT_FALSE(merged.has_value());
     EXPECT_EQ(merged.error().code, ErrorCode::out_of_space);
     EXPECT_EQ(made->fill_ratio(), 0);
   }
 }
 
-TYPED_TEST(PathFilterContract, a_move_leaves_valid_filters_and_gives_all_memory_back) {
+TEST_P(PathFilterContract, a_move_leaves_valid_filters_and_gives_all_memory_back) {
   CountingMemory counter;
   {
-    auto first = make<TypeParam>({.memory = counter.memory()});
+    auto first = make(GetParam(), {.memory = counter.memory()});
     Random random(17);
     const auto paths = random_paths(random, 500, 6, 1000);
     insert_all(first, paths);
     const auto bytes = first.to_bytes();
     auto second = std::move(first);
     EXPECT_EQ(second.to_bytes(), bytes);
-    first = make<TypeParam>({.memory = counter.memory()});
+    first = make(GetParam(), {.memory = counter.memory()});
     first.insert(paths[0]);
     EXPECT_TRUE(first.may_contain(paths[0]));
     first = std::move(second);
@@ -446,8 +438,8 @@ TYPED_TEST(PathFilterContract, a_move_leaves_valid_filters_and_gives_all_memory_
 
 // Goal: no reader misses a path that was in before it asked, also while levels are made.
 // Method: the writer inserts ever deeper paths and publishes how many; readers ask for all below that number.
-TYPED_TEST(PathFilterContract, readers_beside_a_writer_that_makes_levels_miss_nothing) {
-  auto filter = make<TypeParam>({.keys = 4000});
+TEST_P(PathFilterContract, readers_beside_a_writer_that_makes_levels_miss_nothing) {
+  auto filter = make(GetParam(), {.keys = 4000});
   Random random(18);
   std::vector<Path> paths;
   for (std::size_t i = 0; i < 3200; ++i) {
@@ -479,7 +471,7 @@ TYPED_TEST(PathFilterContract, readers_beside_a_writer_that_makes_levels_miss_no
     }
   }
   EXPECT_EQ(missed.load(), 0U);
-  EXPECT_EQ(filter.levels(), TypeParam::kMaxLevels);
+  EXPECT_EQ(filter.levels(), GetParam().max_levels);
 }
 
 }  // namespace

@@ -11,22 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 #include "mankai/filter/parts/sliced_image.hpp"
 #include "tests/support/counting_memory.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/paths.hpp"
-#include "tests/support/typed_kinds.hpp"
 
 namespace mankai::test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-template <class Kind>
-class CorruptLayered : public testing::Test {
+class CorruptLayered : public testing::TestWithParam<UrlShape> {
  protected:
   static LayeredUrlBloom filter() {
-    auto filter = make<Kind>({.keys = 60, .fpr = 0.05});
+    auto filter = make(GetParam(), {.keys = 60, .fpr = 0.05});
     Random random(1);
     for (int i = 0; i < 60; ++i) {
       filter.insert(random_path(random, 1 + random.below(3), 50));
@@ -34,8 +33,7 @@ class CorruptLayered : public testing::Test {
     return filter;
   }
 };
-using Kinds = testing::Types<LayeredRepairedKind, LayeredFaithfulKind>;
-TYPED_TEST_SUITE(CorruptLayered, Kinds, KindNames);
+INSTANTIATE_TEST_SUITE_P(shapes, CorruptLayered, testing::Values(kRepaired, kFaithful), UrlShapeNames{});
 
 void expect_refused(std::span<const std::byte> bytes, Trust trust, const std::string& what) {
   CountingMemory counter;
@@ -46,7 +44,7 @@ void expect_refused(std::span<const std::byte> bytes, Trust trust, const std::st
   ASSERT_EQ(counter.bytes_in_use, 0U) << what;
 }
 
-TYPED_TEST(CorruptLayered, every_flipped_bit_is_found) {
+TEST_P(CorruptLayered, every_flipped_bit_is_found) {
   Bytes bytes = this->filter().to_bytes();
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
@@ -58,7 +56,7 @@ TYPED_TEST(CorruptLayered, every_flipped_bit_is_found) {
   }
 }
 
-TYPED_TEST(CorruptLayered, every_truncation_and_extension_is_found_even_when_trusted) {
+TEST_P(CorruptLayered, every_truncation_and_extension_is_found_even_when_trusted) {
   Bytes bytes = this->filter().to_bytes();
   for (const Trust trust : {Trust::checked, Trust::fast}) {
     for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -95,7 +93,7 @@ std::vector<Bytes> slices_of(const LayeredUrlBloom& filter) {
   return slices;
 }
 
-TYPED_TEST(CorruptLayered, a_header_with_right_checksums_and_wrong_fields_is_refused) {
+TEST_P(CorruptLayered, a_header_with_right_checksums_and_wrong_fields_is_refused) {
   const auto filter = this->filter();
   const Bytes good = filter.to_bytes();
   const std::vector<Bytes> slices = slices_of(filter);
@@ -134,7 +132,7 @@ TYPED_TEST(CorruptLayered, a_header_with_right_checksums_and_wrong_fields_is_ref
   expect_refused(bytes, Trust::fast, "too many keys");
 }
 
-TYPED_TEST(CorruptLayered, a_mode_that_is_unknown_is_a_later_librarys) {
+TEST_P(CorruptLayered, a_mode_that_is_unknown_is_a_later_librarys) {
   const auto filter = this->filter();
   ImageHeader header = header_of(filter.to_bytes());
   header.kind_params[1] += std::uint64_t{2} << 32;
@@ -144,7 +142,7 @@ TYPED_TEST(CorruptLayered, a_mode_that_is_unknown_is_a_later_librarys) {
   EXPECT_NE(opened.error().detail.find("offset 76"), std::string::npos) << opened.error().detail;
 }
 
-TYPED_TEST(CorruptLayered, arrays_that_are_not_this_filters_are_refused) {
+TEST_P(CorruptLayered, arrays_that_are_not_this_filters_are_refused) {
   const auto filter = this->filter();
   const ImageHeader header = header_of(filter.to_bytes());
   const std::vector<Bytes> good = slices_of(filter);
@@ -163,17 +161,17 @@ TYPED_TEST(CorruptLayered, arrays_that_are_not_this_filters_are_refused) {
   expect_refused(assembled(header, slices), Trust::checked, "a classic filter of another size");
   slices[2] = BlockedBloom::create({.keys = 60, .fpr = 0.05, .hash = filter.hash()}).value().to_bytes();
   expect_refused(assembled(header, slices), Trust::checked, "an array of another kind");
-  const auto other = make<TypeParam>({.keys = 60, .fpr = 0.05, .hash = kSiphash});
+  const auto other = make(GetParam(), {.keys = 60, .fpr = 0.05, .hash = kSiphash});
   expect_refused(assembled(header, replaced(0, other, 0)), Trust::checked, "an array of another seed");
   slices = good;
-  while (slices.size() <= TypeParam::kMaxLevels + 1) {
+  while (slices.size() <= GetParam().max_levels + 1) {
     slices.push_back(slices.back());
   }
   expect_refused(assembled(header, slices), Trust::checked, "more levels than there are");
   expect_refused(assembled(header, {}), Trust::checked, "no array");
 }
 
-TYPED_TEST(CorruptLayered, trusted_cells_are_taken_as_they_are_until_verified) {
+TEST_P(CorruptLayered, trusted_cells_are_taken_as_they_are_until_verified) {
   Bytes bytes = this->filter().to_bytes();
   bytes[2 * sizeof(ImageHeader) + 5] ^= std::byte{4};
   const auto opened = LayeredUrlBloom::from_bytes(bytes, Trust::fast);

@@ -183,7 +183,7 @@ StoreOptions options_of(Random& random) {
           .checkpoint_interval = std::chrono::milliseconds(random.below(3))};
 }
 
-class StoreKill : public testing::TestWithParam<std::string_view> {
+class StoreKill : public testing::TestWithParam<std::string> {
  protected:
   StoreKill() : folder_(std::filesystem::temp_directory_path() / ("mankai-store-kill-" + std::to_string(::getpid()))) {
     std::filesystem::remove_all(folder_);
@@ -255,22 +255,11 @@ TEST_P(StoreKill, what_was_acknowledged_is_there_and_nothing_but_whole_batches) 
   EXPECT_EQ(files(), 1U) << "something was left behind";
 }
 
-std::string name_of(const testing::TestParamInfo<std::string_view>& info) {
-  std::string text(info.param);
-  std::ranges::replace_if(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return text;
-}
-
-INSTANTIATE_TEST_SUITE_P(kinds, StoreKill,
-                         testing::Values("bloom:keys=500,seed=1", "blocked-bloom:keys=100000,canonical=yes,seed=2",
-                                         "counting-bloom:keys=300,seed=3", "scalable-bloom:keys=60,seed=4",
-                                         "scalable-counting-bloom:keys=60,seed=5", "layered-url-bloom:keys=300,seed=6",
-                                         "time-decaying-counts:keys=300,seed=7",
-                                         "time-decaying-pooled-counts:keys=300,pool-share=0.01,seed=8",
-                                         "time-decaying-tiered-counts:keys=300,seed=9",
-                                         "fading-fingerprints:keys=300,seed=10", "recent-values:keys=200,seed=11",
-                                         "rotating-bloom:keys=500,window=30d,seed=12", "decayed-top:keys=300,seed=13"),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(every_kind, StoreKill, testing::ValuesIn(first_example_specs()), SpecNames{});
+INSTANTIATE_TEST_SUITE_P(large, StoreKill,
+                         testing::Values("blocked-bloom:keys=100000,canonical=yes,seed=2",
+                                         "rotating-bloom:keys=500,window=30d,seed=12"),
+                         SpecNames{});
 
 // ---- several threads
 

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/filter_kinds.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/image_edit.hpp"
 
 namespace mankai::test {

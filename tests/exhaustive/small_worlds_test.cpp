@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/filter_kinds.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/image_edit.hpp"
 
 namespace mankai::test {

@@ -21,7 +21,10 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/filter_kinds.hpp"
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
+#include "mankai/filter/counting_bloom/counting_bloom.hpp"
+#include "tests/support/filter_request.hpp"
 
 namespace mankai::test {
 namespace {

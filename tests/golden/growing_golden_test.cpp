@@ -15,7 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/support/growing_kinds.hpp"
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "tests/support/filter_request.hpp"
 
 namespace mankai::test {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "mankai/filter/time_decaying_counts/time_decaying_counts.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 
 namespace mankai::test {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
-#include "tests/support/checked.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
+#include "tests/support/require.hpp"
 
 // Sequences of operations on a counting filter beside an exact multiset, for property tests and for the fuzzer alike.
 
@@ -219,10 +219,19 @@ inline std::vector<Digest> counting_batch_of(const Hasher& hash, const CountingO
   return digests;
 }
 
-/// Runs the operations on a filter of this kind, checking each; throws where a promise is broken.
-template <class Kind>
-void run_counting_operations(const Request& request, std::span<const CountingOperation> operations) {
-  CheckedCounts checked(make<Kind>(request));
+inline CountingBloom make_counting(CountingLayout layout, const FilterRequest& request) {
+  return CountingBloom::create({.keys = request.keys,
+                                .fpr = request.fpr,
+                                .layout = layout,
+                                .hash = request.hash,
+                                .memory = request.memory})
+      .value();
+}
+
+/// Runs the operations on a filter of this layout, checking each; throws where a promise is broken.
+inline void run_counting_operations(CountingLayout layout, const FilterRequest& request,
+                                    std::span<const CountingOperation> operations) {
+  CheckedCounts checked(make_counting(layout, request));
   const Hasher hash = checked.filter().hasher();
   for (const CountingOperation& operation : operations) {
     const Digest digest = hash(std::uint64_t{operation.key});
@@ -241,7 +250,7 @@ void run_counting_operations(const Request& request, std::span<const CountingOpe
       case CountingVerb::erase_batch: checked.erase(std::span(batch)); break;
       case CountingVerb::ask_batch: checked.ask(std::span(batch)); break;
       case CountingVerb::merge: {
-        CheckedCounts other(make<Kind>(request));
+        CheckedCounts other(make_counting(layout, request));
         other.insert(std::span(batch));
         checked.merge(other);
         break;

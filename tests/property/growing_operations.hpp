@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <ostream>
@@ -8,9 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/checked.hpp"
-#include "tests/support/growing_kinds.hpp"
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
+#include "tests/support/filter_request.hpp"
+#include "tests/support/image_edit.hpp"
 #include "tests/support/outcomes.hpp"
+#include "tests/support/require.hpp"
 
 // Sequences of operations on a growing filter beside an exact multiset, for property tests and for the fuzzer alike.
 
@@ -266,13 +270,39 @@ void run_numbered(CheckedGrowing<F>& checked, const GrowingOperation& operation,
   }
 }
 
-/// Runs the operations on a filter of this kind, checking each; throws where a promise is broken.
-template <class Kind>
-void run_growing_operations(const GrowingRequest& request, std::span<const GrowingOperation> operations) {
+/// How the slices grow, and what they are: layouts of counters are those of scalable-counting-bloom.
+struct GrowingMode {
+  const char* name;
+  bool is_counting = false;
+  std::uint32_t factor = 2;
+  CountingLayout layout = CountingLayout::blocked;
+};
+
+inline constexpr std::array<GrowingMode, 5> kGrowingModes = {
+    {{.name = "bloom_doubling"},
+     {.name = "bloom_constant", .factor = 1},
+     {.name = "counting_doubling", .is_counting = true},
+     {.name = "counting_faithful", .is_counting = true, .factor = 1, .layout = CountingLayout::partitioned},
+     {.name = "counting_dablooms", .is_counting = true, .factor = 1, .layout = CountingLayout::dablooms}}};
+
+template <class F>
+F make_of_mode(const GrowingMode& mode, const FilterRequest& request) {
+  typename F::Options options{.keys = request.keys, .fpr = request.fpr};
+  options.growth = {.factor = mode.factor};
+  options.hash = request.hash;
+  if constexpr (requires { options.layout; }) {
+    options.layout = mode.layout;
+  }
+  return F::create(options).value();
+}
+
+template <class F>
+void run_growing_operations_of(const GrowingMode& mode, const FilterRequest& request,
+                               std::span<const GrowingOperation> operations) {
   // Batches and merges add up: beyond so many keys a sequence would only become slower.
   constexpr std::uint64_t kKeysMax = 1000;
-  CheckedGrowing checked(make_growing<Kind>(request));
-  CheckedGrowing other(make_growing<Kind>(request));  // what merges bring in
+  CheckedGrowing checked(make_of_mode<F>(mode, request));
+  CheckedGrowing other(make_of_mode<F>(mode, request));  // what merges bring in
   const Hasher hash = checked.filter().hasher();
   for (const GrowingOperation& operation : operations) {
     const Digest digest = hash(std::uint64_t{operation.key});
@@ -293,13 +323,20 @@ void run_growing_operations(const GrowingRequest& request, std::span<const Growi
         }
         break;
       default:
-        if constexpr (NumberedFilter<typename Kind::Filter>) {
+        if constexpr (NumberedFilter<F>) {
           run_numbered(checked, operation, digest, batch);
         }
         break;
     }
   }
   checked.require_all();
+}
+
+/// Runs the operations on a filter of this mode, checking each; throws where a promise is broken.
+inline void run_growing_operations(const GrowingMode& mode, const FilterRequest& request,
+                                   std::span<const GrowingOperation> operations) {
+  mode.is_counting ? run_growing_operations_of<ScalableCountingBloom>(mode, request, operations)
+                   : run_growing_operations_of<ScalableBloom>(mode, request, operations);
 }
 
 }  // namespace mankai::test

@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "tests/property/growing_operations.hpp"
@@ -39,18 +40,18 @@ rc::Gen<GrowingOperation> any_operation() {
       rc::gen::set(&GrowingOperation::id, rc::gen::inRange<std::uint16_t>(0, 500)));
 }
 
-template <class Kind>
-class GrowingProperty : public testing::Test {};
-TYPED_TEST_SUITE(GrowingProperty, GrowingKinds, GrowingKindNames);
+class GrowingProperty : public testing::TestWithParam<GrowingMode> {};
+INSTANTIATE_TEST_SUITE_P(modes, GrowingProperty, testing::ValuesIn(kGrowingModes),
+                         [](const auto& mode) { return std::string(mode.param.name); });
 
-TYPED_TEST(GrowingProperty, no_sequence_of_operations_breaks_the_promise) {
+TEST_P(GrowingProperty, no_sequence_of_operations_breaks_the_promise) {
   ASSERT_TRUE(kIsSeeded);
-  const bool holds = rc::check([] {
+  const bool holds = rc::check([mode = GetParam()] {
     const auto operations = *rc::gen::container<std::vector<GrowingOperation>>(any_operation());
     const auto keys = *rc::gen::element<std::uint64_t>(1, 7, 30, 200);
     const auto fpr = *rc::gen::element(0.5, 0.05, 1e-3, 1e-9);
     const HashSpec hash = *rc::gen::element(kXxh3, kSiphash);
-    run_growing_operations<TypeParam>({.keys = keys, .fpr = fpr, .hash = hash}, operations);
+    run_growing_operations(mode, {.keys = keys, .fpr = fpr, .hash = hash}, operations);
   });
   EXPECT_TRUE(holds);
 }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tests/support/path_operations.hpp"
-#include "tests/support/typed_kinds.hpp"
 
 namespace mankai::test {
 namespace {
@@ -35,20 +34,20 @@ rc::Gen<PathOperation> any_operation() {
                                        rc::gen::set(&PathOperation::count, rc::gen::inRange<std::uint8_t>(0, 40)));
 }
 
-template <class Kind>
-class PathFilterProperty : public testing::Test {};
-using Kinds = testing::Types<LayeredRepairedKind, LayeredFaithfulKind, LayeredRepairedDeepKind, LayeredFaithfulDeepKind,
-                             LayeredRepairedOneLevelKind, LayeredFaithfulOneLevelKind>;
-TYPED_TEST_SUITE(PathFilterProperty, Kinds, KindNames);
+class PathFilterProperty : public testing::TestWithParam<UrlShape> {};
+INSTANTIATE_TEST_SUITE_P(shapes, PathFilterProperty,
+                         testing::Values(kRepaired, kFaithful, kRepairedDeep, kFaithfulDeep, kRepairedOneLevel,
+                                         kFaithfulOneLevel),
+                         UrlShapeNames{});
 
-TYPED_TEST(PathFilterProperty, no_sequence_of_operations_breaks_the_promise) {
+TEST_P(PathFilterProperty, no_sequence_of_operations_breaks_the_promise) {
   ASSERT_TRUE(kIsSeeded);
-  const bool holds = rc::check([] {
+  const bool holds = rc::check([shape = GetParam()] {
     const auto operations = *rc::gen::container<std::vector<PathOperation>>(any_operation());
     const auto keys = *rc::gen::element<std::uint64_t>(1, 20, 500);
     const auto fpr = *rc::gen::element(0.5, 0.05, 1e-9);
     const HashSpec hash = *rc::gen::element(kXxh3, kSiphash);
-    run_path_operations<TypeParam>({.keys = keys, .fpr = fpr, .hash = hash}, operations);
+    run_path_operations(shape, {.keys = keys, .fpr = fpr, .hash = hash}, operations);
   });
   EXPECT_TRUE(holds);
 }

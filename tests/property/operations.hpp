@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/support/checked.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/every_kind.hpp"
 
 // Sequences of operations on a checked filter, for property tests and for the fuzzer alike.
 
@@ -51,10 +51,10 @@ inline std::vector<Digest> batch_of(const Hasher& hash, const Operation& operati
 }
 
 /// Runs the operations on a filter of this kind, checking each; throws where a promise is broken.
-template <class Kind>
-void run_operations(const Request& request, std::span<const Operation> operations) {
-  Checked checked(make<Kind>(request));
-  Checked other(make<Kind>(request));  // what merges bring in
+inline void run_operations(const Example& example, const FilterRequest& request,
+                           std::span<const Operation> operations) {
+  Checked checked(make(example, request));
+  Checked other(make(example, request));  // what merges bring in
   const Hasher hash = checked.filter().hasher();
   for (const Operation& operation : operations) {
     const Digest digest = hash(std::uint64_t{operation.key});
@@ -63,13 +63,7 @@ void run_operations(const Request& request, std::span<const Operation> operation
       case Verb::insert: checked.insert(digest); break;
       case Verb::observe: checked.observe(digest); break;
       case Verb::may_contain: static_cast<void>(checked.may_contain(digest)); break;
-      case Verb::insert_concurrent:
-        if constexpr (ConcurrentFilter<typename Kind::Filter>) {
-          checked.insert_concurrent(digest);
-        } else {
-          checked.insert(digest);
-        }
-        break;
+      case Verb::insert_concurrent: checked.insert_concurrent(digest); break;
       case Verb::insert_batch: checked.insert(std::span(batch)); break;
       case Verb::observe_batch: checked.observe(std::span(batch)); break;
       case Verb::may_contain_batch: checked.may_contain(std::span(batch)); break;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/property/operations.hpp"
-#include "tests/support/typed_kinds.hpp"
+#include "tests/support/every_kind.hpp"
 
 namespace mankai::test {
 
@@ -18,6 +18,11 @@ namespace {
 
 // rapidcheck reads its settings once, when the first property runs.
 const bool kIsSeeded = ::setenv("RC_PARAMS", "seed=20240229 max_success=1000 max_size=120", 0) == 0;
+
+bool has_digests(const KindDescription& kind) {
+  return has_no_false_negatives(kind) && calls_of(kind).insert_integers != nullptr;
+}
+bool merges_flat(const KindDescription& kind) { return has_digests(kind) && kind.can_merge && is_flat(kind); }
 
 rc::Gen<Operation> any_operation() {
   // Clearing and merging seldom, or no state ever grows.
@@ -36,36 +41,39 @@ rc::Gen<Operation> any_operation() {
                                    rc::gen::set(&Operation::count, rc::gen::inRange<std::uint16_t>(0, 300)));
 }
 
-template <class Kind>
-class FilterProperty : public testing::Test {};
-TYPED_TEST_SUITE(FilterProperty, FilterKinds, KindNames);
+class FilterProperty : public testing::TestWithParam<Example> {};
+INSTANTIATE_TEST_SUITE_P(every_kind, FilterProperty, testing::ValuesIn(shapes(has_digests)), test_name);
 
-TYPED_TEST(FilterProperty, no_sequence_of_operations_breaks_the_promise) {
+class MergeProperty : public testing::TestWithParam<Example> {};
+INSTANTIATE_TEST_SUITE_P(every_kind, MergeProperty, testing::ValuesIn(shapes(merges_flat)), test_name);
+
+TEST_P(FilterProperty, no_sequence_of_operations_breaks_the_promise) {
   ASSERT_TRUE(kIsSeeded);
-  const bool holds = rc::check([] {
+  const bool holds = rc::check([example = GetParam()] {
     const auto operations = *rc::gen::container<std::vector<Operation>>(any_operation());
     const auto keys = *rc::gen::element<std::uint64_t>(1, 20, 200, 2000);
     const auto fpr = *rc::gen::element(0.5, 0.05, 1e-3, 1e-9);
     const HashSpec hash = *rc::gen::element(kXxh3, kSiphash);
-    run_operations<TypeParam>({.keys = keys, .fpr = fpr, .hash = hash}, operations);
+    run_operations(example, {.keys = keys, .fpr = fpr, .hash = hash}, operations);
   });
   EXPECT_TRUE(holds);
 }
 
-TYPED_TEST(FilterProperty, merging_parts_is_inserting_the_whole) {
-  const bool holds = rc::check([](const std::vector<std::uint64_t>& left, const std::vector<std::uint64_t>& right) {
-    const Request request{.keys = 50, .fpr = 0.1};
-    auto parts = make<TypeParam>(request);
-    auto part = make<TypeParam>(request);
-    auto whole = make<TypeParam>(request);
-    parts.insert(std::span(left));
-    part.insert(std::span(right));
-    whole.insert(std::span(left));
-    whole.insert(std::span(right));
-    RC_ASSERT(parts.merge(part).has_value());
-    RC_ASSERT(parts.fill_ratio() == whole.fill_ratio());
-    RC_ASSERT(parts.fpr_estimate() == whole.fpr_estimate());
-  });
+TEST_P(MergeProperty, merging_parts_is_inserting_the_whole) {
+  const bool holds = rc::check(
+      [example = GetParam()](const std::vector<std::uint64_t>& left, const std::vector<std::uint64_t>& right) {
+        const FilterRequest request{.keys = 50, .fpr = 0.1};
+        auto parts = make(example, request);
+        auto part = make(example, request);
+        auto whole = make(example, request);
+        parts.insert(std::span(left));
+        part.insert(std::span(right));
+        whole.insert(std::span(left));
+        whole.insert(std::span(right));
+        RC_ASSERT(parts.merge(part).has_value());
+        RC_ASSERT(parts.fill_ratio() == whole.fill_ratio());
+        RC_ASSERT(parts.fpr_estimate() == whole.fpr_estimate());
+      });
   EXPECT_TRUE(holds);
 }
 

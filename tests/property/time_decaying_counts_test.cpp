@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tests/support/cut_cells.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
 

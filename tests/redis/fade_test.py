@@ -59,7 +59,7 @@ class ContractTest(OneServerTest):
             FADE.RESERVE f 0.001 1000 => -ERR item exists
             FADE.PUT f a b a => *[:1 :1 :0] | *[#t #t #f]
             FADE.PUT f a => *[:0] | *[#f]
-            FADE.SEEN f a b absent key => *[:1 :1 :0] | *[#t #t #f]
+            FADE.SEEN f a b absent => *[:1 :1 :0] | *[#t #t #f]
             FADE.SEEN f a => *[:1] | *[#t]
             fade.put f '' => *[:1] | *[#t]
             FADE.SEEN f '' A => *[:1 :0] | *[#t #f]

@@ -338,7 +338,7 @@ class MirrorTest(RedisTest):
         self.assertTrue(0 < client.must("PTTL", beside) <= 600_000)  # it does not stay forever
         client.must("RENAME", beside, KEY)
         self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b"), [1, 1])
-        self.assertRegex(self.mankai("status", "b.mk", *self.mirror(server)), "not known: there is no such key")
+        self.assertRegex(self.mankai("status", "b.mk", *self.mirror(server)), "unknown: the key does not exist")
         self.mankai("sync", "--once", "b.mk", *self.mirror(server), says="loaded")
         self.assertEqual(client.must("GATE.MAYBE", KEY, 0, "a", "b"), [1, 0])
         self.assertEqual(client.must("TTL", KEY), -1)
@@ -354,7 +354,7 @@ class MirrorTest(RedisTest):
         wait_for("the file has it", lambda: self.mankai("check", "b.mk", "b") == "maybe\tb\n")
         wait_for("it is said", lambda: "trying again" in self.said())
         status = self.mankai("status", "b.mk", *self.mirror(server))
-        self.assertRegex(status, "mirror at +not known: ")
+        self.assertRegex(status, "mirror at +unknown: ")
         self.assertIn("mankai_gate_mirror_up 0\n", self.mankai("status", "--prometheus", "b.mk", *self.mirror(server)))
         server.start()
         self.wait_until_in_step(server.client())
@@ -372,7 +372,7 @@ class MirrorTest(RedisTest):
         self.build()
         self.mankai("sync", "--once", "b.mk", *self.mirror(server), code=2, says="use another key")
         self.mankai("sync", "b.mk", *self.mirror(server), code=2, says="use another key")
-        self.assertRegex(self.mankai("status", "b.mk", *self.mirror(server)), "not known: the key is another gate")
+        self.assertRegex(self.mankai("status", "b.mk", *self.mirror(server)), "unknown: the key holds another gate")
         client.must("SET", "text", "a")
         self.mankai("sync", "--once", "b.mk", *self.mirror(server, "text"), code=2, says="WRONGTYPE")
         self.assertEqual(client.must("GET", "text"), b"a")
@@ -440,7 +440,7 @@ class MirrorTest(RedisTest):
         self.mankai("sync", "--once", "b.mk", "--mirror", f"redis://localhost:{server.port}/3", "--mirror-key", "{a}:b",
                     says=f"redis://localhost:{server.port}/3 {{a}}:b: loaded")
         for key in ("a}b", "{}a"):
-            self.mankai("sync", "--once", "b.mk", *self.mirror(server, key), code=2, says="an unclosed brace")
+            self.mankai("sync", "--once", "b.mk", *self.mirror(server, key), code=2, says="without a {")
         client.must("SELECT", 3)
         self.assertEqual(client.must("GATE.MAYBE", "{a}:b", 0, "a"), [1])
         for address, says in (("redis://127.0.0.1:0", "no host and port"), ("redis://", "no host and port"),

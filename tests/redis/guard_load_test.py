@@ -106,7 +106,7 @@ class GuardLoadTest(RedisTest):
         self.client.must("SET", "lists", "a string")
         self.assert_fails(self.load(GOLDEN_GUARD), USAGE, "the key lists holds no guard", "DEL")
         self.assertEqual(self.client.must("GET", "lists"), b"a string")
-        self.assert_fails(self.load(GOLDEN_GUARD, key="a}b"), USAGE, "a brace that closes none")
+        self.assert_fails(self.load(GOLDEN_GUARD, key="a}b"), USAGE, "without a {")
         self.assert_only("lists")
 
     def test_a_guard_that_waits_for_its_bytes_is_replaced(self):
@@ -161,7 +161,7 @@ class ProgressTest(RedisTest):
                 pass
             os.close(terminal)
             self.assertEqual(load.wait(timeout=60), OK)
-        self.assertRegex(shown, rb"\A\r\x1b\[K.* of .*, 100 %; .*/s\r\x1b\[K\Z")
+        self.assertRegex(shown, rb"\A\r\x1b\[K.* of .*, 100%; .*/s\r\x1b\[K\Z")
 
 
 if __name__ == "__main__":

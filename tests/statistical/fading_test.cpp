@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
 

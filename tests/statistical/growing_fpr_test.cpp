@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
+#include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "tests/statistical/bounds.hpp"
-#include "tests/support/growing_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 
 namespace mankai::test {

@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "tests/statistical/bounds.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {

@@ -6,9 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
+#include "mankai/filter/bloom/bloom.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "tests/statistical/bounds.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {

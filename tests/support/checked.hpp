@@ -4,26 +4,16 @@
 #include <cstdint>
 #include <set>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "mankai/base/region.hpp"
-#include "mankai/filter/concepts.hpp"
-#include "mankai/filter/parts/image.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/every_kind.hpp"
 #include "tests/support/image_edit.hpp"
 #include "tests/support/outcomes.hpp"
+#include "tests/support/require.hpp"
 
 namespace mankai::test {
-
-/// Throws when a promise is broken: a failure to gtest, a counterexample to rapidcheck, a crash to libFuzzer.
-inline void require(bool promise, const char* what) {
-  if (!promise) {
-    throw std::logic_error(what);
-  }
-}
 
 /// How a filter goes through its image and comes back.
 enum class RoundTrip : std::uint8_t { from_bytes, from_bytes_fast, adopt, attach };
@@ -32,10 +22,9 @@ enum class RoundTrip : std::uint8_t { from_bytes, from_bytes_fast, adopt, attach
 /// inserted key is found. What else follows from the cells is checked too: a `no` from observe or an answered `no`
 /// means that the set has not got the key; the count of keys is the count of such inserts, or of all inserts where the
 /// filter counts repeats.
-template <BatchFilter F>
 class Checked {
  public:
-  explicit Checked(F filter) : filter_(std::move(filter)), keys_inserted_(filter_.keys_inserted()) {}
+  explicit Checked(Subject filter) : filter_(std::move(filter)), keys_inserted_(filter_.keys_inserted()) {}
 
   void insert(Digest digest) {
     keys_inserted_ += counts(filter_.may_contain(digest));
@@ -64,9 +53,12 @@ class Checked {
     return answer;
   }
 
-  bool insert_concurrent(Digest digest)
-    requires ConcurrentFilter<F>
-  {
+  /// By a class that has it; by others as insert.
+  bool insert_concurrent(Digest digest) {
+    if (filter_.calls().insert_concurrent == nullptr) {
+      insert(digest);
+      return true;
+    }
     const bool answered = filter_.may_contain(digest);
     const bool fresh = filter_.insert_concurrent(digest);
     model_.insert(digest);
@@ -85,7 +77,8 @@ class Checked {
     // How many of a batch were fresh is the contract suite's question; here the count may only grow by at most that.
     const std::uint64_t now = filter_.keys_inserted();
     require(now >= keys_inserted_ && now - keys_inserted_ <= digests.size(), "a batch counts no key twice");
-    require(!kCountsRepeats<F> || now - keys_inserted_ == digests.size(), "a batch of repeats counts every key");
+    require(!counts_repeats(filter_.kind()) || now - keys_inserted_ == digests.size(),
+            "a batch of repeats counts every key");
     keys_inserted_ = now;
   }
 
@@ -108,7 +101,11 @@ class Checked {
     }
   }
 
+  /// Nothing for a kind that cannot.
   void merge(const Checked& other) {
+    if (!filter_.kind().can_merge) {
+      return;
+    }
     const std::uint64_t most = keys_inserted_ + other.keys_inserted_;
     const std::uint64_t least = std::max(keys_inserted_, other.keys_inserted_);
     require(filter_.merge(other.filter_).has_value(), "filters made alike merge");
@@ -131,17 +128,17 @@ class Checked {
     const std::vector<std::byte> before = filter_.to_bytes();
     if (way == RoundTrip::attach) {
       AlignedBytes bytes(before);
-      const auto attached = F::attach(bytes.span());
+      const auto attached = filter_.attach(bytes.span());
       require(attached.has_value() && attached->to_bytes() == before, "an attached image is the filter");
       return;
     }
     if (way == RoundTrip::adopt) {
       auto region = Region::allocate(system_memory(), before.size());
       std::copy(before.begin(), before.end(), region.value().bytes().begin());
-      filter_ = F::from_image(Image::adopt(std::move(*region), Trust::checked).value()).value();
+      filter_ = filter_.adopt(std::move(*region)).value();
     } else {
       const Trust trust = way == RoundTrip::from_bytes ? Trust::checked : Trust::fast;
-      filter_ = F::from_bytes(before, trust).value();
+      filter_ = filter_.from_bytes(before, trust).value();
       require(filter_.verify().has_value(), "the cells agree with the trailer");
     }
     require(filter_.to_bytes() == before, "an image makes the filter that it came from");
@@ -156,18 +153,18 @@ class Checked {
     }
   }
 
-  [[nodiscard]] const F& filter() const noexcept { return filter_; }
+  [[nodiscard]] const Subject& filter() const noexcept { return filter_; }
   [[nodiscard]] const std::set<Digest>& model() const noexcept { return model_; }
 
  private:
   /// By how much an insert of a key raises the count.
-  static std::uint64_t counts(bool seen) { return seen && !kCountsRepeats<F> ? 0 : 1; }
+  [[nodiscard]] std::uint64_t counts(bool seen) const { return seen && !counts_repeats(filter_.kind()) ? 0 : 1; }
 
   void require_count() const {
     require(filter_.keys_inserted() == keys_inserted_, "the count of keys is that of the inserts that count");
   }
 
-  F filter_;
+  Subject filter_;
   std::set<Digest> model_;
   std::uint64_t keys_inserted_;
 };

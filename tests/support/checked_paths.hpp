@@ -7,16 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/checked.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/require.hpp"
 
 namespace mankai::test {
 
 /// A filter of paths beside an exact set of what it was given, as Checked is for digests.
-template <PathFilter F>
 class CheckedPaths {
  public:
-  explicit CheckedPaths(F filter) : filter_(std::move(filter)) {}
+  explicit CheckedPaths(LayeredUrlBloom filter) : filter_(std::move(filter)) {}
 
   bool observe(const Path& path) {
     const bool answered = filter_.may_contain(path);
@@ -38,7 +37,7 @@ class CheckedPaths {
 
   /// Beside a copy that takes the paths one by one.
   void observe(std::span<const Path> paths) {
-    F single = F::from_bytes(filter_.to_bytes()).value();
+    LayeredUrlBloom single = LayeredUrlBloom::from_bytes(filter_.to_bytes()).value();
     std::vector<bool> expected;
     for (const Path& path : paths) {
       expected.push_back(single.observe(path));
@@ -76,7 +75,7 @@ class CheckedPaths {
 
   void round_trip(Trust trust) {
     const std::vector<std::byte> before = filter_.to_bytes();
-    filter_ = F::from_bytes(before, trust).value();
+    filter_ = LayeredUrlBloom::from_bytes(before, trust).value();
     require(filter_.verify().has_value(), "the cells agree with the trailers");
     require(filter_.to_bytes() == before, "an image makes the filter that it came from");
     require_all();
@@ -89,10 +88,10 @@ class CheckedPaths {
     }
   }
 
-  [[nodiscard]] const F& filter() const noexcept { return filter_; }
+  [[nodiscard]] const LayeredUrlBloom& filter() const noexcept { return filter_; }
 
  private:
-  F filter_;
+  LayeredUrlBloom filter_;
   std::set<Path> model_;
 };
 

@@ -4,7 +4,7 @@
 
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"
 #include "mankai/filter/recent_values/recent_values.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 
 namespace mankai::test {
 

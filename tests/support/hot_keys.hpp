@@ -6,7 +6,7 @@
 
 #include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 
 namespace mankai::test {
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "mankai/base/region.hpp"
 #include "mankai/filter/parts/image_format.hpp"
 
 // For tests of hostile images: bytes that carry right checksums over wrong fields. Written from the format's
@@ -36,6 +37,22 @@ class AlignedBytes {
   std::unique_ptr<std::byte, Free> data_;
   std::size_t size_;
 };
+
+/// A Region of its own with these bytes, as a mapped file would be.
+inline Region region_of(std::span<const std::byte> bytes) {
+  Region region = Region::allocate(system_memory(), bytes.size()).value();
+  std::copy(bytes.begin(), bytes.end(), region.bytes().begin());
+  return region;
+}
+
+/// The pieces in one.
+inline std::vector<std::byte> joined(const std::vector<std::span<const std::byte>>& parts) {
+  std::vector<std::byte> whole;
+  for (const auto part : parts) {
+    whole.insert(whole.end(), part.begin(), part.end());
+  }
+  return whole;
+}
 
 [[nodiscard]] inline ImageHeader header_of(std::span<const std::byte> image) {
   ImageHeader header;

@@ -23,9 +23,9 @@ struct PathOperation {
 inline constexpr std::uint64_t kOperationWords = 5;
 
 /// Runs the operations on a filter beside an exact set. Throws where a promise is broken.
-template <class Kind>
-void run_path_operations(const Request& request, std::span<const PathOperation> operations) {
-  CheckedPaths<typename Kind::Filter> checked(make<Kind>(request));
+inline void run_path_operations(const UrlShape& shape, const FilterRequest& request,
+                                std::span<const PathOperation> operations) {
+  CheckedPaths checked(make(shape, request));
   for (const PathOperation& operation : operations) {
     Random random(operation.seed);
     const auto some = [&] { return random_paths(random, operation.count, operation.depth, kOperationWords); };
@@ -38,7 +38,7 @@ void run_path_operations(const Request& request, std::span<const PathOperation> 
       case PathVerb::may_contain_batch: checked.may_contain(std::span<const Path>(some())); break;
       case PathVerb::round_trip: checked.round_trip(operation.seed % 2 == 0 ? Trust::checked : Trust::fast); break;
       case PathVerb::merge: {
-        CheckedPaths<typename Kind::Filter> other(make<Kind>(request));
+        CheckedPaths other(make(shape, request));
         other.observe(std::span<const Path>(some()));
         checked.merge(other);
         break;

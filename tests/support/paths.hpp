@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mankai/filter/layered_url_bloom/layered_url_bloom.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"
 
@@ -62,38 +62,41 @@ inline std::vector<Path> random_paths(Random& random, std::size_t count, std::si
   return paths;
 }
 
-template <UrlLayering layering, std::size_t max_levels = LayeredUrlBloom::kDefaultLevels>
-struct LayeredUrlBloomKind {
-  using Filter = LayeredUrlBloom;
-  static constexpr UrlLayering kLayering = layering;
-  static constexpr std::size_t kMaxLevels = max_levels;
-  static constexpr std::string_view kName =
-      layering == UrlLayering::repaired ? "layered_url_bloom" : "layered_url_bloom_faithful";
-  static Result<Filter> create(const Request& request) {
-    return Filter::create({.keys = request.keys,
-                           .fpr = request.fpr,
-                           .layering = layering,
-                           .max_levels = max_levels,
-                           .hash = request.hash,
-                           .memory = request.memory});
-  }
+/// A shape of layered-url-bloom.
+struct UrlShape {
+  const char* name;
+  UrlLayering layering = UrlLayering::repaired;
+  std::size_t max_levels = LayeredUrlBloom::kDefaultLevels;
 };
 
-using LayeredRepairedKind = LayeredUrlBloomKind<UrlLayering::repaired>;
-using LayeredFaithfulKind = LayeredUrlBloomKind<UrlLayering::faithful>;
-
+inline constexpr UrlShape kRepaired{.name = "repaired"};
+inline constexpr UrlShape kFaithful{.name = "faithful", .layering = UrlLayering::faithful};
 /// With as many levels as there can be, and with one that all segments share.
-struct LayeredRepairedDeepKind : LayeredUrlBloomKind<UrlLayering::repaired, LayeredUrlBloom::kMaxLevels> {
-  static constexpr std::string_view kName = "layered_url_bloom_deep";
-};
-struct LayeredFaithfulDeepKind : LayeredUrlBloomKind<UrlLayering::faithful, LayeredUrlBloom::kMaxLevels> {
-  static constexpr std::string_view kName = "layered_url_bloom_faithful_deep";
-};
-struct LayeredRepairedOneLevelKind : LayeredUrlBloomKind<UrlLayering::repaired, 1> {
-  static constexpr std::string_view kName = "layered_url_bloom_one_level";
-};
-struct LayeredFaithfulOneLevelKind : LayeredUrlBloomKind<UrlLayering::faithful, 1> {
-  static constexpr std::string_view kName = "layered_url_bloom_faithful_one_level";
+inline constexpr UrlShape kRepairedDeep{.name = "repaired_deep", .max_levels = LayeredUrlBloom::kMaxLevels};
+inline constexpr UrlShape kFaithfulDeep{
+    .name = "faithful_deep", .layering = UrlLayering::faithful, .max_levels = LayeredUrlBloom::kMaxLevels};
+inline constexpr UrlShape kRepairedOneLevel{.name = "repaired_one_level", .max_levels = 1};
+inline constexpr UrlShape kFaithfulOneLevel{
+    .name = "faithful_one_level", .layering = UrlLayering::faithful, .max_levels = 1};
+
+inline Result<LayeredUrlBloom> create(const UrlShape& shape, const FilterRequest& request) {
+  return LayeredUrlBloom::create({.keys = request.keys,
+                                  .fpr = request.fpr,
+                                  .layering = shape.layering,
+                                  .max_levels = shape.max_levels,
+                                  .hash = request.hash,
+                                  .memory = request.memory});
+}
+inline LayeredUrlBloom make(const UrlShape& shape, const FilterRequest& request = {}) {
+  return create(shape, request).value();
+}
+
+/// Names a test after its shape.
+struct UrlShapeNames {
+  template <class Info>
+  std::string operator()(const Info& info) const {
+    return info.param.name;
+  }
 };
 
 }  // namespace mankai::test

@@ -18,51 +18,13 @@
 #include "mankai/filter/recent_values/recent_values.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
 #include "mankai/url/canonical_url.hpp"
+#include "tests/support/examples.hpp"
 #include "tests/support/random.hpp"
 
 // What programs ask of a filter of any kind: all that the kind can do, at random, for tests that must do everything to
 // every kind.
 
 namespace mankai::test {
-
-/// Small filters of every kind, and of each in its several shapes; those that grow do so several times within a few
-/// thousand keys.
-inline constexpr std::array<std::string_view, 34> kSpecs{
-    "bloom:keys=500,seed=1",
-    "bloom:keys=500,addressing=fields,hash=xxh3,seed=2",
-    "bloom:keys=500,hash=siphash,seed=3",
-    "blocked-bloom:keys=500,hash=xxh3,seed=4",
-    "blocked-bloom:keys=500,canonical=yes,seed=5",
-    "blocked-bloom:keys=500,hash=siphash,canonical=yes,seed=6",
-    "counting-bloom:keys=300,seed=7",
-    "counting-bloom:keys=300,layout=partitioned,canonical=yes,hash=xxh3,seed=8",
-    "counting-bloom:keys=5,seed=9",
-    "scalable-bloom:keys=60,hash=xxh3,seed=10",
-    "scalable-bloom:keys=60,growth=1,canonical=yes,seed=11",
-    "scalable-counting-bloom:keys=60,seed=12",
-    "scalable-counting-bloom:keys=60,first-id=1000,layout=partitioned,hash=xxh3,seed=13",
-    "scalable-counting-bloom:keys=60,hash=siphash,canonical=yes,seed=14",
-    "layered-url-bloom:keys=300,seed=15",
-    "layered-url-bloom:keys=300,layering=faithful,hash=siphash,seed=16",
-    "layered-url-bloom:keys=300,levels=2,hash=xxh3,seed=17",
-    "time-decaying-counts:keys=300,seed=18",
-    "time-decaying-counts:keys=300,policy=stochastic,width=8,canonical=yes,seed=19",
-    "time-decaying-counts:keys=300,policy=floor,rule=minimum,seed=20",
-    "time-decaying-pooled-counts:keys=300,pool-share=0.01,hash=xxh3,seed=21",
-    "time-decaying-pooled-counts:keys=300,pool-share=0.01,lookup=links,gate=yes,seed=22",
-    "time-decaying-pooled-counts:keys=300,pool-share=0.01,lookup=array,overflow=all,canonical=yes,seed=23",
-    "time-decaying-pooled-counts:keys=300,pool-share=0.02,when-empty=saturate,seed=24",
-    "time-decaying-tiered-counts:keys=300,hash=xxh3,seed=25",
-    "time-decaying-tiered-counts:keys=300,hash=siphash,canonical=yes,seed=26",
-    "fading-fingerprints:keys=300,hash=xxh3,seed=27",
-    "fading-fingerprints:slots=1000,k=5,min-matches=2,canonical=yes,seed=28",
-    "recent-values:keys=200,hash=xxh3,seed=29",
-    "recent-values:keys=200,hash=siphash,canonical=yes,seed=30",
-    "rotating-bloom:keys=500,window=3h,hash=xxh3,seed=31",
-    "rotating-bloom:keys=500,window=3h,generations=2,canonical=yes,seed=32",
-    "decayed-top:keys=300,hash=xxh3,seed=33",
-    "decayed-top:keys=300,candidates=20,canonical=yes,seed=34",
-};
 
 inline AnyFilter filter_of(std::string_view spec) { return create_filter(parse_spec(spec).value()).value(); }
 

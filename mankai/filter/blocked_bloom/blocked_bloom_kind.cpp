@@ -13,6 +13,8 @@ struct BlockedBloomKind {
   static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = true;
   static constexpr std::array<OptionOf<Options>, 0> kOptions = {};
+  static constexpr std::array<std::string_view, 3> kExamples = {"keys=500,hash=xxh3", "keys=500,canonical=yes",
+                                                                "keys=500,hash=siphash,canonical=yes"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& /*options*/) {

@@ -31,6 +31,8 @@ struct BloomKind {
           "addressing", "MODE",
           "How bit positions are derived: range, or fields, the white paper's bit fields of one long hash in an array "
           "of a power of two [default: range].")};
+  static constexpr std::array<std::string_view, 3> kExamples = {"keys=500", "keys=500,addressing=fields,hash=xxh3",
+                                                                "keys=500,hash=siphash"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

@@ -20,6 +20,9 @@ struct CountingBloomKind {
   static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = true;
   static constexpr std::array kOptions = {probes_option<Options>(), layout_option<Options>()};
+  static constexpr std::array<std::string_view, 4> kExamples = {"keys=300",
+                                                                "keys=300,layout=partitioned,canonical=yes,hash=xxh3",
+                                                                "keys=300,layout=dablooms,hash=murmur3", "keys=5"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

@@ -11,7 +11,7 @@
 
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 
 namespace mankai::test {
 namespace {

@@ -31,6 +31,8 @@ struct DecayedTopKind {
       bytes_limit_option<Options>(),
       number_option<Options, &Options::candidates, 1, kMostCandidates>(
           "candidates", "N", "Number of keys stored by name [default: what a quarter of the memory holds].")};
+  static constexpr std::array<std::string_view, 2> kExamples = {"keys=300,hash=xxh3",
+                                                                "keys=300,candidates=20,canonical=yes"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

@@ -15,7 +15,7 @@
 
 #include "mankai/hot/exact_decayed_counts.hpp"
 #include "tests/support/cut_cells.hpp"
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/moving_memory.hpp"
 #include "tests/support/outcomes.hpp"
 

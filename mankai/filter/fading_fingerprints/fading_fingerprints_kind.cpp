@@ -29,6 +29,8 @@ struct FadingFingerprintsKind {
       count_option<Options, &Options::slots>("slots", "Number of slots [default: what --keys needs]."),
       number_option<Options, &Options::min_matches, 1, kernel::kMaxProbes>(
           "min-matches", "R", "Number of fingerprints of a key that must be found [default: 1].")};
+  static constexpr std::array<std::string_view, 2> kExamples = {"keys=300,hash=xxh3",
+                                                                "slots=1000,k=5,min-matches=2,canonical=yes"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

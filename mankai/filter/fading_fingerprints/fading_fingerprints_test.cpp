@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/moving_memory.hpp"
 #include "tests/support/outcomes.hpp"
 #include "tests/support/random.hpp"

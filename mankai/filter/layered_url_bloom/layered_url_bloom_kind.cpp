@@ -27,6 +27,8 @@ struct LayeredUrlBloomKind {
           "layering", "MODE",
           "What the arrays of levels hold: repaired, or faithful to the paper, which answers yes for some URLs that "
           "were never added [default: repaired].")};
+  static constexpr std::array<std::string_view, 3> kExamples = {"keys=300", "keys=300,layering=faithful,hash=siphash",
+                                                                "keys=300,levels=2,hash=xxh3"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

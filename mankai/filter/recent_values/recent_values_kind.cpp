@@ -22,6 +22,8 @@ struct RecentValuesKind {
   static constexpr std::array kOptions = {
       probes_option<Options>(),
       count_option<Options, &Options::slots>("slots", "Number of slots [default: what --keys needs].")};
+  static constexpr std::array<std::string_view, 2> kExamples = {"keys=200,hash=xxh3",
+                                                                "keys=200,hash=siphash,canonical=yes"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

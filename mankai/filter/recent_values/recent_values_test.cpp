@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/random.hpp"
 
 namespace mankai::test {

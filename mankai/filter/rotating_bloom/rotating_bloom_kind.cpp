@@ -29,6 +29,8 @@ struct RotatingBloomKind {
       number_option<Options, &Options::generations, 2, Filter::kMostGenerations>(
           "generations", "G",
           "Number of generations. A key expires after G / (G - 1) times the window at the latest [default: 4].")};
+  static constexpr std::array<std::string_view, 2> kExamples = {"keys=500,window=3h,hash=xxh3",
+                                                                "keys=500,window=3h,generations=2,canonical=yes"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "tests/support/filter_kinds.hpp"
+#include "tests/support/filter_request.hpp"
 #include "tests/support/outcomes.hpp"
 
 namespace mankai::test {

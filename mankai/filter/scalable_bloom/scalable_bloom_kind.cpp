@@ -16,6 +16,7 @@ struct ScalableBloomKind {
   static constexpr bool kHasLockFreeReaders = true;
   static constexpr std::array kOptions = {growth_option<Options>(), tightening_option<Options>(),
                                           bound_option<Options>()};
+  static constexpr std::array<std::string_view, 2> kExamples = {"keys=60,hash=xxh3", "keys=60,growth=1,canonical=yes"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

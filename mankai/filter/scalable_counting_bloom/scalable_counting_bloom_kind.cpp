@@ -24,6 +24,9 @@ struct ScalableCountingBloomKind {
       layout_option<Options>(), growth_option<Options>(), tightening_option<Options>(), bound_option<Options>(),
       number_option<Options, &Options::first_id, 0, Filter::kMaxId>(
           "first-id", "N", "Lowest id; keys with lower ids are refused [default: 0].")};
+  static constexpr std::array<std::string_view, 4> kExamples = {
+      "keys=60", "keys=60,first-id=1000,layout=partitioned,growth=1,hash=xxh3",
+      "keys=60,layout=dablooms,growth=1,hash=murmur3", "keys=60,hash=siphash,canonical=yes"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

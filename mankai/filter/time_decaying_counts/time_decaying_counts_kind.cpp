@@ -45,6 +45,9 @@ struct TimeDecayingCountsKind {
           "Fraction bits of the policy fixed-point [default: the fewest with which counts decay below 1/64]."),
       flag_option<Options, &Options::forced>("forced",
                                              "Create the filter although small counts will never decay to 0.")};
+  static constexpr std::array<std::string_view, 4> kExamples = {
+      "keys=300", "keys=300,policy=stochastic,width=8,canonical=yes", "keys=300,policy=floor,rule=minimum",
+      "keys=300,policy=ceil,width=8,lambda=0.875,epoch=1s"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

@@ -53,6 +53,10 @@ struct TimeDecayingPooledCountsKind {
           "when-empty", "WHAT", "What happens when the pool is empty: it grows, or counters saturate [default: grow]."),
       flag_option<Options, &Options::gate>("gate",
                                            "Put a Bloom filter in front, as in the paper; keys never expire from it.")};
+  static constexpr std::array<std::string_view, 4> kExamples = {
+      "keys=300,pool-share=0.01,hash=xxh3", "keys=300,pool-share=0.01,lookup=links,gate=yes",
+      "keys=300,pool-share=0.01,lookup=array,overflow=all,canonical=yes",
+      "keys=300,pool-share=0.02,when-empty=saturate"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

@@ -42,6 +42,9 @@ struct TimeDecayingTieredCountsKind {
           "remainder", "RULE",
           "What happens to the part of a decayed counter that its tier cannot hold: see the kind's page [default: "
           "both-ways].")};
+  static constexpr std::array<std::string_view, 3> kExamples = {
+      "keys=300,hash=xxh3", "keys=300,hash=siphash,canonical=yes",
+      "keys=300,width=8,shrink-bits=1,remainder=downwards,policy=ceil"};
   static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {

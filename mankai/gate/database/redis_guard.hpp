@@ -32,7 +32,7 @@ struct RedisGuardSettings {
 /// `sent`, where it is given, is called with the number of bytes sent so far.
 ///
 /// Errors: the key stays as it was. What was loaded is deleted, or expires after ten minutes where the server cannot be
-/// reached. invalid_argument for a key that holds another type, or has a brace that closes none, a server without the
+/// reached. invalid_argument for a key that holds another type, or has a } without a { before it, a server without the
 /// module, and a user without permission; io; corrupt when the server finds the bytes damaged.
 [[nodiscard]] Result<void> load_guard_into_redis(const RedisGuardSettings& settings, std::span<const std::byte> guard,
                                                  const std::function<void(std::uint64_t)>& sent = {});

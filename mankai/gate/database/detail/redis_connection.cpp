@@ -91,7 +91,7 @@ std::string name_beside(const std::string& key, const std::string& what) {
 Result<void> check_has_names_beside(const std::string& key) {
   if (key.find('}') != std::string::npos && !has_slot_tag(key)) {
     return fail(ErrorCode::invalid_argument,
-                "the key " + key + " has a brace that closes none: no name is of its slot");
+                "the key " + key + " has a } without a { before it, so no other key shares its slot; use another key");
   }
   return {};
 }

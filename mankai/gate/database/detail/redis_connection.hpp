@@ -59,7 +59,7 @@ class RedisConnection {
 
 /// A name of the key's slot, so that a value can be loaded under it and renamed to the key, also in a cluster.
 [[nodiscard]] std::string name_beside(const std::string& key, const std::string& what);
-/// Errors: invalid_argument for a key with a brace that closes none: no other name is of its slot.
+/// Errors: invalid_argument for a key with a } without a { before it: no other key shares its slot.
 [[nodiscard]] Result<void> check_has_names_beside(const std::string& key);
 
 /// An error that the server replied with, as ours.
