@@ -1,8 +1,5 @@
 #pragma once
 
-namespace re2 {
-class RE2;
-}  // namespace re2
 /// From the lines of a log to keys and times.
 
 #include <array>
@@ -17,6 +14,10 @@ class RE2;
 #include "mankai/base/error.hpp"
 #include "mankai/input/line_reader.hpp"
 #include "mankai/input/log_parser.hpp"
+
+namespace re2 {
+class RE2;
+}  // namespace re2
 
 namespace mankai::command {
 

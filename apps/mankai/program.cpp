@@ -39,6 +39,27 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
+// Replaces this process by another program of the same installation: the one in this executable's folder, or else the
+// first on PATH. Returns only if it cannot: not_found when there is no such program, io when it cannot be started.
+Error run_installed(const std::string& program, const std::string& command, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const std::vector<char*> pointers = pointers_to(words);
+  const std::string folder = own_folder();
+  if (!folder.empty()) {
+    execv((folder + program).c_str(), pointers.data());
+  }
+  if (folder.empty() || errno == ENOENT) {
+    execvp(program.c_str(), pointers.data());
+  }
+  if (errno != ENOENT) {
+    return {.code = ErrorCode::io, .os_error = errno, .detail = program + ": cannot be started"};
+  }
+  return {.code = ErrorCode::not_found,
+          .detail = command + ": this command is part of " + program +
+                    ", which is not installed; install that program in the folder of mankai or on PATH"};
+}
+
 int report(const Error& error) {
   // Whoever reads our output and has had enough wants no error from us.
   if (is_closed_pipe(error)) {
@@ -117,25 +138,6 @@ int run(const Program& program, const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-
-Error run_installed(const std::string& program, const std::string& command, const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = {program};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  const std::vector<char*> pointers = pointers_to(words);
-  const std::string folder = own_folder();
-  if (!folder.empty()) {
-    execv((folder + program).c_str(), pointers.data());
-  }
-  if (folder.empty() || errno == ENOENT) {
-    execvp(program.c_str(), pointers.data());
-  }
-  if (errno != ENOENT) {
-    return {.code = ErrorCode::io, .os_error = errno, .detail = program + ": cannot be started"};
-  }
-  return {.code = ErrorCode::not_found,
-          .detail = command + ": this command is part of " + program +
-                    ", which is not installed; install that program in the folder of mankai or on PATH"};
-}
 
 int run_program(const Program& program, int argc, char** argv) {
   prepare_standard_streams();

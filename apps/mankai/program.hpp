@@ -4,16 +4,8 @@
 #include <vector>
 
 #include "apps/mankai/subcommand.hpp"
-#include "mankai/base/error.hpp"
 
 namespace mankai::command {
-
-/// Replaces this process by another program of the same installation: the one in this executable's folder, or else the
-/// first on PATH. Returns only if it cannot.
-///
-/// Errors:  not_found when there is no such program, naming the command that needs it; io when it cannot be started.
-[[nodiscard]] Error run_installed(const std::string& program, const std::string& command,
-                                  const std::vector<std::string>& arguments);
 
 /// A program of subcommands, as its help, its man page and main() need it.
 struct Program {

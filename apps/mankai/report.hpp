@@ -1,6 +1,6 @@
 #pragma once
 
-/// Metrics in Prometheus' text format 0.0.4, for whoever scrapes a page or collects a file.
+/// How commands print values: as lines for people, as JSON, and as metrics in Prometheus' text format 0.0.4.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +12,63 @@
 #include <vector>
 
 namespace mankai::command {
+
+/// Named values that are shown to people as aligned lines or to programs as a JSON object. A value without a label is
+/// for programs only.
+class Report {
+ public:
+  using Value = std::variant<bool, std::uint64_t, double, std::string>;
+
+  struct Line {
+    std::string name;   ///< JSON
+    Value value;        ///< an infinite number becomes null
+    std::string label;  ///< for people
+    std::string shown;  ///< for people
+  };
+
+  struct List {
+    std::string name;
+    std::vector<Report> items;
+  };
+
+  void add(std::string name, Value value, std::string label = "", std::string shown = "") {
+    lines_.push_back({std::move(name), std::move(value), std::move(label), std::move(shown)});
+  }
+  /// Adds an array of objects, which JSON has behind the values; for programs only.
+  void add_list(std::string name, std::vector<Report> items) { lists_.push_back({std::move(name), std::move(items)}); }
+  [[nodiscard]] const std::vector<Line>& lines() const noexcept { return lines_; }
+  [[nodiscard]] const std::vector<List>& lists() const noexcept { return lists_; }
+
+  /// One line a value that has a label; ends with a line feed.
+  [[nodiscard]] std::string text() const;
+  /// One object on one line, with a line feed.
+  [[nodiscard]] std::string json() const;
+
+ private:
+  std::vector<Line> lines_;
+  std::vector<List> lists_;
+};
+
+/// One array of objects on one line, with a line feed.
+[[nodiscard]] std::string json_array(const std::vector<Report>& reports);
+
+/// Numbers for people; `--json` has them exactly.
+[[nodiscard]] std::string human_count(std::uint64_t count);  ///< 1,234,567
+[[nodiscard]] std::string human_bytes(std::uint64_t bytes);  ///< 12.3 MiB
+[[nodiscard]] std::string human_share(double share);         ///< 0.998%
+[[nodiscard]] std::string human_estimate(double estimate);   ///< a count that is not whole; may be infinite
+
+/// The bytes of the UTF-8 character that a text begins with, or 0: no overlong forms, surrogates or beyond U+10FFFF.
+/// Pre: not empty.
+[[nodiscard]] std::size_t character_bytes(std::string_view text) noexcept;
+
+/// Bytes for people: every one that is not part of printable UTF-8 as \xNN and backslashes doubled, or as they are if
+/// all are.
+[[nodiscard]] std::string printable(std::string_view bytes);
+
+/// Adds bytes for programs: those that are not UTF-8 as \xNN and backslashes doubled, with NAME_is_escaped beside
+/// them, or as they are if all are. With a label, `printable` shows them to people.
+void add_bytes(const std::string& name, std::string_view bytes, Report& report, const std::string& label = "");
 
 /// What a metric's values mean: a counter only grows while the process lives.
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
@@ -59,62 +116,5 @@ class PrometheusText {
   std::string name_;
   std::string text_;
 };
-
-/// Numbers for people; `--json` has them exactly.
-[[nodiscard]] std::string human_count(std::uint64_t count);  ///< 1,234,567
-[[nodiscard]] std::string human_bytes(std::uint64_t bytes);  ///< 12.3 MiB
-[[nodiscard]] std::string human_share(double share);         ///< 0.998%
-[[nodiscard]] std::string human_estimate(double estimate);   ///< a count that is not whole; may be infinite
-
-/// The bytes of the UTF-8 character that a text begins with, or 0: no overlong forms, surrogates or beyond U+10FFFF.
-/// Pre: not empty.
-[[nodiscard]] std::size_t character_bytes(std::string_view text) noexcept;
-
-/// Bytes for people: every one that is not part of printable UTF-8 as \xNN and backslashes doubled, or as they are if
-/// all are.
-[[nodiscard]] std::string printable(std::string_view bytes);
-
-/// Named values that are shown to people as aligned lines or to programs as a JSON object. A value without a label is
-/// for programs only.
-class Report {
- public:
-  using Value = std::variant<bool, std::uint64_t, double, std::string>;
-
-  struct Line {
-    std::string name;   ///< JSON
-    Value value;        ///< an infinite number becomes null
-    std::string label;  ///< for people
-    std::string shown;  ///< for people
-  };
-
-  struct List {
-    std::string name;
-    std::vector<Report> items;
-  };
-
-  void add(std::string name, Value value, std::string label = "", std::string shown = "") {
-    lines_.push_back({std::move(name), std::move(value), std::move(label), std::move(shown)});
-  }
-  /// Adds an array of objects, which JSON has behind the values; for programs only.
-  void add_list(std::string name, std::vector<Report> items) { lists_.push_back({std::move(name), std::move(items)}); }
-  [[nodiscard]] const std::vector<Line>& lines() const noexcept { return lines_; }
-  [[nodiscard]] const std::vector<List>& lists() const noexcept { return lists_; }
-
-  /// One line a value that has a label; ends with a line feed.
-  [[nodiscard]] std::string text() const;
-  /// One object on one line, with a line feed.
-  [[nodiscard]] std::string json() const;
-
- private:
-  std::vector<Line> lines_;
-  std::vector<List> lists_;
-};
-
-/// One array of objects on one line, with a line feed.
-[[nodiscard]] std::string json_array(const std::vector<Report>& reports);
-
-/// Adds bytes for programs: those that are not UTF-8 as \xNN and backslashes doubled, with NAME_is_escaped beside
-/// them, or as they are if all are. With a label, `printable` shows them to people.
-void add_bytes(const std::string& name, std::string_view bytes, Report& report, const std::string& label = "");
 
 }  // namespace mankai::command
