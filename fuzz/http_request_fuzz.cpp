@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "apps/mankai/serve/query.hpp"
 #include "apps/mankai/serve/request_head.hpp"
 #include "mankai/base/assert.hpp"
 #include "mankai/url/canonical_url.hpp"

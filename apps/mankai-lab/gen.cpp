@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "apps/mankai-lab/subcommands.hpp"
-#include "apps/mankai/lab_summaries.hpp"
 #include "apps/mankai/output.hpp"
-#include "apps/mankai/progress.hpp"
-#include "apps/mankai/times.hpp"
+#include "apps/mankai/store_options.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "lab/traffic/log_generator.hpp"
 #include "lab/traffic/traffic_generator.hpp"
 #include "lab/traffic/url_generator.hpp"

@@ -4,8 +4,8 @@
 
 #include "apps/mankai-lab/step_line.hpp"
 #include "apps/mankai-lab/subcommands.hpp"
-#include "apps/mankai/lab_summaries.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "lab/report.hpp"
 #include "lab/sources.hpp"
 #include "lab/text.hpp"

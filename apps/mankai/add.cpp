@@ -3,22 +3,67 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <limits>
+#include <utility>
 
-#include "apps/mankai/acks.hpp"
-#include "apps/mankai/filter_options.hpp"
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/ids.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
+#include "apps/mankai/store_report.hpp"
 #include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
-#include "apps/mankai/times.hpp"
 #include "mankai/filter/any_filter.hpp"
 
 namespace mankai::command {
 namespace {
+
+/// Keys that wait until they are on the disk, and are then printed, one a line, in the order in which they came.
+class Acks {
+ public:
+  /// Takes keys whose last change has this number; numbers rise.
+  void wait_for(std::uint64_t sequence, std::span<const std::string_view> keys);
+  /// Prints the keys whose changes are on the disk, up to this number, at once.
+  void print(std::uint64_t durable_sequence, Output& output);
+
+  /// How much memory the keys that wait take.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  struct Batch {
+    std::uint64_t sequence;
+    std::string lines;
+  };
+
+  std::deque<Batch> waiting_;
+  std::size_t bytes_ = 0;
+};
+
+void Acks::wait_for(std::uint64_t sequence, std::span<const std::string_view> keys) {
+  std::size_t bytes = 0;
+  for (const std::string_view key : keys) {
+    bytes += key.size() + 1;
+  }
+  std::string lines;
+  lines.reserve(bytes);
+  for (const std::string_view key : keys) {
+    lines.append(key).append("\n");
+  }
+  bytes_ += bytes;
+  waiting_.push_back({.sequence = sequence, .lines = std::move(lines)});
+}
+
+void Acks::print(std::uint64_t durable_sequence, Output& output) {
+  while (!waiting_.empty() && waiting_.front().sequence <= durable_sequence) {
+    output.append(waiting_.front().lines);
+    bytes_ -= waiting_.front().lines.size();
+    waiting_.pop_front();
+  }
+  output.flush();
+}
 
 /// The share of a key's places that a value takes over.
 constexpr double kDefaultStrength = 0.5;
@@ -60,9 +105,13 @@ class Adder {
 
   Result<Outcome> add() {
     const std::uint64_t before = run_.store().filter().keys_inserted();
+    InputRequest input = request_.input;
+    input.look_interval = look_interval();
     auto added = advance_to_now(run_.store(), request_.at);
     if (added) {
-      added = add_all();
+      added = for_each_batch(
+          request_.keys, input, [&](std::span<const std::string_view> lines) { return add_batch(lines); },
+          [&] { print_acks(); });
     }
     if (!added) {
       auto error = run_.give_up(added.error());
@@ -77,38 +126,24 @@ class Adder {
   }
 
  private:
-  Result<void> add_all() {
-    Result<void> added;
-    InputRequest input = request_.input;
-    input.look_interval = look_interval();
-    const auto read = for_each_batch(
-        request_.keys, input,
-        [&](std::span<const std::string_view> lines) {
-          added = add_batch(lines);
-          return added.has_value() && stop_signal() == 0 && !output_.has_failed();
-        },
-        [&] { print_acks(); });
-    return added && !read ? Result<void>(std::unexpected(read.error())) : added;
-  }
-
-  Result<void> add_batch(std::span<const std::string_view> lines) {
-    MANKAI_TRY(insert(lines));
+  // Returns whether to continue.
+  Result<bool> add_batch(std::span<const std::string_view> lines) {
+    Store& store = run_.store();
+    if (has_numbers()) {
+      MANKAI_TRY(ids_.read(lines));
+    }
+    if (request_.ids.has_ids()) {
+      MANKAI_TRY(store.insert(ids_.keys(), ids_.ids()));
+    } else if (request_.values.has_ids()) {
+      const std::vector<std::uint32_t> values(ids_.ids().begin(), ids_.ids().end());
+      MANKAI_TRY(store.put(ids_.keys(), values, request_.strength));
+    } else {
+      MANKAI_TRY(store.insert(lines));
+    }
     outcome_.keys_read += lines.size();
     run_.note_keys(lines.size());
-    return acknowledge(has_numbers() ? ids_.keys() : lines);
-  }
-
-  Result<void> insert(std::span<const std::string_view> lines) {
-    Store& store = run_.store();
-    if (!has_numbers()) {
-      return store.insert(lines);
-    }
-    MANKAI_TRY(ids_.read(lines));
-    if (request_.ids.has_ids()) {
-      return store.insert(ids_.keys(), ids_.ids());
-    }
-    const std::vector<std::uint32_t> values(ids_.ids().begin(), ids_.ids().end());
-    return store.put(ids_.keys(), values, request_.strength);
+    MANKAI_TRY(acknowledge(has_numbers() ? ids_.keys() : lines));
+    return stop_signal() == 0 && !output_.has_failed();
   }
 
   // Keys wait for the disk in memory; if they come much faster, they have to wait outside.
@@ -137,13 +172,12 @@ class Adder {
       return {};
     }
     acks_.print(run_.store().durable_sequence(), output_);
-    auto finished = output_.finish();
-    if (!finished) {
+    if (auto finished = output_.finish(); !finished) {
       // Said aloud for a closed pipe too: it must not look as if all of the input were acknowledged.
       return fail(finished.error().code,
                   finished.error().message() + "; the lines read before that are in " + request_.file);
     }
-    return finished;
+    return {};
   }
 
   [[nodiscard]] bool has_numbers() const noexcept { return request_.ids.has_ids() || request_.values.has_ids(); }
@@ -194,31 +228,13 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
     }
     report.add("keys_inserted", filter.keys_inserted());
     report.add("capacity_keys", filter.capacity_keys());
-    const std::string text = report.json();
-    static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+    write_error(report.json());
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
     const std::string fresh =
         takes_every_key(filter) ? std::string() : fmt::format(", {} of them new", human_count(outcome.keys_new));
     say(fmt::format("{}: {} keys read{}; holds {} of {}", request.file, human_count(outcome.keys_read), fresh,
                     human_count(filter.keys_inserted()), human_count(filter.capacity_keys())));
   }
-}
-
-Result<int> run(const Request& request) {
-  catch_stop_signals();
-  const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
-  MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
-  const AnyFilter& filter = store_run.store().filter();
-  if (auto valid = check_values(request, filter); !valid) {
-    return std::unexpected(valid.error().within(request.file));
-  }
-  MANKAI_ASSIGN(const auto outcome, Adder(request, store_run).add());
-  summarise(request, filter, outcome);
-  if (const std::string warning = capacity_warning(distinct_keys(filter), filter.capacity_keys());
-      has_capacity(filter) && !warning.empty()) {
-    say("warning: " + request.file + ": " + warning + "; create a larger one");
-  }
-  return exit_code_after_stop(0);
 }
 
 // What goes only together, or never.
@@ -238,13 +254,29 @@ Result<void> check(const Request& request) {
   return check_store_request(request.store);
 }
 
+Result<int> run(const Request& request) {
+  MANKAI_TRY(check(request));
+  catch_stop_signals();
+  const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
+  MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
+  const AnyFilter& filter = store_run.store().filter();
+  MANKAI_TRY(within(request.file, check_values(request, filter)));
+  MANKAI_ASSIGN(const auto outcome, Adder(request, store_run).add());
+  summarise(request, filter, outcome);
+  if (const std::string warning = capacity_warning(distinct_keys(filter), filter.capacity_keys());
+      has_capacity(filter) && !warning.empty()) {
+    say("warning: " + request.file + ": " + warning + "; create a larger one");
+  }
+  return exit_code_after_stop(0);
+}
+
 Result<double> parse_share(std::string_view text) { return text == "1" ? Result<double>(1.0) : parse_rate(text); }
 
 }  // namespace
 
 Subcommand add_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "add",
       .summary = "add keys to a filter",
       .description =
@@ -262,38 +294,26 @@ Subcommand add_subcommand() {
                     "compressed files, and a summary"},
                    {"producer | mankai add seen.mk --ack | consumer", "prints the keys that are on disk"},
                    {"mankai add hits.mk --input monday.log --position monday.log", "adds all of the file, or nothing"}},
-  };
-  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file)};
-  for (Option& option : key_options(request->keys, request->input)) {
-    command.options.push_back(std::move(option));
-  }
-  for (Option& option :
-       id_options(request->ids,
-                  "for kinds that take ids; remove needs the same id [default: the next number for each key].")) {
-    command.options.push_back(std::move(option));
-  }
-  for (Option& option : id_options(request->values, "for kinds that store values; a whole number.")) {
-    command.options.push_back(std::move(option));
-  }
-  command.options.push_back(parsed_option("--strength", "S",
-                                          "Share of a key's slots that the value overwrites [default: 0.5].",
-                                          parse_share, request->strength));
-  command.options.push_back(at_option(
-      "Time of the keys, for kinds with time [default: now, or the filter's time if that is later].", request->at));
-  command.options.push_back(durability_option(request->store, "added keys"));
-  command.options.push_back(flag("--ack",
-                                 "Print each key on a line of its own once it is on disk: with always after its batch, "
-                                 "with interval after a sync, with never at the end.",
-                                 request->ack));
-  command.options.push_back(position_option(request->store, "all keys"));
-  command.options.push_back(flag("--count", "Print a summary on standard error, as on a terminal.", request->count));
-  command.options.push_back(flag("--json", "Print the summary as JSON.", request->json));
-  command.options.push_back(max_line_option(request->input));
-  command.run = [request]() -> Result<int> {
-    auto valid = check(*request);
-    return valid ? run(*request) : std::unexpected(valid.error());
-  };
-  return command;
+      .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                  key_options(request->keys, request->input),
+                  id_options(
+                      request->ids,
+                      "for kinds that take ids; remove needs the same id [default: the next number for each key]."),
+                  id_options(request->values, "for kinds that store values; a whole number."),
+                  parsed_option("--strength", "S", "Share of a key's slots that the value overwrites [default: 0.5].",
+                                parse_share, request->strength),
+                  at_option(
+                      "Time of the keys, for kinds with time [default: now, or the filter's time if that is later].",
+                      request->at),
+                  durability_option(request->store, "added keys"),
+                  flag("--ack",
+                       "Print each key on a line of its own once it is on disk: with always after its batch, with "
+                       "interval after a sync, with never at the end.",
+                       request->ack),
+                  position_option(request->store, "all keys"),
+                  flag("--count", "Print a summary on standard error, as on a terminal.", request->count),
+                  flag("--json", "Print the summary as JSON.", request->json), max_line_option(request->input)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

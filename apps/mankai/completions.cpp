@@ -1,4 +1,4 @@
-#include "apps/mankai/completions.hpp"
+#include "apps/mankai/help.hpp"
 
 #include <string_view>
 
@@ -52,13 +52,9 @@ std::vector<std::string> names_of(const Option& option) {
 }
 
 std::string bash_value(const Option& option) {
-  switch (option.kind) {
-    case ValueKind::choice: return "_mankai_words " + quoted(join(option.choices));
-    case ValueKind::file: return "_mankai_files";
-    case ValueKind::none:
-    case ValueKind::text: break;
-  }
-  return ":";
+  return option.kind == ValueKind::choice ? "_mankai_words " + quoted(join(option.choices))
+         : option.kind == ValueKind::file ? "_mankai_files"
+                                          : ":";
 }
 
 std::string words_of(const std::vector<Subcommand>& subcommands) {
@@ -105,13 +101,10 @@ std::string bash_case(const Subcommand& subcommand) {
 
 std::string zsh_value(const Option& option) {
   const std::string name = option.value.empty() ? option.name : option.value;
-  switch (option.kind) {
-    case ValueKind::choice: return ":" + name + ":(" + join(option.choices) + ")";
-    case ValueKind::file: return ":" + name + ":_files";
-    case ValueKind::none:
-    case ValueKind::text: break;
-  }
-  return ":" + name + ": ";
+  return ":" + name +
+         (option.kind == ValueKind::choice ? ":(" + join(option.choices) + ")"
+          : option.kind == ValueKind::file ? ":_files"
+                                           : ": ");
 }
 
 std::string zsh_specs(const Option& option) {
@@ -161,13 +154,9 @@ std::string fish_line(const Subcommand& subcommand, const std::string& rest) {
 }
 
 std::string fish_value(const Option& option) {
-  switch (option.kind) {
-    case ValueKind::choice: return " -x -a " + quoted(join(option.choices));
-    case ValueKind::file: return " -r -F";
-    case ValueKind::none:
-    case ValueKind::text: break;
-  }
-  return " -x";
+  return option.kind == ValueKind::choice ? " -x -a " + quoted(join(option.choices))
+         : option.kind == ValueKind::file ? " -r -F"
+                                          : " -x";
 }
 
 std::string fish_option(const Subcommand& subcommand, const Option& option) {

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "apps/mankai/filter_options.hpp"
-#include "apps/mankai/format.hpp"
-#include "apps/mankai/gate_file.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
+#include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/store/filter_file.hpp"
 
@@ -100,9 +99,7 @@ Result<int> run(const Request& request) {
     MANKAI_ASSIGN(const auto made, inspect_store(request.file, Trust::fast));
     Report report = report_on(made.filter, request.file);
     add_store(made.info, report);
-    Output output;
-    output.append(report.json());
-    MANKAI_TRY(output.finish());
+    MANKAI_TRY(write_output(report.json()));
   } else {
     const FilterSpec spec = filter.spec();
     say(fmt::format("{}: {} for {} keys at {}, {}", request.file, description_of(spec.kind).name,
@@ -150,11 +147,19 @@ Option shape_option(const SharedOption& shared, Request& request) {
   return made;
 }
 
+Options shape_options(Request& request) {
+  Options options;
+  for (const SharedOption& shared : shared_options()) {
+    options.push_back(shape_option(shared, request));
+  }
+  return options;
+}
+
 }  // namespace
 
 Subcommand create_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "create",
       .summary = "create an empty filter",
       .description =
@@ -167,29 +172,23 @@ Subcommand create_subcommand() {
                    {"mankai create spam.mk --kind counting-bloom --keys 1M", "a filter from which keys can be removed"},
                    {"mankai create all.mk --kind scalable-bloom --keys 100k", "a filter that grows"},
                    {"mankai create f.mk --spec bloom:keys=1e6,fpr=1e-4,hash=xxh3", "all options in one word"}},
-  };
-  command.options = {positional("FILE", "File to create.", ValueKind::file, request->file)};
-  for (Option& option : filter_options(request->filter, ".", " [default: 0.01].")) {
-    command.options.push_back(std::move(option));
-  }
-  command.options.push_back(flag("--canonical",
-                                 "Canonicalize keys as URLs before hashing, so that all spellings of a URL are one "
-                                 "key. A key that is not a URL is hashed unchanged.",
-                                 request->canonical));
-  for (const SharedOption& option : shared_options()) {
-    command.options.push_back(shape_option(option, *request));
-  }
-  command.options.push_back(parsed_option(
-      "--spec", "SPEC", "All of these options in one word, KIND:name=value,...; separate options take precedence.",
-      parse_spec, request->spec));
-  command.options.push_back(text_option("--like", "OTHER",
-                                        "Copy kind, size, hash and seed from the file of another filter.",
-                                        ValueKind::file, request->like));
-  command.options.push_back(flag("--force", "Replace FILE if it exists, and remove its journal.", request->force));
-  command.options.push_back(mode_option(request->mode));
-  command.options.push_back(flag("--json", "Print the new filter as mankai info --json does.", request->json));
-  command.run = [request] { return run(*request); };
-  return command;
+      .options = {positional("FILE", "File to create.", ValueKind::file, request->file),
+                  filter_options(request->filter, ".", " [default: 0.01]."),
+                  flag("--canonical",
+                       "Canonicalize keys as URLs before hashing, so that all spellings of a URL are one key. A key "
+                       "that is not a URL is hashed unchanged.",
+                       request->canonical),
+                  shape_options(*request),
+                  parsed_option(
+                      "--spec", "SPEC",
+                      "All of these options in one word, KIND:name=value,...; separate options take precedence.",
+                      parse_spec, request->spec),
+                  text_option("--like", "OTHER", "Copy kind, size, hash and seed from the file of another filter.",
+                              ValueKind::file, request->like),
+                  flag("--force", "Replace FILE if it exists, and remove its journal.", request->force),
+                  mode_option(request->mode),
+                  flag("--json", "Print the new filter as mankai info --json does.", request->json)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

@@ -1,6 +1,17 @@
-#include "apps/mankai/dedup_run.hpp"
-#include "apps/mankai/filter_options.hpp"
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "apps/mankai/dedup_input.hpp"
+#include "apps/mankai/dedup_memory.hpp"
 #include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "apps/mankai/subcommands.hpp"
@@ -9,7 +20,217 @@
 namespace mankai::command {
 namespace {
 
-using Request = DedupRequest;
+struct Request {
+  DedupInputRequest input;
+  DedupMemoryRequest memory;
+  bool repeats = false;  ///< prints the repeats
+  bool label = false;    ///< prints all, behind what they are
+  bool count = false;
+  bool json = false;
+};
+
+using Answer = DedupMemory::Answer;
+using Lines = std::span<const std::string_view>;
+
+struct Counts {
+  std::uint64_t lines = 0;
+  std::uint64_t repeats = 0;
+  std::uint64_t rescued = 0;
+};
+
+// Lines that stand one after the other in the reader's buffer, line feeds between them, go out as one piece.
+void print_lines(Lines lines, std::span<const Answer> answers, bool wants_repeats, Output& output) {
+  const auto is_wanted = [&](std::size_t i) { return (answers[i] == Answer::repeat) == wants_repeats; };
+  for (std::size_t i = 0; i < lines.size();) {
+    if (!is_wanted(i)) {
+      ++i;
+      continue;
+    }
+    const char* const begin = lines[i].data();
+    const char* end = begin + lines[i].size();
+    std::size_t next = i + 1;
+    while (next < lines.size() && is_wanted(next) && lines[next].data() == end + 1) {
+      end = lines[next].data() + lines[next].size();
+      ++next;
+    }
+    output.append_line({begin, static_cast<std::size_t>(end - begin)});
+    i = next;
+  }
+}
+
+class Dedup {
+ public:
+  Dedup(const Request& request, DedupMemory memory) : request_(request), memory_(std::move(memory)) {}
+
+  Result<int> run() {
+    MANKAI_ASSIGN(auto input, DedupInput::open(request_.input, [this] { wait(); }));
+    auto read = read_all(input);
+    MANKAI_TRY(finish());
+    say_what_was_odd(input);
+    summarise(input);
+    MANKAI_TRY(read);
+    return exit_code_after_stop(static_cast<int>(is_overfull_ ? ExitCode::overfull : ExitCode::fine));
+  }
+
+ private:
+  // What is printed and kept must not wait for more to come.
+  void wait() {
+    output_.flush();
+    if (auto kept = memory_.idle(); !kept && !failure_) {
+      failure_ = kept.error();
+    }
+  }
+
+  Result<void> read_all(DedupInput& input) {
+    while (!output_.has_failed()) {
+      const auto batch = input.next_batch();
+      if (failure_) {
+        return std::unexpected(*failure_);
+      }
+      if (!batch) {
+        return std::unexpected(batch.error());
+      }
+      if (batch->lines.empty() && batch->headings.empty()) {
+        break;
+      }
+      MANKAI_TRY(take(*batch));
+    }
+    return {};
+  }
+
+  Result<void> take(const DedupBatch& batch) {
+    std::array<Answer, kBatchLinesMax> room;
+    const auto answers = std::span(room).first(batch.lines.size());
+    MANKAI_TRY(memory_.observe(batch, answers));
+    print(batch, answers);
+    counts_.lines += batch.lines.size();
+    counts_.repeats += static_cast<std::uint64_t>(std::ranges::count(answers, Answer::repeat));
+    counts_.rescued += static_cast<std::uint64_t>(std::ranges::count(answers, Answer::rescued));
+    warn_of_capacity();
+    return remember();
+  }
+
+  void print(const DedupBatch& batch, std::span<const Answer> answers) {
+    if (request_.label) {
+      for (std::size_t i = 0; i < answers.size(); ++i) {
+        output_.append(label_of(answers[i]));
+        output_.append("\t");
+        output_.append_line(batch.lines[i]);
+      }
+      return;
+    }
+    // Of several indexes of one kind the legend is printed once.
+    for (const std::string_view heading : batch.headings) {
+      if (headings_.emplace(heading).second) {
+        output_.append_line(heading);
+      }
+    }
+    print_lines(batch.lines, answers, request_.repeats, output_);
+  }
+
+  // A filter alone cannot say that something came before.
+  [[nodiscard]] std::string_view label_of(Answer answer) const {
+    return answer == Answer::repeat && !memory_.is_exact() ? "maybe" : name(answer);
+  }
+
+  void warn_of_capacity() {
+    is_overfull_ = is_overfull_ || memory_.is_overfull();
+    if (is_warned_) {
+      return;
+    }
+    if (const std::string warning = memory_.capacity_warning(false); !warning.empty()) {
+      is_warned_ = true;
+      say(fmt::format("warning: by line {}: {}", human_count(counts_.lines), warning));
+    }
+  }
+
+  // Only when they have been written, so that no line is remembered that nobody got.
+  Result<void> remember() { return memory_.file().empty() || !output_.flush() ? Result<void>{} : memory_.commit(); }
+
+  Result<void> finish() {
+    if (auto finished = output_.finish(); !finished) {
+      static_cast<void>(memory_.close());
+      if (memory_.file().empty()) {
+        return finished;
+      }
+      // Said aloud for a closed pipe too, which is a quiet end where nothing depends on it.
+      return fail(finished.error().code, finished.error().message() + "; " + memory_.file() +
+                                             " does not contain the lines that were not written");
+    }
+    return memory_.close();
+  }
+
+  void say_what_was_odd(const DedupInput& input) const {
+    const DedupInputCounts& counts = input.counts();
+    if (counts.without_key > 0) {
+      const std::string what = request_.input.field ? fmt::format("no field {}", *request_.input.field) : "no URL";
+      say(fmt::format("{} lines have {} and were compared as a whole", human_count(counts.without_key), what));
+    }
+    if (counts.records > 0 && counts.records == counts.other_records) {
+      say(fmt::format("none of {} WARC records has a requested type; give other types with --records",
+                      human_count(counts.records)));
+    }
+    if (memory_.in_future() > 0) {
+      say(fmt::format("warning: {} lines have timestamps in the future; they were given the time of the line before",
+                      human_count(memory_.in_future())));
+    }
+    if (is_overfull_) {
+      say(memory_.overfull_error());
+    } else if (is_warned_ && !has_summary()) {
+      if (const std::string warning = memory_.capacity_warning(true); !warning.empty()) {
+        say("warning: " + warning);
+      }
+    }
+  }
+
+  [[nodiscard]] bool has_summary() const noexcept { return request_.count || request_.json; }
+
+  void summarise(const DedupInput& input) const {
+    if (!has_summary()) {
+      return;
+    }
+    const Report report = summary(input);
+    const std::string text = request_.json ? report.json() : report.text();
+    write_error(text);
+  }
+
+  [[nodiscard]] Report summary(const DedupInput& input) const {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const std::uint64_t unique = counts_.lines - counts_.repeats;
+    Report report;
+    report.add("lines", counts_.lines, "lines", human_count(counts_.lines));
+    report.add("unique", unique, "unique", human_count(unique));
+    report.add("repeats", counts_.repeats, "repeats", human_count(counts_.repeats));
+    if (memory_.is_exact()) {
+      report.add("rescued", counts_.rescued, "rescued",
+                 fmt::format("{} new lines that a filter alone would have dropped", human_count(counts_.rescued)));
+    }
+    report.add("without_field", input.counts().without_key);
+    if (input.counts().records > 0) {
+      report.add("records", input.counts().records, "records",
+                 fmt::format("{}, {} of them of other types", human_count(input.counts().records),
+                             human_count(input.counts().other_records)));
+      report.add("other_records", input.counts().other_records);
+      report.add("without_uri", input.counts().without_uri);
+    }
+    report.add("bytes_read", input.bytes_read(), "read", human_bytes(input.bytes_read()));
+    report.add("seconds", seconds, "time",
+               fmt::format("{:.2f} s, {} lines/s", seconds,
+                           human_count(static_cast<std::uint64_t>(static_cast<double>(counts_.lines) / seconds))));
+    memory_.add_to(report, unique);
+    return report;
+  }
+
+  const Request& request_;
+  DedupMemory memory_;
+  Output output_;
+  Counts counts_;
+  std::set<std::string, std::less<>> headings_;
+  std::optional<Error> failure_;
+  bool is_warned_ = false;
+  bool is_overfull_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 Result<void> check_input(const DedupInputRequest& input) {
   if (input.delimiter && !input.field && !input.time_field) {
@@ -40,7 +261,7 @@ Result<int> run(const Request& request) {
   if (request.input.time_field && !memory.forgets()) {
     return fail(ErrorCode::invalid_argument, "--time-field needs --forget");
   }
-  return run_dedup(request, std::move(memory));
+  return Dedup(request, std::move(memory)).run();
 }
 
 Result<char> parse_delimiter(std::string_view text) {
@@ -72,97 +293,90 @@ constexpr const char* kDescription =
     "printed again some time later. With --confirm no new line is dropped: an exact log on disk stores a digest of "
     "every printed line.";
 
-std::vector<Example> examples() {
-  return {{"mankai dedup urls.txt > unique.txt", "each URL once"},
-          {"zcat crawl-*.gz | mankai dedup --state seen.mk", "continues where the last run stopped"},
-          {"tail -F access.log | mankai dedup --field 7 --delimiter ' '", "each path once, while the log grows"},
-          {"mankai dedup --canonical frontier.txt", "each URL once, whatever its spelling"},
-          {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"},
-          {"mankai dedup crawl-*.warc.gz > urls.txt", "the URLs that a crawl fetched"},
-          {"mankai dedup --state fetched.mk --forget 7d frontier.txt", "each URL once a week"},
-          {"mankai dedup --confirm seen.log --label links.txt", "new, repeat or rescued: no new URL is dropped"}};
-}
-
-void add_memory_options(Request& request, std::vector<Option>& options) {
-  options.push_back(positionals("INPUT", "Files to read; - is standard input [default: standard input].",
-                                ValueKind::file, request.input.input.paths));
-  options.push_back(text_option("--state", "FILE", "Keep what has been seen in FILE between runs.", ValueKind::file,
-                                request.memory.state));
-  options.push_back(durability_option(request.memory.store, "the lines in --state or --confirm"));
-  options.push_back(mode_option(request.memory.store.mode));
-  options.push_back(text_option("--confirm", "LOG",
-                                "Look up apparent repeats in LOG, which stores 16 bytes per printed line between runs, "
-                                "so that no new line is dropped. The filter is built from LOG and grows.",
-                                ValueKind::file, request.memory.log));
-  options.push_back(
+Options memory_options(Request& request) {
+  return {
+      positionals("INPUT", "Files to read; - is standard input [default: standard input].", ValueKind::file,
+                  request.input.input.paths),
+      text_option("--state", "FILE", "Keep what has been seen in FILE between runs.", ValueKind::file,
+                  request.memory.state),
+      durability_option(request.memory.store, "the lines in --state or --confirm"),
+      mode_option(request.memory.store.mode),
+      text_option("--confirm", "LOG",
+                  "Look up apparent repeats in LOG, which stores 16 bytes per printed line between runs, so that no "
+                  "new line is dropped. The filter is built from LOG and grows.",
+                  ValueKind::file, request.memory.log),
       parsed_option("--forget", "TIME",
                     "Print a line again if it was printed longer than TIME ago, such as 12h or 7d: never before TIME, "
                     "and after 4/3 of it always, up to the false-positive rate. --keys is then the number of keys per "
                     "window. The time is that of the WARC record, the CDX line or --time-field, otherwise the clock.",
-                    parse_duration, request.memory.window));
-  options.push_back(flag("--grow",
-                         "Grow beyond --keys distinct lines, so that --fpr holds for any number. A new filter without "
-                         "--keys grows anyway, from 1M.",
-                         request.memory.grow));
-  options.push_back(
+                    parse_duration, request.memory.window),
+      flag("--grow",
+           "Grow beyond --keys distinct lines, so that --fpr holds for any number. A new filter without --keys grows "
+           "anyway, from 1M.",
+           request.memory.grow),
       flag("--canonical",
            "Compare URLs in canonical form, so that two spellings of one URL are repeats, and print lines unchanged. "
            "Escapes of reserved bytes stay: /a%2Fb is not /a/b. A line that is not a URL is compared unchanged.",
-           request.memory.canonical));
+           request.memory.canonical)};
 }
 
-void add_input_options(Request& request, std::vector<Option>& options) {
-  options.push_back(flag("--repeats", "Print the repeats instead.", request.repeats));
-  options.push_back(flag("--label",
-                         "Print every line after a label and a tab: new or maybe; with --confirm new, repeat, or "
-                         "rescued (new, although the filter reported a repeat).",
-                         request.label));
-  options.push_back(
-      choice_option(parsed_option("--format", "FORMAT",
-                                  "Format of the inputs: auto detects it from the first line of each; lines; warc; "
-                                  "cdx, also CDXJ [default: auto]. An index without a legend may need cdx.",
-                                  parse_dedup_format, request.input.format),
-                    dedup_format_names()));
-  options.push_back(
-      parsed_option("--records", "TYPES",
-                    "WARC record types to read: all, or some of response, resource, revisit, request, metadata, "
-                    "conversion, other [default: response,resource,revisit], which is one record per fetch.",
-                    parse_warc_types, request.input.records));
-  options.push_back(parsed_option("--field", "N",
-                                  "Compare only the Nth field of each line, counted from 1, and print the whole line. "
-                                  "A line without that field is compared as a whole.",
-                                  parse_count, request.input.field));
-  options.push_back(parsed_option("--time-field", "N",
-                                  "The Nth field of a line is its time, for --forget: ISO 8601, seconds since 1970, or "
-                                  "a server's log format. A line without a time has that of the line before.",
-                                  parse_count, request.input.time_field));
-  options.push_back(parsed_option("--delimiter", "C",
-                                  "Field separator, one byte [default: a tab]. Quotes have no meaning.",
-                                  parse_delimiter, request.input.delimiter));
+Options input_options(Request& request) {
+  return {flag("--repeats", "Print the repeats instead.", request.repeats),
+          flag("--label",
+               "Print every line after a label and a tab: new or maybe; with --confirm new, repeat, or rescued (new, "
+               "although the filter reported a repeat).",
+               request.label),
+          choice_option(parsed_option("--format", "FORMAT",
+                                      "Format of the inputs: auto detects it from the first line of each; lines; warc; "
+                                      "cdx, also CDXJ [default: auto]. An index without a legend may need cdx.",
+                                      parse_dedup_format, request.input.format),
+                        dedup_format_names()),
+          parsed_option("--records", "TYPES",
+                        "WARC record types to read: all, or some of response, resource, revisit, request, metadata, "
+                        "conversion, other [default: response,resource,revisit], which is one record per fetch.",
+                        parse_warc_types, request.input.records),
+          parsed_option("--field", "N",
+                        "Compare only the Nth field of each line, counted from 1, and print the whole line. A line "
+                        "without that field is compared as a whole.",
+                        parse_count, request.input.field),
+          parsed_option("--time-field", "N",
+                        "The Nth field of a line is its time, for --forget: ISO 8601, seconds since 1970, or a "
+                        "server's log format. A line without a time has that of the line before.",
+                        parse_count, request.input.time_field),
+          parsed_option("--delimiter", "C", "Field separator, one byte [default: a tab]. Quotes have no meaning.",
+                        parse_delimiter, request.input.delimiter)};
 }
 
-void add_summary_options(Request& request, std::vector<Option>& options) {
-  options.push_back(flag("--count", "Print a summary on standard error.", request.count));
-  options.push_back(flag("--json", "Print the summary as JSON on standard error.", request.json));
-  options.push_back(max_line_option(request.input.input));
+Options summary_options(Request& request) {
+  return {flag("--count", "Print a summary on standard error.", request.count),
+          flag("--json", "Print the summary as JSON on standard error.", request.json),
+          max_line_option(request.input.input)};
 }
 
 }  // namespace
 
 Subcommand dedup_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
-      .name = "dedup", .summary = "print each distinct line once", .description = kDescription, .examples = examples()};
-  add_memory_options(*request, command.options);
-  add_input_options(*request, command.options);
-  for (Option& option : filter_options(
-           request->memory.filter, "; fixes the size of a new filter [default: it grows; 10M with --kind or --forget].",
-           " [default: 0.001].")) {
-    command.options.push_back(std::move(option));
-  }
-  add_summary_options(*request, command.options);
-  command.run = [request] { return run(*request); };
-  return command;
+  return {
+      .name = "dedup",
+      .summary = "print each distinct line once",
+      .description = kDescription,
+      .examples = {{"mankai dedup urls.txt > unique.txt", "each URL once"},
+                   {"zcat crawl-*.gz | mankai dedup --state seen.mk", "continues where the last run stopped"},
+                   {"tail -F access.log | mankai dedup --field 7 --delimiter ' '",
+                    "each path once, while the log grows"},
+                   {"mankai dedup --canonical frontier.txt", "each URL once, whatever its spelling"},
+                   {"mankai dedup --repeats --count links.tsv.zst > again.tsv", "the repeats, and a summary"},
+                   {"mankai dedup crawl-*.warc.gz > urls.txt", "the URLs that a crawl fetched"},
+                   {"mankai dedup --state fetched.mk --forget 7d frontier.txt", "each URL once a week"},
+                   {"mankai dedup --confirm seen.log --label links.txt",
+                    "new, repeat or rescued: no new URL is dropped"}},
+      .options = {memory_options(*request), input_options(*request),
+                  filter_options(request->memory.filter,
+                                 "; fixes the size of a new filter [default: it grows; 10M with --kind or --forget].",
+                                 " [default: 0.001]."),
+                  summary_options(*request)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

@@ -102,8 +102,8 @@ DedupInput::DedupInput(Sources sources, const DedupInputRequest& request)
       progress_(sources_.total_bytes()) {}
 
 Result<DedupInput> DedupInput::open(const DedupInputRequest& request, std::function<void()> before_waiting) {
-  auto sources = Sources::open(request.input, std::move(before_waiting));
-  return sources ? Result<DedupInput>(DedupInput(std::move(*sources), request)) : std::unexpected(sources.error());
+  MANKAI_ASSIGN(auto sources, Sources::open(request.input, std::move(before_waiting)));
+  return DedupInput(std::move(sources), request);
 }
 
 Result<DedupBatch> DedupInput::next_batch() {
@@ -151,8 +151,8 @@ Result<bool> DedupInput::open_next() {
   if (!source) {
     return false;
   }
-  auto opened = open_reader(std::move(*source));
-  return opened ? Result<bool>(true) : std::unexpected(opened.error());
+  MANKAI_TRY(open_reader(std::move(*source)));
+  return true;
 }
 
 Result<void> DedupInput::open_reader(Source source) {
@@ -193,15 +193,13 @@ Result<DedupBatch> DedupInput::read_lines() {
 }
 
 DedupBatch DedupInput::take_lines(std::span<const std::string_view> lines) {
+  const auto times = std::span(times_).first(lines.size());
   if (!has_fields_) {
-    std::ranges::fill(std::span(times_).first(lines.size()), std::nullopt);
-    return {.headings = {}, .lines = lines, .keys = lines, .times = std::span(times_).first(lines.size())};
+    std::ranges::fill(times, std::nullopt);
+    return {.headings = {}, .lines = lines, .keys = lines, .times = times};
   }
   counts_.without_key += fields_.read(lines, keys_, times_);
-  return {.headings = {},
-          .lines = lines,
-          .keys = std::span(keys_).first(lines.size()),
-          .times = std::span(times_).first(lines.size())};
+  return {.headings = {}, .lines = lines, .keys = std::span(keys_).first(lines.size()), .times = times};
 }
 
 DedupBatch DedupInput::take_index(std::span<const std::string_view> lines) {

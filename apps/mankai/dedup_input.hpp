@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/mankai/sources.hpp"
+#include "apps/mankai/input.hpp"
 #include "mankai/input/cdx_parser.hpp"
 #include "mankai/input/line_reader.hpp"
 #include "mankai/input/warc_reader.hpp"

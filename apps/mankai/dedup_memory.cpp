@@ -7,11 +7,11 @@
 #include <cmath>
 #include <utility>
 
-#include "apps/mankai/format.hpp"
-#include "apps/mankai/gate_file.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
-#include "apps/mankai/times.hpp"
+#include "apps/mankai/store_run.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/filter/scalable_bloom/scalable_bloom.hpp"
 
@@ -24,8 +24,8 @@ constexpr std::uint64_t kGrowingKeys = 1'000'000;
 constexpr Duration kFuture = std::chrono::hours(24);
 
 Result<Seen> open_seen(const DedupMemoryRequest& request) {
-  if (auto allowed = check_is_no_gate(request.state); !request.state.empty() && !allowed) {
-    return std::unexpected(allowed.error());
+  if (!request.state.empty()) {
+    MANKAI_TRY(check_is_no_gate(request.state));
   }
   // A state that exists already keeps its kind and size. A new one grows, unless something says how large it is.
   const bool is_new = request.state.empty() || ::access(request.state.c_str(), F_OK) != 0;

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "apps/mankai/dedup_input.hpp"
-#include "apps/mankai/filter_options.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/store_options.hpp"
 #include "mankai/seen/confirmed_seen.hpp"
 #include "mankai/seen/seen.hpp"

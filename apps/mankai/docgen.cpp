@@ -7,8 +7,7 @@
 #include <iterator>
 
 #include "apps/mankai-lab/subcommands.hpp"
-#include "apps/mankai/completions.hpp"
-#include "apps/mankai/man_page.hpp"
+#include "apps/mankai/help.hpp"
 #include "apps/mankai/subcommands.hpp"
 
 namespace {

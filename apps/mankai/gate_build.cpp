@@ -1,12 +1,15 @@
+// The subcommands that make and remove gates.
+
 #include <fmt/format.h>
 
-#include "apps/mankai/format.hpp"
-#include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "mankai/filter/spec.hpp"
 #include "mankai/gate/database/gate_build.hpp"
+#include "mankai/gate/database/source_settings.hpp"
 
 namespace mankai::command {
 namespace {
@@ -44,7 +47,7 @@ Result<void> check(const Request& request) {
   return {};
 }
 
-Result<int> run(const Request& request) {
+Result<int> build(const Request& request) {
   MANKAI_TRY(check(request));
   catch_stop_signals();
   GateBuild build = request.build;
@@ -68,7 +71,7 @@ Result<int> run(const Request& request) {
   return exit_code_after_stop(0);
 }
 
-std::vector<Option> options_of(Request& request) {
+Options options_of(Request& request) {
   return {
       positional("FILE", "File to create. FILE-source beside it describes the source of the keys.", ValueKind::file,
                  request.file),
@@ -95,11 +98,27 @@ std::vector<Option> options_of(Request& request) {
   };
 }
 
+Result<int> drop(const Request& request) {
+  const bool had_settings = read_source_settings(request.file).has_value();
+  const auto removed = drop_gate(request.file, request.force);
+  if (!removed) {
+    const bool may_be_forced = had_settings && !request.force && removed.error().code != ErrorCode::locked;
+    return fail(
+        removed.error().code,
+        removed.error().detail + (may_be_forced ? "; --force drops the gate and leaves its parts in the database" : ""),
+        removed.error().os_error);
+  }
+  say(fmt::format(
+      "{}: dropped: its parts were removed from the database ({} {}); the file still answers, but sync no longer works",
+      request.file, *removed, *removed == 1 ? "part" : "parts"));
+  return 0;
+}
+
 }  // namespace
 
 Subcommand gate_build_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "gate build",
       .summary = "build a gate from a table's keys",
       .description =
@@ -114,10 +133,26 @@ Subcommand gate_build_subcommand() {
                     "the non-empty baskets of an SQLite database"},
                    {"mankai gate build b.mk --from 'postgres:host=db dbname=shop' --table shop.baskets --key cookie",
                     "every row of a PostgreSQL table"}},
-  };
-  command.options = options_of(*request);
-  command.run = [request] { return run(*request); };
-  return command;
+      .options = {options_of(*request)},
+      .run = [request] { return build(*request); }};
+}
+
+Subcommand gate_drop_subcommand() {
+  auto request = std::make_shared<Request>();
+  return {.name = "gate drop",
+          .summary = "remove a gate's parts from its database",
+          .description =
+              "Removes from the database what mankai gate build installed, and removes FILE-source. FILE is not "
+              "changed. Parts that are already gone are not an error; a database that cannot be reached is one without "
+              "--force.\n\nA build that was killed leaves its parts in the database and lists them in FILE-leftover: "
+              "drop removes these as well, and so does the next build of FILE. If FILE-source is missing or corrupt, "
+              "the database is unknown: drop prints what to remove by hand, and --force drops the gate without it.",
+          .examples = {{"mankai gate drop baskets.mk && rm baskets.mk", "drops a gate and deletes its file"}},
+          .options = {positional("FILE", "File of the gate.", ValueKind::file, request->file),
+                      flag("--force",
+                           "Drop the gate even if the database cannot be reached or is unknown; its parts stay there.",
+                           request->force)},
+          .run = [request] { return drop(*request); }};
 }
 
 }  // namespace mankai::command

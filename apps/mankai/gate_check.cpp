@@ -1,12 +1,11 @@
 #include <charconv>
 #include <span>
 
-#include "apps/mankai/escape.hpp"
-#include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "mankai/gate/database/pgoutput.hpp"
 #include "mankai/gate/gate_counts_file.hpp"
 #include "mankai/gate/gate_follower.hpp"
@@ -54,6 +53,7 @@ void print(const Request& request, std::string_view key, bool is_maybe, Output& 
 }
 
 Result<int> run(const Request& request) {
+  MANKAI_TRY(check_keys(request.keys, request.input));
   catch_stop_signals();
   MANKAI_ASSIGN(const auto gate, GateFollower::open(request.file));
   Output output;
@@ -71,9 +71,8 @@ Result<int> run(const Request& request) {
   const auto asked = for_each_batch(request.keys, request.input, ask, [&] { output.flush(); });
   const auto counted = request.count ? add_gate_counts(request.file, gate.counts()) : Result<void>{};
   MANKAI_TRY(output.finish());
-  if (!asked || !counted) {
-    return std::unexpected((asked ? counted : asked).error());
-  }
+  MANKAI_TRY(asked);
+  MANKAI_TRY(counted);
   return exit_code_after_stop(static_cast<int>(request.quiet && !is_any_maybe ? ExitCode::negative : ExitCode::fine));
 }
 
@@ -81,7 +80,7 @@ Result<int> run(const Request& request) {
 
 Subcommand gate_check_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "gate check",
       .summary = "look up keys in a gate",
       .description =
@@ -94,26 +93,18 @@ Subcommand gate_check_subcommand() {
                     "maybe, until the change at position 1234 is applied"},
                    {"mankai gate check --quiet baskets.mk 5f21c07a && psql ...",
                     "asks the database only if necessary"}},
-  };
-  command.options = {positional("FILE", "File of the gate.", ValueKind::file, request->file)};
-  for (Option& option : key_options(request->keys, request->input)) {
-    command.options.push_back(std::move(option));
-  }
-  Option quiet =
-      flag("--quiet", "Print nothing: exit code 0 if one of the keys is maybe, 1 if all are empty.", request->quiet);
-  quiet.letter = 'q';
-  command.options.push_back(parsed_option(
-      "--after", "POSITION", "Answer maybe until the change at POSITION is applied.", parse_position, request->after));
-  command.options.push_back(std::move(quiet));
-  command.options.push_back(flag("--json", "Print a JSON object per line.", request->json));
-  command.options.push_back(
-      flag("--count", "Add the number of queries to FILE-counts, which mankai gate status prints.", request->count));
-  command.options.push_back(max_line_option(request->input));
-  command.run = [request]() -> Result<int> {
-    MANKAI_TRY(check_keys(request->keys, request->input));
-    return run(*request);
-  };
-  return command;
+      .options = {positional("FILE", "File of the gate.", ValueKind::file, request->file),
+                  key_options(request->keys, request->input),
+                  parsed_option("--after", "POSITION", "Answer maybe until the change at POSITION is applied.",
+                                parse_position, request->after),
+                  with_letter('q', flag("--quiet",
+                                        "Print nothing: exit code 0 if one of the keys is maybe, 1 if all are empty.",
+                                        request->quiet)),
+                  flag("--json", "Print a JSON object per line.", request->json),
+                  flag("--count", "Add the number of queries to FILE-counts, which mankai gate status prints.",
+                       request->count),
+                  max_line_option(request->input)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

@@ -4,18 +4,15 @@
 
 namespace mankai::command {
 
-std::vector<Option> mirror_options(MirrorRequest& request) {
+Options mirror_options(MirrorRequest& request) {
   return {text_option("--mirror", "REDIS", std::string(kRedisAddressHelp), ValueKind::text, request.address),
           text_option("--mirror-key", "KEY", "The key there that has the gate.", ValueKind::text, request.key)};
 }
 
 Result<RedisAddress> redis_address(std::string_view text, std::string_view option) {
-  auto address = parse_redis_address(text);
-  if (!address) {
-    return std::unexpected(address.error().within(option));
-  }
+  MANKAI_ASSIGN(auto address, within(option, parse_redis_address(text)));
   if (const char* const password = std::getenv("MANKAI_REDIS_PASSWORD"); password != nullptr) {
-    address->password = password;
+    address.password = password;
   }
   return address;
 }

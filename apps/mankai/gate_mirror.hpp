@@ -24,7 +24,7 @@ struct MirrorRequest {
   std::string key;
 };
 
-[[nodiscard]] std::vector<Option> mirror_options(MirrorRequest& request);
+[[nodiscard]] Options mirror_options(MirrorRequest& request);
 
 // Returns nothing without --mirror. The password comes from the environment. Errors: invalid_argument.
 [[nodiscard]] Result<std::optional<RedisMirrorSettings>> mirror_settings(const MirrorRequest& request);

@@ -2,13 +2,10 @@
 
 #include <optional>
 
-#include "apps/mankai/escape.hpp"
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/gate_mirror.hpp"
-#include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
-#include "apps/mankai/prometheus.hpp"
 #include "apps/mankai/report.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "mankai/filter/counting_bloom/counting_bloom.hpp"
 #include "mankai/gate/database/row_source.hpp"
 #include "mankai/gate/database/source_settings.hpp"
@@ -94,14 +91,11 @@ Result<Status> status_of(const Request& request) {
   MANKAI_ASSIGN(const auto counts, read_gate_counts(request.file));
   Status status{.facts = gate_facts(*filter), .counts = counts, .writer = store.info.writer};
   std::string source_id;
-  const auto position = gate_position_of(store.info.recovery.position);
-  if (!position) {
-    return std::unexpected(position.error().within(request.file));
-  }
-  if (*position) {
-    status.position = {.number = (*position)->position, .mark = (*position)->mark};
-    status.position_text = std::to_string((*position)->position);
-    source_id = (*position)->source_id;
+  MANKAI_ASSIGN(const auto position, within(request.file, gate_position_of(store.info.recovery.position)));
+  if (position) {
+    status.position = {.number = position->position, .mark = position->mark};
+    status.position_text = std::to_string(position->position);
+    source_id = position->source_id;
   }
   ask_source(request, source_id, status);
   MANKAI_TRY(ask_mirror(request, source_id, status));
@@ -235,29 +229,24 @@ Result<int> run(const Request& request) {
 
 Subcommand gate_status_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
-      .name = "gate status",
-      .summary = "describe a gate",
-      .description =
-          "Prints the gate's position and its lag behind the source, during which a new row may still be answered "
-          "empty; how full it is, in the terms of the paper: saturation, the share of cells that are not 0, and phase, "
-          "the cells per key; and how many queries it saved, as far as its users add their counts to FILE-counts.\n\nA "
-          "source that cannot be reached is reported, and is not an error.",
-      .examples = {{"mankai gate status baskets.mk", "a table to read"},
-                   {"mankai gate status --json baskets.mk | jq .lag", "JSON for programs"},
-                   {"mankai gate status --prometheus baskets.mk > gate.prom", "for a textfile collector"},
-                   {"mankai gate status baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
-                    "and the position of the key in Redis"}},
-  };
-  command.options = {positional("FILE", "File of the gate.", ValueKind::file, request->file),
-                     flag("--offline", "Do not ask the source.", request->offline),
-                     flag("--json", "Print a JSON object.", request->json),
-                     flag("--prometheus", "Print metrics in the Prometheus text format.", request->prometheus)};
-  for (Option& option : mirror_options(request->mirror)) {
-    command.options.push_back(std::move(option));
-  }
-  command.run = [request] { return run(*request); };
-  return command;
+  return {.name = "gate status",
+          .summary = "describe a gate",
+          .description =
+              "Prints the gate's position and its lag behind the source, during which a new row may still be answered "
+              "empty; how full it is, in the terms of the paper: saturation, the share of cells that are not 0, and "
+              "phase, the cells per key; and how many queries it saved, as far as its users add their counts to "
+              "FILE-counts.\n\nA source that cannot be reached is reported, and is not an error.",
+          .examples = {{"mankai gate status baskets.mk", "a table to read"},
+                       {"mankai gate status --json baskets.mk | jq .lag", "JSON for programs"},
+                       {"mankai gate status --prometheus baskets.mk > gate.prom", "for a textfile collector"},
+                       {"mankai gate status baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
+                        "and the position of the key in Redis"}},
+          .options = {positional("FILE", "File of the gate.", ValueKind::file, request->file),
+                      flag("--offline", "Do not ask the source.", request->offline),
+                      flag("--json", "Print a JSON object.", request->json),
+                      flag("--prometheus", "Print metrics in the Prometheus text format.", request->prometheus),
+                      mirror_options(request->mirror)},
+          .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

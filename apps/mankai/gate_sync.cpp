@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/gate_mirror.hpp"
-#include "apps/mankai/gate_subcommands.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_report.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/gate/database/source_settings.hpp"
 
@@ -90,31 +90,26 @@ Result<int> run(const Request& request) {
 
 Subcommand gate_sync_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
-      .name = "gate sync",
-      .summary = "apply a table's changes to its gate",
-      .description =
-          "Applies the changes committed since the gate's position, and continues until Ctrl-C or SIGTERM, which write "
-          "everything to the file. SIGTERM is a regular end, with exit code 0. Each change takes effect once, however "
-          "often sync is killed and restarted; the database may discard a change once it is on disk here.\n\nIf a "
-          "database or its file is unavailable, sync retries with growing delays and reports it on stderr; the gate "
-          "answers as of its position. One sync per gate at a time.\n\nWith --mirror the gate is also a key of a Redis "
-          "server, which many web servers can query with GATE.MAYBE. Each change is sent there after it is in the "
-          "file, and a key that differs is loaded again. A server that is unavailable is retried and delays nothing "
-          "else.",
-      .examples = {{"mankai gate sync baskets.mk", "until Ctrl-C"},
-                   {"mankai gate sync --once baskets.mk", "for a job that runs periodically"},
-                   {"mankai gate sync baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
-                    "and mirrors the gate to Redis"}},
-  };
-  command.options = {
-      positional("FILE", "File of the gate.", ValueKind::file, request->file),
-      flag("--once", "Exit when everything committed before the start is applied, or after an error.", request->once)};
-  for (Option& option : mirror_options(request->mirror)) {
-    command.options.push_back(std::move(option));
-  }
-  command.run = [request] { return run(*request); };
-  return command;
+  return {.name = "gate sync",
+          .summary = "apply a table's changes to its gate",
+          .description =
+              "Applies the changes committed since the gate's position, and continues until Ctrl-C or SIGTERM, which "
+              "write everything to the file. SIGTERM is a regular end, with exit code 0. Each change takes effect "
+              "once, however often sync is killed and restarted; the database may discard a change once it is on disk "
+              "here.\n\nIf a database or its file is unavailable, sync retries with growing delays and reports it on "
+              "stderr; the gate answers as of its position. One sync per gate at a time.\n\nWith --mirror the gate is "
+              "also a key of a Redis server, which many web servers can query with GATE.MAYBE. Each change is sent "
+              "there after it is in the file, and a key that differs is loaded again. A server that is unavailable is "
+              "retried and delays nothing else.",
+          .examples = {{"mankai gate sync baskets.mk", "until Ctrl-C"},
+                       {"mankai gate sync --once baskets.mk", "for a job that runs periodically"},
+                       {"mankai gate sync baskets.mk --mirror redis://10.0.0.5 --mirror-key baskets",
+                        "and mirrors the gate to Redis"}},
+          .options = {positional("FILE", "File of the gate.", ValueKind::file, request->file),
+                      flag("--once", "Exit when everything committed before the start is applied, or after an error.",
+                           request->once),
+                      mirror_options(request->mirror)},
+          .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

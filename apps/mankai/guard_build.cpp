@@ -1,16 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
-#include "apps/mankai/escape.hpp"
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/guard_report.hpp"
 #include "apps/mankai/guard_skipped.hpp"
-#include "apps/mankai/guard_subcommands.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "mankai/filter/spec.hpp"
 #include "mankai/guard/guard_file.hpp"
 #include "mankai/guard/rule_list.hpp"
@@ -238,19 +238,13 @@ class Building {
     // --format is about the lists of rules.
     options.format = is_allow_list ? RuleListFormat::automatic : options.format;
     ListTaker taker(std::move(options), builder_);
-    Result<void> taken;
     const InputRequest input{.paths = {path}, .max_line_bytes = {}};
-    const auto read = for_each_batch({}, input, [&](std::span<const std::string_view> lines) {
-      taken = taker.take(lines);
-      return taken.has_value() && stop_signal() == 0;
+    const auto read = for_each_batch({}, input, [&](std::span<const std::string_view> lines) -> Result<bool> {
+      MANKAI_TRY(within(name_of(path), taker.take(lines)));
+      return stop_signal() == 0;
     });
     MANKAI_TRY(read);
-    if (taken) {
-      taken = taker.finish();
-    }
-    if (!taken) {
-      return std::unexpected(taken.error().within(name_of(path)));
-    }
+    MANKAI_TRY(within(name_of(path), taker.finish()));
     taker.note(outcomes_.emplace_back(ListOutcome{.path = path, .counts = {}}));
     return {};
   }
@@ -351,11 +345,27 @@ Result<int> run(const Request& request) {
   return Building(request, std::move(builder)).run();
 }
 
+constexpr std::array<std::string_view, 3> kHashNames = {"nh-siphash", "siphash", "xxh3"};
+
 }  // namespace
 
 Subcommand guard_build_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  Option format = parsed_option("--format", "FORMAT",
+                                "Format of the lists. lines: each line separately. adblock: the same, and '$' begins "
+                                "options on every line. csv: a table. urls: one host or URL per line. [default: lines, "
+                                "adblock or csv, detected from the first lines; always so for --allow]",
+                                rule_list_format, request->format.format);
+  format.kind = ValueKind::choice;
+  for (const RuleListFormat known : kRuleListFormats) {
+    format.choices.emplace_back(name(known));
+  }
+  Option allow_skipped = parsed_option(
+      "--allow-skipped", "SHARE",
+      "Largest share of a list's rules that may be skipped, such as 0.5 or 50%; without SHARE, any [default: 10%].",
+      parse_share, request->allow_skipped);
+  allow_skipped.value_if_bare = "100%";
+  return {
       .name = "guard build",
       .summary = "compile block lists into a guard",
       .description =
@@ -374,66 +384,47 @@ Subcommand guard_build_subcommand() {
                    {"mankai guard build blocked.mkg urlhaus.csv --column url --allow own.txt", "with exceptions"},
                    {"mankai guard build --exact --force blocked.mkg lists/*.txt",
                     "rebuilds the file, without false positives"}},
-  };
-  command.options = {positional("FILE", "File to create.", ValueKind::file, request->file)};
-  Option lists =
-      positionals("LIST", "Block lists, plain or compressed; - is standard input.", ValueKind::file, request->lists);
-  lists.is_required = true;
-  Option allow =
-      positionals("--allow", "List of exceptions, in any format. Repeatable.", ValueKind::file, request->allow_lists);
-  allow.value = "LIST";
-  Option format = parsed_option("--format", "FORMAT",
-                                "Format of the lists. lines: each line separately. adblock: the same, and '$' begins "
-                                "options on every line. csv: a table. urls: one host or URL per line. [default: lines, "
-                                "adblock or csv, detected from the first lines; always so for --allow]",
-                                rule_list_format, request->format.format);
-  format.kind = ValueKind::choice;
-  for (const RuleListFormat known : kRuleListFormats) {
-    format.choices.emplace_back(name(known));
-  }
-  Option hash =
-      parsed_option("--hash", "HASH",
-                    "Hash function: nh-siphash or siphash, keyed, so that URLs that collide with rules cannot be "
-                    "chosen without the file; xxh3, for trusted lists and URLs only [default: nh-siphash].",
-                    parse_hash, request->settings.hash);
-  hash.kind = ValueKind::choice;
-  hash.choices = {"nh-siphash", "siphash", "xxh3"};
-  Option allow_skipped = parsed_option(
-      "--allow-skipped", "SHARE",
-      "Largest share of a list's rules that may be skipped, such as 0.5 or 50%; without SHARE, any [default: 10%].",
-      parse_share, request->allow_skipped);
-  allow_skipped.value_if_bare = "100%";
-  command.options.insert(
-      command.options.end(),
-      {std::move(lists), std::move(allow), std::move(format),
-       text_option("--column", "NAME",
-                   "CSV column with the rules, by its name in the heading or its number from 1 [default: found by its "
-                   "name or first value]. Has no effect on lists in other formats.",
-                   ValueKind::text, request->format.column),
-       parsed_option(
-           "--fpr", "RATE",
-           "False-positive rate: share of URLs that are blocked although no rule covers them [default: 0.01].",
-           parse_rate, request->settings.fpr),
-       flag("--exact", "Confirm each match with the rules' digests: no false positives.", request->settings.is_exact),
-       flag("--no-rules", "Leave out the rules' digests, 16 bytes each; the file cannot be compacted then.",
-            request->no_rules),
-       std::move(hash),
-       parsed_option("--seed", "SEED",
-                     "Seed of the hash: a 64-bit number, or 32 hexadecimal digits for nh-siphash and siphash [default: "
-                     "drawn at random].",
-                     parse_seed, request->settings.seed),
-       flag("--force", "Replace FILE if it is a guard.", request->force), mode_option(request->mode),
-       flag("--allow-empty", "Accept lists without rules.", request->allow_empty), std::move(allow_skipped),
-       flag("--explain-skipped",
-            "Print examples of the skipped lines for each reason, with their numbers, and the options of filters that "
-            "were the reason; also when the run fails, and with --quiet.",
-            request->explain_skipped),
-       flag("--quiet", "Print nothing.", request->quiet), flag("--json", "Print the counts as JSON.", request->json)});
-  command.run = [request] {
-    request->settings.keeps_rules = !request->no_rules;
-    return run(*request);
-  };
-  return command;
+      .options =
+          {positional("FILE", "File to create.", ValueKind::file, request->file),
+           required(positionals("LIST", "Block lists, plain or compressed; - is standard input.", ValueKind::file,
+                                request->lists)),
+           list_option("--allow", "LIST", "List of exceptions, in any format. Repeatable.", ValueKind::file,
+                       request->allow_lists),
+           std::move(format),
+           text_option("--column", "NAME",
+                       "CSV column with the rules, by its name in the heading or its number from 1 [default: found by "
+                       "its name or first value]. Has no effect on lists in other formats.",
+                       ValueKind::text, request->format.column),
+           parsed_option(
+               "--fpr", "RATE",
+               "False-positive rate: share of URLs that are blocked although no rule covers them [default: 0.01].",
+               parse_rate, request->settings.fpr),
+           flag("--exact", "Confirm each match with the rules' digests: no false positives.",
+                request->settings.is_exact),
+           flag("--no-rules", "Leave out the rules' digests, 16 bytes each; the file cannot be compacted then.",
+                request->no_rules),
+           choice_option(
+               parsed_option("--hash", "HASH",
+                             "Hash function: nh-siphash or siphash, keyed, so that URLs that collide with rules cannot "
+                             "be chosen without the file; xxh3, for trusted lists and URLs only [default: nh-siphash].",
+                             parse_hash, request->settings.hash),
+               kHashNames),
+           parsed_option("--seed", "SEED",
+                         "Seed of the hash: a 64-bit number, or 32 hexadecimal digits for nh-siphash and siphash "
+                         "[default: drawn at random].",
+                         parse_seed, request->settings.seed),
+           flag("--force", "Replace FILE if it is a guard.", request->force), mode_option(request->mode),
+           flag("--allow-empty", "Accept lists without rules.", request->allow_empty), std::move(allow_skipped),
+           flag("--explain-skipped",
+                "Print examples of the skipped lines for each reason, with their numbers, and the options of filters "
+                "that were the reason; also when the run fails, and with --quiet.",
+                request->explain_skipped),
+           flag("--quiet", "Print nothing.", request->quiet),
+           flag("--json", "Print the counts as JSON.", request->json)},
+      .run = [request] {
+        request->settings.keeps_rules = !request->no_rules;
+        return run(*request);
+      }};
 }
 
 }  // namespace mankai::command

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "apps/mankai/format.hpp"
-#include "apps/mankai/guard_subcommands.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "mankai/filter/spec.hpp"
 #include "mankai/guard/guard_file.hpp"
 #include "mankai/guard/rule_list.hpp"
@@ -105,22 +105,19 @@ Result<int> run(const Request& request, const Change& change) {
   return 0;
 }
 
-Subcommand changing(const std::string& name, std::string summary, std::string description,
-                    std::vector<Example> examples, const std::shared_ptr<Request>& request, Change change) {
-  Subcommand command{.name = name,
-                     .summary = std::move(summary),
-                     .description = std::move(description),
-                     .examples = std::move(examples)};
-  command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file)};
-  for (Option& option : key_options(request->rules, request->input)) {
-    if (option.is_positional()) {
-      option.name = "RULE";
-      option.help =
-          "Rules, each a host or a URL [default: one per line from --input or standard input; blank lines and comments "
-          "are skipped].";
-    }
-    command.options.push_back(std::move(option));
-  }
+constexpr std::string_view kWholeFile =
+    "\n\nEvery run rewrites the file and replaces it, so give many rules at once. When the command returns, the change "
+    "is on disk; after an error nothing was changed. One process at a time can change a file; checks continue "
+    "meanwhile.";
+
+// The description of the command is about the change; the rest is common.
+Subcommand changing(Subcommand command, const std::shared_ptr<Request>& request, Change change) {
+  command.description.append(kWholeFile);
+  command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file),
+                     key_options(request->rules, request->input, "RULE",
+                                 "Rules, each a host or a URL [default: one per line from --input or standard input; "
+                                 "blank lines and comments are skipped]."),
+                     command.options};
   command.run = [request, change = std::move(change)] { return run(*request, change); };
   return command;
 }
@@ -134,114 +131,103 @@ Option id_option(std::string help, Request& request) {
   return parsed_option("--id", "N", std::move(help), parse_id, request.id);
 }
 
-constexpr std::string_view kWholeFile =
-    "\n\nEvery run rewrites the file and replaces it, so give many rules at once. When the command returns, the change "
-    "is on disk; after an error nothing was changed. One process at a time can change a file; checks continue "
-    "meanwhile.";
-
-std::string described(std::string text) { return text.append(kWholeFile); }
+void print_refused(const Request& request, std::string_view word, std::string_view rule, Output& output) {
+  if (!request.quiet) {
+    output.append(word);
+    output.append_line(rule);
+  }
+}
 
 std::string_view word_for(RemoveOutcome outcome) {
   return outcome == RemoveOutcome::not_found ? "not-found\t" : "still-held\t";
-}
-
-Result<GuardFile::Outcomes> remove(const Request& request, GuardFile& file, const Rules& rules, Output& output) {
-  return file.remove(rules, request.id, [&](std::string_view rule, RemoveOutcome outcome) {
-    if (outcome != RemoveOutcome::removed && !request.quiet) {
-      output.append(word_for(outcome));
-      output.append_line(rule);
-    }
-  });
-}
-
-Result<GuardFile::Outcomes> disallow(const Request& request, GuardFile& file, const Rules& rules, Output& output) {
-  return file.disallow(rules, [&](std::string_view rule, bool was_there) {
-    if (!was_there && !request.quiet) {
-      output.append(word_for(RemoveOutcome::not_found));
-      output.append_line(rule);
-    }
-  });
 }
 
 }  // namespace
 
 Subcommand guard_add_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command = changing(
-      "guard add", "add rules",
-      described(
-          "Adds rules to a guard, each under an id. A rule is in force while at least one id holds it, and adding it "
-          "twice under one id has no effect, so programs that number their additions can revoke each separately. Lists "
-          "hold their rules under id 0.\n\nA rule is a host or a URL, read as in a list of URLs: *.evil.example is "
-          "evil.example. A rule that would cover more or less than it says is an error with its line number: a "
-          "fragment, other wildcards, a network, and syntax of other kinds of lists, which mankai guard build reads."),
-      {{"mankai guard add blocked.mkg worse.example evil.example/foo", "adds two rules"},
-       {"mankai guard add blocked.mkg < new.txt", "adds one rule per line"},
-       {"mankai guard add blocked.mkg --id 1042 evil.example", "adds a rule under an id"}},
+  return changing(
+      {.name = "guard add",
+       .summary = "add rules",
+       .description =
+           "Adds rules to a guard, each under an id. A rule is in force while at least one id holds it, and adding it "
+           "twice under one id has no effect, so programs that number their additions can revoke each separately. "
+           "Lists hold their rules under id 0.\n\nA rule is a host or a URL, read as in a list of URLs: *.evil.example "
+           "is evil.example. A rule that would cover more or less than it says is an error with its line number: a "
+           "fragment, other wildcards, a network, and syntax of other kinds of lists, which mankai guard build reads.",
+       .examples = {{"mankai guard add blocked.mkg worse.example evil.example/foo", "adds two rules"},
+                    {"mankai guard add blocked.mkg < new.txt", "adds one rule per line"},
+                    {"mankai guard add blocked.mkg --id 1042 evil.example", "adds a rule under an id"}},
+       .options = {id_option("Id that holds the rules [default: 0].", *request)}},
       request, [request](GuardFile& file, const Rules& rules, Output& /*output*/) {
         return file.add(rules, request->id.value_or(0));
       });
-  command.options.push_back(id_option("Id that holds the rules [default: 0].", *request));
-  return command;
 }
 
 Subcommand guard_remove_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command = changing(
-      "guard remove", "remove rules",
-      described(
-          "Removes rules for every id, or with --id for that id only. Rules above and below them stay. A rule that was "
-          "absent is printed after not-found, one that other ids still hold after still-held. A guard built with "
-          "--no-rules may report an absent rule as removed, at its false-positive rate; that does no harm."),
-      {{"mankai guard remove blocked.mkg good.example", "removes a rule"},
-       {"mankai guard remove blocked.mkg --id 1042 evil.example", "removes what this id added"}},
-      request,
-      [request](GuardFile& file, const Rules& rules, Output& output) { return remove(*request, file, rules, output); });
-  command.options.push_back(id_option("Remove for this id only.", *request));
-  command.options.push_back(flag("--quiet", "Print nothing.", request->quiet));
-  return command;
+  return changing(
+      {.name = "guard remove",
+       .summary = "remove rules",
+       .description =
+           "Removes rules for every id, or with --id for that id only. Rules above and below them stay. A rule that "
+           "was absent is printed after not-found, one that other ids still hold after still-held. A guard built with "
+           "--no-rules may report an absent rule as removed, at its false-positive rate; that does no harm.",
+       .examples = {{"mankai guard remove blocked.mkg good.example", "removes a rule"},
+                    {"mankai guard remove blocked.mkg --id 1042 evil.example", "removes what this id added"}},
+       .options = {id_option("Remove for this id only.", *request), flag("--quiet", "Print nothing.", request->quiet)}},
+      request, [request](GuardFile& file, const Rules& rules, Output& output) {
+        return file.remove(rules, request->id, [&](std::string_view rule, RemoveOutcome outcome) {
+          if (outcome != RemoveOutcome::removed) {
+            print_refused(*request, word_for(outcome), rule, output);
+          }
+        });
+      });
 }
 
 Subcommand guard_allow_subcommand() {
-  return changing("guard allow", "add exceptions",
-                  described("Adds exceptions, which have the form of rules and take precedence: what they cover is not "
-                            "blocked. They are stored exactly."),
-                  {{"mankai guard allow blocked.mkg good.evil.example", "allows a host below a blocked one"}},
-                  std::make_shared<Request>(),
-                  [](GuardFile& file, const Rules& rules, Output& /*output*/) { return file.allow(rules); });
+  auto request = std::make_shared<Request>();
+  return changing(
+      {.name = "guard allow",
+       .summary = "add exceptions",
+       .description = "Adds exceptions, which have the form of rules and take precedence: what they cover is not "
+                      "blocked. They are stored exactly.",
+       .examples = {{"mankai guard allow blocked.mkg good.evil.example", "allows a host below a blocked one"}}},
+      request, [](GuardFile& file, const Rules& rules, Output& /*output*/) { return file.allow(rules); });
 }
 
 Subcommand guard_disallow_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command =
-      changing("guard disallow", "remove exceptions",
-               described("Removes exceptions, also those from lists. One that was absent is printed after not-found."),
-               {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}}, request,
-               [request](GuardFile& file, const Rules& rules, Output& output) {
-                 return disallow(*request, file, rules, output);
-               });
-  command.options.push_back(flag("--quiet", "Print nothing.", request->quiet));
-  return command;
+  return changing(
+      {.name = "guard disallow",
+       .summary = "remove exceptions",
+       .description = "Removes exceptions, also those from lists. One that was absent is printed after not-found.",
+       .examples = {{"mankai guard disallow blocked.mkg good.evil.example", "blocked again"}},
+       .options = {flag("--quiet", "Print nothing.", request->quiet)}},
+      request, [request](GuardFile& file, const Rules& rules, Output& output) {
+        return file.disallow(rules, [&](std::string_view rule, bool was_there) {
+          if (!was_there) {
+            print_refused(*request, word_for(RemoveOutcome::not_found), rule, output);
+          }
+        });
+      });
 }
 
 Subcommand guard_compact_subcommand() {
   auto file = std::make_shared<std::string>();
-  Subcommand command{
-      .name = "guard compact",
-      .summary = "merge changes into the filter",
-      .description =
-          "Builds a new filter from the rules in force: added rules then take a few bits each instead of about a "
-          "hundred bytes of memory, and removed rules nothing. Answers do not change. A file built with --no-rules "
-          "cannot be compacted; build it again from its lists.",
-      .examples = {{"mankai guard compact blocked.mkg", "after many changes"}},
-  };
-  command.options = {positional("FILE", "File of the guard.", ValueKind::file, *file)};
-  command.run = [file]() -> Result<int> {
-    MANKAI_ASSIGN(auto opened, GuardFile::open(*file, GuardFile::Mode::write));
-    MANKAI_TRY(opened.compact());
-    return 0;
-  };
-  return command;
+  return {.name = "guard compact",
+          .summary = "merge changes into the filter",
+          .description =
+              "Builds a new filter from the rules in force: added rules then take a few bits each instead of about a "
+              "hundred bytes of memory, and removed rules nothing. Answers do not change. A file built with --no-rules "
+              "cannot be compacted; build it again from its lists.",
+          .examples = {{"mankai guard compact blocked.mkg", "after many changes"}},
+          .options = {positional("FILE", "File of the guard.", ValueKind::file, *file)},
+          .run = [file]() -> Result<int> {
+            MANKAI_ASSIGN(auto opened, GuardFile::open(*file, GuardFile::Mode::write));
+            MANKAI_TRY(opened.compact());
+            return 0;
+          }};
 }
 
 }  // namespace mankai::command

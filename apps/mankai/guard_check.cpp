@@ -2,12 +2,11 @@
 #include <array>
 #include <span>
 
-#include "apps/mankai/escape.hpp"
-#include "apps/mankai/guard_subcommands.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "mankai/guard/guard_file.hpp"
 
 namespace mankai::command {
@@ -127,7 +126,7 @@ Result<int> run(const Request& request) {
 
 Subcommand guard_check_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "guard check",
       .summary = "say which URLs are blocked",
       .description =
@@ -141,31 +140,23 @@ Subcommand guard_check_subcommand() {
       .examples = {{"mankai guard check blocked.mkg https://evil.example/foo", "one answer"},
                    {"mankai guard check --ok blocked.mkg < frontier.txt", "the URLs that are not blocked"},
                    {"mankai guard check --quiet blocked.mkg URL || echo blocked", "the answer as an exit code"}},
-  };
-  command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file)};
-  for (Option& option : key_options(request->urls, request->input)) {
-    if (option.is_positional()) {
-      option.name = "URL";
-      option.help = "URLs [default: one per line from --input or standard input].";
-    }
-    command.options.push_back(std::move(option));
-  }
-  Option quiet =
-      flag("--quiet", "Print nothing: exit code 0 if no URL is blocked, 1 if one is. See --invalid.", request->quiet);
-  quiet.letter = 'q';
-  command.options.push_back(flag("--blocked", "Print only the blocked URLs.", request->blocked));
-  command.options.push_back(flag("--ok", "Print only the URLs that are not blocked.", request->ok));
-  command.options.push_back(choice_option(
-      parsed_option("--invalid", "ANSWER",
-                    "How --quiet, --ok and --blocked treat an invalid URL: ok or blocked [default: blocked].",
-                    is_ok_by_name, request->invalid_is_ok),
-      kInvalidIs));
-  command.options.push_back(std::move(quiet));
-  command.options.push_back(
-      flag("--json", "Print an object per line; an exception appears as allowed, with its rule.", request->json));
-  command.options.push_back(max_line_option(request->input));
-  command.run = [request] { return run(*request); };
-  return command;
+      .options =
+          {positional("FILE", "File of the guard.", ValueKind::file, request->file),
+           key_options(request->urls, request->input, "URL",
+                       "URLs [default: one per line from --input or standard input]."),
+           flag("--blocked", "Print only the blocked URLs.", request->blocked),
+           flag("--ok", "Print only the URLs that are not blocked.", request->ok),
+           choice_option(
+               parsed_option("--invalid", "ANSWER",
+                             "How --quiet, --ok and --blocked treat an invalid URL: ok or blocked [default: blocked].",
+                             is_ok_by_name, request->invalid_is_ok),
+               kInvalidIs),
+           with_letter('q',
+                       flag("--quiet", "Print nothing: exit code 0 if no URL is blocked, 1 if one is. See --invalid.",
+                            request->quiet)),
+           flag("--json", "Print an object per line; an exception appears as allowed, with its rule.", request->json),
+           max_line_option(request->input)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

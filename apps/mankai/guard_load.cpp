@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/gate_mirror.hpp"
-#include "apps/mankai/guard_subcommands.hpp"
 #include "apps/mankai/output.hpp"
-#include "apps/mankai/progress.hpp"
 #include "apps/mankai/report.hpp"
+#include "apps/mankai/subcommands.hpp"
 #include "mankai/gate/database/redis_guard.hpp"
 #include "mankai/guard/guard_file.hpp"
 
@@ -32,10 +30,7 @@ Report report_on(const Request& request, const RedisAddress& address, const Guar
 }
 
 Result<int> tell(const Request& request, const Report& report) {
-  Output output;
-  output.append(request.json ? report.json() : request.quiet ? std::string() : report.text());
-  MANKAI_TRY(output.finish());
-  return 0;
+  return write_output(request.json ? report.json() : request.quiet ? std::string() : report.text());
 }
 
 Result<int> run(const Request& request) {
@@ -49,9 +44,7 @@ Result<int> run(const Request& request) {
   const auto loaded = load_guard_into_redis({.address = address, .key = request.key}, bytes,
                                             [&](std::uint64_t sent) { progress.advance(sent); });
   progress.clear();
-  if (!loaded) {
-    return std::unexpected(loaded.error());
-  }
+  MANKAI_TRY(loaded);
   return tell(request, report_on(request, address, file.guard().facts(), bytes.size()));
 }
 
@@ -59,30 +52,27 @@ Result<int> run(const Request& request) {
 
 Subcommand guard_load_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "guard load",
       .summary = "load a guard into Redis or Valkey",
       .description =
           "Loads a guard's file into one key of a Redis or Valkey server with Mankai's module, where GUARD.CHECK asks "
           "it. The file is sent in pieces under another name and renamed when it is whole: until then, GUARD.CHECK "
-          "answers from the guard that the key had before. After an error the key is as it was.\n\n"
-          "The new guard replaces everything in the key, also what GUARD.BLOCK and GUARD.ALLOW added to it. Keep such "
-          "rules in a key of their own and check both. A key that holds another type is not replaced.\n\n"
-          "The user needs GUARD.INFO, GUARD.LOADCHUNK, MULTI, EXEC, PEXPIRE, PERSIST, RENAME and DEL on KEY and on "
-          "{KEY}:load-*.",
-      .examples = {{"mankai guard load blocked.mkg --redis redis://10.0.0.5 --key lists", "the server's default port"},
-                   {"mankai guard load blocked.mkg --redis unix:/run/redis.sock --key lists --json", "for programs"},
-                   {"MANKAI_REDIS_PASSWORD=secret mankai guard load blocked.mkg --redis redis://writer@10.0.0.5 --key "
-                    "lists",
-                    "as a user with a password"}},
-  };
-  command.options = {positional("FILE", "The guard's file.", ValueKind::file, request->file),
-                     text_option("--redis", "REDIS", std::string(kRedisAddressHelp), ValueKind::text, request->address),
-                     text_option("--key", "KEY", "Key to load the guard into.", ValueKind::text, request->key),
-                     flag("--quiet", "Print nothing.", request->quiet),
-                     flag("--json", "Print what was loaded as JSON.", request->json)};
-  command.run = [request] { return run(*request); };
-  return command;
+          "answers from the guard that the key had before. After an error the key is as it was.\n\nThe new guard "
+          "replaces everything in the key, also what GUARD.BLOCK and GUARD.ALLOW added to it. Keep such rules in a key "
+          "of their own and check both. A key that holds another type is not replaced.\n\nThe user needs GUARD.INFO, "
+          "GUARD.LOADCHUNK, MULTI, EXEC, PEXPIRE, PERSIST, RENAME and DEL on KEY and on {KEY}:load-*.",
+      .examples =
+          {{"mankai guard load blocked.mkg --redis redis://10.0.0.5 --key lists", "the server's default port"},
+           {"mankai guard load blocked.mkg --redis unix:/run/redis.sock --key lists --json", "for programs"},
+           {"MANKAI_REDIS_PASSWORD=secret mankai guard load blocked.mkg --redis redis://writer@10.0.0.5 --key lists",
+            "as a user with a password"}},
+      .options = {positional("FILE", "The guard's file.", ValueKind::file, request->file),
+                  text_option("--redis", "REDIS", std::string(kRedisAddressHelp), ValueKind::text, request->address),
+                  text_option("--key", "KEY", "Key to load the guard into.", ValueKind::text, request->key),
+                  flag("--quiet", "Print nothing.", request->quiet),
+                  flag("--json", "Print what was loaded as JSON.", request->json)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "apps/mankai/prometheus.hpp"
 #include "apps/mankai/report.hpp"
 #include "mankai/guard/guard.hpp"
 

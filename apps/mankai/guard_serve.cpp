@@ -2,6 +2,8 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,13 +11,16 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
 #include <future>
 #include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "apps/mankai/guard_subcommands.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/serve/access_log.hpp"
 #include "apps/mankai/serve/guard_service.hpp"
@@ -23,7 +28,7 @@
 #include "apps/mankai/serve/listener.hpp"
 #include "apps/mankai/serve/live_guard.hpp"
 #include "apps/mankai/serve/metrics.hpp"
-#include "apps/mankai/serve/notify.hpp"
+#include "apps/mankai/subcommands.hpp"
 
 namespace mankai::command {
 namespace {
@@ -57,7 +62,7 @@ class Signals {
       sigaddset(&set, signal);
     }
     pthread_sigmask(SIG_BLOCK, &set, &before_);
-    descriptor_ = serve::Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    descriptor_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   ~Signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   Signals(const Signals&) = delete;
@@ -74,8 +79,62 @@ class Signals {
 
  private:
   sigset_t before_{};
-  serve::Descriptor descriptor_;
+  Descriptor descriptor_;
 };
+
+/// Reports the state of the service to the service manager, as sd_notify does, without its library.
+///
+/// Shape:   lines such as "READY=1" or "STATUS=…".
+/// Errors:  none: without a manager, or when it does not listen, nothing happens.
+/// Threads: one caller.
+/// Source:  [SdNotify]
+class ServiceManager {
+ public:
+  /// Reads NOTIFY_SOCKET.
+  ServiceManager();
+  void tell(std::string_view lines) const;
+  /// Reports the beginning of a reload: RELOADING=1 and its time, which systemd requires.
+  void tell_reloading() const;
+
+ private:
+  std::string socket_;  ///< a path, or a name with a leading NUL
+};
+
+ServiceManager::ServiceManager() {
+  // Called once, before there are threads. NOLINTNEXTLINE(concurrency-mt-unsafe)
+  if (const char* name = std::getenv("NOTIFY_SOCKET"); name != nullptr) {
+    socket_ = name;
+  }
+  if (socket_.starts_with('@')) {
+    socket_[0] = '\0';
+  }
+}
+
+void ServiceManager::tell(std::string_view lines) const {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_.empty() || socket_.size() >= sizeof(address.sun_path)) {
+    return;
+  }
+  const int descriptor = socket(AF_UNIX, static_cast<int>(SOCK_DGRAM) | static_cast<int>(SOCK_CLOEXEC), 0);
+  if (descriptor < 0) {
+    return;
+  }
+  std::memcpy(static_cast<char*>(address.sun_path), socket_.data(), socket_.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
+  static_cast<void>(sendto(descriptor, lines.data(), lines.size(), MSG_NOSIGNAL,
+                           reinterpret_cast<const sockaddr*>(&address), length));
+  close(descriptor);
+}
+
+void ServiceManager::tell_reloading() const {
+  constexpr long long kMicrosecondsPerSecond = 1'000'000;
+  constexpr long long kNanosecondsPerMicrosecond = 1000;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  tell(fmt::format("RELOADING=1\nMONOTONIC_USEC={}",
+                   now.tv_sec * kMicrosecondsPerSecond + now.tv_nsec / kNanosecondsPerMicrosecond));
+}
 
 // As many descriptors as the system lets us have; returns how many connections that is enough for.
 std::size_t make_room_for(unsigned connections) {
@@ -255,7 +314,7 @@ class ServeRun {
   std::unique_ptr<serve::AccessLog> log_;
   serve::Metrics metrics_;
   serve::GuardService service_;
-  serve::ServiceManager manager_;
+  ServiceManager manager_;
   bool loads_again_ = false;
   // Last, since their threads use all the others.
   std::unique_ptr<serve::HttpServer> server_;
@@ -290,52 +349,46 @@ Subcommand guard_serve_subcommand() {
   constexpr unsigned kConnectionsMax = 1'000'000;
   constexpr unsigned kTimeoutMax = 3600;
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "guard serve",
       .summary = "answer over HTTP whether URLs are blocked",
       .description =
           "GET /check?url=URL returns JSON. POST /check, one URL per line, returns lines in the format of guard check, "
           "or JSON if Accept prefers application/json. GET /redirect?url=URL redirects, or returns a warning page if "
-          "the "
-          "URL is blocked. GET /metrics returns metrics for Prometheus; GET /healthz returns ok. Percent-encode URLs "
-          "in a "
-          "query.\n\n"
-          "When FILE is replaced or changed, the service opens and checks the new file and then answers from it, "
-          "without "
-          "losing a request. It refuses a corrupt file and keeps the old one. SIGHUP does the same at once and reopens "
-          "the log.\n\n"
-          "After Ctrl-C or SIGTERM the service accepts no connections, answers the requests in progress, and exits "
-          "with "
-          "0. It prints its address when it is ready, and notifies systemd.",
+          "the URL is blocked. GET /metrics returns metrics for Prometheus; GET /healthz returns ok. Percent-encode "
+          "URLs in a query.\n\nWhen FILE is replaced or changed, the service opens and checks the new file and then "
+          "answers from it, without losing a request. It refuses a corrupt file and keeps the old one. SIGHUP does the "
+          "same at once and reopens the log.\n\nAfter Ctrl-C or SIGTERM the service accepts no connections, answers "
+          "the requests in progress, and exits with 0. It prints its address when it is ready, and notifies systemd.",
       .examples = {{"mankai guard serve blocked.mkg", "on 127.0.0.1:8080"},
                    {"curl -G http://127.0.0.1:8080/check --data-urlencode url=http://evil.example/", "checks one URL"},
                    {"curl --data-binary @urls.txt http://127.0.0.1:8080/check", "checks a batch"},
                    {"mankai guard serve blocked.mkg --listen 127.0.0.1:9000 --log access.log", "with an access log"}},
-  };
-  command.options = {
-      positional("FILE", "File of the guard.", ValueKind::file, request->file),
-      parsed_option("--listen", "ADDRESS:PORT",
-                    "Address to listen on [default: 127.0.0.1:8080]. Port 0 chooses a free one. Put a proxy with TLS "
-                    "between the service and other machines.",
-                    serve::parse_endpoint, request->listen),
-      parsed_option("--threads", "N",
-                    "Number of threads that answer requests [default: number of processors, at least 2].",
-                    parse_number<kThreadsMax>, request->threads),
-      parsed_option("--connections", "N",
-                    "Maximum number of open connections [default: 1024]; each can use 1 MiB. To make room, the service "
-                    "closes the connection that was idle for longest, then the one with the longest request.",
-                    parse_number<kConnectionsMax>, request->connections),
-      parsed_option("--timeout", "SECONDS",
-                    "Time limit for receiving a request, and for sending a response [default: 10].",
-                    parse_number<kTimeoutMax>, request->timeout),
-      text_option("--log", "PATH",
-                  "Appends one line per request, in the Common Log Format; - is standard error [default: no log]. The "
-                  "lines contain the requested URLs. Lines that cannot be written at once are dropped and counted.",
-                  ValueKind::file, request->log),
-      flag("--no-watch", "Does not check every second whether the file was replaced.", request->no_watch),
-      flag("--no-redirect", "Disables /redirect.", request->no_redirect)};
-  command.run = [request] { return run(*request); };
-  return command;
+      .options =
+          {positional("FILE", "File of the guard.", ValueKind::file, request->file),
+           parsed_option("--listen", "ADDRESS:PORT",
+                         "Address to listen on [default: 127.0.0.1:8080]. Port 0 chooses a free one. Put a proxy with "
+                         "TLS between the service and other machines.",
+                         serve::parse_endpoint, request->listen),
+           parsed_option("--threads", "N",
+                         "Number of threads that answer requests [default: number of processors, at least 2].",
+                         parse_number<kThreadsMax>, request->threads),
+           parsed_option(
+               "--connections", "N",
+               "Maximum number of open connections [default: 1024]; each can use 1 MiB. To make room, the service "
+               "closes the connection that was idle for longest, then the one with the longest request.",
+               parse_number<kConnectionsMax>, request->connections),
+           parsed_option("--timeout", "SECONDS",
+                         "Time limit for receiving a request, and for sending a response [default: 10].",
+                         parse_number<kTimeoutMax>, request->timeout),
+           text_option(
+               "--log", "PATH",
+               "Appends one line per request, in the Common Log Format; - is standard error [default: no log]. The "
+               "lines contain the requested URLs. Lines that cannot be written at once are dropped and counted.",
+               ValueKind::file, request->log),
+           flag("--no-watch", "Does not check every second whether the file was replaced.", request->no_watch),
+           flag("--no-redirect", "Disables /redirect.", request->no_redirect)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

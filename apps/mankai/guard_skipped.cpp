@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "apps/mankai/escape.hpp"
-#include "apps/mankai/format.hpp"
+#include "apps/mankai/report.hpp"
 
 namespace mankai::command {
 namespace {

@@ -108,8 +108,7 @@ std::string overview(const Program& program) {
   text += list_of(program.subcommands);
   text += fmt::format(
       "\n{0} COMMAND --help describes a command, with examples; so does man mankai-COMMAND.\n{0} --version prints the "
-      "version.\n"
-      "\nExit codes:\n",
+      "version.\n\nExit codes:\n",
       program.name);
   for (const auto& [code, meaning] : exit_codes()) {
     text += fmt::format("  {:<14} {}\n", code, meaning);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/hot_run.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
@@ -53,15 +52,12 @@ Result<FollowFrom> parse_follow_from(std::string_view text) {
 }
 
 Result<std::optional<Decay>> decay_of(const Request& request) {
-  const auto wrapped = [](const Result<Decay>& decay) {
-    return decay ? Result<std::optional<Decay>>(*decay) : std::unexpected(decay.error());
-  };
   if (request.all_time) {
     if (request.half_life || request.lambda || request.epoch) {
       return fail(ErrorCode::invalid_argument,
                   "--all-time cannot be combined with --half-life, --lambda or --epoch: it counts without decay");
     }
-    return wrapped(Decay::of(1, kOneEpoch));
+    return Decay::of(1, kOneEpoch);
   }
   if (request.lambda) {
     if (request.half_life) {
@@ -70,7 +66,7 @@ Result<std::optional<Decay>> decay_of(const Request& request) {
     if (!request.epoch) {
       return fail(ErrorCode::invalid_argument, "--lambda needs --epoch, the time between two decay steps");
     }
-    return wrapped(Decay::of(*request.lambda, *request.epoch));
+    return Decay::of(*request.lambda, *request.epoch);
   }
   if (!request.half_life && !request.epoch) {
     return std::optional<Decay>();
@@ -83,7 +79,7 @@ Result<std::optional<Decay>> decay_of(const Request& request) {
                             "--lambda any epoch is valid",
                             to_text(*request.epoch), to_text(half_life), to_text(longest)));
   }
-  return wrapped(Decay::of_half_life(half_life, request.epoch.value_or(Duration::zero())));
+  return Decay::of_half_life(half_life, request.epoch.value_or(Duration::zero()));
 }
 
 Result<void> check(const Request& request) {
@@ -142,115 +138,112 @@ Result<int> run(Request& request) {
 
 constexpr std::array<std::string_view, 6> kFormats = {"auto", "combined", "squid", "w3c", "json", "keys"};
 
-void add_input_options(Request& request, std::vector<Option>& options) {
-  options.push_back(positionals("LOG", "Logs to read, oldest first; - is standard input [default: standard input].",
-                                ValueKind::file, request.run.input.paths));
-  options.push_back(
+Options input_options(Request& request) {
+  return {
+      positionals("LOG", "Logs to read, oldest first; - is standard input [default: standard input].", ValueKind::file,
+                  request.run.input.paths),
       choice_option(parsed_option("--format", "FORMAT",
                                   "Log format: auto detects it for each log; combined is the Common or Combined Log "
                                   "Format of Apache and nginx; squid; w3c (IIS, CloudFront); json (an object per "
                                   "line); keys (a key per line, optionally after a time) [default: auto].",
                                   parse_log_format, request.run.keys.parser.format),
-                    kFormats));
-  options.push_back(choice_option(
-      parsed_option(
-          "--by", "FIELD",
-          "Field to count: path (the request's target without the query), url (the same with the host, if the log has "
-          "it), host, referrer, status, client or agent [default: path]. Records without it are skipped.",
-          parse_hot_field, request.run.keys.by),
-      hot_field_names()));
-  options.push_back(flag("--query", "Keep the query of --by path and url.", request.run.keys.keep_query));
-  options.push_back(text_option("--match", "REGEX",
-                                "Count the text matched by the first group of a regular expression (RE2 syntax), or by "
-                                "all of it if it has no group. Lines without a match are skipped.",
-                                ValueKind::text, request.match));
-  options.push_back(
+                    kFormats),
+      choice_option(
+          parsed_option(
+              "--by", "FIELD",
+              "Field to count: path (the request's target without the query), url (the same with the host, if the log "
+              "has it), host, referrer, status, client or agent [default: path]. Records without it are skipped.",
+              parse_hot_field, request.run.keys.by),
+          hot_field_names()),
+      flag("--query", "Keep the query of --by path and url.", request.run.keys.keep_query),
+      text_option("--match", "REGEX",
+                  "Count the text matched by the first group of a regular expression (RE2 syntax), or by all of it if "
+                  "it has no group. Lines without a match are skipped.",
+                  ValueKind::text, request.match),
       parsed_option("--json-fields", "FIELD=NAME,...",
                     "Names of the fields time, client, host, method, target, referrer, agent and status in JSON lines, "
                     "such as time=ts,target=request.uri [default: those of common servers].",
-                    parse_log_field_names, request.run.keys.parser.names));
+                    parse_log_field_names, request.run.keys.parser.names)};
 }
 
-void add_time_options(Request& request, std::vector<Option>& options) {
-  options.push_back(parsed_option("--half-life", "TIME",
-                                  "Time after which a count has halved, such as 90s, 10m, 1h or 7d [default: 1h].",
-                                  parse_duration, request.half_life));
-  options.push_back(
-      flag("--all-time", "Print totals: counts do not decay and have no rate per hour.", request.all_time));
-  options.push_back(parsed_option("--lambda", "FACTOR",
-                                  "Decay factor instead of a half-life: every --epoch multiplies counts by FACTOR.",
-                                  parse_number, request.lambda));
-  options.push_back(parsed_option("--epoch", "TIME",
-                                  "Time between two decay steps, at most 1/64 of the half-life [default: 1/64 of it].",
-                                  parse_duration, request.epoch));
-  options.push_back(parsed_option("--at", "TIME",
-                                  "Count as of TIME, such as 2016-03-28T12:00:00Z: later records are skipped, and "
-                                  "counts decay until then [default: the time of the newest record].",
-                                  parse_time, request.run.at));
-  options.push_back(parsed_option("--every", "TIME",
-                                  "Print the table at the end of each interval of TIME that has records, such as 1h or "
-                                  "1d, counted from 1970 in UTC, and at the end.",
-                                  parse_duration, request.run.every));
-  options.push_back(parsed_option("--late", "TIME",
-                                  "Report separately the records that arrive later than TIME after a newer one. They "
-                                  "are counted with their decayed weight [default: 5m].",
-                                  parse_duration, request.late));
-  options.push_back(parsed_option("--future", "TIME",
-                                  "Skip and report records with timestamps more than TIME in the future: one of them "
-                                  "would decay all other counts to nothing [default: 1d].",
-                                  parse_duration, request.run.future));
+Options time_options(Request& request) {
+  return {parsed_option("--half-life", "TIME",
+                        "Time after which a count has halved, such as 90s, 10m, 1h or 7d [default: 1h].",
+                        parse_duration, request.half_life),
+          flag("--all-time", "Print totals: counts do not decay and have no rate per hour.", request.all_time),
+          parsed_option("--lambda", "FACTOR",
+                        "Decay factor instead of a half-life: every --epoch multiplies counts by FACTOR.", parse_number,
+                        request.lambda),
+          parsed_option("--epoch", "TIME",
+                        "Time between two decay steps, at most 1/64 of the half-life [default: 1/64 of it].",
+                        parse_duration, request.epoch),
+          parsed_option("--at", "TIME",
+                        "Count as of TIME, such as 2016-03-28T12:00:00Z: later records are skipped, and counts decay "
+                        "until then [default: the time of the newest record].",
+                        parse_time, request.run.at),
+          parsed_option("--every", "TIME",
+                        "Print the table at the end of each interval of TIME that has records, such as 1h or 1d, "
+                        "counted from 1970 in UTC, and at the end.",
+                        parse_duration, request.run.every),
+          parsed_option("--late", "TIME",
+                        "Report separately the records that arrive later than TIME after a newer one. They are counted "
+                        "with their decayed weight [default: 5m].",
+                        parse_duration, request.late),
+          parsed_option("--future", "TIME",
+                        "Skip and report records with timestamps more than TIME in the future: one of them would decay "
+                        "all other counts to nothing [default: 1d].",
+                        parse_duration, request.run.future)};
 }
 
-void add_follow_options(Request& request, std::vector<Option>& options) {
-  options.push_back(flag("--follow",
-                         "Keep reading when a log ends, as tail -F does, also after rotation; a terminal shows the "
-                         "table every second. Ctrl-C ends it; SIGTERM is a regular end, with exit code 0.",
-                         request.run.follow));
-  options.push_back(choice_option(
-      parsed_option(
-          "--from", "WHERE",
-          "Where --follow starts in the log: start or end [default: start; end if --state has records already].",
-          parse_follow_from, request.run.from),
-      kFollowFrom));
+Options follow_options(Request& request) {
+  return {
+      flag("--follow",
+           "Keep reading when a log ends, as tail -F does, also after rotation; a terminal shows the table every "
+           "second. Ctrl-C ends it; SIGTERM is a regular end, with exit code 0.",
+           request.run.follow),
+      choice_option(
+          parsed_option(
+              "--from", "WHERE",
+              "Where --follow starts in the log: start or end [default: start; end if --state has records already].",
+              parse_follow_from, request.run.from),
+          kFollowFrom)};
 }
 
-void add_output_options(Request& request, std::vector<Option>& options) {
-  options.push_back(parsed_option(
-      "--top", "N", "Largest number of keys to print; keys with a count of 0.000 are left out [default: 20].",
-      parse_count, request.run.top));
-  options.push_back(parsed_option("--min-count", "COUNT",
-                                  "Print every stored key with at least this decayed count, unless --top is given too.",
-                                  parse_number, request.run.min_count));
-  options.push_back(
+Options output_options(Request& request) {
+  return {
+      parsed_option("--top", "N",
+                    "Largest number of keys to print; keys with a count of 0.000 are left out [default: 20].",
+                    parse_count, request.run.top),
+      parsed_option("--min-count", "COUNT",
+                    "Print every stored key with at least this decayed count, unless --top is given too.", parse_number,
+                    request.run.min_count),
       text_option("--keys", "FILE",
                   "Print the counts of the keys in FILE, one per line, in their order, instead of the hottest keys.",
-                  ValueKind::file, request.run.wanted_path));
-  options.push_back(parsed_option("--memory", "BYTES", "Size of the memory of keys and counts [default: 256KiB].",
-                                  parse_bytes, request.run.memory_bytes));
-  options.push_back(
+                  ValueKind::file, request.run.wanted_path),
+      parsed_option("--memory", "BYTES", "Size of the memory of keys and counts [default: 256KiB].", parse_bytes,
+                    request.run.memory_bytes),
       text_option("--state", "FILE",
                   "Keep the counts in FILE, so the next run continues where this one stopped. FILE stores what is "
                   "counted: a run with another --by, --query or --match is an error. A FILE of an earlier version or "
                   "of mankai create does not store that: each run prints a warning.",
-                  ValueKind::file, request.state));
-  options.push_back(durability_option(request.store, "the counts of --follow"));
-  options.push_back(mode_option(request.store.mode));
-  options.push_back(position_option(request.store, "the logs' records"));
-  options.push_back(flag(
-      "--exact", "Count exactly as well, in as much memory as necessary, and print the exact counts and the errors.",
-      request.run.is_exact));
-  options.push_back(flag("--header",
-                         "Print a line of column titles, as on a terminal, when the output is a pipe or a file.",
-                         request.run.has_header));
-  options.push_back(flag("--json", "Print an object with settings, figures and rows; with --every one per line.",
-                         request.run.is_json));
+                  ValueKind::file, request.state),
+      durability_option(request.store, "the counts of --follow"),
+      mode_option(request.store.mode),
+      position_option(request.store, "the logs' records"),
+      flag("--exact",
+           "Count exactly as well, in as much memory as necessary, and print the exact counts and the errors.",
+           request.run.is_exact),
+      flag("--header", "Print a line of column titles, as on a terminal, when the output is a pipe or a file.",
+           request.run.has_header),
+      flag("--json", "Print an object with settings, figures and rows; with --every one per line.",
+           request.run.is_json)};
 }
 
 }  // namespace
 
 Subcommand hot_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "hot",
       .summary = "print the hottest keys of web logs, by decayed counts",
       .description =
@@ -275,19 +268,9 @@ Subcommand hot_subcommand() {
                    {"mankai hot --keys pages.txt --state hot.mk access.log", "counts of given keys"},
                    {"mankai hot --all-time --by status access.log", "plain totals"},
                    {"mankai hot --exact access.log", "counts and their errors"}},
-  };
-  add_input_options(*request, command.options);
-  add_follow_options(*request, command.options);
-  add_time_options(*request, command.options);
-  add_output_options(*request, command.options);
-  for (Option& option : filter_options(request->filter, "", "")) {
-    if (option.name == "--hash" || option.name == "--seed") {
-      command.options.push_back(std::move(option));
-    }
-  }
-  command.options.push_back(max_line_option(request->run.input));
-  command.run = [request] { return run(*request); };
-  return command;
+      .options = {input_options(*request), follow_options(*request), time_options(*request), output_options(*request),
+                  hash_options(request->filter), max_line_option(request->run.input)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

@@ -1,13 +1,31 @@
+// The only file that sees RE2.
+
 #include "apps/mankai/hot_keys.hpp"
 
-#include <algorithm>
-#include <charconv>
+#include <re2/re2.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "apps/mankai/subcommand.hpp"
 #include "mankai/hash/hasher.hpp"
 #include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {
+
+constexpr std::int64_t kMemoryBytes = std::int64_t{1} << 20;
+
+re2::RE2::Options options() {
+  re2::RE2::Options options(re2::RE2::Latin1);  // lines are bytes: a dot stands for one, whether it is UTF-8 or not
+  options.set_log_errors(false);
+  options.set_max_mem(kMemoryBytes);
+  return options;
+}
+
+re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 
 constexpr std::array<std::string_view, 7> kFieldNames = {"path",   "url",    "host", "referrer",
                                                          "status", "client", "agent"};
@@ -16,6 +34,33 @@ constexpr std::size_t kStatusDigits = 10;
 std::string_view without_query(std::string_view target) noexcept { return target.substr(0, target.find('?')); }
 
 }  // namespace
+
+LineMatch::LineMatch(std::unique_ptr<re2::RE2> compiled) noexcept : compiled_(std::move(compiled)) {}
+LineMatch::LineMatch(LineMatch&&) noexcept = default;
+LineMatch& LineMatch::operator=(LineMatch&&) noexcept = default;
+LineMatch::~LineMatch() = default;
+
+Result<LineMatch> LineMatch::create(std::string_view expression) {
+  auto compiled = std::make_unique<re2::RE2>(piece(expression), options());
+  if (!compiled->ok()) {
+    return fail(ErrorCode::invalid_argument,
+                "'" + std::string(expression) + "' is not a regular expression (RE2): " + compiled->error());
+  }
+  return LineMatch(std::move(compiled));
+}
+
+std::optional<std::string_view> LineMatch::find(std::string_view line) const {
+  std::array<re2::StringPiece, 2> groups;
+  const int wanted = compiled_->NumberOfCapturingGroups() > 0 ? 2 : 1;
+  if (!compiled_->Match(piece(line), 0, line.size(), re2::RE2::UNANCHORED, groups.data(), wanted)) {
+    return std::nullopt;
+  }
+  const re2::StringPiece& found = groups[static_cast<std::size_t>(wanted - 1)];
+  if (found.data() == nullptr) {
+    return std::nullopt;
+  }
+  return std::string_view(found.data(), found.size());
+}
 
 std::span<const std::string_view> hot_field_names() noexcept { return kFieldNames; }
 
@@ -98,11 +143,8 @@ Result<HotKeys> HotKeys::create(const HotKeyRequest& request) {
   MANKAI_ASSIGN(auto parser, LogParser::create(request.parser));
   std::optional<LineMatch> match;
   if (request.match) {
-    auto compiled = LineMatch::create(*request.match);
-    if (!compiled) {
-      return std::unexpected(compiled.error().within("--match"));
-    }
-    match = std::move(*compiled);
+    MANKAI_ASSIGN(auto compiled, within("--match", LineMatch::create(*request.match)));
+    match = std::move(compiled);
   }
   return HotKeys(request, std::move(parser), std::move(match));
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "mankai/base/time.hpp"
 #include "mankai/filter/concepts.hpp"
@@ -57,5 +58,18 @@ struct HotBlock {
 
 /// The settings with the rows behind them, as one JSON object on a line.
 [[nodiscard]] std::string hot_json(const HotBlock& block, Report settings);
+
+/// A table that is drawn again and again at the same place of a terminal. Nothing about the terminal is changed, so
+/// there is nothing to put back, however the process ends.
+class HotScreen {
+ public:
+  /// Draws over what was drawn last, as many rows as fit.
+  void draw(HotBlock block, const std::string& heading, Output& output);
+  /// Takes away what was drawn last.
+  void clear(Output& output);
+
+ private:
+  std::size_t lines_ = 0;  // drawn last; the cursor stands below them
+};
 
 }  // namespace mankai::command

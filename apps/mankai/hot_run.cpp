@@ -7,13 +7,11 @@
 #include <chrono>
 #include <cmath>
 
-#include "apps/mankai/escape.hpp"
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/hot_report.hpp"
-#include "apps/mankai/hot_screen.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
-#include "apps/mankai/times.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "mankai/base/duration.hpp"
 #include "mankai/hot/exact_decayed_counts.hpp"
 #include "mankai/input/time_text.hpp"
@@ -42,11 +40,11 @@ Result<std::vector<std::string>> read_wanted(const HotRunRequest& request) {
     return wanted;
   }
   const InputRequest input{.paths = {request.wanted_path}, .max_line_bytes = request.input.max_line_bytes};
-  const auto read = for_each_batch({}, input, [&](Lines lines) {
+  MANKAI_TRY(for_each_batch({}, input, [&](Lines lines) {
     wanted.insert(wanted.end(), lines.begin(), lines.end());
     return true;
-  });
-  return read ? Result<std::vector<std::string>>(std::move(wanted)) : std::unexpected(read.error());
+  }));
+  return wanted;
 }
 
 class HotRun {
@@ -79,9 +77,7 @@ class HotRun {
     screen_.clear(output_);
     print();
     MANKAI_TRY(finish(read.has_value()));
-    if (!read) {
-      return std::unexpected(read.error());
-    }
+    MANKAI_TRY(read);
     return request_.follow ? exit_code_of_service(0) : exit_code_after_stop(0);
   }
 

@@ -28,7 +28,7 @@ std::string upper(std::string_view noun) {
 
 }  // namespace
 
-std::vector<Option> id_options(IdRequest& request, const std::string& meaning) {
+Options id_options(IdRequest& request, const std::string& meaning) {
   const auto parse = [&request](std::string_view text) { return parse_id(request, text); };
   return {
       parsed_option(fmt::format("--{}", request.noun), request.noun == "id" ? "N" : "V",

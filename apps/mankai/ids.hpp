@@ -22,7 +22,7 @@ struct IdRequest {
 };
 
 /// --id and --with-ids, or what the noun makes of them; `meaning` says what the number is for.
-[[nodiscard]] std::vector<Option> id_options(IdRequest& request, const std::string& meaning);
+[[nodiscard]] Options id_options(IdRequest& request, const std::string& meaning);
 /// Errors: invalid_argument for --with-ids together with --id or with keys as arguments.
 [[nodiscard]] Result<void> check_ids(const IdRequest& request, bool has_key_arguments);
 

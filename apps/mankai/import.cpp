@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 
-#include "apps/mankai/errors.hpp"
-#include "apps/mankai/format.hpp"
-#include "apps/mankai/gate_file.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
+#include "apps/mankai/store_run.hpp"
+#include "apps/mankai/subcommand.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/file/open_file.hpp"
 #include "mankai/store/dablooms_import.hpp"
@@ -157,17 +157,17 @@ Result<int> run(Request& request) {
   say_all(request, "warning", imported.warnings);
   say_all(request, "damage", imported.damage);
   const Report report = report_on(request, imported);
-  Output output;
-  output.append(request.json ? report.json() : report.text());
-  MANKAI_TRY(output.finish());
+  MANKAI_TRY(write_output(request.json ? report.json() : report.text()));
   return exit_code_after_stop(0);
 }
+
+constexpr std::array<std::string_view, 1> kFormats = {"dablooms"};
 
 }  // namespace
 
 Subcommand import_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "import",
       .summary = "convert a filter of another program",
       .description =
@@ -180,25 +180,20 @@ Subcommand import_subcommand() {
       .examples = {{"mankai import dablooms spam.bloom --capacity 100k --fpr 0.05", "writes spam.bloom.mk"},
                    {"mankai import dablooms spam.bloom --capacity 100k --fpr 0.05 -o spam.mk --json",
                     "with a JSON report"}},
-  };
-  Option format = positional("FORMAT", "Format of FILE: dablooms.", ValueKind::choice, request->format);
-  format.choices = {"dablooms"};
-  Option output = text_option("--output", "OUT", "File to write [default: FILE.mk].", ValueKind::file, request->output);
-  output.letter = 'o';
-  command.options = {
-      std::move(format),
-      positional("FILE", "File of the other program.", ValueKind::file, request->file),
-      parsed_option("--capacity", "N", "Capacity that its program uses: number of keys per sub-filter.", parse_count,
-                    request->capacity),
-      parsed_option("--fpr", "RATE", "False-positive rate (error rate) that its program uses.", parse_rate,
-                    request->fpr),
-      std::move(output),
-      flag("--damaged", "Import what can be read of a corrupt file; keys may be missing.", request->damaged),
-      flag("--force", "Replace OUT if it exists.", request->force),
-      mode_option(request->mode),
-      flag("--json", "Print the report as a JSON object.", request->json)};
-  command.run = [request] { return run(*request); };
-  return command;
+      .options = {choice_option(positional("FORMAT", "Format of FILE: dablooms.", ValueKind::choice, request->format),
+                                kFormats),
+                  positional("FILE", "File of the other program.", ValueKind::file, request->file),
+                  parsed_option("--capacity", "N", "Capacity that its program uses: number of keys per sub-filter.",
+                                parse_count, request->capacity),
+                  parsed_option("--fpr", "RATE", "False-positive rate (error rate) that its program uses.", parse_rate,
+                                request->fpr),
+                  with_letter('o', text_option("--output", "OUT", "File to write [default: FILE.mk].", ValueKind::file,
+                                               request->output)),
+                  flag("--damaged", "Import what can be read of a corrupt file; keys may be missing.",
+                       request->damaged),
+                  flag("--force", "Replace OUT if it exists.", request->force), mode_option(request->mode),
+                  flag("--json", "Print the report as a JSON object.", request->json)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

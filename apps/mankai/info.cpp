@@ -1,6 +1,6 @@
 #include "apps/mankai/file_kind.hpp"
-#include "apps/mankai/filter_options.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/subcommands.hpp"
 
@@ -27,30 +27,24 @@ Result<int> run(const Request& request) {
   MANKAI_ASSIGN(const auto found, inspect_store(request.file));
   Report report = report_on(found.filter, request.file);
   add_store(found.info, report);
-  Output output;
-  output.append(request.json ? report.json() : report.text());
-  MANKAI_TRY(output.finish());
-  return 0;
+  return write_output(request.json ? report.json() : report.text());
 }
 
 }  // namespace
 
 Subcommand info_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
-      .name = "info",
-      .summary = "describe a filter",
-      .description =
-          "Prints a filter's kind, fill and estimated false-positive rate, the contents of its journal, the number of "
-          "changes, the position of their source, and the process that has it open. The seed of the hash is not shown. "
-          "The file is checked when it is opened.",
-      .examples = {{"mankai info seen.mk", "a table to read"},
-                   {"mankai info --json seen.mk | jq .fpr_estimate", "JSON for programs"}},
-  };
-  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
-                     flag("--json", "Print a JSON object.", request->json)};
-  command.run = [request] { return run(*request); };
-  return command;
+  return {.name = "info",
+          .summary = "describe a filter",
+          .description =
+              "Prints a filter's kind, fill and estimated false-positive rate, the contents of its journal, the number "
+              "of changes, the position of their source, and the process that has it open. The seed of the hash is not "
+              "shown. The file is checked when it is opened.",
+          .examples = {{"mankai info seen.mk", "a table to read"},
+                       {"mankai info --json seen.mk | jq .fpr_estimate", "JSON for programs"}},
+          .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                      flag("--json", "Print a JSON object.", request->json)},
+          .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -7,12 +9,47 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/mankai/progress.hpp"
-#include "apps/mankai/sources.hpp"
+#include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommand.hpp"
 #include "mankai/input/line_reader.hpp"
+#include "mankai/input/source.hpp"
 
 namespace mankai::command {
+
+/// Where keys come from.
+struct InputRequest {
+  std::vector<std::string> paths;               ///< files, "-" for standard input; standard input when empty
+  std::optional<std::uint64_t> max_line_bytes;  ///< unset: LineReader's own
+  bool follow_last = false;                     ///< the last file never ends, as with tail -F
+  bool follow_from_end = false;                 ///< what is in it now is not read
+  /// How often `before_waiting` is called while nothing more can be read.
+  std::chrono::milliseconds look_interval = std::chrono::seconds(1);
+};
+
+/// Several inputs, opened one after the other. A read that a signal ends fails with EINTR.
+class Sources {
+ public:
+  /// Looks at every input before anything is read. As Input::open.
+  [[nodiscard]] static Result<Sources> open(const InputRequest& request, std::function<void()> before_waiting);
+
+  /// Opens the next one; nothing at the end. Errors: not_found, io.
+  [[nodiscard]] Result<std::optional<Source>> next();
+  /// Of all together, where they are files.
+  [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_bytes_; }
+
+ private:
+  Sources(InputRequest request, std::function<void()> before_waiting, std::optional<std::uint64_t> total);
+
+  [[nodiscard]] Result<Source> open_source(const std::string& path);
+
+  InputRequest request_;
+  std::function<void()> before_waiting_;
+  std::optional<std::uint64_t> total_bytes_;
+  std::size_t opened_ = 0;
+};
+
+/// Says how much behind the gzip data of a source was ignored, if anything was.
+void warn_of_ignored_bytes(const Source& source, Progress& progress);
 
 /// The lines of several inputs, one after the other.
 class Input {
@@ -48,17 +85,22 @@ class Input {
 };
 
 /// KEY... and --input, of the subcommands that take keys from either.
-[[nodiscard]] std::vector<Option> key_options(std::vector<std::string>& keys, InputRequest& request);
+[[nodiscard]] Options key_options(
+    std::vector<std::string>& keys, InputRequest& request, const std::string& name = "KEY",
+    const std::string& help = "Keys [default: one per line from --input or standard input].");
 /// Errors: invalid_argument when there are keys from both.
 [[nodiscard]] Result<void> check_keys(const std::vector<std::string>& keys, const InputRequest& request);
 
 /// Options of the subcommands that read lines.
 [[nodiscard]] Option max_line_option(InputRequest& request);
 
-/// Hands the keys to `use` in batches: those given as arguments, or else the input's lines. Stops early where `use`
-/// returns false. Errors: as Input's.
+/// Uses a batch of keys or lines, at most kBatchLinesMax; returns whether to continue.
+using UseBatch = std::function<Result<bool>(std::span<const std::string_view>)>;
+
+/// Passes the keys to `use` in batches: those given as arguments, or else the input's lines. Errors: as Input's, and as
+/// those of `use`.
 [[nodiscard]] Result<void> for_each_batch(
-    const std::vector<std::string>& arguments, const InputRequest& request,
-    const std::function<bool(std::span<const std::string_view>)>& use, std::function<void()> before_waiting = [] {});
+    const std::vector<std::string>& arguments, const InputRequest& request, const UseBatch& use,
+    std::function<void()> before_waiting = [] {});
 
 }  // namespace mankai::command

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "apps/mankai/escape.hpp"
 #include "apps/mankai/file_kind.hpp"
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/subcommands.hpp"
@@ -106,16 +104,13 @@ Result<void> dump(const JournalFile& file, bool json, Output& output) {
 
 Result<int> run(const Request& request) {
   MANKAI_ASSIGN(const auto path, journal_of(request.file));
-  const auto file = read_journal_file(path);
+  MANKAI_ASSIGN(const auto file, read_journal_file(path));
   if (!file) {
-    return std::unexpected(file.error());
-  }
-  if (!*file) {
     say(request.file + ": has no journal: everything is in the file");
     return 0;
   }
   Output output;
-  auto dumped = dump(**file, request.json, output);
+  auto dumped = dump(*file, request.json, output);
   MANKAI_TRY(output.finish());
   return dumped ? Result<int>(0) : std::unexpected(dumped.error().within(path));
 }
@@ -124,7 +119,7 @@ Result<int> run(const Request& request) {
 
 Subcommand journal_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "journal",
       .summary = "print the journal of a filter",
       .description =
@@ -135,11 +130,9 @@ Subcommand journal_subcommand() {
           "also while a writer runs. A missing record that was on disk is an error, exit code 3, with its offset.",
       .examples = {{"mankai journal seen.mk", "the changes that are not in the file yet"},
                    {"mankai journal --json seen.mk-journal | jq -s 'map(.keys // 0) | add'", "the number of changes"}},
-  };
-  command.options = {positional("FILE", "File of the filter, or its journal.", ValueKind::file, request->file),
-                     flag("--json", "Print an object per line; the last one is the end.", request->json)};
-  command.run = [request] { return run(*request); };
-  return command;
+      .options = {positional("FILE", "File of the filter, or its journal.", ValueKind::file, request->file),
+                  flag("--json", "Print an object per line; the last one is the end.", request->json)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

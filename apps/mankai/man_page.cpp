@@ -1,9 +1,7 @@
-#include "apps/mankai/man_page.hpp"
+#include "apps/mankai/help.hpp"
 
 #include <algorithm>
 #include <string_view>
-
-#include "apps/mankai/help.hpp"
 
 namespace mankai::command {
 namespace {

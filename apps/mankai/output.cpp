@@ -1,9 +1,12 @@
 #include "apps/mankai/output.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "apps/mankai/report.hpp"
 
 namespace mankai::command {
 namespace {
@@ -15,6 +18,34 @@ bool wait_until_writable(int fd) {
 }
 
 }  // namespace
+
+Progress::Progress(std::optional<std::uint64_t> total_bytes, bool writes_output)
+    : is_on_(isatty(STDERR_FILENO) == 1 && !(writes_output && isatty(STDOUT_FILENO) == 1)), total_bytes_(total_bytes) {}
+
+void Progress::advance(std::uint64_t bytes, std::optional<std::uint64_t> lines) {
+  if (!is_on_ || Clock::now() < next_) {
+    return;
+  }
+  const auto now = Clock::now();
+  next_ = now + std::chrono::milliseconds(250);
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  std::string share;
+  if (total_bytes_) {
+    share = fmt::format(" of {}, {:.0f}%", human_bytes(*total_bytes_),
+                        100 * static_cast<double>(bytes) / static_cast<double>(*total_bytes_));
+  }
+  const std::string counted = lines ? fmt::format("{} lines, ", human_count(*lines)) : std::string();
+  write_error(fmt::format("\r\x1b[K{}{}; {}{}/s", human_bytes(bytes), share, counted,
+                          human_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds))));
+  is_shown_ = true;
+}
+
+void Progress::clear() {
+  if (is_shown_) {
+    write_error("\r\x1b[K");
+    is_shown_ = false;
+  }
+}
 
 bool Output::flush() {
   write_all(buffer_);
@@ -55,10 +86,16 @@ void Output::write_all(std::string_view bytes) {
 
 bool is_closed_pipe(const Error& error) noexcept { return error.code == ErrorCode::io && error.os_error == EPIPE; }
 
-void say(std::string_view line) {
-  // One write, so that lines of several processes do not mix.
-  const std::string text = "mankai: " + std::string(line) + "\n";
-  static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+Result<int> write_output(std::string_view text) {
+  Output output;
+  output.append(text);
+  MANKAI_TRY(output.finish());
+  return 0;
 }
+
+void write_error(std::string_view text) { static_cast<void>(!write(STDERR_FILENO, text.data(), text.size())); }
+
+// One write, so that lines of several processes do not mix.
+void say(std::string_view line) { write_error("mankai: " + std::string(line) + "\n"); }
 
 }  // namespace mankai::command

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "apps/mankai/filter_options.hpp"
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/filter/plan.hpp"
 
@@ -128,17 +128,14 @@ std::string json(const std::vector<PlanRow>& rows) {
 
 Result<int> run(const Request& request) {
   MANKAI_ASSIGN(const auto rows, rows_for(request));
-  Output output;
-  output.append(request.json ? json(rows) : table(rows));
-  MANKAI_TRY(output.finish());
-  return 0;
+  return write_output(request.json ? json(rows) : table(rows));
 }
 
 }  // namespace
 
 Subcommand plan_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "plan",
       .summary = "compare the kinds of filter for a number of keys",
       .description =
@@ -152,19 +149,19 @@ Subcommand plan_subcommand() {
       .examples = {{"mankai plan --keys 10M --fpr 0.1%", "sizes for a rate"},
                    {"mankai plan --keys 10M --bytes 16MiB", "rates for a size"},
                    {"mankai plan --events 100k --survival 90% --fpr 1%", "kinds that remember the last 100,000 keys"}},
-  };
-  command.options = {
-      parsed_option("--keys", "N", "Number of distinct keys, such as 1e6 or 10M.", parse_count, request->keys),
-      parsed_option("--fpr", "RATE", "False-positive rate, such as 0.01 or 1%.", parse_rate, request->fpr),
-      parsed_option("--bytes", "SIZE", "Largest size of the file, such as 10M or 16MiB.", parse_bytes, request->bytes),
-      parsed_option("--events", "N",
-                    "Compare the kinds from which keys expire: a key is to be found after N other keys.", parse_count,
-                    request->events),
-      parsed_option("--survival", "SHARE", "With --events: share of keys still found at that age [default: 0.9].",
-                    parse_rate, request->survival),
-      flag("--json", "Print a JSON array.", request->json)};
-  command.run = [request] { return run(*request); };
-  return command;
+      .options = {parsed_option("--keys", "N", "Number of distinct keys, such as 1e6 or 10M.", parse_count,
+                                request->keys),
+                  parsed_option("--fpr", "RATE", "False-positive rate, such as 0.01 or 1%.", parse_rate, request->fpr),
+                  parsed_option("--bytes", "SIZE", "Largest size of the file, such as 10M or 16MiB.", parse_bytes,
+                                request->bytes),
+                  parsed_option("--events", "N",
+                                "Compare the kinds from which keys expire: a key is to be found after N other keys.",
+                                parse_count, request->events),
+                  parsed_option("--survival", "SHARE",
+                                "With --events: share of keys still found at that age [default: 0.9].", parse_rate,
+                                request->survival),
+                  flag("--json", "Print a JSON array.", request->json)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

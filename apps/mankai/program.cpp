@@ -1,6 +1,11 @@
 #include "apps/mankai/program.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
 #include <exception>
 #include <new>
 #include <string>
@@ -8,15 +13,52 @@
 #include <vector>
 
 #include "apps/mankai/command_line.hpp"
-#include "apps/mankai/errors.hpp"
-#include "apps/mankai/escape.hpp"
 #include "apps/mankai/help.hpp"
-#include "apps/mankai/installed_program.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/subcommand.hpp"
 
 namespace mankai::command {
 namespace {
+
+// Returns the folder of this executable with a slash at its end, or nothing where the system does not say.
+std::string own_folder() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t bytes = readlink("/proc/self/exe", path.data(), path.size());
+  const std::string name(path.data(), static_cast<std::size_t>(bytes < 0 ? 0 : bytes));
+  return name.substr(0, name.rfind('/') + 1);
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) {
+    pointers.push_back(word.data());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Replaces this process by another program of the same installation: the one in this executable's folder, or else the
+// first on PATH. Returns only if it cannot: not_found when there is no such program, io when it cannot be started.
+Error run_installed(const std::string& program, const std::string& command, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const std::vector<char*> pointers = pointers_to(words);
+  const std::string folder = own_folder();
+  if (!folder.empty()) {
+    execv((folder + program).c_str(), pointers.data());
+  }
+  if (folder.empty() || errno == ENOENT) {
+    execvp(program.c_str(), pointers.data());
+  }
+  if (errno != ENOENT) {
+    return {.code = ErrorCode::io, .os_error = errno, .detail = program + ": cannot be started"};
+  }
+  return {.code = ErrorCode::not_found,
+          .detail = command + ": this command is part of " + program +
+                    ", which is not installed; install that program in the folder of mankai or on PATH"};
+}
 
 int report(const Error& error) {
   // Whoever reads our output and has had enough wants no error from us.
@@ -29,21 +71,17 @@ int report(const Error& error) {
 }
 
 int print(const std::string& text) {
-  Output output;
-  output.append(text);
-  const auto finished = output.finish();
-  return finished ? static_cast<int>(ExitCode::fine) : report(finished.error());
+  const auto code = write_output(text);
+  return code ? *code : report(code.error());
 }
 
-/// What is typed before one of these subcommands: "mankai", or "mankai guard".
-using Prefix = std::string;
-
-int missing_command(const Prefix& prefix) {
+// `prefix` is what is typed before the subcommands: "mankai", or "mankai guard".
+int missing_command(const std::string& prefix) {
   say("no command given; see " + prefix + " --help");
   return static_cast<int>(ExitCode::usage);
 }
 
-int unknown_command(const std::string& word, const std::vector<Subcommand>& subcommands, const Prefix& prefix) {
+int unknown_command(const std::string& word, const std::vector<Subcommand>& subcommands, const std::string& prefix) {
   std::vector<std::string> words;
   for (const Subcommand& subcommand : subcommands) {
     words.push_back(subcommand.word());
@@ -68,52 +106,35 @@ int run_subcommand(const Subcommand& subcommand, const std::vector<std::string>&
 
 bool is_help(const std::string& word) { return word == "help" || word == "--help" || word == "-h"; }
 
-// Goes from word to word down to a subcommand that is no group; `help` is what describes all of these.
-int run(const std::vector<Subcommand>& subcommands, std::vector<std::string> arguments, const Prefix& prefix,
-        const std::string& help) {
-  const bool asks_for_help = !arguments.empty() && is_help(arguments.front());
-  if (asks_for_help) {
-    arguments.erase(arguments.begin());
-  }
-  if (arguments.empty()) {
-    return asks_for_help ? print(help) : missing_command(prefix);
-  }
-  const std::string word = arguments.front();
-  arguments.erase(arguments.begin());
-  for (const Subcommand& subcommand : subcommands) {
-    if (subcommand.word() != word) {
-      continue;
-    }
-    if (asks_for_help && !subcommand.is_group()) {
-      return print(help_for(subcommand));
-    }
-    if (asks_for_help) {
-      arguments.insert(arguments.begin(), "help");
-    }
-    return subcommand.is_group()
-               ? run(subcommand.children, std::move(arguments), "mankai " + subcommand.name, help_for(subcommand))
-               : run_subcommand(subcommand, arguments);
-  }
-  return unknown_command(word, subcommands, prefix);
-}
-
-// Returns the subcommand that `gen urls` or `help gen` names, or null.
-const Subcommand* first_named(const std::vector<Subcommand>& subcommands, const std::vector<std::string>& arguments) {
-  const auto word = std::ranges::find_if_not(arguments, is_help);
-  const auto found = std::ranges::find_if(
-      subcommands, [&](const Subcommand& one) { return word != arguments.end() && one.word() == *word; });
-  return found == subcommands.end() ? nullptr : &*found;
-}
-
+// Runs the subcommand that the arguments name, such as "guard build", or prints its help after "help guard build".
 int run(const Program& program, const std::vector<std::string>& arguments) {
   if (!arguments.empty() && (arguments.front() == "--version" || arguments.front() == "-V")) {
     return print(program.name + " " MANKAI_VERSION "\n");
   }
-  if (const Subcommand* named = first_named(program.subcommands, arguments);
-      named != nullptr && named->is_elsewhere()) {
-    return report(run_installed(named->program, named->name, arguments));
+  const Subcommand* group = nullptr;
+  bool asks_for_help = false;
+  for (auto word = arguments.begin();; ++word) {
+    if (!asks_for_help && word != arguments.end() && is_help(*word)) {
+      asks_for_help = true;
+      ++word;
+    }
+    const auto& subcommands = group == nullptr ? program.subcommands : group->children;
+    const std::string prefix = group == nullptr ? program.name : "mankai " + group->name;
+    if (word == arguments.end()) {
+      return asks_for_help ? print(group == nullptr ? overview(program) : help_for(*group)) : missing_command(prefix);
+    }
+    const auto found = std::ranges::find(subcommands, *word, &Subcommand::word);
+    if (found == subcommands.end()) {
+      return unknown_command(*word, subcommands, prefix);
+    }
+    if (found->is_elsewhere()) {
+      return report(run_installed(found->program, found->name, arguments));
+    }
+    if (!found->is_group()) {
+      return asks_for_help ? print(help_for(*found)) : run_subcommand(*found, {word + 1, arguments.end()});
+    }
+    group = &*found;
   }
-  return run(program.subcommands, arguments, program.name, overview(program));
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 
 #include <array>
 
-#include "apps/mankai/filter_options.hpp"
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/ids.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/filter/any_filter.hpp"
@@ -50,7 +50,10 @@ class Remover {
   Remover(const Request& request, StoreRun& run) : request_(request), run_(run), ids_(request.ids) {}
 
   Result<Outcome> remove() {
-    if (auto removed = remove_all(); !removed) {
+    const auto removed = for_each_batch(
+        request_.keys, request_.input, [&](std::span<const std::string_view> lines) { return take(lines); },
+        [&] { output_.flush(); });
+    if (!removed) {
       return run_.give_up(removed.error());
     }
     MANKAI_TRY(run_.finish());
@@ -62,28 +65,14 @@ class Remover {
   }
 
  private:
-  Result<void> remove_all() {
-    Result<void> removed;
-    const auto read = for_each_batch(
-        request_.keys, request_.input,
-        [&](std::span<const std::string_view> lines) {
-          removed = take(lines);
-          return removed.has_value() && stop_signal() == 0 && !output_.has_failed();
-        },
-        [&] { output_.flush(); });
-    return removed && !read ? Result<void>(std::unexpected(read.error())) : removed;
-  }
-
-  Result<void> take(std::span<const std::string_view> lines) {
+  // Returns whether to continue.
+  Result<bool> take(std::span<const std::string_view> lines) {
     MANKAI_TRY(ids_.read(lines));
     std::array<EraseResult, kBatchLinesMax> all{};
     const auto results = std::span(all).first(lines.size());
     Store& store = run_.store();
-    const auto erased =
-        request_.ids.has_ids() ? store.erase(ids_.keys(), ids_.ids(), results) : store.erase(ids_.keys(), results);
-    if (!erased) {
-      return erased;
-    }
+    MANKAI_TRY(request_.ids.has_ids() ? store.erase(ids_.keys(), ids_.ids(), results)
+                                      : store.erase(ids_.keys(), results));
     run_.note_keys(lines.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       outcome_.removed += results[i] == EraseResult::erased ? 1U : 0U;
@@ -95,7 +84,7 @@ class Remover {
       }
     }
     outcome_.keys_read += lines.size();
-    return {};
+    return stop_signal() == 0 && !output_.has_failed();
   }
 
   const Request& request_;
@@ -112,8 +101,7 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
     report.add("keys_removed", outcome.removed);
     report.add("keys_refused", outcome.refused());
     report.add("keys_inserted", filter.keys_inserted());
-    const std::string text = report.json();
-    static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+    write_error(report.json());
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
     say(fmt::format("{}: {} keys read, {} removed, {} refused; holds {}", request.file, human_count(outcome.keys_read),
                     human_count(outcome.removed), human_count(outcome.refused()), human_count(filter.keys_inserted())));
@@ -121,6 +109,9 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
 }
 
 Result<int> run(const Request& request) {
+  MANKAI_TRY(check_keys(request.keys, request.input));
+  MANKAI_TRY(check_ids(request.ids, !request.keys.empty()));
+  MANKAI_TRY(check_store_request(request.store));
   catch_stop_signals();
   const auto mode = request.keys.empty() ? StoreRun::Mode::batches : StoreRun::Mode::whole;
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
@@ -130,17 +121,11 @@ Result<int> run(const Request& request) {
   return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }
 
-Result<void> check(const Request& request) {
-  MANKAI_TRY(check_keys(request.keys, request.input));
-  MANKAI_TRY(check_ids(request.ids, !request.keys.empty()));
-  return check_store_request(request.store);
-}
-
 }  // namespace
 
 Subcommand remove_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
+  return {
       .name = "remove",
       .summary = "remove keys from a filter",
       .description =
@@ -156,28 +141,16 @@ Subcommand remove_subcommand() {
                    {"mankai remove spam.mk --with-ids < gone.tsv > refused.tsv",
                     "keys and the ids they were added with"},
                    {"mankai remove --quiet spam.mk KEY || echo 'was not in it'", "the answer as an exit code"}},
-  };
-  Option quiet =
-      flag("--quiet", "Print nothing: exit code 0 if all keys were removed, 1 if one was refused.", request->quiet);
-  quiet.letter = 'q';
-  command.options = {positional("FILE", "File of the filter.", ValueKind::file, request->file)};
-  for (Option& option : key_options(request->keys, request->input)) {
-    command.options.push_back(std::move(option));
-  }
-  command.options.push_back(std::move(quiet));
-  for (Option& option : id_options(request->ids, "with which they were added.")) {
-    command.options.push_back(std::move(option));
-  }
-  command.options.push_back(durability_option(request->store, "removed keys"));
-  command.options.push_back(position_option(request->store, "all keys"));
-  command.options.push_back(flag("--count", "Print a summary on standard error, as on a terminal.", request->count));
-  command.options.push_back(flag("--json", "Print the summary as JSON.", request->json));
-  command.options.push_back(max_line_option(request->input));
-  command.run = [request]() -> Result<int> {
-    auto valid = check(*request);
-    return valid ? run(*request) : std::unexpected(valid.error());
-  };
-  return command;
+      .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                  key_options(request->keys, request->input),
+                  with_letter(
+                      'q', flag("--quiet", "Print nothing: exit code 0 if all keys were removed, 1 if one was refused.",
+                                request->quiet)),
+                  id_options(request->ids, "with which they were added."),
+                  durability_option(request->store, "removed keys"), position_option(request->store, "all keys"),
+                  flag("--count", "Print a summary on standard error, as on a terminal.", request->count),
+                  flag("--json", "Print the summary as JSON.", request->json), max_line_option(request->input)},
+      .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

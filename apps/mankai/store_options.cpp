@@ -1,10 +1,15 @@
 #include "apps/mankai/store_options.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <system_error>
 
+#include "apps/mankai/output.hpp"
 #include "mankai/base/duration.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/spec.hpp"
+#include "mankai/input/time_text.hpp"
 
 namespace mankai::command {
 namespace {
@@ -14,15 +19,12 @@ constexpr std::string_view kIntervalIs = "interval=";
 constexpr Duration kShortestInterval = std::chrono::milliseconds(1);
 
 Result<StoreRequest::Policy> parse_interval(std::string_view text) {
-  const auto interval = parse_duration(text);
-  if (!interval) {
-    return std::unexpected(interval.error());
-  }
-  if (*interval < kShortestInterval) {
+  MANKAI_ASSIGN(const auto interval, parse_duration(text));
+  if (interval < kShortestInterval) {
     return fail(ErrorCode::invalid_argument, "an interval of " + std::string(text) + " is too short; give " +
                                                  to_text(kShortestInterval) + " at least, or always");
   }
-  return StoreRequest::Policy{.durability = Durability::interval, .interval = *interval};
+  return StoreRequest::Policy{.durability = Durability::interval, .interval = interval};
 }
 
 Result<StoreRequest::Policy> parse_policy(std::string_view text) {
@@ -67,6 +69,67 @@ Result<std::string> parse_position(std::string_view text) {
 }
 
 }  // namespace
+
+Options filter_options(FilterOptions& options, const std::string& keys_default, const std::string& fpr_default) {
+  Option kind = parsed_option("--kind", "KIND", "", parse_kind, options.kind);
+  kind.kind = ValueKind::choice;
+  for (const KindDescription* each : kinds()) {
+    kind.help += fmt::format("{}{}: {}", kind.choices.empty() ? "Kind of filter. " : "; ", each->name, each->summary);
+    kind.choices.emplace_back(each->name);
+  }
+  kind.help += '.';
+  return {std::move(kind),
+          parsed_option("--keys", "N",
+                        "Number of distinct keys to size the filter for, such as 1000000, 1e6 or 10M" + keys_default,
+                        parse_count, options.keys),
+          parsed_option("--fpr", "RATE", "False-positive rate at that number of keys, such as 0.01 or 1%" + fpr_default,
+                        parse_rate, options.fpr),
+          hash_options(options)};
+}
+
+Options hash_options(FilterOptions& options) {
+  Option hash = parsed_option("--hash", "HASH",
+                              "Hash function: nh-siphash, keyed, so that keys that collide cannot be chosen without "
+                              "the file; xxh3, a little faster, for trusted keys only; siphash, keyed and slower; or "
+                              "murmur3, for filters of other programs [default: nh-siphash].",
+                              parse_hash, options.hash);
+  hash.kind = ValueKind::choice;
+  for (const HashKind known : kHashKinds) {
+    hash.choices.emplace_back(name(known));
+  }
+  return {std::move(hash), parsed_option("--seed", "SEED",
+                                         "Seed of the hash: a 64-bit number, 32 bits for murmur3, or 32 hexadecimal "
+                                         "digits for nh-siphash and siphash [default: drawn at random].",
+                                         parse_seed, options.seed)};
+}
+
+Result<Time> parse_moment(std::string_view text) {
+  return text == "now" ? Result<Time>(clock_now()) : parse_time(text);
+}
+
+Time clock_now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
+
+Option at_option(std::string help, std::optional<Time>& target) {
+  return parsed_option("--at", "TIME",
+                       std::move(help) + " Format: 2026-03-28T12:00:00Z, 2026-03-28, seconds since 1970, or now.",
+                       parse_moment, target);
+}
+
+Result<void> advance_to_now(Store& store, std::optional<Time> time) {
+  if (time) {
+    return store.advance(*time);
+  }
+  const auto stands_at = store.filter().time();
+  if (!stands_at) {
+    return {};
+  }
+  if (clock_now() < *stands_at) {
+    say("warning: the filter's time is " + format_time(*stands_at) +
+        ", in the future; the keys are added at that time");
+    return {};
+  }
+  return store.advance(clock_now());
+}
 
 StoreOptions StoreRequest::options() const {
   const Policy asked = policy.value_or(Policy{});

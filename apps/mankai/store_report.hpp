@@ -1,9 +1,16 @@
 #pragma once
 
 #include "apps/mankai/report.hpp"
+#include "mankai/filter/any_filter.hpp"
 #include "mankai/store/filter_file.hpp"
 
 namespace mankai::command {
+
+/// Everything that there is to say about a filter; its seed, which may be a secret, is not.
+[[nodiscard]] Report report_on(const AnyFilter& filter, const std::string& file);
+
+/// The warning about a filter that holds more keys than it was made for, or nothing.
+[[nodiscard]] std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity);
 
 /// Adds what was replayed and dropped.
 void add_recovery(const RecoveryReport& recovery, Report& report);

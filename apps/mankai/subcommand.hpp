@@ -3,6 +3,7 @@
 /// A subcommand as data: parser, help, man page and completions are all made from it.
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,20 @@ enum class ExitCode : int {
   input_output = 4,
   overfull = 5,  ///< a filter of a fixed size got more than twice its keys
 };
+
+/// Returns the exit code that docs/cli.md gives for a cause.
+[[nodiscard]] constexpr ExitCode exit_code_for(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::invalid_argument: return ExitCode::usage;
+    case ErrorCode::corrupt:
+    case ErrorCode::unsupported_version: return ExitCode::bad_data;
+    case ErrorCode::not_found:
+    case ErrorCode::io:
+    case ErrorCode::out_of_space:
+    case ErrorCode::locked: return ExitCode::input_output;
+  }
+  return ExitCode::input_output;
+}
 
 /// What a value is, as far as completions need to know.
 enum class ValueKind : std::uint8_t { none, text, file, choice };
@@ -46,6 +61,13 @@ struct Option {
   [[nodiscard]] bool takes_next_word() const { return !is_flag() && value_if_bare.empty(); }
 };
 
+/// Options in the order of the help. A braced list may mix single options and lists that several commands share.
+struct Options : std::vector<Option> {
+  Options() = default;
+  Options(Option option);  // NOLINT(google-explicit-constructor)
+  Options(std::initializer_list<Options> parts);
+};
+
 /// A command line to show, and what it does.
 struct Example {
   std::string line;
@@ -57,7 +79,7 @@ struct Subcommand {
   std::string summary;        ///< a line without a full stop
   std::string description{};  ///< paragraphs separated by empty lines
   std::vector<Example> examples{};
-  std::vector<Option> options{};
+  Options options{};
   std::function<Result<int>()> run{};  ///< returns the exit code
   /// Of a group, which has neither options nor run: the subcommands below it, whose names begin with its own.
   std::vector<Subcommand> children{};
@@ -76,9 +98,16 @@ struct Subcommand {
 [[nodiscard]] Option positionals(std::string name, std::string help, ValueKind kind, std::vector<std::string>& targets);
 [[nodiscard]] Option text_option(std::string name, std::string value, std::string help, ValueKind kind,
                                  std::string& target);
+/// A text option that may be repeated.
+[[nodiscard]] Option list_option(std::string name, std::string value, std::string help, ValueKind kind,
+                                 std::vector<std::string>& targets);
 
 /// The option with its value one of these.
 [[nodiscard]] Option choice_option(Option option, std::span<const std::string_view> choices);
+/// The option with a letter: 'q' for -q.
+[[nodiscard]] Option with_letter(char letter, Option option);
+/// The positional argument, which must be given.
+[[nodiscard]] Option required(Option option);
 
 /// An option whose value is read by `parse`, which returns a Result; its error gets the option's name in front.
 template <class Parse, class T>
@@ -94,6 +123,15 @@ template <class Parse, class T>
     return {};
   };
   return option;
+}
+
+/// The result, with the name of a file or an option in front of its error.
+template <class T>
+[[nodiscard]] Result<T> within(std::string_view where, Result<T> result) {
+  if (!result) {
+    return std::unexpected(result.error().within(where));
+  }
+  return result;
 }
 
 }  // namespace mankai::command

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "apps/mankai/program.hpp"
 
 namespace mankai::command {
@@ -7,7 +9,7 @@ namespace mankai::command {
 /// The program `mankai`: its own subcommands, and those that it runs as `mankai-lab`, in the order of the help.
 [[nodiscard]] Program mankai_program();
 
-// One file each.
+// Those of `mankai`.
 [[nodiscard]] Subcommand create_subcommand();
 [[nodiscard]] Subcommand add_subcommand();
 [[nodiscard]] Subcommand check_subcommand();
@@ -27,5 +29,31 @@ namespace mankai::command {
 [[nodiscard]] Subcommand gate_subcommand();
 [[nodiscard]] Subcommand dedup_subcommand();
 [[nodiscard]] Subcommand hot_subcommand();
+
+// What is below `mankai guard`.
+[[nodiscard]] Subcommand guard_build_subcommand();
+[[nodiscard]] Subcommand guard_check_subcommand();
+[[nodiscard]] Subcommand guard_add_subcommand();
+[[nodiscard]] Subcommand guard_remove_subcommand();
+[[nodiscard]] Subcommand guard_allow_subcommand();
+[[nodiscard]] Subcommand guard_disallow_subcommand();
+[[nodiscard]] Subcommand guard_compact_subcommand();
+[[nodiscard]] Subcommand guard_info_subcommand();
+[[nodiscard]] Subcommand guard_load_subcommand();
+[[nodiscard]] Subcommand guard_serve_subcommand();
+
+// What is below `mankai gate`.
+[[nodiscard]] Subcommand gate_build_subcommand();
+[[nodiscard]] Subcommand gate_sync_subcommand();
+[[nodiscard]] Subcommand gate_check_subcommand();
+[[nodiscard]] Subcommand gate_status_subcommand();
+[[nodiscard]] Subcommand gate_drop_subcommand();
+
+// The help of `mankai` lists these commands without containing them.
+inline constexpr std::string_view kGenSummary =
+    "generate realistic URLs, an access log, or a day of traffic and its block list";
+inline constexpr std::string_view kLabSummary = "compare published claims about filters with measurements";
+inline constexpr std::string_view kDemoSummary =
+    "a tour: the four questions about a day of traffic, compared with exact answers";
 
 }  // namespace mankai::command

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include "apps/mankai/errors.hpp"
 #include "apps/mankai/file_kind.hpp"
-#include "apps/mankai/filter_options.hpp"
-#include "apps/mankai/format.hpp"
 #include "apps/mankai/output.hpp"
+#include "apps/mankai/report.hpp"
+#include "apps/mankai/store_options.hpp"
 #include "apps/mankai/store_report.hpp"
+#include "apps/mankai/subcommand.hpp"
 #include "apps/mankai/subcommands.hpp"
 #include "mankai/file/file.hpp"
 #include "mankai/gate/database/source_settings.hpp"
@@ -72,28 +72,22 @@ Result<Verified> verify_filter(const std::string& path, Report& report) {
 }
 
 Result<Verified> verify_journal(const std::string& path, Report& report) {
-  const auto file = read_journal_file(path);
+  MANKAI_ASSIGN(const auto file, read_journal_file(path));
   if (!file) {
-    return std::unexpected(file.error());
-  }
-  if (!*file) {
     return fail(ErrorCode::not_found, path + ": is gone");
   }
-  JournalReader journal((*file)->superblock, (*file)->records.bytes());
+  JournalReader journal(file->superblock, file->records.bytes());
   std::uint64_t records = 0;
   while (journal.next()) {
     ++records;
   }
-  const auto end = journal.end();
-  if (!end) {
-    return std::unexpected(end.error().within(path));
-  }
+  MANKAI_ASSIGN(const auto end, within(path, journal.end()));
   report.add("journal_records", records);
-  report.add("damaged_superblocks", (*file)->damaged_superblocks);
+  report.add("damaged_superblocks", file->damaged_superblocks);
   Verified verified{.words = fmt::format("a journal of {} records; verify the filter's file to check them against it",
                                          human_count(records))};
-  if (!end->reason.empty()) {
-    verified.remarks.push_back("the records end at offset " + std::to_string(end->offset) + ": " + end->reason);
+  if (!end.reason.empty()) {
+    verified.remarks.push_back("the records end at offset " + std::to_string(end.offset) + ": " + end.reason);
   }
   return verified;
 }
@@ -107,9 +101,7 @@ Result<Verified> verify_guard(const std::string& path, Report& report) {
 }
 
 Result<Verified> words_on(const Result<DigestLogFacts>& facts, std::string_view what, Report& report) {
-  if (!facts) {
-    return std::unexpected(facts.error());
-  }
+  MANKAI_TRY(facts);
   report.add("digests", facts->digests);
   report.add("runs", facts->runs);
   report.add("file_bytes", facts->file_bytes);
@@ -128,19 +120,16 @@ Result<std::string> read_text(const std::string& path) {
   if (const auto size = read_start(path, {}); size && *size > kMostBytes) {
     return fail(ErrorCode::corrupt, path + ": is longer than its first line says");
   }
-  const auto bytes = read_file(path);
-  return bytes ? Result<std::string>(
-                     std::string(reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()))
-               : std::unexpected(bytes.error());
+  MANKAI_ASSIGN(const auto bytes, read_file(path));
+  return std::string(reinterpret_cast<const char*>(bytes.bytes().data()), bytes.bytes().size());
 }
 
 // These have no checksum: what is checked is that they can be read.
 template <class Parse>
 Result<Verified> verify_text(const std::string& path, FileKind kind, const Parse& parse) {
   MANKAI_ASSIGN(const auto text, read_text(path));
-  const auto parsed = parse(text);
-  return parsed ? Result<Verified>(Verified{.words = std::string(description_of(kind))})
-                : std::unexpected(parsed.error().within(path));
+  MANKAI_TRY(within(path, parse(text)));
+  return Verified{.words = std::string(description_of(kind))};
 }
 
 Result<Verified> verify_as(FileKind kind, const std::string& path, Report& report) {
@@ -204,23 +193,19 @@ Result<int> run(const Request& request) {
 
 Subcommand verify_subcommand() {
   auto request = std::make_shared<Request>();
-  Subcommand command{
-      .name = "verify",
-      .summary = "check files for corruption",
-      .description =
-          "Reads each file completely and checks it. Of a filter's file and its journal: checksums, cells, both copies "
-          "of the footer, and that no record is missing that was on disk. Of a guard, a log of digests with its runs, "
-          "a run or a journal: checksums, and that nothing is missing. The text files beside a gate have no checksums; "
-          "they are parsed. Prints ok and what was checked, or what is wrong and where. An incomplete record that a "
-          "crash left at the end of a journal or log is printed and is not an error. The exit code is 3 if a file is "
-          "corrupt, otherwise 4 if one cannot be read. Writers may run meanwhile.",
-      .examples = {{"mankai verify *.mk", "checks all filters of a folder"}},
-  };
-  Option files = positionals("FILE", "Files written by Mankai.", ValueKind::file, request->files);
-  files.is_required = true;
-  command.options = {std::move(files), flag("--json", "Print a JSON array.", request->json)};
-  command.run = [request] { return run(*request); };
-  return command;
+  return {.name = "verify",
+          .summary = "check files for corruption",
+          .description =
+              "Reads each file completely and checks it. Of a filter's file and its journal: checksums, cells, both "
+              "copies of the footer, and that no record is missing that was on disk. Of a guard, a log of digests with "
+              "its runs, a run or a journal: checksums, and that nothing is missing. The text files beside a gate have "
+              "no checksums; they are parsed. Prints ok and what was checked, or what is wrong and where. An "
+              "incomplete record that a crash left at the end of a journal or log is printed and is not an error. The "
+              "exit code is 3 if a file is corrupt, otherwise 4 if one cannot be read. Writers may run meanwhile.",
+          .examples = {{"mankai verify *.mk", "checks all filters of a folder"}},
+          .options = {required(positionals("FILE", "Files written by Mankai.", ValueKind::file, request->files)),
+                      flag("--json", "Print a JSON array.", request->json)},
+          .run = [request] { return run(*request); }};
 }
 
 }  // namespace mankai::command

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/mankai-lab/demo/exhibit.hpp"
-#include "apps/mankai/format.hpp"
+#include "apps/mankai/report.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 
 namespace mankai::command::demo {

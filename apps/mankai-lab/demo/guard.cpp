@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/mankai-lab/demo/exhibit.hpp"
-#include "apps/mankai/format.hpp"
+#include "apps/mankai/report.hpp"
 #include "lab/exact_sets.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/ladders.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apps/mankai-lab/demo/exhibit.hpp"
-#include "apps/mankai/format.hpp"
+#include "apps/mankai/report.hpp"
 #include "mankai/hot/exact_decayed_counts.hpp"
 
 namespace mankai::command::demo {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "apps/mankai-lab/demo/plot.hpp"
-#include "apps/mankai/format.hpp"
+#include "apps/mankai/report.hpp"
 #include "lab/text.hpp"
 
 namespace mankai::command::demo {

@@ -11,7 +11,7 @@
 
 #include "apps/mankai-lab/demo/exhibit.hpp"
 #include "apps/mankai-lab/demo/recency.hpp"
-#include "apps/mankai/format.hpp"
+#include "apps/mankai/report.hpp"
 #include "lab/exact_sets.hpp"
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/fading_fingerprints/fading_fingerprints.hpp"

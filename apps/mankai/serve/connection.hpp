@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "apps/mankai/serve/descriptor.hpp"
+#include "apps/mankai/descriptor.hpp"
 #include "apps/mankai/serve/request_head.hpp"
 
 namespace mankai::command::serve {

@@ -4,10 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "apps/mankai/escape.hpp"
 #include "apps/mankai/guard_report.hpp"
 #include "apps/mankai/report.hpp"
-#include "apps/mankai/serve/query.hpp"
+#include "apps/mankai/serve/request_head.hpp"
 #include "apps/mankai/serve/warning_page.hpp"
 
 namespace mankai::command::serve {

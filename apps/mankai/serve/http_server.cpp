@@ -1,5 +1,6 @@
 #include "apps/mankai/serve/http_server.hpp"
 
+#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -11,14 +12,37 @@
 #include <array>
 #include <cerrno>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "apps/mankai/report.hpp"
+
 namespace mankai::command::serve {
 namespace {
+
+std::string_view reason_of(int status) noexcept {
+  using Reason = std::pair<int, std::string_view>;
+  constexpr std::array kReasons = {Reason{200, "OK"},
+                                   Reason{302, "Found"},
+                                   Reason{400, "Bad Request"},
+                                   Reason{403, "Forbidden"},
+                                   Reason{404, "Not Found"},
+                                   Reason{405, "Method Not Allowed"},
+                                   Reason{411, "Length Required"},
+                                   Reason{413, "Payload Too Large"},
+                                   Reason{414, "URI Too Long"},
+                                   Reason{415, "Unsupported Media Type"},
+                                   Reason{431, "Request Header Fields Too Large"},
+                                   Reason{500, "Internal Server Error"},
+                                   Reason{501, "Not Implemented"},
+                                   Reason{505, "HTTP Version Not Supported"}};
+  const auto found = std::ranges::find(kReasons, status, &Reason::first);
+  return found == kReasons.end() ? "Unknown" : found->second;
+}
 
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
@@ -55,6 +79,27 @@ std::optional<std::size_t> leaving_order(const PhaseState& state, SteadyTime now
 }
 
 }  // namespace
+
+HttpResponse error_response(int status, const std::string& why) {
+  Report report;
+  report.add("error", why);
+  return {.status = status, .content_type = kJson, .body = report.json(), .headers = {}};
+}
+
+std::string to_bytes(const HttpResponse& response, bool has_body, bool closes) {
+  std::string bytes = fmt::format(
+      "HTTP/1.1 {} {}\r\nCache-Control: no-store\r\nContent-Length: {}\r\nReferrer-Policy: "
+      "no-referrer\r\nX-Content-Type-Options: nosniff\r\n",
+      response.status, reason_of(response.status), response.body.size());
+  if (!response.content_type.empty()) {
+    fmt::format_to(std::back_inserter(bytes), "Content-Type: {}\r\n", response.content_type);
+  }
+  for (const auto& [name, value] : response.headers) {
+    fmt::format_to(std::back_inserter(bytes), "{}: {}\r\n", name, value);
+  }
+  bytes += closes ? "Connection: close\r\n\r\n" : "\r\n";
+  return has_body ? bytes + response.body : bytes;
+}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(Descriptor listener, Settings settings) {
   Descriptor events(epoll_create1(EPOLL_CLOEXEC));

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "apps/mankai/subcommand.hpp"
 #include "mankai/file/file.hpp"
 
 namespace mankai::command::serve {
@@ -47,12 +48,9 @@ Result<void> LiveGuard::reload() {
   if (bytes.size() == 0) {
     return fail(ErrorCode::corrupt, path_ + ": is empty");
   }
-  auto guard = Guard::from_region(std::move(bytes));
-  if (!guard) {
-    return std::unexpected(guard.error().within(path_));
-  }
+  MANKAI_ASSIGN(auto guard, within(path_, Guard::from_region(std::move(bytes))));
   auto loaded =
-      std::make_shared<const Loaded>(Loaded{.guard = std::move(*guard), .stamp = tried_.value_or(FileStamp())});
+      std::make_shared<const Loaded>(Loaded{.guard = std::move(guard), .stamp = tried_.value_or(FileStamp())});
   const std::lock_guard lock(mutex_);
   loaded_.swap(loaded);
   return {};

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "apps/mankai/prometheus.hpp"
+#include "apps/mankai/report.hpp"
 #include "apps/mankai/serve/http_server.hpp"
 
 namespace mankai::command::serve {

@@ -15,7 +15,6 @@
 
 #include "apps/mankai/serve/access_log.hpp"
 #include "apps/mankai/serve/connection.hpp"
-#include "apps/mankai/serve/query.hpp"
 #include "apps/mankai/serve/request_head.hpp"
 
 namespace mankai::command::serve {

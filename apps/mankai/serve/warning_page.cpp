@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "apps/mankai/format.hpp"
+#include "apps/mankai/report.hpp"
 
 namespace mankai::command::serve {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace mankai::command::serve {
+namespace mankai::command {
 
 /// Owns a file descriptor.
 class Descriptor {
@@ -30,4 +30,4 @@ class Descriptor {
   int number_;
 };
 
-}  // namespace mankai::command::serve
+}  // namespace mankai::command

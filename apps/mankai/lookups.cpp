@@ -1,0 +1,203 @@
+// The subcommands that look up keys in a filter: check, count, recall.
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "apps/mankai/input.hpp"
+#include "apps/mankai/output.hpp"
+#include "apps/mankai/store_options.hpp"
+#include "apps/mankai/store_report.hpp"
+#include "apps/mankai/subcommands.hpp"
+#include "mankai/filter/any_filter.hpp"
+#include "mankai/store/filter_file.hpp"
+
+namespace mankai::command {
+namespace {
+
+/// Two absent keys' cells that agree on a value are rare; one that looks like some value is not.
+constexpr std::uint64_t kMinMatches = 2;
+
+struct Request {
+  std::string file;
+  std::vector<std::string> keys;
+  InputRequest input;
+  std::optional<Time> at;
+  bool fast = false;
+  bool present = false;
+  bool absent = false;
+  bool quiet = false;
+  std::uint64_t min_matches = kMinMatches;
+};
+
+using Keys = std::span<const std::string_view>;
+
+// With --at, the filter is changed in memory only.
+Result<AnyFilter> open_at(const Request& request) {
+  RecoveryReport recovery;
+  MANKAI_ASSIGN(auto filter, open_filter(request.file, request.at ? Access::change : Access::query,
+                                         request.fast ? Trust::fast : Trust::checked, system_memory(), &recovery));
+  warn_of_loss(request.file, recovery);
+  if (request.at) {
+    MANKAI_TRY(within(request.file, filter.advance(*request.at)));
+  }
+  return filter;
+}
+
+// Prints the answers to all keys; `answer` returns whether to continue.
+Result<void> print_answers(const Request& request, const std::function<Result<bool>(Keys, Output&)>& answer) {
+  Output output;
+  const auto asked = for_each_batch(
+      request.keys, request.input,
+      [&](Keys keys) -> Result<bool> {
+        MANKAI_ASSIGN(const bool continues, within(request.file, answer(keys, output)));
+        return continues && !output.has_failed();
+      },
+      [&] { output.flush(); });
+  MANKAI_TRY(output.finish());
+  return asked;
+}
+
+void print_presence(const Request& request, std::string_view key, bool is_present, Output& output) {
+  if (!request.present && !request.absent) {
+    output.append(is_present ? "yes\t" : "no\t");
+    output.append_line(key);
+  } else if (is_present == request.present) {
+    output.append_line(key);
+  }
+}
+
+Result<int> check(const Request& request) {
+  if (static_cast<int>(request.present) + static_cast<int>(request.absent) + static_cast<int>(request.quiet) > 1) {
+    return fail(ErrorCode::invalid_argument, "--present, --absent and --quiet cannot be combined");
+  }
+  MANKAI_TRY(check_keys(request.keys, request.input));
+  MANKAI_ASSIGN(const auto filter, open_at(request));
+  bool is_all_present = true;
+  MANKAI_TRY(print_answers(request, [&](Keys keys, Output& output) {
+    std::array<bool, kBatchLinesMax> answers{};
+    filter.may_contain(keys, std::span(answers).first(keys.size()));
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      is_all_present = is_all_present && answers[i];
+      if (!request.quiet) {
+        print_presence(request, keys[i], answers[i], output);
+      }
+    }
+    return is_all_present || !request.quiet;
+  }));
+  return static_cast<int>(request.quiet && !is_all_present ? ExitCode::negative : ExitCode::fine);
+}
+
+std::string text_of(const KeyCount& count) { return std::to_string(count.value); }
+std::string text_of(const DecayedCount& count) { return fmt::format("{:.6g}", count.raw); }
+
+template <class Count>
+Result<bool> print_counts(const AnyFilter& filter, Keys keys, Output& output) {
+  std::array<Count, kBatchLinesMax> counts{};
+  MANKAI_TRY(filter.count(keys, std::span(counts).first(keys.size())));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    output.append(text_of(counts[i]));
+    output.append(counts[i].is_saturated ? "+\t" : "\t");
+    output.append_line(keys[i]);
+  }
+  return true;
+}
+
+Result<int> count(const Request& request) {
+  MANKAI_TRY(check_keys(request.keys, request.input));
+  MANKAI_ASSIGN(const auto filter, open_at(request));
+  MANKAI_TRY(print_answers(request, [&](Keys keys, Output& output) {
+    return filter.kind().counts_decay ? print_counts<DecayedCount>(filter, keys, output)
+                                      : print_counts<KeyCount>(filter, keys, output);
+  }));
+  return static_cast<int>(ExitCode::fine);
+}
+
+Result<int> recall(const Request& request) {
+  MANKAI_TRY(check_keys(request.keys, request.input));
+  MANKAI_ASSIGN(const auto filter, open_filter(request.file, Access::query));
+  const auto min_matches = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.min_matches, UINT32_MAX));
+  MANKAI_TRY(print_answers(request, [&](Keys keys, Output& output) -> Result<bool> {
+    for (const std::string_view key : keys) {
+      MANKAI_ASSIGN(const auto values, filter.recall(key, min_matches));
+      for (const ValueMatches& ranked : values) {
+        output.append(fmt::format("{}\t{}\t", ranked.matches, ranked.value));
+        output.append_line(key);
+      }
+    }
+    return true;
+  }));
+  return static_cast<int>(ExitCode::fine);
+}
+
+// Of the commands whose answers depend on the time.
+Options time_options(Request& request) {
+  return {at_option("Answer as of a later time; the file is not changed.", request.at),
+          flag("--fast", "Skip the checksums of the cells, so that a file of any size opens in milliseconds.",
+               request.fast),
+          max_line_option(request.input)};
+}
+
+}  // namespace
+
+Subcommand check_subcommand() {
+  auto request = std::make_shared<Request>();
+  return {
+      .name = "check",
+      .summary = "test which keys may be in a filter",
+      .description =
+          "Prints yes or no, a tab and the key, for each key given as an argument or for each line of the inputs, in "
+          "order. Answers are flushed whenever no more input is available.\n\nno is always right, except that keys "
+          "expire from kinds with a window. yes is wrong for absent keys at the filter's false-positive rate.\n\nA "
+          "kind with time answers as of the time of its last key, or of --at.",
+      .examples = {{"mankai check seen.mk https://example.com/", "yes or no"},
+                   {"mankai check --absent seen.mk < urls.txt", "the lines that were never added"},
+                   {"mankai check --quiet seen.mk KEY && echo perhaps", "the answer as an exit code"}},
+      .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                  key_options(request->keys, request->input),
+                  flag("--present", "Print only the keys that may be in the filter, without yes.", request->present),
+                  flag("--absent", "Print only the keys that are not in the filter, without no.", request->absent),
+                  with_letter('q', flag("--quiet",
+                                        "Print nothing: exit code 0 if all keys may be in the filter, 1 if one is not.",
+                                        request->quiet)),
+                  time_options(*request)},
+      .run = [request] { return check(*request); }};
+}
+
+Subcommand count_subcommand() {
+  auto request = std::make_shared<Request>();
+  return {.name = "count",
+          .summary = "print how often keys were added to a filter",
+          .description =
+              "Prints a count, a tab and the key, for each key given as an argument or for each line of the inputs, in "
+              "order. The count is the number of adds minus the number of removes, or higher, never lower. Counters "
+              "saturate at 15: 15+ means 15 or more; growing kinds add up their slices.\n\nKinds with time print "
+              "decayed counts: an add counts half after each half-life. They answer as of the time of the last key, or "
+              "of --at.\n\nmankai plan lists the kinds that count.",
+          .examples = {{"mankai count spam.mk https://example.com/", "one key"},
+                       {"mankai count hits.mk < urls.txt | sort -rn | head", "the most frequent"},
+                       {"mankai count hot.mk --at now < urls.txt", "decayed counts as of now"}},
+          .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                      key_options(request->keys, request->input), time_options(*request)},
+          .run = [request] { return count(*request); }};
+}
+
+Subcommand recall_subcommand() {
+  auto request = std::make_shared<Request>();
+  return {.name = "recall",
+          .summary = "print which values were recently added with keys",
+          .description =
+              "Prints matches, value and key, separated by tabs, for each value that was recently added with a key "
+              "(add --value, add --with-values), most matches first. More matches mean more often or more recently.",
+          .examples = {{"mankai recall results.mk 'black shoes'", "what was recently chosen for this query"}},
+          .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
+                      key_options(request->keys, request->input),
+                      parsed_option(
+                          "--min-matches", "R",
+                          "Leave out values with fewer matches; most with one match are false positives [default: 2].",
+                          parse_count, request->min_matches),
+                      max_line_option(request->input)},
+          .run = [request] { return recall(*request); }};
+}
+
+}  // namespace mankai::command
