@@ -113,16 +113,12 @@ TEST(Page, shows_every_row_and_knows_itself_again) {
   row.bytes = 1'024;
   row.exact_bytes = 7'168;
   row.seconds = row.exact_seconds = 0.001;
-  const Tour tour{.asked_events = 1'000,
-                  .events = 1'003,
-                  .seed = 5,
-                  .exhibits = {{.id = "x",
-                                .heading = "h<1>",
-                                .text = "t",
-                                .found = {"f<2>"},
-                                .rows = {row},
-                                .plots = {small_plot()},
-                                .wrong_by_hour = {}}}};
+  const Tour tour{
+      .asked_events = 1'000,
+      .events = 1'003,
+      .seed = 5,
+      .exhibits = {
+          {.id = "x", .heading = "h<1>", .text = "t", .found = {"f<2>"}, .rows = {row}, .plots = {small_plot()}}}};
   const std::string html = page(tour);
   EXPECT_TRUE(html.substr(0, 512).contains(kPageMark)) << "the command looks no further to know its own page";
   EXPECT_TRUE(html.contains("&lt;X&gt;?"));

@@ -40,16 +40,4 @@ double Answers::ns_of(double some_seconds) const noexcept {
   return some_seconds * 1e9 / static_cast<double>(std::max<std::uint64_t>(steps > 0 ? steps : asked, 1));
 }
 
-Curve WrongByHour::curve(std::string name, std::size_t colour) const {
-  Curve curve{.name = std::move(name), .style = CurveStyle::line, .colour = colour, .points = {}};
-  constexpr double kHour = 3600;
-  for (std::size_t hour = 0; hour < wrong_.size(); ++hour) {
-    if (negatives_.at(hour) > 0) {
-      curve.points.push_back({.x = (static_cast<double>(hour) + 0.5) * kHour,
-                              .y = static_cast<double>(wrong_.at(hour)) / static_cast<double>(negatives_.at(hour))});
-    }
-  }
-  return curve;
-}
-
 }  // namespace mankai::command::demo

@@ -2,8 +2,6 @@
 
 /// What the tour finds out about each question: measured on the day, beside the truth.
 
-#include <array>
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -56,7 +54,6 @@ struct Exhibit {
   std::vector<std::string> found;  ///< what came out, a sentence each
   std::vector<Answers> rows;
   std::vector<Plot> plots;
-  Curve wrong_by_hour;  ///< share of noes that were answered yes; no points where the question has no such answer
 };
 
 /// What the processes measured.
@@ -88,29 +85,9 @@ void timed(double& seconds, const Work& work) {
   seconds += thread_seconds() - start;
 }
 
-/// Wrong answers and what they are a share of, by the hours of the day.
-class WrongByHour {
- public:
-  explicit WrongByHour(const Day& day) : day_(&day) {}
-
-  void add(Time time, bool is_negative, bool is_wrong) {
-    const auto hour = static_cast<std::size_t>((time - day_->options.start) / std::chrono::hours(1));
-    negatives_.at(hour) += is_negative ? 1 : 0;
-    wrong_.at(hour) += is_wrong ? 1 : 0;
-  }
-  /// A point in the middle of each hour in which there were absent keys.
-  [[nodiscard]] Curve curve(std::string name, std::size_t colour) const;
-
- private:
-  const Day* day_;
-  std::array<std::uint64_t, 24> negatives_{};
-  std::array<std::uint64_t, 24> wrong_{};
-};
-
 /// Counts a stream's answers, of those events that `is_asked` picks.
 template <class IsAsked>
-void compare(const Day& day, Stream stream, const Measured& measured, const IsAsked& is_asked, Answers& row,
-             WrongByHour& by_hour) {
+void compare(const Day& day, Stream stream, const Measured& measured, const IsAsked& is_asked, Answers& row) {
   const std::vector<char> told = measured.ours.answers();
   const std::vector<char> truth = measured.exact.answers();
   std::size_t next = 0;
@@ -118,7 +95,6 @@ void compare(const Day& day, Stream stream, const Measured& measured, const IsAs
     const std::size_t i = next++;
     if (is_asked(event)) {
       row.count(told.at(i) != 0, truth.at(i) != 0);
-      by_hour.add(event.time, truth[i] == 0, told[i] > truth[i]);
     }
   });
   row.add_costs(measured);

@@ -109,10 +109,7 @@ Result<Exhibit> show_gate(const Day& day, const Facts& facts) {
               .about = fmt::format("has this shopper one of {} baskets?", human_count(facts.gate.exact.size)),
               .promised = "none",
               .promised_rate = kPromisedRate};
-  WrongByHour by_hour(day);
-  compare(
-      day, Stream::shop, facts.gate, [](const DayEvent& event) { return event.kind == TrafficKind::page; }, row,
-      by_hour);
+  compare(day, Stream::shop, facts.gate, [](const DayEvent& event) { return event.kind == TrafficKind::page; }, row);
   Exhibit exhibit{
       .id = "gate",
       .heading = "Is there anything to fetch?",
@@ -121,8 +118,7 @@ Result<Exhibit> show_gate(const Day& day, const Facts& facts) {
           "nothing. A gate in front of the database tells who may have one. All others need no query.",
       .found = {},
       .rows = {},
-      .plots = {},
-      .wrong_by_hour = by_hour.curve("Worth fetching? The gate", 2)};
+      .plots = {}};
   exhibit.found.push_back(fmt::format(
       "Without the gate, {} pages need {} queries. With it, {} queries remain: {} are saved. Of {} pages of shoppers "
       "with a basket, {} were answered no.",

@@ -1,12 +1,8 @@
 #include "mankai/guard/guard.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -14,6 +10,7 @@
 #include "apps/mankai-lab/demo/exhibit.hpp"
 #include "apps/mankai/format.hpp"
 #include "lab/exact_sets.hpp"
+#include "mankai/guard/guard_file.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/ladders.hpp"
 
@@ -67,45 +64,25 @@ class ExactRules : public Side {
   std::string expression_;
 };
 
-/// A mapped block list, as `GuardFile` opens one.
 class GuardSide : public Side {
  public:
-  GuardSide() = default;
-  GuardSide(const GuardSide&) = delete;
-  GuardSide& operator=(const GuardSide&) = delete;
-  ~GuardSide() override {
-    if (bytes_ != MAP_FAILED) {
-      munmap(bytes_, size_);
-    }
-  }
+  explicit GuardSide(GuardFile file) : file_(std::move(file)) {}
 
-  Result<void> open(int file) {
-    size_ = static_cast<std::size_t>(lseek(file, 0, SEEK_END));
-    bytes_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-    if (bytes_ == MAP_FAILED) {
-      return fail(ErrorCode::out_of_space, "cannot map the block list; give fewer --events", errno);
-    }
-    MANKAI_ASSIGN(guard_, Guard::from_region(Region::borrow({static_cast<std::byte*>(bytes_), size_})));
-    return {};
-  }
   Result<void> ask(std::span<const DayEvent> events, std::span<const bool> /*truth*/, std::span<bool> yes) override {
     std::ranges::transform(events, yes.begin(), [this](const DayEvent& event) {
-      return guard_->check(event.what, scratch_).answer == Verdict::Answer::blocked;
+      return file_.guard().check(event.what, scratch_).answer == Verdict::Answer::blocked;
     });
     return {};
   }
 
  private:
-  void* bytes_ = MAP_FAILED;
-  std::size_t size_ = 0;
-  std::optional<Guard> guard_;
+  GuardFile file_;
   GuardScratch scratch_;
 };
 
 Result<std::unique_ptr<Side>> open_guard(const SideOptions& options) {
-  auto side = std::make_unique<GuardSide>();
-  MANKAI_TRY(side->open(options.block_list));
-  return side;
+  MANKAI_ASSIGN(auto file, GuardFile::open(fmt::format("/proc/self/fd/{}", options.block_list)));
+  return std::make_unique<GuardSide>(std::move(file));
 }
 
 }  // namespace
@@ -140,7 +117,6 @@ Result<Exhibit> show_guard(const Day& day, const Facts& facts) {
               .promised = "none",
               .promised_rate = kPromisedRate};
   // A rate is promised for URLs, of which some are followed very often: each counts once, when it is followed first.
-  WrongByHour by_hour(day);
   std::unordered_set<std::uint64_t> links;
   compare(
       day, Stream::links, facts.guard,
@@ -148,7 +124,7 @@ Result<Exhibit> show_guard(const Day& day, const Facts& facts) {
         ++row.steps;
         return links.insert(event.number).second;
       },
-      row, by_hour);
+      row);
   Exhibit exhibit{
       .id = "guard",
       .heading = "Is it blocked?",
@@ -158,8 +134,7 @@ Result<Exhibit> show_guard(const Day& day, const Facts& facts) {
           "listed is always recognized.",
       .found = {},
       .rows = {},
-      .plots = {},
-      .wrong_by_hour = by_hour.curve("Blocked? The link shortener", 1)};
+      .plots = {}};
   exhibit.found.push_back(fmt::format(
       "{} clicks on {} different links, {} of which are in the list of {} rules; {} of these were answered no. {} "
       "other "

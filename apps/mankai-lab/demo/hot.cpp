@@ -268,8 +268,7 @@ Result<Exhibit> show_hot(const Day& day, const Facts& facts) {
           "for at any moment.",
       .found = {},
       .rows = {},
-      .plots = {hot_plot(seconds_into(day, traffic.sale_start()), drawn, heat)},
-      .wrong_by_hour = {}};
+      .plots = {hot_plot(seconds_into(day, traffic.sale_start()), drawn, heat)}};
   exhibit.found.push_back(fmt::format(
       "{} views of {} products. In {} looks at the ten hottest, one every ten minutes, {} of {} names were right; the "
       "counts of the truly hottest were {} too high on average.",

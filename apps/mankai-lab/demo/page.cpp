@@ -212,37 +212,6 @@ std::string section(const Exhibit& exhibit) {
   return html + "</section>\n";
 }
 
-Plot wrong_plot(const Tour& tour) {
-  constexpr double kRoom = 1.25;
-  Plot plot{.id = "plot-wrong",
-            .title = "False positives over the day, beside the promise",
-            .description =
-                "The share of noes that were answered yes, for each hour of the day and each filter, and the "
-                "promised rate of 1 % as a dashed line.",
-            .x = day_axis(),
-            .y = {.label = "false positives, share of an hour's noes",
-                  .unit = AxisUnit::share,
-                  .least = 0,
-                  .greatest = kPromisedRate},
-            .curves = {}};
-  for (const Exhibit& exhibit : tour.exhibits) {
-    if (exhibit.wrong_by_hour.points.empty()) {
-      continue;
-    }
-    plot.curves.push_back(exhibit.wrong_by_hour);
-    for (const Point& point : exhibit.wrong_by_hour.points) {
-      plot.y.greatest = std::max(plot.y.greatest, point.y);
-    }
-  }
-  plot.curves.push_back(
-      {.name = "promised at most, when full",
-       .style = CurveStyle::dashed,
-       .colour = 5,
-       .points = {{.x = plot.x.least, .y = kPromisedRate}, {.x = plot.x.greatest, .y = kPromisedRate}}});
-  plot.y.greatest *= kRoom;
-  return plot;
-}
-
 std::string header(const Tour& tour) {
   std::string html = fmt::format(
       "<header>\n<h1>{}Mankai: four questions, one day</h1>\n"
@@ -256,18 +225,6 @@ std::string header(const Tour& tour) {
     html += fmt::format("<li><a href=\"#{}\">{}</a></li>", exhibit.id, html_escape(exhibit.heading));
   }
   return html + "</ul></nav>\n</header>\n";
-}
-
-std::string promise_section(const Tour& tour) {
-  return "<section id=\"promise\"><h2>Is the promise kept?</h2>\n"
-         "<p>A filter is made for a number of keys and an error rate, here 1%. While it is emptier than that, it "
-         "is "
-         "wrong less often; and it is never wrong about what it knows.</p>\n<p>The crawler's filter fills all day and "
-         "comes near its promise at midnight. The block list is made once, and its promise holds for the worst URL "
-         "there "
-         "can be, most are far from it. The gate's memo keeps who was asked for in vain from being asked for "
-         "again.</p>\n" +
-         plot_figure(wrong_plot(tour)) + "</section>\n";
 }
 
 std::string next_section(const Tour& tour) {
@@ -300,7 +257,7 @@ std::string page(const Tour& tour) {
   for (const Exhibit& exhibit : tour.exhibits) {
     html += section(exhibit);
   }
-  return html + promise_section(tour) + next_section(tour) + "</main>\n</body>\n</html>\n";
+  return html + next_section(tour) + "</main>\n</body>\n</html>\n";
 }
 
 std::string table(const Tour& tour) {

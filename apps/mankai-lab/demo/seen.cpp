@@ -116,9 +116,7 @@ void show_crawler(const Day& day, const Measured& measured, Exhibit& exhibit) {
               .about = "URLs the crawler finds",
               .promised = "none",
               .promised_rate = kPromisedRate};
-  WrongByHour by_hour(day);
-  compare(day, Stream::frontier, measured, [](const DayEvent& /*event*/) { return true; }, row, by_hour);
-  exhibit.wrong_by_hour = by_hour.curve("Seen? The crawler", 0);
+  compare(day, Stream::frontier, measured, [](const DayEvent& /*event*/) { return true; }, row);
   exhibit.found.push_back(fmt::format(
       "{} of {} URLs had come before, many of them in another spelling; {} of these repeats were answered no. {} "
       "of {} new URLs were answered yes: these a crawler would not have fetched.",
@@ -252,8 +250,7 @@ Result<Exhibit> show_seen(const Day& day, const Facts& facts) {
           "rate that was chosen.",
       .found = {},
       .rows = {},
-      .plots = {},
-      .wrong_by_hour = {}};
+      .plots = {}};
   show_crawler(day, facts.seen, exhibit);
   MANKAI_TRY(show_fading(day, facts.seen_recently, exhibit));
   return exhibit;
