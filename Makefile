@@ -26,7 +26,7 @@ help: ## list what there is
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: demo
-demo: build ## build, then the tour: a day of traffic through the four questions, beside the exact truth; the page is demo-out/index.html
+demo: build ## build, then the tour (a minute): the four questions about 10 million events, compared with exact answers; the page is demo-out/index.html
 	$(call SAY,demo: the tour)
 	@build/bin/mankai demo
 

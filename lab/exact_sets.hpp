@@ -72,6 +72,11 @@ class HashSet {
 
   void insert(std::string_view key) { keys_.emplace(key); }
   bool observe(std::string_view key) { return !keys_.emplace(key).second; }
+  void erase(std::string_view key) {
+    if (const auto found = keys_.find(key); found != keys_.end()) {
+      keys_.erase(found);
+    }
+  }
   [[nodiscard]] bool contains(std::string_view key) const { return keys_.contains(key); }
   [[nodiscard]] std::size_t size() const noexcept { return keys_.size(); }
 

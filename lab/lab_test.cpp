@@ -236,6 +236,8 @@ TEST(Page, texts_are_escaped_and_what_cannot_be_drawn_is_a_table) {
       page(outcomes, {}, [](const Figure& figure) -> Result<std::string> { return "<svg>" + figure.name + "</svg>"; });
   EXPECT_NE(drawn.find("<svg>mock-fig</svg>"), std::string::npos) << "names differ between sources";
   EXPECT_NE(drawn.find("say &quot;no&quot;"), std::string::npos) << "the table is there too";
+  EXPECT_LT(drawn.find("<svg>mock-fig"), drawn.find("<table")) << "plots come first, tables fold below";
+  EXPECT_GT(drawn.find("<table"), drawn.find("<details>"));
 }
 
 TEST(Plot, the_script_has_what_can_be_drawn) {

@@ -18,10 +18,12 @@ h1 { font-size: 2rem; margin: 0 0 .4rem; }
 h2 { font-size: 1.5rem; margin: 4rem 0 .3rem; padding-top: 1.2rem; border-top: 2px solid var(--ink); }
 h3 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; }
 p, dl { max-width: 44rem; }
+p, li, dd, summary, figcaption { overflow-wrap: anywhere; }
 p.origin, figcaption, .note { color: var(--soft); }
 a { color: #0b5c9e; }
 nav ul { list-style: none; padding: 0; }
-nav li { margin: .25rem 0; }
+nav li { margin: .8rem 0; }
+nav .counts { margin: .3rem 0 0; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; line-height: 1.4; }
 th { text-align: left; font-weight: 600; border-bottom: 1.5px solid var(--ink); padding: .4rem .7rem .4rem 0;
@@ -43,9 +45,14 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; wh
 figure { margin: 2rem 0; }
 figcaption { max-width: 44rem; margin: .2rem 0 .8rem; }
 figure svg { width: 100%; max-width: 760px; height: auto; display: block; }
+details { margin: .8rem 0; }
 details summary { cursor: pointer; color: var(--soft); font-size: .9rem; }
 dt { font-weight: 600; margin-top: .8rem; }
 dd { margin: .1rem 0 0 0; }
+@media (max-width: 47rem) {
+  body { padding: 1.2rem 1rem 3rem; } h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
+  figure svg { min-width: 36rem; }
+}
 @media print { body { max-width: none; padding: 0; } details { display: block; } h2 { break-before: page; } }
 )css";
 
@@ -93,6 +100,10 @@ std::string counts(const Findings& findings) {
   return html + "</div>\n";
 }
 
+std::string folded(std::string_view summary, const std::string& html) {
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", html_escape(summary), html);
+}
+
 std::string table(const Figure& figure) {
   std::string html = "<div class=\"scroll\"><table><thead><tr>";
   const auto is_number = [&figure](std::size_t column) {
@@ -114,7 +125,6 @@ std::string table(const Figure& figure) {
 }
 
 std::string drawing(const std::string& source, const Figure& figure, const Draw& draw) {
-  const std::string file = html_escape(source + "-" + figure.name + ".csv");
   std::string html = fmt::format("<figure id=\"{}\"><h3>{}</h3>\n<figcaption>{}</figcaption>\n",
                                  html_escape("figure-" + source + "-" + figure.name), html_escape(figure.title),
                                  html_escape(figure.caption));
@@ -122,37 +132,46 @@ std::string drawing(const std::string& source, const Figure& figure, const Draw&
   named.name = source + "-" + figure.name;
   const auto svg = draw(named);
   if (svg) {
-    html += *svg + fmt::format("<details><summary>The table ({})</summary>\n{}</details>", file, table(figure));
+    html += "<div class=\"scroll\">" + *svg + "</div>\n";
   } else {
     const bool is_missing = svg.error().code == ErrorCode::not_found;
-    html +=
-        fmt::format("<p class=\"note\">Not drawn: {}.</p>\n{}<p class=\"note\">{}</p>",
-                    is_missing ? "gnuplot is not installed" : html_escape(svg.error().message()), table(figure), file);
+    html += fmt::format("<p class=\"note\">Not drawn: {}.</p>\n",
+                        is_missing ? "gnuplot is not installed" : html_escape(svg.error().message()));
   }
-  return html + "</figure>\n";
+  return html + folded("The table (" + named.name + ".csv)", table(figure)) + "</figure>\n";
 }
 
-std::string section(const Outcome& outcome, const Draw& draw) {
-  const Source& source = outcome.source;
-  std::string html = fmt::format("<section id=\"{}\"><h2>{}</h2>\n<p class=\"origin\">{}</p>\n{}{}",
-                                 html_escape(source.name), html_escape(source.title), html_escape(source.origin),
-                                 paragraphs(source.essay), counts(outcome.findings));
-  html +=
-      "<h3>Claims</h3>\n<div class=\"scroll\"><table class=\"claims\"><thead><tr><th>What the source says</th>"
-      "<th>Formula</th><th class=\"number\">Expected</th><th class=\"number\">Measured</th><th>Verdict</th></tr>"
-      "</thead><tbody>\n";
+std::string claims(const Outcome& outcome) {
+  std::string html =
+      "<div class=\"scroll\"><table class=\"claims\"><thead><tr><th>What the source says</th><th>Formula</th>"
+      "<th class=\"number\">Expected</th><th class=\"number\">Measured</th><th>Verdict</th></tr></thead><tbody>\n";
   for (const Claim& claim : outcome.findings.claims()) {
-    html += row(source.name, claim);
+    html += row(outcome.source.name, claim);
   }
-  html += "</tbody></table></div>\n";
-  for (const Figure& figure : outcome.findings.figures()) {
-    html += drawing(source.name, figure, draw);
-  }
-  html += source.readings.empty() ? "" : "<h3>How we read what the source leaves open</h3>\n<dl>\n";
+  return folded(
+      fmt::format("The {} claims, their formulas, measurements and verdicts", outcome.findings.claims().size()),
+      html + "</tbody></table></div>\n");
+}
+
+std::string readings(const Source& source) {
+  std::string html = "<dl>\n";
   for (const Reading& reading : source.readings) {
     html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escape(reading.question), html_escape(reading.answer));
   }
-  return html + (source.readings.empty() ? "" : "</dl>\n") + "</section>\n";
+  return source.readings.empty() ? "" : folded("How we read what the source leaves open", html + "</dl>\n");
+}
+
+// The plots first: they show at a glance what the tables prove.
+std::string section(const Outcome& outcome, const Draw& draw) {
+  const Source& source = outcome.source;
+  std::string html =
+      fmt::format("<section id=\"{}\"><h2>{}</h2>\n<p class=\"origin\">{}</p>\n{}", html_escape(source.name),
+                  html_escape(source.title), html_escape(source.origin), counts(outcome.findings));
+  for (const Figure& figure : outcome.findings.figures()) {
+    html += drawing(source.name, figure, draw);
+  }
+  return html + claims(outcome) + folded("About the source", paragraphs(source.essay)) + readings(source) +
+         "</section>\n";
 }
 
 std::string heading(const std::vector<Outcome>& outcomes, const Context& context) {
@@ -169,9 +188,9 @@ std::string heading(const std::vector<Outcome>& outcomes, const Context& context
                       : "<span class=\"verdict unexpected\">" + unexpected_words(unexpected) + "</span>");
   html += "<nav><ul>\n";
   for (const Outcome& outcome : outcomes) {
-    html += fmt::format("<li><a href=\"#{}\">{}</a> <span class=\"small\">{}</span></li>\n",
+    html += fmt::format("<li><a href=\"#{}\">{}</a> <span class=\"small\">{}</span>{}</li>\n",
                         html_escape(outcome.source.name), html_escape(outcome.source.title),
-                        html_escape(outcome.source.origin));
+                        html_escape(outcome.source.origin), counts(outcome.findings));
   }
   return html + "</ul></nav>\n";
 }

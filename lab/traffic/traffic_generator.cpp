@@ -13,7 +13,6 @@ namespace mankai {
 namespace {
 
 constexpr Time kLatestStart = std::chrono::sys_days(std::chrono::January / 1 / 2200);
-constexpr std::uint64_t kEventsMax = 1'000'000'000;
 constexpr std::uint64_t kThingsMax = 10'000'000;
 constexpr std::uint64_t kFrontierMax = 1'000'000'000'000;
 constexpr double kRepeatShare = 0.4;
@@ -24,7 +23,7 @@ bool is_from_to(std::uint64_t value, std::uint64_t smallest, std::uint64_t large
 
 // Returns what is wrong, or nullptr.
 const char* problem_of(const TrafficOptions& options) {
-  if (!is_from_to(options.events, TrafficOptions::kEventsMin, kEventsMax)) {
+  if (!is_from_to(options.events, TrafficOptions::kEventsMin, TrafficOptions::kEventsMax)) {
     return "a day has from 1000 to 1000000000 events";
   }
   if (options.start < Time() || options.start > kLatestStart) {

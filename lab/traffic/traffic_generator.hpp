@@ -29,6 +29,7 @@ inline constexpr std::size_t kTrafficKinds = 4;
 /// What to generate; the ranges are checked by TrafficGenerator::create.
 struct TrafficOptions {
   static constexpr std::uint64_t kEventsMin = 1'000;
+  static constexpr std::uint64_t kEventsMax = 1'000'000'000;
 
   std::uint64_t events = 1'000'000;                 ///< about so many in the day; 1000 to 10^9
   Time start{std::chrono::seconds(1'704'067'200)};  ///< when the day begins: 1 January 2024; from 1970 to 2200

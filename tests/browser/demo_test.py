@@ -12,8 +12,8 @@ from browser import Browser
 MANKAI = pathlib.Path(sys.argv[1]).resolve()
 SCREENSHOTS = pathlib.Path(sys.argv[2]).resolve()
 SECTIONS = {"seen": "Have I seen it?", "hot": "What is hot right now?", "guard": "Is it blocked?",
-            "gate": "Is there anything to fetch?", "promise": "Is the promise kept?"}
-PLOTS = ("plot-fading", "plot-hot", "plot-gate", "plot-wrong")
+            "gate": "Is there anything to fetch?"}
+PLOTS = ("plot-fading", "plot-hot")
 WIDTHS = (360, 768, 1280)
 # The ratio of the Web Content Accessibility Guidelines between a text and what is behind it, of every text there is.
 WORST_CONTRAST = """(() => {
@@ -96,7 +96,7 @@ class DemoPage(unittest.TestCase):
                 .map(c => c.innerText))""")
             self.assertEqual(len(rows), len(self.report["questions"]))
             for row, question in zip(rows, self.report["questions"]):
-                for cell, key in zip(row, ("asked", "answered_yes", "truth_yes", "missed", "wrong_yes")):
+                for cell, key in zip(row, ("asked", "answered_yes", "really_yes", "false_negatives", "false_positives")):
                     self.assertIn(f"{question[key]:,}", cell, question["question"])
 
     def test_text_can_be_read(self):

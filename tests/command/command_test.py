@@ -13,7 +13,7 @@ import subprocess
 import time
 import unittest
 
-from harness import MANKAI, SHARE, CommandTest, default_signals, main, read_line, wait_until_read
+from harness import MANKAI, PATIENCE, SHARE, CommandTest, default_signals, main, read_line, wait_until_read
 
 
 class Help(CommandTest):
@@ -433,24 +433,44 @@ class GenAndDemo(CommandTest):
         self.assertEqual((report["seed"], report["page"]), (1, "demo-out/index.html"))
         self.assertAlmostEqual(report["events"], 50000, delta=2500)
         rows = {row["question"]: row for row in report["questions"]}
-        self.assertEqual(list(rows), ["seen", "seen-lately", "hot", "guard", "gate"])
+        self.assertEqual(list(rows), ["seen", "seen-recently", "hot", "guard", "gate"])
         for name, row in rows.items():
             self.assertGreater(row["asked"], 0, name)
-            right = row["truth_yes"] - row["missed"] + row["wrong_yes"]
+            right = row["really_yes"] - row["false_negatives"] + row["false_positives"]
             # In the fading memory what is older than its half-life may be told either way.
-            (self.assertGreaterEqual if name == "seen-lately" else self.assertEqual)(row["answered_yes"], right, name)
-            self.assertGreater(row["truth_yes"], 0, name)
+            (self.assertGreaterEqual if name == "seen-recently" else self.assertEqual)(row["answered_yes"], right, name)
+            self.assertGreater(row["really_yes"], 0, name)
+            for key in ("exact_memory_bytes", "ns_per_question", "exact_ns_per_question"):
+                self.assertGreater(row[key], 0, (name, key))
         for name in ("seen", "guard", "gate"):
-            self.assertEqual(rows[name]["missed"], 0, name)
-            self.assertLess(rows[name]["wrong_share"], rows[name]["promised_share"], name)
-        for name in ("seen", "seen-lately", "guard"):
-            self.assertLess(rows[name]["bytes"] * 10, rows[name]["exact_bytes"], name)
-        self.assertLess(rows["seen-lately"]["missed"] * 5, rows["seen-lately"]["truth_yes"])
-        self.assertLess(rows["hot"]["missed"] * 20, rows["hot"]["truth_yes"])
+            self.assertEqual(rows[name]["false_negatives"], 0, name)
+            self.assertLess(rows[name]["false_positive_rate"], rows[name]["promised_rate"], name)
+        self.assertLess(rows["seen-recently"]["false_negatives"] * 5, rows["seen-recently"]["really_yes"])
+        self.assertLess(rows["hot"]["false_negatives"] * 20, rows["hot"]["really_yes"])
         self.assert_no_temporaries()
 
+    def test_demo_says_what_to_do_when_a_process_fails(self):
+        def little_room(at_the_limit):
+            signal.signal(signal.SIGXFSZ, at_the_limit)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+        for at_the_limit in (signal.SIG_IGN, signal.SIG_DFL):  # it says what failed, or is killed
+            self.error("demo", "--events", "2k", code=4, says="fewer --events",
+                       preexec_fn=lambda: little_room(at_the_limit))
+            self.assertEqual(os.listdir(self.dir / "demo-out"), [])
+
+    def test_demo_leaves_no_page_after_ctrl_c(self):
+        process = self.start("demo", "--events", "3M", start_new_session=True, preexec_fn=default_signals)
+        deadline = time.monotonic() + PATIENCE
+        while not (self.dir / "demo-out").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(process.wait(timeout=PATIENCE), -signal.SIGINT)
+        self.assertEqual([name for name in os.listdir(self.dir / "demo-out") if "index" in name], [])
+
     def test_demo_is_the_same_for_the_same_seed(self):
-        clocked = {"questions_per_second", "exact_questions_per_second"}
+        clocked = {"memory_bytes", "exact_memory_bytes", "memory_ratio", "ns_per_question", "exact_ns_per_question",
+                   "time_ratio"}
 
         def answers(*arguments):
             report = json.loads(self.out("demo", "--events", "5k", "--json", *arguments))
@@ -460,9 +480,9 @@ class GenAndDemo(CommandTest):
 
     def test_demo_shows_a_table_and_writes_its_page_only_over_its_own(self):
         text = self.out("demo", "--events", "5k", "--out", "a/b").decode()
-        for word in ("Seen?", "Seen recently?", "Hot?", "Blocked?", "Worth fetching?", "page: a/b/index.html", "Try next"):
+        for word in ("really", "negatives", "positives", "ratio", "Seen?", "Seen recently?", "Hot?", "Blocked?", "Worth fetching?", "page: a/b/index.html", "Try next"):
             self.assertIn(word, text)
-        self.assertLess(max(map(len, text.splitlines())), 125)
+        self.assertLess(max(map(len, text.splitlines())), 130)
         page = self.read("a/b/index.html")
         self.assertTrue(page.startswith(b"<!doctype html>") and page.endswith(b"</html>\n"))
         self.run_mankai("demo", "--events", "6k", "--out", "a/b")
@@ -481,12 +501,9 @@ class GenAndDemo(CommandTest):
         self.assertEqual(self.read("file"), b"x")
         self.error("demo", "--out", "", code=2, says=("--out", "a folder's name"))
 
-    def test_demo_names_the_page_that_has_no_room_once(self):
-        def little_room():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
-        _, stderr = self.run_mankai("demo", "--events", "1000", "--out", "full", code=4, preexec_fn=little_room)
+    def test_demo_names_the_page_that_cannot_be_written_once(self):
+        (self.dir / "full" / "index.html").mkdir(parents=True)
+        _, stderr = self.run_mankai("demo", "--events", "1000", "--out", "full", "--force", code=4)
         self.assertEqual(stderr.count(b"full/index.html"), 1, stderr)
 
 

@@ -85,6 +85,19 @@ class Program(CommandTest):
         self.assertIn(b"mankai-lab: cannot be started", done.stderr)
 
 
+class Demo(CommandTest):
+    def test_exact_structures_need_more_memory(self):
+        rows = json.loads(self.out("demo", "--events", "1M", "--json"))["questions"]
+        self.assertEqual([row["question"] for row in rows], ["seen", "seen-recently", "hot", "guard", "gate"])
+        for row in rows:
+            self.assertLess(0, row["memory_bytes"], row)
+            self.assertLess(row["memory_bytes"] * 3, row["exact_memory_bytes"], row)
+
+    def test_a_part_of_it_is_no_command(self):
+        done = subprocess.run([MANKAI.parent / "mankai-lab", "--demo-process", "x"], capture_output=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+
+
 class Lab(CommandTest):
     def names(self):
         return [line.split("\t")[0] for line in self.out("lab", "--list").decode().splitlines()]

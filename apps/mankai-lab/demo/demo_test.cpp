@@ -1,9 +1,10 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
-#include <memory_resource>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/mankai-lab/demo/page.hpp"
@@ -103,24 +104,21 @@ TEST(Recency, last_keys_are_the_last_different_ones) {
     naive.push_front(key);
     naive.resize(std::min<std::size_t>(naive.size(), 3));
   }
-  EXPECT_GT(last.bytes(), 0U);
 }
 
 TEST(Page, shows_every_row_and_knows_itself_again) {
-  Answers row{.name = "x", .question = "<X>?", .about = "a & b", .asked = 1'000, .yes = 12, .truth = 2};
-  row.wrong_yes = 10;
-  row.strangers = 998;
+  Answers row{.name = "x", .question = "<X>?", .about = "a & b", .asked = 1'000, .yes = 12, .really_yes = 2};
+  row.false_positives = 10;
+  row.negatives = 998;
+  row.bytes = 1'024;
+  row.exact_bytes = 7'168;
   row.seconds = row.exact_seconds = 0.001;
-  const Tour tour{.asked_events = 1'000,
-                  .events = 1'003,
-                  .seed = 5,
-                  .exhibits = {{.id = "x",
-                                .heading = "h<1>",
-                                .text = "t",
-                                .found = {"f<2>"},
-                                .rows = {row},
-                                .plots = {small_plot()},
-                                .wrong_by_hour = {}}}};
+  const Tour tour{
+      .asked_events = 1'000,
+      .events = 1'003,
+      .seed = 5,
+      .exhibits = {
+          {.id = "x", .heading = "h<1>", .text = "t", .found = {"f<2>"}, .rows = {row}, .plots = {small_plot()}}}};
   const std::string html = page(tour);
   EXPECT_TRUE(html.substr(0, 512).contains(kPageMark)) << "the command looks no further to know its own page";
   EXPECT_TRUE(html.contains("&lt;X&gt;?"));
@@ -129,18 +127,64 @@ TEST(Page, shows_every_row_and_knows_itself_again) {
     EXPECT_FALSE(html.contains(raw)) << raw;
   }
   EXPECT_TRUE(table(tour).contains("1.00%"));
+  EXPECT_TRUE(table(tour).contains("7.0×")) << "times the memory";
+  EXPECT_TRUE(html.contains("false negatives"));
 }
 
-TEST(Answers, a_share_of_nobody_is_none) { EXPECT_EQ(Answers{}.wrong_share(), 0); }
+TEST(Answers, a_rate_of_no_questions_is_zero) {
+  EXPECT_EQ(Answers{}.false_positive_rate(), 0);
+  EXPECT_EQ(Answers{}.ns(), 0);
+  EXPECT_EQ(Answers{}.time_ratio(), 0);
+}
 
-TEST(CountedMemory, counts_what_is_held_at_most) {
-  CountedMemory memory;
-  {
-    std::pmr::vector<std::uint64_t> values(100, &memory);
-    EXPECT_EQ(memory.most_bytes(), 800U);
+TEST(Answers, every_answer_counts_on_its_side) {
+  Answers row;
+  for (const auto& [is_yes, is_really_yes] : {std::pair(true, true), {true, false}, {false, true}, {false, false}}) {
+    row.count(is_yes, is_really_yes);
   }
-  const std::pmr::vector<std::uint64_t> fewer(10, &memory);
-  EXPECT_EQ(memory.most_bytes(), 800U);
+  EXPECT_EQ(row.asked, 4U);
+  EXPECT_EQ(row.yes, 2U);
+  EXPECT_EQ(row.really_yes, 2U);
+  EXPECT_EQ(row.false_negatives, 1U);
+  EXPECT_EQ(row.false_positives, 1U);
+  EXPECT_EQ(row.false_positive_rate(), 0.5);
+}
+
+TEST(EventReader, returns_what_was_written_in_order) {
+  Day day{.options = day_options(20'000, 3)};
+  for (int& file : day.files) {
+    const auto made = new_file();
+    ASSERT_TRUE(made);
+    file = *made;
+  }
+  const auto events = write_day(day);
+  ASSERT_TRUE(events);
+  auto generator = TrafficGenerator::create(day.options);
+  ASSERT_TRUE(generator);
+  TrafficEvent expected;
+  std::uint64_t fetches = 0;
+  const auto next_fetch = [&] {
+    while (generator->next(expected)) {
+      if (expected.kind == TrafficKind::fetch) {
+        return true;
+      }
+    }
+    return false;
+  };
+  for_each_event(day, Stream::frontier, [&](const DayEvent& event) {
+    ASSERT_TRUE(next_fetch());
+    ++fetches;
+    EXPECT_EQ(event.what, expected.what);
+    EXPECT_EQ(event.time, expected.time);
+    EXPECT_EQ(event.number, expected.number);
+  });
+  EXPECT_FALSE(next_fetch());
+  EXPECT_GT(fetches * 5, *events);
+  std::uint64_t rules = 0;
+  for_each_event(day, Stream::rules, [&](const DayEvent& /*event*/) { ++rules; });
+  EXPECT_EQ(rules, day.options.rules);
+  EXPECT_TRUE(EventReader(day.file(Stream::none)).next().empty());
+  std::ranges::for_each(day.files, close);
 }
 
 }  // namespace

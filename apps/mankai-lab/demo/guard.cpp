@@ -10,6 +10,7 @@
 #include "apps/mankai-lab/demo/exhibit.hpp"
 #include "apps/mankai/report.hpp"
 #include "lab/exact_sets.hpp"
+#include "mankai/guard/guard_file.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/ladders.hpp"
 
@@ -17,14 +18,20 @@ namespace mankai::command::demo {
 namespace {
 
 /// The block list as text, asked exactly: every host of the URL with every beginning of its path.
-class ExactRules {
+class ExactRules : public Side {
  public:
-  explicit ExactRules(const Day& day) : rules_(&memory_) {
-    for (const std::string_view rule : day.rules) {
-      rules_.insert(rule);
+  Result<void> load(std::span<const DayEvent> events) override {
+    for (const DayEvent& event : events) {
+      rules_.insert(event.what);
     }
+    return {};
+  }
+  Result<void> ask(std::span<const DayEvent> events, std::span<const bool> /*truth*/, std::span<bool> yes) override {
+    std::ranges::transform(events, yes.begin(), [this](const DayEvent& event) { return blocks(event.what); });
+    return {};
   }
 
+ private:
   [[nodiscard]] bool blocks(std::string_view raw) {
     if (!url::canonicalize(raw, url_, url::UrlRules::safe_browsing)) {
       return false;
@@ -34,9 +41,6 @@ class ExactRules {
     return std::ranges::any_of(hosts_, [this](std::string_view host) { return is_listed(host, url_.path()); });
   }
 
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.most_bytes(); }
-
- private:
   // A path is covered by what it begins with, as far as a slash or its end.
   [[nodiscard]] bool is_listed(std::string_view host, std::string_view path) {
     expression_.assign(host);
@@ -54,89 +58,73 @@ class ExactRules {
     return false;
   }
 
-  CountedMemory memory_;
   baseline::HashSet rules_;
   url::CanonicalUrl url_;
   std::vector<std::string_view> hosts_;
   std::string expression_;
 };
 
-Result<Guard> make_guard(const Day& day, std::uint64_t seed) {
-  MANKAI_ASSIGN(auto builder, GuardBuilder::create({.fpr = kPromisedRate, .seed = {{seed, 0}}, .keeps_rules = false}));
-  for (const std::string_view rule : day.rules) {
-    MANKAI_TRY(builder.add_block(rule));
-  }
-  return builder.build();
-}
+class GuardSide : public Side {
+ public:
+  explicit GuardSide(GuardFile file) : file_(std::move(file)) {}
 
-/// What the guard answered to each link that was followed.
-struct Asked {
-  std::vector<bool> blocked;
-  std::vector<bool> truth;
-  std::uint64_t probes = 0;
-  std::string example;  // a URL that was rightly blocked, and the rule
+  Result<void> ask(std::span<const DayEvent> events, std::span<const bool> /*truth*/, std::span<bool> yes) override {
+    std::ranges::transform(events, yes.begin(), [this](const DayEvent& event) {
+      return file_.guard().check(event.what, scratch_).answer == Verdict::Answer::blocked;
+    });
+    return {};
+  }
+
+ private:
+  GuardFile file_;
+  GuardScratch scratch_;
 };
 
-Asked ask(const Guard& guard, ExactRules& rules, const Day& day, Answers& row) {
-  Asked asked;
-  asked.blocked.reserve(day.links.size());
-  asked.truth.reserve(day.links.size());
-  GuardScratch scratch;
-  timed(row.seconds, [&] {
-    for (const DayEvent& link : day.links) {
-      const Verdict verdict = guard.check(link.what, scratch);
-      asked.blocked.push_back(verdict.answer == Verdict::Answer::blocked);
-      asked.probes += verdict.probes;
-    }
-  });
-  timed(row.exact_seconds, [&] {
-    for (const DayEvent& link : day.links) {
-      asked.truth.push_back(rules.blocks(link.what));
-    }
-  });
-  for (std::size_t i = 0; i < day.links.size() && asked.example.empty(); ++i) {
-    if (asked.truth[i]) {
-      asked.example = fmt::format("For example {} is blocked by the rule {}.", day.links[i].what,
-                                  guard.check(day.links[i].what, scratch).rule);
-    }
-  }
-  return asked;
+Result<std::unique_ptr<Side>> open_guard(const SideOptions& options) {
+  MANKAI_ASSIGN(auto file, GuardFile::open(fmt::format("/proc/self/fd/{}", options.block_list)));
+  return std::make_unique<GuardSide>(std::move(file));
 }
 
 }  // namespace
 
-Result<Exhibit> ask_guard(const Day& day, std::uint64_t seed) {
-  const auto guard = make_guard(day, seed);
-  if (!guard) {
-    return std::unexpected(guard.error());
-  }
-  ExactRules rules(day);
+Result<void> write_block_list(const Day& day) {
+  MANKAI_ASSIGN(auto builder,
+                GuardBuilder::create({.fpr = kPromisedRate, .seed = {{day.options.seed, 0}}, .keeps_rules = false}));
+  Result<void> added;
+  for_each_event(day, Stream::rules, [&](const DayEvent& event) {
+    if (const auto one = added ? builder.add_block(event.what) : false; !one) {
+      added = std::unexpected(one.error());
+    }
+  });
+  MANKAI_TRY(added);
+  MANKAI_ASSIGN(const auto guard, builder.build());
+  const std::vector<std::byte> bytes = guard.to_bytes();
+  return write_all(day.file(Stream::block_list), bytes.data(), bytes.size(), 0);
+}
+
+const Question kGuard{.name = "guard",
+                      .list = Stream::rules,
+                      .asked = Stream::links,
+                      .ours = open_guard,
+                      .exact = [](const SideOptions& /*options*/) -> Result<std::unique_ptr<Side>> {
+                        return std::make_unique<ExactRules>();
+                      }};
+
+Result<Exhibit> show_guard(const Day& day, const Facts& facts) {
   Answers row{.name = "guard",
               .question = "Blocked?",
-              .about = fmt::format("different links, {} rules", human_count(day.rules.size())),
-              .steps = day.links.size(),
-              .promised = "none missed",
-              .promised_share = kPromisedRate,
-              .exact_bytes = rules.bytes()};
-  const Asked asked = ask(*guard, rules, day, row);
+              .about = fmt::format("different links, {} rules", human_count(day.options.rules)),
+              .promised = "none",
+              .promised_rate = kPromisedRate};
   // A rate is promised for URLs, of which some are followed very often: each counts once, when it is followed first.
-  WrongByHour by_hour(day);
   std::unordered_set<std::uint64_t> links;
-  for (std::size_t i = 0; i < day.links.size(); ++i) {
-    if (!links.insert(day.links[i].number).second) {
-      continue;
-    }
-    const bool is_wrong = asked.blocked[i] && !asked.truth[i];
-    row.yes += asked.blocked[i] ? 1 : 0;
-    row.truth += asked.truth[i] ? 1 : 0;
-    row.missed += asked.truth[i] && !asked.blocked[i] ? 1 : 0;
-    row.wrong_yes += is_wrong ? 1 : 0;
-    by_hour.add(day.links[i].time, !asked.truth[i], is_wrong);
-  }
-  row.asked = links.size();
-  row.strangers = row.asked - row.truth;
-  const GuardFacts facts = guard->facts();
-  row.bytes = facts.base_bytes + facts.rules_bytes + facts.overlay_bytes;
+  compare(
+      day, Stream::links, facts.guard,
+      [&](const DayEvent& event) {
+        ++row.steps;
+        return links.insert(event.number).second;
+      },
+      row);
   Exhibit exhibit{
       .id = "guard",
       .heading = "Is it blocked?",
@@ -146,16 +134,13 @@ Result<Exhibit> ask_guard(const Day& day, std::uint64_t seed) {
           "listed is always recognized.",
       .found = {},
       .rows = {},
-      .plots = {},
-      .wrong_by_hour = by_hour.curve("Blocked? The link shortener", 1)};
+      .plots = {}};
   exhibit.found.push_back(fmt::format(
-      "{} clicks on {} different links, {} of which lead into the list of {} rules; {} of these were missed. {} other "
-      "links were blocked by mistake: {}, where 1 % was promised.",
-      human_count(row.steps), human_count(row.asked), human_count(row.truth), human_count(day.rules.size()),
-      human_count(row.missed), human_count(row.wrong_yes), human_share(row.wrong_share())));
-  exhibit.found.push_back(fmt::format(
-      "A rule takes {:.1f} bits, and a click {:.2f} looks into them. {}", facts.bits_per_rule,
-      static_cast<double>(asked.probes) / static_cast<double>(std::max<std::uint64_t>(row.steps, 1)), asked.example));
+      "{} clicks on {} different links, {} of which are in the list of {} rules; {} of these were answered no. {} "
+      "other "
+      "links were blocked by mistake: {}, where at most 1% was promised.",
+      human_count(row.steps), human_count(row.asked), human_count(row.really_yes), human_count(day.options.rules),
+      human_count(row.false_negatives), human_count(row.false_positives), human_share(row.false_positive_rate())));
   exhibit.rows.push_back(std::move(row));
   return exhibit;
 }

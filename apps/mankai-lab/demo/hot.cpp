@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -18,30 +18,78 @@ namespace {
 
 constexpr Duration kHalfLife = std::chrono::minutes(30);
 constexpr Duration kLook = std::chrono::minutes(10);  // how often somebody looks at the list
-constexpr std::uint64_t kMemoryBytes = std::uint64_t{32} << 10;
+constexpr std::uint64_t kMemoryBytes = std::uint64_t{256} << 10;
 constexpr std::size_t kTop = 10;
 constexpr std::size_t kDrawn = 5;  // pages in the plot
 constexpr std::string_view kProducts = "/product/";
 
 using Truth = ExactDecayedCounts;
 
-/// The pages of the day as both are given them.
-struct Pages {
-  std::vector<DayEvent> events;
+bool is_view(const DayEvent& event) { return event.kind == TrafficKind::page && event.what.starts_with(kProducts); }
+
+/// Views of products as both are given them.
+struct Views {
   std::vector<std::string_view> keys;
   std::vector<Time> times;
+
+  void add(const DayEvent& event) {
+    keys.push_back(event.what);
+    times.push_back(event.time);
+  }
+  void clear() {
+    keys.clear();
+    times.clear();
+  }
 };
 
-Pages product_pages(const Day& day) {
-  Pages pages;
-  for (const DayEvent& event : day.shop) {
-    if (event.kind == TrafficKind::page && event.what.starts_with(kProducts)) {
-      pages.events.push_back(event);
-      pages.keys.push_back(event.what);
-      pages.times.push_back(event.time);
+Result<Hot> new_hot(std::uint64_t seed) {
+  MANKAI_ASSIGN(const auto decay, Decay::of_half_life(kHalfLife));
+  return Hot::create({.decay = decay, .memory_bytes = kMemoryBytes, .seed = {{seed, 0}}});
+}
+
+void insert(Truth& exact, const Views& views, Duration epoch) {
+  for (std::size_t i = 0; i < views.keys.size(); ++i) {
+    exact.insert(views.keys[i], tick_of(views.times[i], epoch));
+  }
+}
+
+/// Counts the views of a block.
+class Counting : public Side {
+ public:
+  explicit Counting(std::function<Result<void>(const Views&)> count) : count_(std::move(count)) {}
+
+  void prepare(std::span<const DayEvent> events) override {
+    views_.clear();
+    for (const DayEvent& event : events) {
+      if (is_view(event)) {
+        views_.add(event);
+      }
     }
   }
-  return pages;
+  Result<void> ask(std::span<const DayEvent> /*events*/, std::span<const bool> /*truth*/,
+                   std::span<bool> /*yes*/) override {
+    return count_(views_);
+  }
+
+ private:
+  std::function<Result<void>(const Views&)> count_;
+  Views views_;
+};
+
+Result<std::unique_ptr<Side>> make_hot(const SideOptions& options) {
+  MANKAI_ASSIGN(auto hot, new_hot(options.seed));
+  return std::make_unique<Counting>([hot = std::make_shared<Hot>(std::move(hot))](const Views& views) {
+    return hot->observe(views.keys, views.times);
+  });
+}
+
+Result<std::unique_ptr<Side>> make_exact(const SideOptions& /*options*/) {
+  MANKAI_ASSIGN(const auto decay, Decay::of_half_life(kHalfLife));
+  return std::make_unique<Counting>(
+      [decay, exact = std::make_shared<Truth>(decay.lambda())](const Views& views) -> Result<void> {
+        insert(*exact, views, decay.epoch);
+        return {};
+      });
 }
 
 /// How hot a page was at every look, estimated and true.
@@ -56,19 +104,19 @@ struct Notes {
 };
 
 /// Compares the two lists of a moment.
-void compare(const std::vector<Hot::Entry>& told, const std::vector<Truth::Entry>& truth, const Hot& hot,
-             Notes& notes) {
+void compare_lists(const std::vector<Hot::Entry>& told, const std::vector<Truth::Entry>& truth, const Hot& hot,
+                   Notes& notes) {
   const auto is_in = [](const auto& list, std::string_view key) {
     return std::ranges::any_of(list, [key](const auto& entry) { return entry.key == key; });
   };
   ++notes.looks;
   notes.row.yes += told.size();
-  notes.row.truth += truth.size();
+  notes.row.really_yes += truth.size();
   for (const Hot::Entry& entry : told) {
-    notes.row.wrong_yes += is_in(truth, entry.key) ? 0 : 1;
+    notes.row.false_positives += is_in(truth, entry.key) ? 0 : 1;
   }
   for (const Truth::Entry& entry : truth) {
-    notes.row.missed += is_in(told, entry.key) ? 0 : 1;
+    notes.row.false_negatives += is_in(told, entry.key) ? 0 : 1;
     notes.excess += hot.estimate(entry.key).raw / entry.count - 1;
   }
   if (!truth.empty()) {
@@ -78,41 +126,47 @@ void compare(const std::vector<Hot::Entry>& told, const std::vector<Truth::Entry
 
 /// Runs through the day; calls `look` at each look with the time. Errors: as Hot's.
 template <class Look>
-Result<void> run(const Day& day, const Pages& pages, Hot& hot, Truth& exact, Answers& row, const Look& look) {
-  std::size_t begin = 0;
+Result<void> run(const Day& day, Hot& hot, Truth& exact, const Look& look) {
   const Duration epoch = hot.decay().epoch;
+  Time end = day.options.start + kLook;
+  Views views;
   Result<void> done;
-  for_each_part(day, pages.events, kLook, [&](std::span<const DayEvent> part, Time end) {
-    const auto keys = std::span(pages.keys).subspan(begin, part.size());
-    const auto times = std::span(pages.times).subspan(begin, part.size());
-    begin += part.size();
-    if (!done) {
-      return;
+  const auto count = [&] {
+    done = done ? hot.observe(views.keys, views.times) : done;
+    insert(exact, views, epoch);
+    views.clear();
+  };
+  const auto look_before = [&](Time time) {
+    for (; end <= time; end += kLook) {
+      count();
+      done = done ? hot.advance_to(end) : done;
+      look(end);
     }
-    timed(row.seconds, [&] { done = hot.observe(keys, times); });
-    timed(row.exact_seconds, [&] {
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        exact.insert(keys[i], tick_of(times[i], epoch));
+  };
+  EventReader reader(day.file(Stream::shop));
+  for (auto block = reader.next(); !block.empty() && done; block = reader.next()) {
+    for (const DayEvent& event : block) {
+      look_before(event.time);
+      if (is_view(event)) {
+        views.add(event);
       }
-    });
-    if (auto moved = hot.advance_to(end); done && !moved) {
-      done = moved;
     }
-    look(end);
-  });
+    count();
+  }
+  look_before(day.options.start + std::chrono::hours(24));
   return done;
 }
 
 /// The sale's page and the others that led most often.
-std::vector<std::string> pages_to_draw(const Day& day, const Notes& notes) {
+std::vector<std::string> pages_to_draw(const std::string& sale_path, const Notes& notes) {
   std::vector<std::pair<std::uint64_t, std::string>> by_leads;
   for (const auto& [key, leads] : notes.leads) {
-    if (key != day.sale_path) {
+    if (key != sale_path) {
       by_leads.emplace_back(leads, key);
     }
   }
   std::ranges::sort(by_leads, std::greater<>());
-  std::vector<std::string> drawn = {std::string(day.sale_path)};
+  std::vector<std::string> drawn = {sale_path};
   for (const auto& [leads, key] : by_leads) {
     if (drawn.size() < kDrawn) {
       drawn.push_back(key);
@@ -121,9 +175,8 @@ std::vector<std::string> pages_to_draw(const Day& day, const Notes& notes) {
   return drawn;
 }
 
-Plot hot_plot(const Day& day, const std::vector<std::string>& drawn, const Heat& heat) {
+Plot hot_plot(double sale, const std::vector<std::string>& drawn, const Heat& heat) {
   constexpr double kRoom = 1.08;
-  const double sale = seconds_into(day, day.sale_start);
   Plot plot{.id = "plot-hot",
             .title = "The hottest product pages over the day",
             .description =
@@ -158,18 +211,12 @@ Plot hot_plot(const Day& day, const std::vector<std::string>& drawn, const Heat&
   return plot;
 }
 
-Result<Hot> new_hot(std::uint64_t seed) {
-  MANKAI_ASSIGN(const auto decay, Decay::of_half_life(kHalfLife));
-  return Hot::create({.decay = decay, .memory_bytes = kMemoryBytes, .seed = {{seed, 0}}});
-}
-
 /// The heat of chosen pages, by a second run through the day: which pages these are is known after the first.
-Result<Heat> heat_of(const Day& day, const Pages& pages, const std::vector<std::string>& drawn, std::uint64_t seed) {
-  MANKAI_ASSIGN(auto hot, new_hot(seed));
+Result<Heat> heat_of(const Day& day, const std::vector<std::string>& drawn) {
+  MANKAI_ASSIGN(auto hot, new_hot(day.options.seed));
   Truth exact(hot.decay().lambda());
-  Answers unused;
   Heat heat;
-  MANKAI_TRY(run(day, pages, hot, exact, unused, [&](Time now) {
+  MANKAI_TRY(run(day, hot, exact, [&](Time now) {
     for (const std::string& key : drawn) {
       const double x = seconds_into(day, now);
       heat[key].push_back(
@@ -179,49 +226,55 @@ Result<Heat> heat_of(const Day& day, const Pages& pages, const std::vector<std::
   return heat;
 }
 
+/// The lists of the whole day. Errors: as Hot's.
+Result<Notes> look_at(const Day& day, std::size_t& products) {
+  MANKAI_ASSIGN(auto hot, new_hot(day.options.seed));
+  Truth exact(hot.decay().lambda());
+  Notes notes;
+  MANKAI_TRY(run(day, hot, exact, [&](Time now) {
+    compare_lists(hot.top(kTop), exact.top(kTop, tick_of(now, hot.decay().epoch)), hot, notes);
+  }));
+  products = exact.size();
+  return notes;
+}
+
 }  // namespace
 
-Result<Exhibit> ask_hot(const Day& day, std::uint64_t seed) {
-  const Pages pages = product_pages(day);
-  auto hot = new_hot(seed);
-  if (!hot) {
-    return std::unexpected(hot.error());
-  }
-  CountedMemory memory;
-  Truth exact(hot->decay().lambda(), &memory);
-  Notes notes;
-  MANKAI_TRY(run(day, pages, *hot, exact, notes.row, [&](Time now) {
-    compare(hot->top(kTop), exact.top(kTop, tick_of(now, hot->decay().epoch)), *hot, notes);
-  }));
-  const std::vector<std::string> drawn = pages_to_draw(day, notes);
-  MANKAI_ASSIGN(const auto heat, heat_of(day, pages, drawn, seed));
+const Question kHot{.name = "hot", .list = Stream::none, .asked = Stream::shop, .ours = make_hot, .exact = make_exact};
+
+Result<Exhibit> show_hot(const Day& day, const Facts& facts) {
+  std::size_t products = 0;
+  MANKAI_ASSIGN(auto notes, look_at(day, products));
+  MANKAI_ASSIGN(const auto traffic, TrafficGenerator::create(day.options));
+  std::string sale_path;
+  traffic.append_sale_path(sale_path);
+  const std::vector<std::string> drawn = pages_to_draw(sale_path, notes);
+  MANKAI_ASSIGN(const auto heat, heat_of(day, drawn));
   Answers& row = notes.row;
   row.name = "hot";
   row.question = "Hot?";
-  row.about = fmt::format("names in {} lists of ten products", human_count(notes.looks));
-  row.asked = row.truth;
-  row.steps = pages.events.size();
-  row.strangers = row.yes;
+  row.about = fmt::format("names in {} lists of the ten hottest of {} products", notes.looks, human_count(products));
+  row.asked = row.really_yes;
+  for_each_event(day, Stream::shop, [&row](const DayEvent& event) { row.steps += is_view(event) ? 1 : 0; });
+  row.negatives = row.yes;
   row.promised = "counts never too low";
-  row.bytes = hot->filter().image_bytes();
-  row.exact_bytes = memory.most_bytes();
+  row.add_costs(facts.hot);
   Exhibit exhibit{
       .id = "hot",
       .heading = "What is hot right now?",
       .text =
-          "A shop wants to know which pages are looked at most, not since the beginning of time but recently. "
-          "Every view counts one and fades, here to a half in 30 minutes, and the hottest pages are known by "
-          "name at any moment.",
+          "A shop wants to know which pages are viewed most, not since the beginning of time but recently. "
+          "Every view counts one and decays, here to a half in 30 minutes. The names of the hottest pages can be asked "
+          "for at any moment.",
       .found = {},
       .rows = {},
-      .plots = {hot_plot(day, drawn, heat)},
-      .wrong_by_hour = {}};
+      .plots = {hot_plot(seconds_into(day, traffic.sale_start()), drawn, heat)}};
   exhibit.found.push_back(fmt::format(
       "{} views of {} products. In {} looks at the ten hottest, one every ten minutes, {} of {} names were right; the "
       "counts of the truly hottest were {} too high on average.",
-      human_count(row.steps), human_count(exact.size()), human_count(notes.looks), human_count(row.yes - row.wrong_yes),
-      human_count(row.yes),
-      human_share(std::max(0.0, notes.excess / static_cast<double>(std::max<std::uint64_t>(row.truth, 1))))));
+      human_count(row.steps), human_count(products), human_count(notes.looks),
+      human_count(row.yes - row.false_positives), human_count(row.yes),
+      human_share(std::max(0.0, notes.excess / static_cast<double>(std::max<std::uint64_t>(row.really_yes, 1))))));
   exhibit.rows.push_back(std::move(row));
   return exhibit;
 }

@@ -14,7 +14,7 @@ struct Tour {
   std::uint64_t asked_events = 0;  ///< about so many were wanted
   std::uint64_t events = 0;
   std::uint64_t seed = 0;
-  std::vector<Exhibit> exhibits;
+  std::vector<Exhibit> exhibits{};
 };
 
 /// Every page of the tour has this in its head, by which it is known again.

@@ -10,18 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "apps/mankai-lab/demo/exhibit.hpp"
-
 namespace mankai::command::demo {
 
 /// The last different keys that came, at most so many.
 class LastKeys {
  public:
-  explicit LastKeys(std::uint64_t most) : most_(most), order_(&memory_), places_(&memory_) {}
+  explicit LastKeys(std::uint64_t most) : most_(most) {}
 
   /// Returns whether the key is among the last ones, and makes it the newest.
   bool observe(std::string_view key) {
-    const auto found = places_.find(std::pmr::string(key, &memory_));
+    const auto found = places_.find(std::string(key));
     if (found != places_.end()) {
       order_.splice(order_.begin(), order_, found->second);
       return true;
@@ -35,15 +33,13 @@ class LastKeys {
     }
     return false;
   }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.most_bytes(); }
 
  private:
-  using Order = std::pmr::list<const std::pmr::string*>;
+  using Order = std::list<const std::string*>;
 
-  CountedMemory memory_;
   std::uint64_t most_;
   Order order_;  // newest first
-  std::pmr::unordered_map<std::pmr::string, Order::iterator> places_;
+  std::unordered_map<std::string, Order::iterator> places_;
 };
 
 /// Counts how many different keys came since a key came last, in a tree of partial sums over the events: each key

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -20,99 +19,110 @@
 namespace mankai::command::demo {
 namespace {
 
-constexpr std::size_t kBatch = 1024;
-constexpr std::uint64_t kRememberedPart =
-    16;  // the fading memory knows half of what came so small a part of the day ago
+// The fading memory remembers half of what came so small a part of the crawler's day ago; a quarter of the events are
+// the crawler's.
+constexpr std::uint64_t kRememberedPart = 4;
+constexpr std::uint64_t kEventsAFetch = 4;
 
-/// What every URL is compared by, and whether it came before.
-struct Truth {
-  std::vector<std::string> keys;
-  std::vector<bool> is_repeat;
-  std::uint64_t distinct = 0;
-  std::uint64_t bytes = 0;
-  double seconds = 0;
-};
+std::uint64_t remembered(std::uint64_t events) { return events / kEventsAFetch / kRememberedPart; }
 
 // A generated URL is one.
 std::string_view canonical(std::string_view raw, url::CanonicalUrl& out) {
   return url::canonicalize(raw, out, url::UrlRules::keys) ? out.text() : raw;
 }
 
-Truth exact_answers(const Day& day) {
-  Truth truth;
-  CountedMemory memory;
-  baseline::HashSet set(&memory);
-  url::CanonicalUrl url;
-  truth.is_repeat.reserve(day.frontier.size());
-  timed(truth.seconds, [&] {
-    for (const DayEvent& event : day.frontier) {
-      truth.is_repeat.push_back(set.observe(canonical(event.what, url)));
+/// Asks a class with `observe` about canonical URLs, made beforehand.
+template <class Memory>
+class Observing : public Side {
+ public:
+  explicit Observing(Memory memory) : memory_(std::move(memory)) {}
+
+  void prepare(std::span<const DayEvent> events) override {
+    keys_.clear();
+    for (const DayEvent& event : events) {
+      keys_.emplace_back(canonical(event.what, url_));
     }
-  });
-  for (const DayEvent& event : day.frontier) {
-    truth.keys.emplace_back(canonical(event.what, url));
   }
-  truth.distinct = set.size();
-  truth.bytes = memory.most_bytes();
-  return truth;
+  Result<void> ask(std::span<const DayEvent> /*events*/, std::span<const bool> /*truth*/,
+                   std::span<bool> yes) override {
+    std::ranges::transform(keys_, yes.begin(), [this](const std::string& key) { return observe(key); });
+    return {};
+  }
+
+ private:
+  bool observe(const std::string& key) {
+    if constexpr (requires { memory_.hasher(); }) {
+      return memory_.observe(memory_.hasher()(key));
+    } else {
+      return memory_.observe(key);
+    }
+  }
+
+  Memory memory_;
+  url::CanonicalUrl url_;
+  std::vector<std::string> keys_;
+};
+
+class ExactUrls : public Side {
+ public:
+  Result<void> ask(std::span<const DayEvent> events, std::span<const bool> /*truth*/, std::span<bool> yes) override {
+    std::ranges::transform(events, yes.begin(),
+                           [this](const DayEvent& event) { return set_.observe(canonical(event.what, url_)); });
+    return {};
+  }
+  [[nodiscard]] std::uint64_t size() const override { return set_.size(); }
+
+ private:
+  baseline::HashSet set_;
+  url::CanonicalUrl url_;
+};
+
+class SeenSide : public Side {
+ public:
+  explicit SeenSide(Seen seen) : seen_(std::move(seen)) {}
+
+  Result<void> ask(std::span<const DayEvent> events, std::span<const bool> /*truth*/, std::span<bool> yes) override {
+    urls_.clear();
+    std::ranges::transform(events, std::back_inserter(urls_), &DayEvent::what);
+    return seen_.observe(urls_, yes);
+  }
+
+ private:
+  Seen seen_;
+  std::vector<std::string_view> urls_;
+};
+
+Result<std::unique_ptr<Side>> make_seen(const SideOptions& options) {
+  MANKAI_ASSIGN(auto seen, Seen::create({.keys = std::max<std::uint64_t>(options.size, 1),
+                                         .fpr = kPromisedRate,
+                                         .seed = {{options.seed, 0}},
+                                         .canonical = true}));
+  return std::make_unique<SeenSide>(std::move(seen));
 }
 
-/// Asks Seen about the whole frontier. Errors: as Seen's.
-Result<std::vector<bool>> seen_answers(Seen& seen, const Day& day, double& seconds) {
-  std::vector<std::string_view> urls;
-  for (const DayEvent& event : day.frontier) {
-    urls.push_back(event.what);
-  }
-  std::vector<bool> answers;
-  answers.reserve(urls.size());
-  std::array<bool, kBatch> batch{};
-  Result<void> observed;
-  timed(seconds, [&] {
-    for (std::size_t i = 0; i < urls.size() && observed; i += kBatch) {
-      const auto keys = std::span(urls).subspan(i, std::min(kBatch, urls.size() - i));
-      observed = seen.observe(keys, std::span(batch).first(keys.size()));
-      answers.insert(answers.end(), batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(keys.size()));
-    }
-  });
-  if (!observed) {
-    return std::unexpected(observed.error());
-  }
-  return answers;
+Result<FadingFingerprints> fading_memory(std::uint64_t events, std::uint64_t seed) {
+  return FadingFingerprints::create(
+      {.keys = remembered(events), .fpr = kPromisedRate, .hash = HashSpec{.seed = {seed, 0}}});
 }
 
-Result<void> show_seen(const Day& day, const Truth& truth, std::uint64_t seed, Exhibit& exhibit) {
-  auto seen = Seen::create({.keys = truth.distinct, .fpr = kPromisedRate, .seed = {{seed, 0}}, .canonical = true});
-  if (!seen) {
-    return std::unexpected(seen.error());
-  }
+Result<std::unique_ptr<Side>> make_fading(const SideOptions& options) {
+  MANKAI_ASSIGN(auto memory, fading_memory(options.events, options.seed));
+  return std::make_unique<Observing<FadingFingerprints>>(std::move(memory));
+}
+
+void show_crawler(const Day& day, const Measured& measured, Exhibit& exhibit) {
   Answers row{.name = "seen",
               .question = "Seen?",
-              .about = "URLs the crawler meets",
-              .asked = day.frontier.size(),
-              .promised = "none missed",
-              .promised_share = kPromisedRate,
-              .exact_bytes = truth.bytes,
-              .exact_seconds = truth.seconds};
-  MANKAI_ASSIGN(const auto answers, seen_answers(*seen, day, row.seconds));
-  WrongByHour by_hour(day);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const bool is_wrong = answers[i] && !truth.is_repeat[i];
-    row.yes += answers[i] ? 1 : 0;
-    row.truth += truth.is_repeat[i] ? 1 : 0;
-    row.missed += truth.is_repeat[i] && !answers[i] ? 1 : 0;
-    row.wrong_yes += is_wrong ? 1 : 0;
-    by_hour.add(day.frontier[i].time, !truth.is_repeat[i], is_wrong);
-  }
-  row.strangers = row.asked - row.truth;
-  row.bytes = seen->filter().describe().image_bytes;
-  exhibit.wrong_by_hour = by_hour.curve("Seen? The crawler", 0);
+              .about = "URLs the crawler finds",
+              .promised = "none",
+              .promised_rate = kPromisedRate};
+  compare(day, Stream::frontier, measured, [](const DayEvent& /*event*/) { return true; }, row);
   exhibit.found.push_back(fmt::format(
-      "{} of {} URLs had come before, many of them in another spelling; {} of these repeats were missed. {} "
-      "of {} new URLs were reported as repeats: these a crawler would not have fetched.",
-      human_count(row.truth), human_count(row.asked), human_count(row.missed), human_count(row.wrong_yes),
-      human_count(row.strangers)));
+      "{} of {} URLs had come before, many of them in another spelling; {} of these repeats were answered no. {} "
+      "of {} new URLs were answered yes: these a crawler would not have fetched.",
+      human_count(row.really_yes), human_count(row.asked), human_count(row.false_negatives),
+      human_count(row.false_positives), human_count(row.negatives)));
   exhibit.rows.push_back(std::move(row));
-  return {};
 }
 
 /// How many keys of an age were asked about, and known.
@@ -131,43 +141,36 @@ std::size_t bin_of(std::uint64_t age) {
 /// What the fading memory said, beside when each key came last.
 struct Fading {
   Answers row;
+  std::uint64_t new_keys = 0;
+  std::uint64_t new_known = 0;
   std::vector<AgeBin> bins = std::vector<AgeBin>(64 * kBinsAnOctave);
 };
 
-void ask_fading(FadingFingerprints& memory, const Day& day, const Truth& truth, Fading& fading) {
-  std::vector<bool> known;
-  known.reserve(truth.keys.size());
-  const Hasher hash = memory.hasher();
-  timed(fading.row.seconds, [&] {
-    for (const std::string& key : truth.keys) {
-      known.push_back(memory.observe(hash(key)));
-    }
-  });
-  std::vector<bool> is_recent;
-  is_recent.reserve(truth.keys.size());
-  LastKeys last_keys(static_cast<std::uint64_t>(memory.half_life()));
-  timed(fading.row.exact_seconds, [&] {
-    for (const std::string& key : truth.keys) {
-      is_recent.push_back(last_keys.observe(key));
-    }
-  });
-  fading.row.asked = known.size();
-  fading.row.exact_bytes = last_keys.bytes();
-  Ages ages(known.size());
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    const std::uint64_t age = ages.next(day.frontier[i].number);
-    fading.row.yes += known[i] ? 1 : 0;
-    fading.row.truth += is_recent[i] ? 1 : 0;
-    fading.row.missed += is_recent[i] && !known[i] ? 1 : 0;
-    fading.row.strangers += age == 0 ? 1 : 0;
-    fading.row.wrong_yes += age == 0 && known[i] ? 1 : 0;
+Fading compare_fading(const Day& day, const Measured& measured) {
+  Fading fading;
+  const std::vector<char> told = measured.ours.answers();
+  const std::vector<char> truth = measured.exact.answers();
+  Ages ages(told.size());
+  Answers& row = fading.row;
+  for_each_event(day, Stream::frontier, [&](const DayEvent& event) {
+    const bool is_known = told.at(row.asked) != 0;
+    const std::uint64_t age = ages.next(event.number);
+    row.count(is_known, truth.at(row.asked) != 0);
     if (age > 0) {
       AgeBin& bin = fading.bins.at(bin_of(age));
       bin.ages += static_cast<double>(age);
       ++bin.asked;
-      bin.known += known[i] ? 1 : 0;
+      bin.known += is_known ? 1 : 0;
+    } else {
+      ++fading.new_keys;
+      fading.new_known += is_known ? 1 : 0;
     }
-  }
+  });
+  // Keys that are older than the window may be answered either way.
+  row.negatives = fading.new_keys;
+  row.false_positives = fading.new_known;
+  row.add_costs(measured);
+  return fading;
 }
 
 Plot fading_plot(const FadingFingerprints& memory, const Fading& fading) {
@@ -201,50 +204,55 @@ Plot fading_plot(const FadingFingerprints& memory, const Fading& fading) {
   return plot;
 }
 
-Result<void> show_fading(const Day& day, const Truth& truth, std::uint64_t seed, Exhibit& exhibit) {
-  auto memory = FadingFingerprints::create({.keys = std::max<std::uint64_t>(truth.keys.size() / kRememberedPart, 1),
-                                            .fpr = kPromisedRate,
-                                            .hash = HashSpec{.seed = {seed, 0}}});
-  if (!memory) {
-    return std::unexpected(memory.error());
-  }
-  Fading fading;
-  fading.row.name = "seen-lately";
-  fading.row.question = "Seen recently?";
-  fading.row.promised_share = kPromisedRate;
-  ask_fading(*memory, day, truth, fading);
-  const auto horizon = static_cast<std::uint64_t>(memory->half_life());
-  fading.row.about = fmt::format("among the last {} different URLs", human_count(horizon));
-  fading.row.promised = "half at that age";
-  fading.row.bytes = memory->image_bytes();
+Result<void> show_fading(const Day& day, const Measured& measured, Exhibit& exhibit) {
+  MANKAI_ASSIGN(const auto memory, fading_memory(day.options.events, day.options.seed));
+  Fading fading = compare_fading(day, measured);
+  Answers& row = fading.row;
+  const std::string window = human_count(remembered(day.options.events));
+  row.name = "seen-recently";
+  row.question = "Seen recently?";
+  row.about = fmt::format("among the last {} different URLs", window);
+  row.promised = "half at that age";
+  row.promised_rate = kPromisedRate;
   exhibit.found.push_back(fmt::format(
-      "A memory that fades, {}, was asked whether a URL came recently. Of those among the last {} different "
-      "ones it knew all but {} of "
-      "{}: the older, the fewer, as the plot shows. It never has to be emptied.",
-      human_bytes(fading.row.bytes), human_count(horizon), human_count(fading.row.missed),
-      human_count(fading.row.truth)));
-  exhibit.plots.push_back(fading_plot(*memory, fading));
-  exhibit.rows.push_back(std::move(fading.row));
+      "A memory that fades, {}, was asked whether a URL came recently. Of {} among the last {} different ones it did "
+      "not recognize {}: the older, the fewer are recognized, as the plot shows. It never has to be emptied.",
+      human_bytes(memory.image_bytes()), human_count(row.really_yes), window, human_count(row.false_negatives)));
+  exhibit.plots.push_back(fading_plot(memory, fading));
+  exhibit.rows.push_back(std::move(row));
   return {};
 }
 
 }  // namespace
 
-Result<Exhibit> ask_seen(const Day& day, std::uint64_t seed) {
+const Question kSeen{.name = "seen",
+                     .list = Stream::none,
+                     .asked = Stream::frontier,
+                     .ours = make_seen,
+                     .exact = [](const SideOptions& /*options*/) -> Result<std::unique_ptr<Side>> {
+                       return std::make_unique<ExactUrls>();
+                     }};
+const Question kSeenRecently{.name = "seen-recently",
+                             .list = Stream::none,
+                             .asked = Stream::frontier,
+                             .ours = make_fading,
+                             .exact = [](const SideOptions& options) -> Result<std::unique_ptr<Side>> {
+                               return std::make_unique<Observing<LastKeys>>(LastKeys(remembered(options.events)));
+                             }};
+
+Result<Exhibit> show_seen(const Day& day, const Facts& facts) {
   Exhibit exhibit{
       .id = "seen",
       .heading = "Have I seen it?",
       .text =
-          "A crawler meets the same pages again and again, under many spellings, and should fetch each of them once. "
+          "A crawler finds the same pages again and again, under many spellings, and should fetch each of them once. "
           "It asks of every URL whether it came before: a repeat is always recognized, and a new one is lost at the "
           "rate that was chosen.",
       .found = {},
       .rows = {},
-      .plots = {},
-      .wrong_by_hour = {}};
-  const Truth truth = exact_answers(day);
-  MANKAI_TRY(show_seen(day, truth, seed, exhibit));
-  MANKAI_TRY(show_fading(day, truth, seed, exhibit));
+      .plots = {}};
+  show_crawler(day, facts.seen, exhibit);
+  MANKAI_TRY(show_fading(day, facts.seen_recently, exhibit));
   return exhibit;
 }
 

@@ -10,7 +10,6 @@ namespace {
 TEST(KeyList, keeps_keys_in_order_and_whole) {
   KeyList keys;
   EXPECT_TRUE(keys.views().empty());
-  std::string expected;
   for (int round = 0; round < 2; ++round) {
     keys.add("a");
     keys.add("");

@@ -435,7 +435,7 @@ struct Written {
 class SqliteStatements : public SqliteSourceTest, public testing::WithParamInterface<Written> {
  protected:
   std::string value(test::Random& random) const {
-    const std::string number = std::to_string(random.below(12));
+    std::string number = std::to_string(random.below(12));
     switch (random.below(8)) {
       case 0: return "NULL";
       case 1: return number;
