@@ -48,9 +48,9 @@ ClassicSpread spread_of(const Bloom& filter, double keys) {
 }
 
 // By how much a rate may be above what its cells say, where a key's positions are not independent of each other. Those
-// of dablooms follow from two numbers: of the size^2 there are in a partition an absent key has a member's, and with them all
-// of its cells, with a probability of keys / size^2; less often than that, since the steps wrap at 2^32 in different
-// places.
+// of dablooms follow from two numbers: of the size^2 there are in a partition an absent key has a member's, and with
+// them all of its cells, with a probability of keys / size^2; less often than that, since the steps wrap at 2^32 in
+// different places.
 double dependence(const CountingBloom& filter, double keys) {
   const auto size = static_cast<double>(filter.params().size);
   return filter.layout() == CountingLayout::dablooms ? keys / (size * size) : 0;
