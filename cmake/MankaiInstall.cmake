@@ -20,7 +20,7 @@ function(mankai_library target)
     list(APPEND objects $<TARGET_OBJECTS:mankai_${name}>)
     # Tests, the bodies that Highway compiles once per target, and what is behind the C interface stay at home.
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/mankai/${layer}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mankai/${layer}
-      FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*_test*" EXCLUDE PATTERN "*-inl.hpp" EXCLUDE
+      FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*test_support.hpp" EXCLUDE PATTERN "*_test*" EXCLUDE PATTERN "*-inl.hpp" EXCLUDE
       PATTERN "c/detail" EXCLUDE)
   endforeach()
   add_library(${target} STATIC ${objects})

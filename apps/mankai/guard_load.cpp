@@ -35,7 +35,7 @@ Result<int> tell(const Request& request, const Report& report) {
 
 Result<int> run(const Request& request) {
   if (request.address.empty() || request.key.empty()) {
-    return fail(ErrorCode::invalid_argument, "the server and the key are missing; add --redis redis://HOST --key KEY");
+    return fail(ErrorCode::invalid_argument, "both --redis and --key are needed; add --redis redis://HOST --key KEY");
   }
   MANKAI_ASSIGN(const auto address, redis_address(request.address, "--redis"));
   MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));

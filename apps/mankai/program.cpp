@@ -106,6 +106,22 @@ int run_subcommand(const Subcommand& subcommand, const std::vector<std::string>&
 
 bool is_help(const std::string& word) { return word == "help" || word == "--help" || word == "-h"; }
 
+// A subcommand that is not a group: `rest` is what follows its name, `all` what the program was given.
+int run_found(const Subcommand& found, bool asks_for_help, const std::vector<std::string>& rest,
+              const std::vector<std::string>& all) {
+  if (found.is_elsewhere()) {
+    return report(run_installed(found.program, found.name, all));
+  }
+  return asks_for_help ? print(help_for(found)) : run_subcommand(found, rest);
+}
+
+int end_of_words(const Program& program, const Subcommand* group, bool asks_for_help, const std::string& prefix) {
+  if (!asks_for_help) {
+    return missing_command(prefix);
+  }
+  return print(group == nullptr ? overview(program) : help_for(*group));
+}
+
 // Runs the subcommand that the arguments name, such as "guard build", or prints its help after "help guard build".
 int run(const Program& program, const std::vector<std::string>& arguments) {
   if (!arguments.empty() && (arguments.front() == "--version" || arguments.front() == "-V")) {
@@ -121,17 +137,14 @@ int run(const Program& program, const std::vector<std::string>& arguments) {
     const auto& subcommands = group == nullptr ? program.subcommands : group->children;
     const std::string prefix = group == nullptr ? program.name : "mankai " + group->name;
     if (word == arguments.end()) {
-      return asks_for_help ? print(group == nullptr ? overview(program) : help_for(*group)) : missing_command(prefix);
+      return end_of_words(program, group, asks_for_help, prefix);
     }
     const auto found = std::ranges::find(subcommands, *word, &Subcommand::word);
     if (found == subcommands.end()) {
       return unknown_command(*word, subcommands, prefix);
     }
-    if (found->is_elsewhere()) {
-      return report(run_installed(found->program, found->name, arguments));
-    }
     if (!found->is_group()) {
-      return asks_for_help ? print(help_for(*found)) : run_subcommand(*found, {word + 1, arguments.end()});
+      return run_found(*found, asks_for_help, {word + 1, arguments.end()}, arguments);
     }
     group = &*found;
   }

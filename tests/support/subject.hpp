@@ -124,7 +124,7 @@ class Subject {
   }
 
   /// Moves the filters of the class, where the move of a Subject would only move a pointer.
-  void swap(Subject& other) { calls_->swap(filter_, other.filter_); }
+  void swap(Subject& other) noexcept { calls_->swap(filter_, other.filter_); }
 
   [[nodiscard]] static Result<Subject> of(Result<AnyFilter> made) {
     return made ? Result<Subject>(Subject(std::move(*made))) : std::unexpected(made.error());

@@ -65,10 +65,12 @@ Order order_of(std::span<char* const> arguments) {
   Order order{.name = arguments.empty() ? "" : arguments.front(), .is_exact = false};
   std::size_t next = 1;
   for_each_number(order, [&](auto& number) {
-    std::int64_t value = -1;
+    using Number = std::remove_reference_t<decltype(number)>;
+    using Value = std::conditional_t<std::is_same_v<Number, std::uint64_t>, std::uint64_t, std::int64_t>;
+    auto value = static_cast<Value>(-1);
     const std::string_view text = next < arguments.size() ? arguments[next] : "";
     std::from_chars(text.data(), text.data() + text.size(), value);
-    number = static_cast<std::remove_reference_t<decltype(number)>>(value);
+    number = static_cast<Number>(value);
     ++next;
   });
   order.day.options = day_options(order.day.options.events, order.day.options.seed);

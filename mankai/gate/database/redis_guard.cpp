@@ -70,8 +70,11 @@ class Load {
         sent(std::min(start + kPieceBytes, guard_.size()));
       }
     }
+    // In one transaction: a guard that does not expire under the name of its load would be found by nothing.
+    MANKAI_TRY(must("MULTI"));
     MANKAI_TRY(must("PERSIST", name_));
-    return must("RENAME", name_, key_);
+    MANKAI_TRY(must("RENAME", name_, key_));
+    return must("EXEC");
   }
 
   // With its time to live in one transaction: one that arrives after it was given up leaves nothing for good.

@@ -46,7 +46,7 @@ void Worker::stop() {
 
 void Worker::run(Duration interval, const Job& job) {
   constexpr std::chrono::hours kNever{24 * 365 * 100};  // the clock does not overflow before that
-  const Duration period = interval == Duration::zero() ? Duration(kNever) : std::min(interval, Duration(kNever));
+  const Duration period = interval <= Duration::zero() ? Duration(kNever) : std::min(interval, Duration(kNever));
   auto next = std::chrono::steady_clock::now() + period;
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
