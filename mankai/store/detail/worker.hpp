@@ -23,8 +23,8 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
   ~Worker() { stop(); }
 
-  /// Starts the thread, unless it runs already or was stopped. An interval of 0 or less means calls only. Errors: out_of_space
-  /// if the system has no thread or no memory for one.
+  /// Starts the thread, unless it runs already or was stopped. An interval of 0 or less means calls only. Errors:
+  /// out_of_space if the system has no thread or no memory for one.
   [[nodiscard]] Result<void> start(Duration interval, Job job);
   /// Runs the job soon; calls before it starts count as one.
   void call();
