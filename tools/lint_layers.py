@@ -81,7 +81,7 @@ def complaint(path, target):
         if path.startswith("modules/redis/") and target.startswith("modules/redis/"):
             return module_complaint(path, target)
         folders = (path.split("/")[0], target.split("/")[0])
-        if not layer and target.startswith("lab/traffic/"):
+        if folders[0] == "bench" and target.startswith("lab/traffic/"):
             return None
         if folders == ("apps", "lab"):  # the product does not contain the lab
             return None if path.startswith("apps/mankai-lab/") else "only apps/mankai-lab includes the lab"

@@ -62,6 +62,7 @@ class Layers(unittest.TestCase):
         self.assert_fails("apps/mankai/a.cpp", '#include "lab/lab.hpp"\n', "lab")
         self.assert_fails("bench/a.cpp", '#include "lab/lab.hpp"\n', "lab")
         self.assert_passes("bench/a.cpp", '#include "lab/traffic/url_generator.hpp"\n')
+        self.assert_fails("apps/mankai/a.cpp", '#include "lab/traffic/url_generator.hpp"\n', "lab")
         self.assert_fails("mankai/input/a.cpp", '#include "lab/traffic/url_generator.hpp"\n', "lab")
         self.assert_fails("mankai/seen/a.cpp", '#include "lab/lab.hpp"\n', "lab")
 

@@ -7,6 +7,7 @@
 #include "lab/traffic/draws.hpp"
 #include "lab/traffic/log_text.hpp"
 #include "lab/traffic/url_text.hpp"
+#include "mankai/base/ascii.hpp"
 
 namespace mankai::detail {
 namespace {
@@ -31,8 +32,6 @@ constexpr std::uint64_t kBesideRule = 3;
 bool has_path(std::string_view rule) { return rule.contains('/'); }
 
 char hexadecimal(unsigned value) { return "0123456789ABCDEF"[value & 0xF]; }
-
-bool is_letter(char byte) { return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'); }
 
 std::size_t host_begin(std::string_view url) { return url.find("://") + 3; }
 

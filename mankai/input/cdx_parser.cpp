@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "mankai/base/ascii.hpp"
 #include "mankai/input/detail/json_values.hpp"
 #include "mankai/input/detail/text_fields.hpp"
 #include "mankai/input/detail/time_scan.hpp"
@@ -17,7 +18,7 @@ constexpr std::size_t kLongestTimestamp = 17;  // of those with milliseconds
 
 bool is_legend(std::string_view line) noexcept {
   return line.size() > kLegend.size() + 1 && line.substr(1, kLegend.size()) == kLegend &&
-         line[kLegend.size() + 1] == line.front() && !detail::is_digit(line.front());
+         line[kLegend.size() + 1] == line.front() && !is_digit(line.front());
 }
 
 // Metadata of a CDXJ file: "!OpenWayback-CDXJ 1.0", "!meta {...}", "@context ...".

@@ -8,6 +8,7 @@
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/serve/request_head.hpp"
 #include "apps/mankai/serve/warning_page.hpp"
+#include "mankai/base/ascii.hpp"
 
 namespace mankai::command::serve {
 namespace {
@@ -120,11 +121,7 @@ bool is_form(std::string_view content_type, std::string_view body) {
   const std::string_view name = body.substr(0, std::min(body.find('='), body.size()));
   return content_type.starts_with("application/x-www-form-urlencoded") && name.size() < body.size() &&
          std::ranges::all_of(
-             name,
-             [](char byte) {
-               return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-                      byte == '_' || byte == '-';
-             });
+             name, [](char byte) { return is_letter(byte) || is_digit(byte) || byte == '_' || byte == '-'; });
 }
 
 std::string_view next_line(std::string_view& lines) {

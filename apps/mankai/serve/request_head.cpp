@@ -6,6 +6,7 @@
 #include <optional>
 #include <ranges>
 
+#include "mankai/base/ascii.hpp"
 #include "mankai/url/browser_url.hpp"
 #include "mankai/url/readings.hpp"
 
@@ -45,10 +46,7 @@ std::string decoded(std::string_view text) {
 std::size_t scheme_bytes(std::string_view url) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     const std::string_view begin = url.substr(0, scheme.size());
-    const bool is_it = std::ranges::equal(begin, scheme, [](char found, char wanted) {
-      return (found >= 'A' && found <= 'Z' ? static_cast<char>(found + ('a' - 'A')) : found) == wanted;
-    });
-    if (is_it) {
+    if (std::ranges::equal(begin, scheme, {}, lower)) {
       return scheme.size();
     }
   }
@@ -113,8 +111,6 @@ constexpr Refusal kWrongVersion{505, "the versions HTTP/1.1 and HTTP/1.0 are sup
 constexpr std::array<std::string_view, 9> kMethods = {"GET",     "HEAD",    "POST",  "PUT",  "DELETE",
                                                       "CONNECT", "OPTIONS", "TRACE", "PATCH"};
 
-char lower(char byte) noexcept { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte; }
-
 std::string lowered(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(), lower);
@@ -124,16 +120,12 @@ std::string lowered(std::string_view text) {
 bool is_token(std::string_view text) noexcept {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::ranges::all_of(text, [&](char byte) {
-    const char letter = lower(byte);
-    return (letter >= 'a' && letter <= 'z') || (byte >= '0' && byte <= '9') || kMarks.contains(byte);
+    return is_letter(byte) || is_digit(byte) || kMarks.contains(byte);
   });
 }
 
 std::string_view trimmed(std::string_view text) noexcept {
-  constexpr std::string_view kBlanks = " \t";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  return begin == std::string_view::npos ? std::string_view()
-                                         : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+  return mankai::trimmed(text, [](char byte) { return byte == ' ' || byte == '\t'; });
 }
 
 // Reads the parameters after a type, such as ";q=0.5". An invalid number counts as 0.

@@ -19,7 +19,7 @@
 ///         cells: | partition 0: size counters | partition 1 | … | partition k - 1 | zeros up to a whole line |
 ///
 ///   - `dablooms`: partitions as well, sized and addressed as [Dablooms2012] has them: for its files, which are taken
-///     over counter by counter (durable/dablooms_import.hpp). Its batches are single calls one after the other, and its
+///     over counter by counter (store/dablooms_import.hpp). Its batches are single calls one after the other, and its
 ///     rate is a little above the target, so take another one for what is new.
 ///
 /// In all of them a key never meets one counter twice, so the smallest of its counters is a bound for how often it is

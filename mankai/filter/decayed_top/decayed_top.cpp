@@ -270,8 +270,10 @@ std::uint64_t DecayedTop::late_records() const noexcept { return ledger_->late_r
 
 std::vector<DecayedTop::Entry> DecayedTop::hottest(std::uint64_t least_score, std::size_t skip,
                                                    std::size_t most) const {
+  const auto slots = table_.hottest(least_score, skip, most);
   std::vector<Entry> entries;
-  for (const std::uint32_t slot : table_.hottest(least_score, skip, most)) {
+  entries.reserve(slots.size());
+  for (const std::uint32_t slot : slots) {
     const auto candidate = table_.at(slot);
     entries.push_back({.key = candidate.key,
                        .count = count_of(candidate.score),
@@ -302,11 +304,14 @@ void DecayedTop::clear() noexcept {
 
 // Adds to a key of the table what another filter has of it.
 void DecayedTop::add_theirs(std::uint32_t slot, const DecayedTop& other) noexcept {
-  const Digest digest = table_.at(slot).digest;
-  add_to_score(table_.score(slot), other.bound_of(digest));
-  if (const std::uint32_t theirs = other.table_.find(digest); theirs != KeyTable::kNoSlot) {
-    table_.note_seen(slot, other.table_.last_seen(theirs));
+  const Digest digest = table_.digest(slot);
+  const std::uint32_t theirs = other.table_.find(digest);
+  if (theirs == KeyTable::kNoSlot) {
+    add_to_score(table_.score(slot), score_of(other.sketch_.smallest(digest)));
+    return;
   }
+  add_to_score(table_.score(slot), other.table_.score(theirs));
+  table_.note_seen(slot, other.table_.last_seen(theirs));
 }
 
 Result<void> DecayedTop::merge(const DecayedTop& other) {
@@ -322,7 +327,7 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
   // Each table adds what the other filter has of its keys while the sketches are still apart.
   const auto is_mine = [this](Digest digest) { return table_.find(digest) != KeyTable::kNoSlot; };
   copied.table_.for_each([&](std::uint32_t slot) {
-    if (!is_mine(copied.table_.at(slot).digest)) {
+    if (!is_mine(copied.table_.digest(slot))) {
       copied.add_theirs(slot, *this);
     }
   });

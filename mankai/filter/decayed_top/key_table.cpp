@@ -4,15 +4,13 @@
 #include <bit>
 #include <cstring>
 
-#include "mankai/base/bits.hpp"
+#include "mankai/base/time.hpp"
 #include "mankai/hash/probes.hpp"
-#include "mankai/kernel/decay_ops.hpp"
 
 namespace mankai {
 namespace {
 
 constexpr unsigned kUpperHalf = 32;
-constexpr std::uint64_t kOneFactor = std::uint64_t{1} << 32;
 /// A record's second half-word: the length, and above it what is to be said of the key.
 constexpr std::uint32_t kLengthMask = 0xffff;
 constexpr std::uint32_t kCut = 1U << 16;
@@ -20,7 +18,7 @@ constexpr std::uint32_t kCut = 1U << 16;
 constexpr std::uint64_t kArenaShare = 8;
 
 std::uint64_t fade_once(std::uint64_t score, std::uint64_t lambda_q32) noexcept {
-  if (lambda_q32 >= kOneFactor) {
+  if (lambda_q32 >= kLambdaOne) {
     return score;
   }
   const std::uint64_t high = multiply_high(score, lambda_q32 << kUpperHalf);

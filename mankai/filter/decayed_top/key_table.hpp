@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mankai/base/bits.hpp"
 #include "mankai/hash/digest.hpp"
 #include "mankai/hash/hasher.hpp"
 
@@ -76,7 +77,7 @@ class KeyTable {
 
   /// Units of the arena that a key takes.
   static constexpr std::uint64_t units_of_key(std::size_t key_bytes) noexcept {
-    return 1 + (key_bytes + kUnitBytes - 1) / kUnitBytes;
+    return 1 + divide_up<std::uint64_t>(key_bytes, kUnitBytes);
   }
   /// Bytes of a table of so many buckets, with so many units of the arena per slot.
   static constexpr std::uint64_t bytes_of(std::uint64_t buckets, std::uint64_t key_units) noexcept {
@@ -94,6 +95,7 @@ class KeyTable {
 
   /// Returns the slot of a key, or kNoSlot.
   [[nodiscard]] std::uint32_t find(Digest digest) const noexcept;
+  [[nodiscard]] Digest digest(std::uint32_t slot) const noexcept { return {bucket(slot).digests[slot % kWays]}; }
   [[nodiscard]] std::uint64_t& score(std::uint32_t slot) noexcept { return bucket(slot).scores[slot % kWays]; }
   [[nodiscard]] std::uint64_t score(std::uint32_t slot) const noexcept { return bucket(slot).scores[slot % kWays]; }
   [[nodiscard]] std::uint64_t last_seen(std::uint32_t slot) const noexcept {

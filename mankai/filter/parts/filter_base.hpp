@@ -20,7 +20,7 @@ class FilterBase {
   [[nodiscard]] HashSpec hash() const noexcept { return image_.hash(); }
 
   /// By which version of the URL rules keys are made canonical before they are hashed; 0: they are taken as they are.
-  /// The filter only keeps it, for whoever hashes (catalog/keys.hpp). Set it before the first key.
+  /// The filter only keeps it, for whoever hashes (AnyFilter). Set it before the first key.
   [[nodiscard]] std::uint8_t canonical_version() const noexcept { return image_.header().canonical_version; }
   void set_canonical_version(std::uint8_t version) noexcept { image_.header().canonical_version = version; }
 

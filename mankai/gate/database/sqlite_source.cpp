@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "mankai/base/ascii.hpp"
 #include "mankai/gate/database/detail/sqlite.hpp"
 
 namespace mankai {
@@ -79,9 +80,7 @@ std::string mark_text(std::int64_t mark) {
 }
 
 bool is_name(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
 }
 
 class SqliteSource final : public RowSource {

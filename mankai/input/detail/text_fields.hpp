@@ -7,13 +7,12 @@
 #include <optional>
 #include <string_view>
 
+#include "mankai/base/ascii.hpp"
 #include "mankai/input/log_record.hpp"
 
 // Shared by the parsers of several formats.
 
 namespace mankai::detail {
-
-[[nodiscard]] constexpr bool is_digit(char character) noexcept { return character >= '0' && character <= '9'; }
 
 /// Returns whether a text is digits only, and not empty.
 [[nodiscard]] inline bool is_digits(std::string_view text) noexcept {

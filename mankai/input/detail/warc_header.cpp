@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "mankai/base/ascii.hpp"
 #include "mankai/input/detail/text_fields.hpp"
 #include "mankai/input/detail/time_scan.hpp"
 
@@ -13,21 +14,13 @@ namespace {
 constexpr std::array<std::string_view, 9> kTypeNames = {"warcinfo", "response",   "resource",     "request", "metadata",
                                                         "revisit",  "conversion", "continuation", "other"};
 
-char lower(char character) noexcept {
-  constexpr char kToLower = 'a' - 'A';
-  return character >= 'A' && character <= 'Z' ? static_cast<char>(character + kToLower) : character;
-}
-
 bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 bool is_blank(char character) noexcept { return character == ' ' || character == '\t'; }
 
-std::string_view trimmed_of_blanks(std::string_view text) noexcept {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  return text.substr(0, text.find_last_not_of(" \t") + 1);  // npos + 1 is 0
-}
+std::string_view trimmed_of_blanks(std::string_view text) noexcept { return trimmed(text, is_blank); }
 
 std::string_view take_line(std::string_view& rest) noexcept {
   std::string_view line = take_field(rest, '\n');
