@@ -159,11 +159,11 @@ std::string nearest(std::string_view typed, const std::vector<std::string>& cand
   return best == nullptr ? std::string() : *best;
 }
 
-Result<Wish> read_arguments(const Subcommand& subcommand, const std::vector<std::string>& arguments) {
+Result<bool> read_arguments(const Subcommand& subcommand, const std::vector<std::string>& arguments) {
   const auto dashes = std::ranges::find(arguments, "--");
   for (const std::string_view help : {"--help", "-h"}) {
     if (std::find(arguments.begin(), dashes, help) != dashes) {
-      return Wish::help;
+      return true;
     }
   }
   Values values;
@@ -175,7 +175,7 @@ Result<Wish> read_arguments(const Subcommand& subcommand, const std::vector<std:
   for (const Option& option : subcommand.options) {
     MANKAI_TRY(deliver(subcommand, option, values[&option]));
   }
-  return Wish::run;
+  return false;
 }
 
 }  // namespace mankai::command

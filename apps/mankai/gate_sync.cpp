@@ -80,9 +80,8 @@ Result<int> run(const Request& request) {
   warn_of_drift(gate, request.file);
   warn_of_size(gate, request.file);
   const auto closed = gate.close();
-  if (!ran || !closed) {
-    return std::unexpected((ran ? closed.error() : ran.error()).within(request.file));
-  }
+  MANKAI_TRY(within(request.file, ran));
+  MANKAI_TRY(within(request.file, closed));
   return request.once ? exit_code_after_stop(0) : exit_code_of_service(0);
 }
 

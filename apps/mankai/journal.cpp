@@ -110,9 +110,10 @@ Result<int> run(const Request& request) {
     return 0;
   }
   Output output;
-  auto dumped = dump(*file, request.json, output);
+  const auto dumped = within(path, dump(*file, request.json, output));
   MANKAI_TRY(output.finish());
-  return dumped ? Result<int>(0) : std::unexpected(dumped.error().within(path));
+  MANKAI_TRY(dumped);
+  return 0;
 }
 
 }  // namespace

@@ -60,94 +60,79 @@ Error run_installed(const std::string& program, const std::string& command, cons
                     ", which is not installed; install that program in the folder of mankai or on PATH"};
 }
 
-int report(const Error& error) {
-  // Whoever reads our output and has had enough wants no error from us.
-  if (is_closed_pipe(error)) {
-    return static_cast<int>(ExitCode::fine);
-  }
-  // Texts from outside may be in it, and a terminal takes some of their bytes for commands.
-  say(printable(error.message()));
-  return static_cast<int>(exit_code_for(error.code));
-}
+/// What the arguments name: a subcommand that is not a group, and the arguments after its name; or what to print the
+/// help of.
+struct Found {
+  const Subcommand* subcommand = nullptr;  ///< nullptr: the program
+  bool asks_for_help = false;
+  std::vector<std::string> arguments = {};
+};
 
-int print(const std::string& text) {
-  const auto code = write_output(text);
-  return code ? *code : report(code.error());
-}
-
-// `prefix` is what is typed before the subcommands: "mankai", or "mankai guard".
-int missing_command(const std::string& prefix) {
-  say("no command given; see " + prefix + " --help");
-  return static_cast<int>(ExitCode::usage);
-}
-
-int unknown_command(const std::string& word, const std::vector<Subcommand>& subcommands, const std::string& prefix) {
+std::unexpected<Error> unknown_command(const std::string& word, const std::vector<Subcommand>& subcommands,
+                                       const std::string& prefix) {
   std::vector<std::string> words;
   for (const Subcommand& subcommand : subcommands) {
     words.push_back(subcommand.word());
   }
   const std::string near = nearest(word, words);
-  say((word.starts_with('-') ? "unknown option " : "unknown command ") + word +
-      (near.empty() ? "" : ", did you mean " + near + "?") + "; see " + prefix + " --help");
-  return static_cast<int>(ExitCode::usage);
+  return fail(ErrorCode::invalid_argument, (word.starts_with('-') ? "unknown option " : "unknown command ") + word +
+                                               (near.empty() ? "" : ", did you mean " + near + "?") + "; see " +
+                                               prefix + " --help");
 }
 
-int run_subcommand(const Subcommand& subcommand, const std::vector<std::string>& arguments) {
-  const auto wish = read_arguments(subcommand, arguments);
-  if (!wish) {
-    return report(wish.error());
-  }
-  if (*wish == Wish::help) {
-    return print(help_for(subcommand));
-  }
-  const auto code = subcommand.run();
-  return code ? *code : report(code.error());
-}
-
-bool is_help(const std::string& word) { return word == "help" || word == "--help" || word == "-h"; }
-
-// A subcommand that is not a group: `rest` is what follows its name, `all` what the program was given.
-int run_found(const Subcommand& found, bool asks_for_help, const std::vector<std::string>& rest,
-              const std::vector<std::string>& all) {
-  if (found.is_elsewhere()) {
-    return report(run_installed(found.program, found.name, all));
-  }
-  return asks_for_help ? print(help_for(found)) : run_subcommand(found, rest);
-}
-
-int end_of_words(const Program& program, const Subcommand* group, bool asks_for_help, const std::string& prefix) {
-  if (!asks_for_help) {
-    return missing_command(prefix);
-  }
-  return print(group == nullptr ? overview(program) : help_for(*group));
-}
-
-// Runs the subcommand that the arguments name, such as "guard build", or prints its help after "help guard build".
-int run(const Program& program, const std::vector<std::string>& arguments) {
-  if (!arguments.empty() && (arguments.front() == "--version" || arguments.front() == "-V")) {
-    return print(program.name + " " MANKAI_VERSION "\n");
-  }
-  const Subcommand* group = nullptr;
-  bool asks_for_help = false;
+// Finds a subcommand such as "guard build"; "help guard build" and "guard help build" ask for its help.
+Result<Found> find(const Program& program, const std::vector<std::string>& arguments) {
+  Found found;
   for (auto word = arguments.begin();; ++word) {
-    if (!asks_for_help && word != arguments.end() && is_help(*word)) {
-      asks_for_help = true;
+    if (!found.asks_for_help && word != arguments.end() && (*word == "help" || *word == "--help" || *word == "-h")) {
+      found.asks_for_help = true;
       ++word;
     }
+    const Subcommand* const group = found.subcommand;
     const auto& subcommands = group == nullptr ? program.subcommands : group->children;
+    // What is typed before the subcommand: "mankai", or "mankai guard".
     const std::string prefix = group == nullptr ? program.name : "mankai " + group->name;
     if (word == arguments.end()) {
-      return end_of_words(program, group, asks_for_help, prefix);
+      return found.asks_for_help ? Result<Found>(found)
+                                 : fail(ErrorCode::invalid_argument, "no command given; see " + prefix + " --help");
     }
-    const auto found = std::ranges::find(subcommands, *word, &Subcommand::word);
-    if (found == subcommands.end()) {
+    const auto next = std::ranges::find(subcommands, *word, &Subcommand::word);
+    if (next == subcommands.end()) {
       return unknown_command(*word, subcommands, prefix);
     }
-    if (!found->is_group()) {
-      return run_found(*found, asks_for_help, {word + 1, arguments.end()}, arguments);
+    found.subcommand = &*next;
+    if (!next->is_group()) {
+      found.arguments.assign(word + 1, arguments.end());
+      return found;
     }
-    group = &*found;
   }
+}
+
+Result<int> run(const Program& program, const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && (arguments.front() == "--version" || arguments.front() == "-V")) {
+    return write_output(program.name + " " MANKAI_VERSION "\n");
+  }
+  MANKAI_ASSIGN(auto found, find(program, arguments));
+  if (found.subcommand == nullptr) {
+    return write_output(overview(program));
+  }
+  if (found.subcommand->is_elsewhere()) {
+    return std::unexpected(run_installed(found.subcommand->program, found.subcommand->name, arguments));
+  }
+  if (!found.asks_for_help) {
+    MANKAI_ASSIGN(found.asks_for_help, read_arguments(*found.subcommand, found.arguments));
+  }
+  return found.asks_for_help ? write_output(help_for(*found.subcommand)) : found.subcommand->run();
+}
+
+int report(const Error& error) {
+  // Whoever reads our output and has had enough wants no error from us.
+  if (is_closed_pipe(error)) {
+    return static_cast<int>(ExitCode::fine);
+  }
+  // The message may quote bytes of files, some of which a terminal would take for commands.
+  say(printable(error.message()));
+  return static_cast<int>(exit_code_for(error.code));
 }
 
 }  // namespace
@@ -155,7 +140,8 @@ int run(const Program& program, const std::vector<std::string>& arguments) {
 int run_program(const Program& program, int argc, char** argv) {
   prepare_standard_streams();
   try {
-    return run(program, {argv + std::min(argc, 1), argv + argc});
+    const auto code = run(program, {argv + std::min(argc, 1), argv + argc});
+    return code ? *code : report(code.error());
   } catch (const std::bad_alloc&) {
     say("out of memory; give fewer --keys or a higher --fpr, or stop other programs");
   } catch (const std::exception& error) {

@@ -125,13 +125,4 @@ template <class Parse, class T>
   return option;
 }
 
-/// The result, with the name of a file or an option in front of its error.
-template <class T>
-[[nodiscard]] Result<T> within(std::string_view where, Result<T> result) {
-  if (!result) {
-    return std::unexpected(result.error().within(where));
-  }
-  return result;
-}
-
 }  // namespace mankai::command

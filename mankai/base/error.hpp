@@ -38,6 +38,15 @@ struct Error {
 template <class T>
 using Result = std::expected<T, Error>;
 
+/// Returns the result, with "where: " in front of the detail of its error, if it has one.
+template <class T>
+[[nodiscard]] Result<T> within(std::string_view where, Result<T> result) {
+  if (!result) {
+    result = std::unexpected(result.error().within(where));
+  }
+  return result;
+}
+
 /// Makes the failure side of a Result.
 [[nodiscard]] inline std::unexpected<Error> fail(ErrorCode code, std::string detail, int os_error = 0) {
   return std::unexpected(Error{.code = code, .os_error = os_error, .detail = std::move(detail)});

@@ -155,9 +155,7 @@ Result<DigestLogHeader> read_header(const OpenFile& file, const std::string& pat
                                         " bytes and is not a log of digests; name another file");
   }
   MANKAI_TRY(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
-  if (const auto valid = check_header(header); !valid) {
-    return std::unexpected(valid.error().within(path));
-  }
+  MANKAI_TRY(within(path, check_header(header)));
   return header;
 }
 

@@ -111,9 +111,7 @@ Result<Seen> Seen::create(const SeenRequest& request) {
 Result<Seen> Seen::open(const std::string& path, const SeenRequest& request, const StoreOptions& options) {
   MANKAI_TRY(check_request(request));
   MANKAI_ASSIGN(auto kept, KeptFilter::open(path, [&request] { return create_filter(spec_for(request)); }, options));
-  if (auto valid = check_kind_fits(kept.filter().kind().kind, true); !valid) {
-    return std::unexpected(valid.error().within(path));
-  }
+  MANKAI_TRY(within(path, check_kind_fits(kept.filter().kind().kind, true)));
   MANKAI_TRY(check_request_fits(path, kept.filter(), request));
   return Seen(std::move(kept));
 }

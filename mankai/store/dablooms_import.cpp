@@ -121,7 +121,7 @@ Result<DabloomsImport> import_dablooms_file(const std::string& path, const Dablo
   // Read, not mapped: a program that still writes the file may truncate it.
   MANKAI_ASSIGN(const auto file, read_file(path, request.memory, calls));
   MANKAI_TRY(check_unchanged(path, file.bytes(), calls));
-  return detail::in_file(path, import_dablooms(file.bytes(), request));
+  return within(path, import_dablooms(file.bytes(), request));
 }
 
 Result<void> save_import(const std::string& path, DabloomsImport& imported, Existing existing, FileCalls& calls,

@@ -48,7 +48,7 @@ Result<void> check_zeros(const OpenFile& file, const std::string& path, std::uin
 
 Result<void> check_padding(const std::string& path) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read));
-  MANKAI_ASSIGN(const auto found, detail::in_file(path, read_footer(file)));
+  MANKAI_ASSIGN(const auto found, within(path, read_footer(file)));
   if (!found) {
     return {};
   }

@@ -85,12 +85,12 @@ Result<std::optional<JournalFile>> read_journal_file(const std::string& path, Fi
     return std::nullopt;
   }
   MANKAI_ASSIGN(const auto file, std::move(opened));
-  return detail::in_file(path, read_snapshot(file));
+  return within(path, read_snapshot(file));
 }
 
 Result<Superblock> read_journal_superblock(const std::string& path, FileCalls& calls) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read, calls));
-  MANKAI_ASSIGN(const auto front, detail::in_file(path, read_front(file)));
+  MANKAI_ASSIGN(const auto front, within(path, read_front(file)));
   return front.superblock;
 }
 

@@ -197,7 +197,7 @@ bool is_unfinished(const Error& error, const RecoveryReport& report) noexcept {
 }
 
 Result<Surroundings> look_around(const std::string& path, const OpenFile& file, FileCalls& calls) {
-  MANKAI_ASSIGN(const auto footer, in_file(path, read_footer(file)));
+  MANKAI_ASSIGN(const auto footer, within(path, read_footer(file)));
   Surroundings found{.footer = footer, .file = {}, .journal = {}, .report = {}};
   if (footer) {
     const StoreFooter& counts = footer->footer;
@@ -218,14 +218,14 @@ Result<Surroundings> look_around(const std::string& path, const OpenFile& file, 
                                         "from one copy");
   }
   if (journal) {
-    MANKAI_TRY(in_file(journal_path(path), survey(found, *std::move(journal))));
+    MANKAI_TRY(within(journal_path(path), survey(found, *std::move(journal))));
   }
   return found;
 }
 
 Result<void> redo(AnyFilter& filter, const JournalRecord& record) {
   try {
-    return in_file("the record at offset " + std::to_string(record.offset), filter.apply(record.change));
+    return within("the record at offset " + std::to_string(record.offset), filter.apply(record.change));
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::out_of_space, "no memory to replay the record at offset " + std::to_string(record.offset));
   }
@@ -250,8 +250,8 @@ Result<void> replay(AnyFilter& filter, const Surroundings& found) {
 Result<LoadedStore> load(const std::string& path, const OpenFile& file, Surroundings found,
                          const LoadRequest& request) {
   const std::uint64_t image_bytes = found.footer ? found.footer->footer.image_bytes : file.size();
-  MANKAI_ASSIGN(auto filter, in_file(path, read_image(file, image_bytes, request)));
-  MANKAI_TRY(in_file(journal_path(path), replay(filter, found)));
+  MANKAI_ASSIGN(auto filter, within(path, read_image(file, image_bytes, request)));
+  MANKAI_TRY(within(journal_path(path), replay(filter, found)));
   return LoadedStore{.filter = std::move(filter),
                      .footer = found.footer,
                      .journal = found.journal,

@@ -179,7 +179,7 @@ Result<void> Store::Impl::start_workers() {
 }
 
 Result<void> Store::Impl::start_checkpointer() {
-  return detail::in_file(path_, checkpointer_.start(options_.checkpoint_interval, [this](detail::Worker::Wake wake) {
+  return within(path_, checkpointer_.start(options_.checkpoint_interval, [this](detail::Worker::Wake wake) {
     try_checkpoint(wake == detail::Worker::Wake::interval);
   }));
 }

@@ -24,12 +24,6 @@ struct StoreState {
 /// Returns the path of a store's journal.
 [[nodiscard]] inline std::string journal_path(const std::string& path) { return path + "-journal"; }
 
-/// Returns a result whose error, if it has one, names the file.
-template <class T>
-[[nodiscard]] Result<T> in_file(const std::string& path, Result<T> result) {
-  return result ? std::move(result) : Result<T>(std::unexpected(result.error().within(path)));
-}
-
 /// Writes an image, which may consist of several parts, and a footer after it; returns when the disk has both. The
 /// caller then puts the file in place. Returns the given footer with the size of the image. Errors: io; out_of_space.
 [[nodiscard]] Result<StoreFooter> write_store(NewFile& file, std::span<const std::span<const std::byte>> parts,
