@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "apps/mankai-lab/demo/page.hpp"
-#include "apps/mankai-lab/step_line.hpp"
 #include "apps/mankai-lab/subcommands.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
@@ -134,23 +133,10 @@ Result<int> run(const Request& request) {
   MANKAI_TRY(request.force ? Result<void>{} : check_old_page(path));
   const auto tour = make_tour(options);
   show_step("");
-  if (!tour) {
-    return std::unexpected(tour.error());
-  }
+  MANKAI_TRY(tour);
   const std::string page = demo::page(*tour);
   MANKAI_TRY(write_file(path, std::as_bytes(std::span(page)), Existing::replace));
-  Output output;
-  output.append(request.json ? json(*tour, path) : text(*tour, path));
-  MANKAI_TRY(output.finish());
-  return 0;
-}
-
-Result<std::uint64_t> parse_seed_number(std::string_view text) {
-  const auto seed = parse_seed(text);
-  if (!seed || (*seed)[1] != 0) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a 64-bit number");
-  }
-  return (*seed)[0];
+  return write_output(request.json ? json(*tour, path) : text(*tour, path));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ constexpr std::array<WantedFormat, 7> kFormats = {{
     {.name = "tsv", .log = {}, .traffic = TrafficFormat::tsv},
 }};
 
-/// Options are unset where they were not given, so that one that has no effect can be refused.
+/// Options are unset if they were not given: each generator has defaults of its own.
 struct Request {
   std::string what;
   std::optional<std::uint64_t> count;
@@ -58,6 +58,8 @@ struct Request {
   std::optional<double> malformed_share;
   std::optional<std::uint64_t> rules;
   std::optional<std::uint64_t> products;
+  /// The given options that only some generators take, with the names of those.
+  std::vector<std::pair<std::string, std::vector<std::string_view>>> given;
 };
 
 // 0 is forever.
@@ -86,14 +88,6 @@ Result<double> parse_number(std::string_view text) {
     return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a number");
   }
   return is_share ? number / 100 : number;
-}
-
-Result<std::uint64_t> parse_seed_number(std::string_view text) {
-  const auto seed = parse_seed(text);
-  if (!seed || (*seed)[1] != 0) {
-    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a 64-bit number");
-  }
-  return (*seed)[0];
 }
 
 // Fills `output` with lines as long as `append_line`, which appends one, says that there are more.
@@ -222,70 +216,46 @@ Result<int> run_blocklist(const Request& request) {
   });
 }
 
-/// What can be generated, and which of the options that only some generators know it takes.
+/// What can be generated.
 struct Generator {
   std::string_view what;
   Result<int> (*run)(const Request&);
-  std::vector<std::string_view> takes;
 };
 
-const std::vector<Generator>& generators() {
-  static const std::vector<Generator> kAll = {
-      {.what = "urls", .run = run_urls, .takes = {"--hosts", "--zipf", "--repeat"}},
-      {.what = "log",
-       .run = run_log,
-       .takes = {"--zipf", "--format", "--start", "--rate", "--paths", "--clients", "--drift", "--late", "--late-by",
-                 "--malformed"}},
-      {.what = "traffic", .run = run_traffic, .takes = {"--hosts", "--format", "--start", "--rules", "--products"}},
-      {.what = "blocklist", .run = run_blocklist, .takes = {"--hosts"}},
-  };
-  return kAll;
-}
-
-/// An option that only some generators know, and whether it was given.
-struct Given {
-  std::string_view name;
-  bool is_given;
-};
-
-std::array<Given, 14> options_of_some(const Request& request) {
-  return {{{.name = "--hosts", .is_given = request.hosts.has_value()},
-           {.name = "--zipf", .is_given = request.zipf_exponent.has_value()},
-           {.name = "--repeat", .is_given = request.repeat_share.has_value()},
-           {.name = "--format", .is_given = request.format.has_value()},
-           {.name = "--start", .is_given = request.start.has_value()},
-           {.name = "--rate", .is_given = request.rate.has_value()},
-           {.name = "--paths", .is_given = request.paths.has_value()},
-           {.name = "--clients", .is_given = request.clients.has_value()},
-           {.name = "--drift", .is_given = request.drift.has_value()},
-           {.name = "--late", .is_given = request.late_share.has_value()},
-           {.name = "--late-by", .is_given = request.late_by.has_value()},
-           {.name = "--malformed", .is_given = request.malformed_share.has_value()},
-           {.name = "--rules", .is_given = request.rules.has_value()},
-           {.name = "--products", .is_given = request.products.has_value()}}};
-}
+constexpr std::array kGenerators = {Generator{"urls", run_urls}, Generator{"log", run_log},
+                                    Generator{"traffic", run_traffic}, Generator{"blocklist", run_blocklist}};
 
 std::vector<std::string> names_of_generators() {
   std::vector<std::string> names;
-  for (const Generator& generator : generators()) {
+  for (const Generator& generator : kGenerators) {
     names.emplace_back(generator.what);
   }
   return names;
 }
 
 Result<int> run(const Request& request) {
-  const auto found = std::ranges::find(generators(), request.what, &Generator::what);
-  if (found == generators().end()) {
+  const auto* const found = std::ranges::find(kGenerators, request.what, &Generator::what);
+  if (found == kGenerators.end()) {
     return fail(ErrorCode::invalid_argument, fmt::format("cannot generate '{}'; give one of {}", request.what,
                                                          fmt::join(names_of_generators(), ", ")));
   }
-  for (const Given& option : options_of_some(request)) {
-    if (option.is_given && std::ranges::find(found->takes, option.name) == found->takes.end()) {
+  for (const auto& [option, takers] : request.given) {
+    if (std::ranges::find(takers, request.what) == takers.end()) {
       return fail(ErrorCode::invalid_argument,
-                  fmt::format("{} has no effect with gen {}; leave it out", option.name, request.what));
+                  fmt::format("{} has no effect with gen {}; leave it out", option, request.what));
     }
   }
   return found->run(request);
+}
+
+// An option that only these generators take; others refuse it.
+Option only_for(std::vector<std::string_view> takers, Request& request, Option option) {
+  option.take = [take = option.take, name = option.name, takers = std::move(takers),
+                 &request](const std::string& value) -> Result<void> {
+    request.given.emplace_back(name, takers);
+    return take(value);
+  };
+  return option;
 }
 
 Option format_option(Request& request) {
@@ -300,6 +270,14 @@ Option format_option(Request& request) {
 }
 
 }  // namespace
+
+Result<std::uint64_t> parse_seed_number(std::string_view text) {
+  const auto seed = parse_seed(text);
+  if (!seed || (*seed)[1] != 0) {
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text) + "' is not a 64-bit number");
+  }
+  return (*seed)[0];
+}
 
 Subcommand gen_subcommand() {
   auto request = std::make_shared<Request>();
@@ -335,34 +313,52 @@ Subcommand gen_subcommand() {
       parsed_option("--count", "N",
                     "Number of lines, repeats included; approximate for traffic [default: 1M; 100k for a blocklist].",
                     parse_count, request->count),
-      parsed_option("--zipf", "Z",
-                    "Zipf exponent of the popularity of hosts or, in a log, of paths, 0 (uniform) to 10 [default: 1].",
-                    parse_number, request->zipf_exponent),
+      only_for({"urls", "log"}, *request,
+               parsed_option(
+                   "--zipf", "Z",
+                   "Zipf exponent of the popularity of hosts or, in a log, of paths, 0 (uniform) to 10 [default: 1].",
+                   parse_number, request->zipf_exponent)),
       parsed_option("--seed", "S", "Seed of the generator [default: 1].", parse_seed_number, request->seed),
-      parsed_option("--hosts", "H", "urls, traffic, blocklist: number of hosts, 1 to 10M [default: 10k].", parse_count,
-                    request->hosts),
-      parsed_option("--repeat", "R", "urls: share of repeats, 0 to 1 [default: 0.3].", parse_number,
-                    request->repeat_share),
-      format_option(*request),
-      parsed_option("--start", "TIME", "log, traffic: start time, such as 2016-03-28T12:00:00Z [default: 2024-01-01].",
-                    parse_moment, request->start),
-      parsed_option("--rate", "R", "log: records per second on average, 0.001 to 1M [default: 100].", parse_number,
-                    request->rate),
-      parsed_option("--paths", "P", "log: number of paths, 1 to 10M [default: 10k].", parse_count, request->paths),
-      parsed_option("--clients", "C", "log: number of clients, 1 to 16M [default: 5k].", parse_count, request->clients),
-      parsed_option("--drift", "TIME",
-                    "log: time for which a path keeps its rank, such as 90m or 2d; 0 is forever [default: 6h].",
-                    parse_drift, request->drift),
-      parsed_option("--late", "L", "log: share of late records, 0 to 1 [default: 0].", parse_number,
-                    request->late_share),
-      parsed_option("--late-by", "TIME", "log: largest delay of late records [default: 1m].", parse_duration,
-                    request->late_by),
-      parsed_option("--malformed", "M", "log: share of malformed lines, 0 to 1 [default: 0].", parse_number,
-                    request->malformed_share),
-      parsed_option("--rules", "N", "traffic: number of rules in the block list, 1 to 10M [default: 100k].",
-                    parse_count, request->rules),
-      parsed_option("--products", "N", "traffic: number of products in the shop, 1 to 10M [default: 20k].", parse_count,
-                    request->products)};
+      only_for({"urls", "traffic", "blocklist"}, *request,
+               parsed_option("--hosts", "H", "urls, traffic, blocklist: number of hosts, 1 to 10M [default: 10k].",
+                             parse_count, request->hosts)),
+      only_for({"urls"}, *request,
+               parsed_option("--repeat", "R", "urls: share of repeats, 0 to 1 [default: 0.3].", parse_number,
+                             request->repeat_share)),
+      only_for({"log", "traffic"}, *request, format_option(*request)),
+      only_for({"log", "traffic"}, *request,
+               parsed_option("--start", "TIME",
+                             "log, traffic: start time, such as 2016-03-28T12:00:00Z [default: 2024-01-01].",
+                             parse_moment, request->start)),
+      only_for({"log"}, *request,
+               parsed_option("--rate", "R", "log: records per second on average, 0.001 to 1M [default: 100].",
+                             parse_number, request->rate)),
+      only_for(
+          {"log"}, *request,
+          parsed_option("--paths", "P", "log: number of paths, 1 to 10M [default: 10k].", parse_count, request->paths)),
+      only_for({"log"}, *request,
+               parsed_option("--clients", "C", "log: number of clients, 1 to 16M [default: 5k].", parse_count,
+                             request->clients)),
+      only_for(
+          {"log"}, *request,
+          parsed_option("--drift", "TIME",
+                        "log: time for which a path keeps its rank, such as 90m or 2d; 0 is forever [default: 6h].",
+                        parse_drift, request->drift)),
+      only_for({"log"}, *request,
+               parsed_option("--late", "L", "log: share of late records, 0 to 1 [default: 0].", parse_number,
+                             request->late_share)),
+      only_for({"log"}, *request,
+               parsed_option("--late-by", "TIME", "log: largest delay of late records [default: 1m].", parse_duration,
+                             request->late_by)),
+      only_for({"log"}, *request,
+               parsed_option("--malformed", "M", "log: share of malformed lines, 0 to 1 [default: 0].", parse_number,
+                             request->malformed_share)),
+      only_for({"traffic"}, *request,
+               parsed_option("--rules", "N", "traffic: number of rules in the block list, 1 to 10M [default: 100k].",
+                             parse_count, request->rules)),
+      only_for({"traffic"}, *request,
+               parsed_option("--products", "N", "traffic: number of products in the shop, 1 to 10M [default: 20k].",
+                             parse_count, request->products))};
   command.run = [request] { return run(*request); };
   return command;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "apps/mankai-lab/step_line.hpp"
 #include "apps/mankai-lab/subcommands.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
@@ -44,13 +43,6 @@ Result<std::vector<lab::Source>> chosen_sources(const std::vector<std::string>& 
   return sources;
 }
 
-Result<int> print(const std::string& text, int code) {
-  Output output;
-  output.append(text);
-  MANKAI_TRY(output.finish());
-  return code;
-}
-
 std::string list(const std::vector<lab::Source>& sources) {
   std::string text;
   for (const lab::Source& source : sources) {
@@ -65,9 +57,7 @@ Result<std::vector<lab::Outcome>> measure(const std::vector<lab::Source>& source
     context.progress = [&source](std::string_view what) { show_step(source.name + ": " + std::string(what)); };
     auto outcome = lab::run(source, context);
     show_step("");
-    if (!outcome) {
-      return std::unexpected(outcome.error());
-    }
+    MANKAI_TRY(outcome);
     outcomes.push_back(std::move(*outcome));
   }
   return outcomes;
@@ -76,7 +66,7 @@ Result<std::vector<lab::Outcome>> measure(const std::vector<lab::Source>& source
 Result<int> run(const Request& request) {
   MANKAI_ASSIGN(const auto sources, chosen_sources(request.names));
   if (request.list) {
-    return print(list(sources), static_cast<int>(ExitCode::fine));
+    return write_output(list(sources));
   }
   MANKAI_TRY(lab::prepare_folder(request.out));
   lab::Context context;
@@ -84,9 +74,9 @@ Result<int> run(const Request& request) {
   context.data_dir = request.data_dir;
   MANKAI_ASSIGN(const auto outcomes, measure(sources, context));
   MANKAI_TRY(lab::write_report(request.out, outcomes, context));
+  MANKAI_TRY(write_output(lab::summary(outcomes) + "report: " + request.out + "/index.html\n"));
   const bool is_as_recorded = lab::unexpected_count(outcomes) == 0;
-  return print(lab::summary(outcomes) + "report: " + request.out + "/index.html\n",
-               static_cast<int>(is_as_recorded ? ExitCode::fine : ExitCode::negative));
+  return static_cast<int>(is_as_recorded ? ExitCode::fine : ExitCode::negative);
 }
 
 Result<std::string> parse_folder(std::string_view text) {

@@ -103,31 +103,8 @@ class Adder {
   Adder(const Request& request, StoreRun& run)
       : request_(request), run_(run), ids_(request.values.has_ids() ? request.values : request.ids) {}
 
-  Result<Outcome> add() {
-    const std::uint64_t before = run_.store().filter().keys_inserted();
-    InputRequest input = request_.input;
-    input.look_interval = look_interval();
-    auto added = advance_to_now(run_.store(), request_.at);
-    if (added) {
-      added = for_each_batch(
-          request_.keys, input, [&](std::span<const std::string_view> lines) { return add_batch(lines); },
-          [&] { print_acks(); });
-    }
-    if (!added) {
-      auto error = run_.give_up(added.error());
-      // What came before is in the file.
-      print_acks();
-      return error;
-    }
-    MANKAI_TRY(run_.finish());
-    MANKAI_TRY(finish_acks());
-    outcome_.keys_new = run_.store().filter().keys_inserted() - before;
-    return outcome_;
-  }
-
- private:
   // Returns whether to continue.
-  Result<bool> add_batch(std::span<const std::string_view> lines) {
+  Result<bool> add(std::span<const std::string_view> lines) {
     Store& store = run_.store();
     if (has_numbers()) {
       MANKAI_TRY(ids_.read(lines));
@@ -140,24 +117,10 @@ class Adder {
     } else {
       MANKAI_TRY(store.insert(lines));
     }
-    outcome_.keys_read += lines.size();
+    keys_read_ += lines.size();
     run_.note_keys(lines.size());
     MANKAI_TRY(acknowledge(has_numbers() ? ids_.keys() : lines));
     return stop_signal() == 0 && !output_.has_failed();
-  }
-
-  // Keys wait for the disk in memory; if they come much faster, they have to wait outside.
-  Result<void> acknowledge(std::span<const std::string_view> keys) {
-    constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
-    if (!request_.ack) {
-      return {};
-    }
-    acks_.wait_for(run_.store().sequence(), keys);
-    if (acks_.bytes() > kMostWaiting && !run_.is_whole()) {
-      MANKAI_TRY(run_.store().sync());
-    }
-    print_acks();
-    return {};
   }
 
   void print_acks() {
@@ -180,8 +143,6 @@ class Adder {
     return {};
   }
 
-  [[nodiscard]] bool has_numbers() const noexcept { return request_.ids.has_ids() || request_.values.has_ids(); }
-
   // Often enough that a key is not acknowledged much later than it could be.
   [[nodiscard]] std::chrono::milliseconds look_interval() const {
     constexpr auto kShortest = std::chrono::milliseconds(10);
@@ -189,12 +150,31 @@ class Adder {
     return request_.ack ? std::clamp(interval, kShortest, request_.input.look_interval) : request_.input.look_interval;
   }
 
+  [[nodiscard]] std::uint64_t keys_read() const noexcept { return keys_read_; }
+
+ private:
+  // Keys wait for the disk in memory; if they come much faster, they have to wait outside.
+  Result<void> acknowledge(std::span<const std::string_view> keys) {
+    constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
+    if (!request_.ack) {
+      return {};
+    }
+    acks_.wait_for(run_.store().sequence(), keys);
+    if (acks_.bytes() > kMostWaiting && !run_.is_whole()) {
+      MANKAI_TRY(run_.store().sync());
+    }
+    print_acks();
+    return {};
+  }
+
+  [[nodiscard]] bool has_numbers() const noexcept { return request_.ids.has_ids() || request_.values.has_ids(); }
+
   const Request& request_;
   StoreRun& run_;
   IdReader ids_;
   Acks acks_;
   Output output_;
-  Outcome outcome_;
+  std::uint64_t keys_read_ = 0;
 };
 
 // A kind that counts or forgets takes every key, known or not.
@@ -232,7 +212,7 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
     const std::string fresh =
         takes_every_key(filter) ? std::string() : fmt::format(", {} of them new", human_count(outcome.keys_new));
-    say(fmt::format("{}: {} keys read{}; holds {} of {}", request.file, human_count(outcome.keys_read), fresh,
+    say(fmt::format("{}: {} read{}; holds {} of {}", request.file, counted(outcome.keys_read, "key"), fresh,
                     human_count(filter.keys_inserted()), human_count(filter.capacity_keys())));
   }
 }
@@ -261,7 +241,25 @@ Result<int> run(const Request& request) {
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, request.store, mode));
   const AnyFilter& filter = store_run.store().filter();
   MANKAI_TRY(within(request.file, check_values(request, filter)));
-  MANKAI_ASSIGN(const auto outcome, Adder(request, store_run).add());
+  const std::uint64_t keys_before = filter.keys_inserted();
+  Adder adder(request, store_run);
+  InputRequest input = request.input;
+  input.look_interval = adder.look_interval();
+  auto added = advance_to_now(store_run.store(), request.at);
+  if (added) {
+    added = for_each_batch(
+        request.keys, input, [&](std::span<const std::string_view> lines) { return adder.add(lines); },
+        [&] { adder.print_acks(); });
+  }
+  if (!added) {
+    auto error = store_run.give_up(added.error());
+    // The keys read before the error are in the file.
+    adder.print_acks();
+    return error;
+  }
+  MANKAI_TRY(store_run.finish());
+  MANKAI_TRY(adder.finish_acks());
+  const Outcome outcome{.keys_read = adder.keys_read(), .keys_new = filter.keys_inserted() - keys_before};
   summarise(request, filter, outcome);
   if (const std::string warning = capacity_warning(distinct_keys(filter), filter.capacity_keys());
       has_capacity(filter) && !warning.empty()) {

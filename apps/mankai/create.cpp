@@ -102,8 +102,8 @@ Result<int> run(const Request& request) {
     MANKAI_TRY(write_output(report.json()));
   } else {
     const FilterSpec spec = filter.spec();
-    say(fmt::format("{}: {} for {} keys at {}, {}", request.file, description_of(spec.kind).name,
-                    human_count(spec.keys), human_share(spec.fpr), human_bytes(filter.image_bytes())));
+    say(fmt::format("{}: {} for {} at {}, {}", request.file, description_of(spec.kind).name, counted(spec.keys, "key"),
+                    human_share(spec.fpr), human_bytes(filter.image_bytes())));
   }
   return exit_code_after_stop(0);
 }

@@ -164,15 +164,17 @@ class Dedup {
     const DedupInputCounts& counts = input.counts();
     if (counts.without_key > 0) {
       const std::string what = request_.input.field ? fmt::format("no field {}", *request_.input.field) : "no URL";
-      say(fmt::format("{} lines have {} and were compared as a whole", human_count(counts.without_key), what));
+      const bool is_one = counts.without_key == 1;
+      say(fmt::format("{} {} and {} compared as a whole", counted(counts.without_key, "line has", "lines have"), what,
+                      is_one ? "was" : "were"));
     }
     if (counts.records > 0 && counts.records == counts.other_records) {
-      say(fmt::format("none of {} WARC records has a requested type; give other types with --records",
-                      human_count(counts.records)));
+      say(fmt::format("none of {} has a requested type; give other types with --records",
+                      counted(counts.records, "WARC record")));
     }
     if (memory_.in_future() > 0) {
-      say(fmt::format("warning: {} lines have timestamps in the future; they were given the time of the line before",
-                      human_count(memory_.in_future())));
+      say(fmt::format("warning: {} in the future; each was given the time of the line before",
+                      counted(memory_.in_future(), "line has a timestamp", "lines have timestamps")));
     }
     if (is_overfull_) {
       say(memory_.overfull_error());

@@ -90,8 +90,6 @@ class DedupInput {
 
   [[nodiscard]] const DedupInputCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] std::uint64_t bytes_read() const noexcept;
-  /// Where the last batch comes from.
-  [[nodiscard]] const std::string& label() const noexcept { return source()->label(); }
 
  private:
   DedupInput(Sources sources, const DedupInputRequest& request);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/store_options.hpp"
@@ -39,7 +40,9 @@ Result<Seen> open_seen(const DedupMemoryRequest& request) {
                            .seed = request.filter.seed,
                            .canonical = request.canonical ? std::optional(true) : std::nullopt,
                            .window = request.window};
-  return request.state.empty() ? Seen::create(wanted) : Seen::open(request.state, wanted, request.store.options());
+  return request.state.empty()
+             ? Seen::create(wanted)
+             : opened_filter(request.state, Seen::open(request.state, wanted, request.store.options()));
 }
 
 // How many keys a filter that forgets has now, from its fill: what it was told counts those that it has forgotten too.
@@ -205,9 +208,9 @@ std::string DedupMemory::capacity_warning(bool is_at_end) const {
     return command::capacity_warning(seen->keys_inserted(), seen->capacity_keys());
   }
   return fmt::format(
-      "more than {} distinct lines: from here on, more than {} of the new lines are dropped; give a larger --keys, or "
+      "more than {}: from here on, more than {} of the new lines are dropped; give a larger --keys, or "
       "none",
-      human_count(seen->capacity_keys()), human_share(seen->filter().spec().fpr));
+      counted(seen->capacity_keys(), "distinct line"), human_share(seen->filter().spec().fpr));
 }
 
 bool DedupMemory::is_overfull() const noexcept {
@@ -220,14 +223,14 @@ std::string DedupMemory::overfull_error() const {
   const std::string where = file_.empty() ? "" : file_ + ": ";
   if (forgets()) {
     return fmt::format(
-        "{}more than twice the capacity of {} ({} keys) within a part of it: new lines may have been dropped; run it "
+        "{}more than twice the capacity of {} ({}) within a part of it: new lines may have been dropped; run it "
         "again with a larger --keys",
-        where, to_text(*seen.window()), human_count(seen.capacity_keys()));
+        where, to_text(*seen.window()), counted(seen.capacity_keys(), "key"));
   }
   return fmt::format(
-      "{}more than twice the capacity ({} keys): new lines may have been dropped, {} of them at the end; run it again "
+      "{}more than twice the capacity ({}): new lines may have been dropped, {} of them at the end; run it again "
       "{}",
-      where, human_count(seen.capacity_keys()), human_share(seen.filter().describe().fpr_estimate),
+      where, counted(seen.capacity_keys(), "key"), human_share(seen.filter().describe().fpr_estimate),
       file_.empty() ? "without --keys" : "with another --state and without --keys");
 }
 
@@ -271,9 +274,9 @@ void DedupMemory::add_window_to(Report& report, const Seen& seen) const {
 
 void DedupMemory::add_log_to(Report& report, const ConfirmedSeen& memory) const {
   const DigestLog& log = memory.log();
-  report.add(
-      "log_keys", log.digests(), "in the log",
-      fmt::format("{} in {} files, {}", human_count(log.digests()), log.runs() + 1, human_bytes(log.file_bytes())));
+  report.add("log_keys", log.digests(), "in the log",
+             fmt::format("{} in {}, {}", human_count(log.digests()), counted(log.runs() + 1, "file"),
+                         human_bytes(log.file_bytes())));
   report.add("log_bytes", log.file_bytes());
   report.add("log_runs", std::uint64_t{log.runs()});
   report.add("log_dropped_bytes", log.dropped_bytes());

@@ -60,9 +60,8 @@ class DedupMemory {
   /// `unique` is how many new keys this run had.
   void add_to(Report& report, std::uint64_t unique) const;
 
-  /// Of a memory that forgets: what came without a time, or later than a day from now, and was taken to come when the
-  /// one before did.
-  [[nodiscard]] std::uint64_t without_time() const noexcept { return without_time_; }
+  /// Returns how many keys of a memory with a window had a time of more than a day after now. They were given the time
+  /// of the key before.
   [[nodiscard]] std::uint64_t in_future() const noexcept { return in_future_; }
 
  private:

@@ -1,5 +1,7 @@
 #include "apps/mankai/file_kind.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -17,17 +19,19 @@ struct KindWords {
   FileKind kind;
   std::string_view name;
   std::string_view description;
-  std::string_view describer;
+  std::string_view readers;  ///< the commands that read one
 };
 
 constexpr std::array kWords = {
-    KindWords{FileKind::filter, "filter", "a filter", "mankai info"},
-    KindWords{FileKind::journal, "journal", "the journal of a filter", "mankai journal"},
-    KindWords{FileKind::guard, "guard", "a guard", "mankai guard info"},
-    KindWords{FileKind::digest_log, "digest_log", "a log of digests", "mankai verify"},
-    KindWords{FileKind::digest_run, "digest_run", "a run of a log of digests", "mankai verify"},
-    KindWords{FileKind::gate_counts, "gate_counts", "the counts of a gate", "mankai gate status"},
-    KindWords{FileKind::gate_source, "gate_source", "the source of a gate", "mankai gate status"},
+    KindWords{FileKind::filter, "filter", "a filter", "`mankai info` describes it"},
+    KindWords{FileKind::journal, "journal", "the journal of a filter", "`mankai journal` describes it"},
+    KindWords{FileKind::guard, "guard", "a guard",
+              "`mankai guard check` looks up URLs in it, and `mankai guard info` describes it"},
+    KindWords{FileKind::digest_log, "digest_log", "a log of digests",
+              "`mankai dedup --confirm` uses it, and `mankai verify` describes it"},
+    KindWords{FileKind::digest_run, "digest_run", "a run of a log of digests", "`mankai verify` describes it"},
+    KindWords{FileKind::gate_counts, "gate_counts", "the counts of a gate", "`mankai gate status` describes it"},
+    KindWords{FileKind::gate_source, "gate_source", "the source of a gate", "`mankai gate status` describes it"},
 };
 
 const KindWords& words_of(FileKind kind) noexcept { return *std::ranges::find(kWords, kind, &KindWords::kind); }
@@ -73,7 +77,6 @@ Result<bool> is_digest_run(const std::string& path) {
 
 std::string_view name(FileKind kind) noexcept { return words_of(kind).name; }
 std::string_view description_of(FileKind kind) noexcept { return words_of(kind).description; }
-std::string_view describer_of(FileKind kind) noexcept { return words_of(kind).describer; }
 
 Result<FileKind> kind_of_file(const std::string& path) {
   MANKAI_ASSIGN(const auto real, resolve_links(path));
@@ -85,6 +88,18 @@ Result<FileKind> kind_of_file(const std::string& path) {
   }
   MANKAI_ASSIGN(const auto is_run, is_digest_run(real));
   return is_run ? FileKind::digest_run : FileKind::filter;
+}
+
+Error explain_not_a_filter(const std::string& path, Error error) {
+  if (error.code != ErrorCode::corrupt) {
+    return error;
+  }
+  const auto kind = kind_of_file(path);
+  if (!kind || *kind == FileKind::filter) {
+    return error;
+  }
+  return {.code = ErrorCode::invalid_argument,
+          .detail = fmt::format("{}: is {}; {}", path, words_of(*kind).description, words_of(*kind).readers)};
 }
 
 }  // namespace mankai::command

@@ -63,8 +63,8 @@ Result<int> build(const Request& request) {
     return exists ? fail(built.error().code, built.error().detail + "; replace it with --force")
                   : Result<int>(std::unexpected(built.error()));
   }
-  say(fmt::format("{}: {} keys at {}, as of position {}; `mankai gate sync {}` applies later changes", request.file,
-                  human_count(built->keys), human_share(build.fpr), built->position_text, request.file));
+  say(fmt::format("{}: {} at {}, as of position {}; `mankai gate sync {}` applies later changes", request.file,
+                  counted(built->keys, "key"), human_share(build.fpr), built->position_text, request.file));
   if (!built->replaced_left.empty()) {
     say("the parts of the replaced gate could not be removed from its database: " + built->replaced_left);
   }
@@ -109,8 +109,8 @@ Result<int> drop(const Request& request) {
         removed.error().os_error);
   }
   say(fmt::format(
-      "{}: dropped: its parts were removed from the database ({} {}); the file still answers, but sync no longer works",
-      request.file, *removed, *removed == 1 ? "part" : "parts"));
+      "{}: dropped: its parts were removed from the database ({}); the file still answers, but sync no longer works",
+      request.file, counted(*removed, "part")));
   return 0;
 }
 

@@ -56,21 +56,19 @@ Result<int> run(const Request& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   catch_stop_signals();
   MANKAI_ASSIGN(const auto gate, GateFollower::open(request.file));
-  Output output;
   bool is_any_maybe = false;
-  const auto ask = [&](std::span<const std::string_view> keys) {
-    for (const std::string_view key : keys) {
-      const bool is_maybe = gate.maybe(key, request.after).is_maybe();
-      is_any_maybe = is_any_maybe || is_maybe;
-      if (!request.quiet) {
-        print(request, key, is_maybe, output);
-      }
-    }
-    return !output.has_failed();
-  };
-  const auto asked = for_each_batch(request.keys, request.input, ask, [&] { output.flush(); });
+  const auto asked =
+      print_answers(request.keys, request.input, [&](std::span<const std::string_view> keys, Output& output) {
+        for (const std::string_view key : keys) {
+          const bool is_maybe = gate.maybe(key, request.after).is_maybe();
+          is_any_maybe = is_any_maybe || is_maybe;
+          if (!request.quiet) {
+            print(request, key, is_maybe, output);
+          }
+        }
+        return true;
+      });
   const auto counted = request.count ? add_gate_counts(request.file, gate.counts()) : Result<void>{};
-  MANKAI_TRY(output.finish());
   MANKAI_TRY(asked);
   MANKAI_TRY(counted);
   return exit_code_after_stop(static_cast<int>(request.quiet && !is_any_maybe ? ExitCode::negative : ExitCode::fine));

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/gate_mirror.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
@@ -42,7 +43,11 @@ struct Status {
 void ask_source(const Request& request, const std::string& source_id, Status& status) {
   auto settings = read_source_settings(request.file);
   if (!settings) {
-    status.trouble = settings.error().message();
+    status.trouble = settings.error().code == ErrorCode::not_found
+                         ? "there is no " + source_settings_path(request.file) +
+                               ": after `mankai gate drop` the gate still answers, as of its position, but gets no "
+                               "more changes; `mankai gate build --force` builds it again"
+                         : settings.error().message();
     return;
   }
   status.settings = std::move(*settings);
@@ -83,7 +88,7 @@ Result<void> ask_mirror(const Request& request, const std::string& source_id, St
 }
 
 Result<Status> status_of(const Request& request) {
-  MANKAI_ASSIGN(const auto store, inspect_store(request.file));
+  MANKAI_ASSIGN(const auto store, opened_filter(request.file, inspect_store(request.file)));
   const auto* const filter = store.filter.as<CountingBloom>();
   if (filter == nullptr) {
     return fail(ErrorCode::invalid_argument, request.file + ": is not a gate; a gate is a counting-bloom");
@@ -218,11 +223,8 @@ Result<int> run(const Request& request) {
     return fail(ErrorCode::invalid_argument, "--json and --prometheus cannot be combined");
   }
   MANKAI_ASSIGN(const auto status, status_of(request));
-  Output output;
   const Report report = report_on(status, request.file);
-  output.append(request.prometheus ? metrics_of(status) : request.json ? report.json() : report.text());
-  MANKAI_TRY(output.finish());
-  return 0;
+  return write_output(request.prometheus ? metrics_of(status) : request.json ? report.json() : report.text());
 }
 
 }  // namespace

@@ -25,9 +25,8 @@ struct Request {
 
 void warn_of_drift(const Gate& gate, const std::string& file) {
   if (gate.missed_erasures() > 0) {
-    say(fmt::format(
-        "{}: {} deleted keys were not in the gate: it was changed by another program, or copied; build it again", file,
-        human_count(gate.missed_erasures())));
+    say(fmt::format("{}: {} not in the gate: it was changed by another program, or copied; build it again", file,
+                    counted(gate.missed_erasures(), "deleted key was", "deleted keys were")));
   }
 }
 
@@ -37,9 +36,9 @@ void warn_of_size(const Gate& gate, const std::string& file) {
   const GateFacts facts = gate.facts();
   if (facts.fpr_estimate > kTolerated * facts.fpr_target) {
     say(
-        fmt::format("{}: is too full: {} of absent keys are answered maybe, requested {}; it holds {} rows, capacity "
+        fmt::format("{}: is too full: {} of absent keys are answered maybe, requested {}; it holds {}, capacity "
                     "{}; build it again, larger",
-                    file, human_share(facts.fpr_estimate), human_share(facts.fpr_target), human_count(facts.keys),
+                    file, human_share(facts.fpr_estimate), human_share(facts.fpr_target), counted(facts.keys, "row"),
                     human_count(facts.capacity_keys)));
   }
 }

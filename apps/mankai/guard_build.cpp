@@ -155,15 +155,15 @@ Report report_on(const ListOutcome& list, bool explains) {
 }
 
 std::string text_on(const ListOutcome& list, bool explains) {
-  std::string text = fmt::format("{}: {}: {} lines, {} rules, {} exceptions, {} duplicates\n", printable(list.path),
-                                 name(list.format), human_count(list.counts.lines), human_count(list.counts.rules),
-                                 human_count(list.counts.exceptions), human_count(list.repeated));
+  std::string text = fmt::format("{}: {}: {}, {}, {}, {}\n", printable(list.path), name(list.format),
+                                 counted(list.counts.lines, "line"), counted(list.counts.rules, "rule"),
+                                 counted(list.counts.exceptions, "exception"), counted(list.repeated, "duplicate"));
   text += skip_text(list.counts, explains ? &list.skipped : nullptr);
   if (list.counts.widened != 0) {
-    text += fmt::format("  {} cover a little more than the list says\n", human_count(list.counts.widened));
+    text += fmt::format("  {} a little more than the list says\n", counted(list.counts.widened, "covers", "cover"));
   }
   if (list.counts.narrowed != 0) {
-    text += fmt::format("  {} cover a little less than the list says\n", human_count(list.counts.narrowed));
+    text += fmt::format("  {} a little less than the list says\n", counted(list.counts.narrowed, "covers", "cover"));
   }
   return text;
 }
@@ -172,36 +172,35 @@ std::string name_of(const std::string& path) { return path == "-" ? "standard in
 
 // Usually an empty download, an error page, or a format that was detected wrongly.
 std::unexpected<Error> no_rules(const ListOutcome& list) {
-  const auto reason = main_reason(list.counts, false);
-  const std::string why =
-      reason ? fmt::format("{} skipped: {}", human_count(list.counts.skipped_for(*reason)), describe(*reason))
-             : "none says anything";
+  const std::string reasons = reasons_text(list.counts, false);
+  const std::string why = reasons.empty()
+                              ? "none says anything"
+                              : fmt::format("{} skipped: {}", human_count(list.counts.all_skipped()), reasons);
   return fail(ErrorCode::corrupt,
-              fmt::format("{}: contains no rules: of its {} lines, read as {}, {}; nothing was written; set the format "
+              fmt::format("{}: contains no rules: of its {}, read as {}, {}; nothing was written; set the format "
                           "with --format, see the lines with --explain-skipped, or accept the list with --allow-empty",
-                          name_of(list.path), human_count(list.counts.lines), name(list.format), why));
+                          name_of(list.path), counted(list.counts.lines, "line"), name(list.format), why));
 }
 
 std::unexpected<Error> long_record(const ListOutcome& list) {
   return fail(
       ErrorCode::corrupt,
-      fmt::format(
-          "{}: {} quoted fields do not end within {}; nothing was written; see the lines with --explain-skipped and "
-          "correct them, or read what follows them as separate lines with --allow-skipped",
-          name_of(list.path), human_count(list.counts.skipped_for(RuleSkip::long_record)),
-          human_bytes(kCsvRecordBytesMax)));
+      fmt::format("{}: {} not end within {}; nothing was written; see the lines with --explain-skipped and "
+                  "correct them, or read what follows them as separate lines with --allow-skipped",
+                  name_of(list.path),
+                  counted(list.counts.skipped_for(RuleSkip::long_record), "quoted field does", "quoted fields do"),
+                  human_bytes(kCsvRecordBytesMax)));
 }
 
 std::unexpected<Error> too_much_skipped(const ListOutcome& list, double allowed) {
-  const RuleSkip reason = *main_reason(list.counts, true);
   const std::uint64_t skipped = list.counts.skipped_rules();
-  return fail(ErrorCode::corrupt,
-              fmt::format("{}: {} of its {} rules were skipped: {}, allowed {}; most often, {} times: {}; nothing was "
-                          "written; see them with --explain-skipped, or build without them with --allow-skipped",
-                          name_of(list.path), human_count(skipped),
-                          human_count(skipped + list.counts.rules + list.counts.exceptions),
-                          human_share(list.counts.skipped_share()), human_share(allowed),
-                          human_count(list.counts.skipped_for(reason)), describe(reason)));
+  return fail(
+      ErrorCode::corrupt,
+      fmt::format("{}: {} of its {} were skipped: {}, allowed {}; by reason: {}; nothing was written; "
+                  "see them with --explain-skipped, or build without them with --allow-skipped",
+                  name_of(list.path), human_count(skipped),
+                  counted(skipped + list.counts.rules + list.counts.exceptions, "rule"),
+                  human_share(list.counts.skipped_share()), human_share(allowed), reasons_text(list.counts, true)));
 }
 
 /// Reads lists into a builder and reports on them.

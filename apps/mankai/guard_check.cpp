@@ -57,45 +57,33 @@ std::string json_line(std::string_view url, const Verdict& verdict) {
   return report.json();
 }
 
-/// Prints what the guard says about URLs.
-class Answers {
- public:
-  explicit Answers(const Request& request) : request_(request) {}
+// Which of the two kinds a URL is to --quiet, --ok and --blocked.
+bool is_refused(const Request& request, Answer answer) {
+  return answer == Answer::blocked || (answer == Answer::invalid && !request.invalid_is_ok);
+}
 
-  // Which of the two kinds a URL is to --quiet, --ok and --blocked.
-  [[nodiscard]] bool is_refused(Answer answer) const {
-    return answer == Answer::blocked || (answer == Answer::invalid && !request_.invalid_is_ok);
+void print(const Request& request, std::string_view url, const Verdict& verdict, Output& output) {
+  if (request.quiet || (is_refused(request, verdict.answer) ? request.ok : request.blocked)) {
+    return;
   }
-
-  void print(std::string_view url, const Verdict& verdict) {
-    if (request_.quiet || (is_refused(verdict.answer) ? request_.ok : request_.blocked)) {
-      return;
-    }
-    if (request_.json) {
-      output.append(json_line(url, verdict));
-    } else if (request_.blocked || request_.ok) {
-      output.append_line(url);
-    } else {
-      print_line(word_for(verdict.answer), url, verdict);
-    }
+  if (request.json) {
+    output.append(json_line(url, verdict));
+    return;
   }
-
-  Output output;
-
- private:
-  void print_line(std::string_view word, std::string_view url, const Verdict& verdict) {
-    output.append(word);
+  if (request.blocked || request.ok) {
+    output.append_line(url);
+    return;
+  }
+  const std::string_view word = word_for(verdict.answer);
+  output.append(word);
+  output.append("\t");
+  output.append(url);
+  if (word != "ok") {
     output.append("\t");
-    output.append(url);
-    if (word != "ok") {
-      output.append("\t");
-      output.append(verdict.rule);
-    }
-    output.append("\n");
+    output.append(verdict.rule);
   }
-
-  const Request& request_;
-};
+  output.append("\n");
+}
 
 Result<int> run(const Request& request) {
   if (static_cast<int>(request.blocked) + static_cast<int>(request.ok) + static_cast<int>(request.quiet) > 1) {
@@ -104,20 +92,16 @@ Result<int> run(const Request& request) {
   MANKAI_TRY(check_keys(request.urls, request.input));
   catch_stop_signals();
   MANKAI_ASSIGN(const auto file, GuardFile::open(request.file));
-  Answers answers(request);
   GuardScratch scratch;
   bool is_any_refused = false;
-  const auto check = [&](std::span<const std::string_view> urls) {
+  MANKAI_TRY(print_answers(request.urls, request.input, [&](std::span<const std::string_view> urls, Output& output) {
     for (const std::string_view url : urls) {
       const Verdict verdict = file.guard().check(url, scratch);
-      is_any_refused = is_any_refused || answers.is_refused(verdict.answer);
-      answers.print(url, verdict);
+      is_any_refused = is_any_refused || is_refused(request, verdict.answer);
+      print(request, url, verdict, output);
     }
-    return !answers.output.has_failed() && !(request.quiet && is_any_refused);
-  };
-  const auto checked = for_each_batch(request.urls, request.input, check, [&] { answers.output.flush(); });
-  MANKAI_TRY(answers.output.finish());
-  MANKAI_TRY(checked);
+    return !(request.quiet && is_any_refused);
+  }));
   const bool is_negative = request.quiet && is_any_refused;
   return exit_code_after_stop(static_cast<int>(is_negative ? ExitCode::negative : ExitCode::fine));
 }

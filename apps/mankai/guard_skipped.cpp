@@ -116,13 +116,19 @@ std::string skip_text(const RuleListCounts& counts, const SkippedLines* lines) {
   return text;
 }
 
-std::optional<RuleSkip> main_reason(const RuleListCounts& counts, bool in_scope) {
-  std::optional<RuleSkip> most;
+std::string reasons_text(const RuleListCounts& counts, bool in_scope) {
+  std::vector<std::pair<std::uint64_t, RuleSkip>> reasons;
   for_each_reason(counts, [&](RuleSkip reason, std::uint64_t count) {
-    const bool counts_here = !in_scope || !is_out_of_scope(reason);
-    most = counts_here && (!most || count > counts.skipped_for(*most)) ? reason : most;
+    if (!in_scope || !is_out_of_scope(reason)) {
+      reasons.emplace_back(count, reason);
+    }
   });
-  return most;
+  std::ranges::stable_sort(reasons, std::ranges::greater(), [](const auto& each) { return each.first; });
+  std::string text;
+  for (const auto& [count, reason] : reasons) {
+    text += fmt::format("{}\"{}\" {}", text.empty() ? "" : ", ", describe(reason), human_count(count));
+  }
+  return text;
 }
 
 }  // namespace mankai::command

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +44,8 @@ class SkippedLines {
 [[nodiscard]] std::vector<Report> skip_reports(const RuleListCounts& counts, const SkippedLines* lines);
 [[nodiscard]] std::string skip_text(const RuleListCounts& counts, const SkippedLines* lines);
 
-/// The reason for which most was skipped; none if nothing was. `in_scope`: of those that are not out of scope.
-[[nodiscard]] std::optional<RuleSkip> main_reason(const RuleListCounts& counts, bool in_scope);
+/// Returns every reason and its count on one line, most first; empty if nothing was skipped. `in_scope`: only those
+/// that are not out of scope.
+[[nodiscard]] std::string reasons_text(const RuleListCounts& counts, bool in_scope);
 
 }  // namespace mankai::command

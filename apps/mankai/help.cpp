@@ -54,7 +54,7 @@ std::string list_of(const std::vector<Subcommand>& subcommands) {
 const std::vector<std::pair<std::string, std::string>>& exit_codes() {
   static const std::vector<std::pair<std::string, std::string>> kCodes = {
       {"0", "success, whatever the answers; also if the reader closes the output"},
-      {"1", "negative answer, with --quiet only"},
+      {"1", "negative answer, with --quiet only; lab: a verdict that is not the expected one"},
       {"2", "usage: unknown option, invalid argument, or an argument that contradicts a file"},
       {"3", "bad data: a corrupt file, or a file of a newer version"},
       {"4", "input or output: file missing, unreadable or locked; no memory or space left"},

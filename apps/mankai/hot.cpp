@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/hot_run.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_options.hpp"
@@ -129,7 +130,8 @@ Result<int> run(Request& request) {
   wanted.late_tolerance = request.late.value_or(wanted.late_tolerance);
   request.run.position = request.store.position;
   MANKAI_ASSIGN(auto hot, request.state.empty() ? Hot::create(wanted)
-                                                : Hot::open(request.state, wanted, request.store.options()));
+                                                : opened_filter(request.state, Hot::open(request.state, wanted,
+                                                                                         request.store.options())));
   if (hot.store() != nullptr) {
     warn_of_loss(request.state, hot.store()->recovery());
   }

@@ -35,13 +35,8 @@ std::string_view without_query(std::string_view target) noexcept { return target
 
 }  // namespace
 
-LineMatch::LineMatch(std::unique_ptr<re2::RE2> compiled) noexcept : compiled_(std::move(compiled)) {}
-LineMatch::LineMatch(LineMatch&&) noexcept = default;
-LineMatch& LineMatch::operator=(LineMatch&&) noexcept = default;
-LineMatch::~LineMatch() = default;
-
 Result<LineMatch> LineMatch::create(std::string_view expression) {
-  auto compiled = std::make_unique<re2::RE2>(piece(expression), options());
+  auto compiled = std::make_shared<const re2::RE2>(piece(expression), options());
   if (!compiled->ok()) {
     return fail(ErrorCode::invalid_argument,
                 "'" + std::string(expression) + "' is not a regular expression (RE2): " + compiled->error());

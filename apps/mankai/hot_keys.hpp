@@ -30,20 +30,14 @@ class LineMatch {
   /// Errors: invalid_argument with the position of what is wrong.
   [[nodiscard]] static Result<LineMatch> create(std::string_view expression);
 
-  LineMatch(LineMatch&&) noexcept;
-  LineMatch& operator=(LineMatch&&) noexcept;
-  LineMatch(const LineMatch&) = delete;
-  LineMatch& operator=(const LineMatch&) = delete;
-  ~LineMatch();
-
   /// Returns what the first group matched, or the whole expression if it has no group, at the first place in the line
   /// where it matches; nothing if it does not, or if the group had no part in it.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view line) const;
 
  private:
-  explicit LineMatch(std::unique_ptr<re2::RE2> compiled) noexcept;
+  explicit LineMatch(std::shared_ptr<const re2::RE2> compiled) noexcept : compiled_(std::move(compiled)) {}
 
-  std::unique_ptr<re2::RE2> compiled_;
+  std::shared_ptr<const re2::RE2> compiled_;
 };
 
 /// What of a record is its key.

@@ -37,7 +37,7 @@ struct HotBlock {
   Duration epoch;
   bool is_ranked = true;  ///< hottest first; otherwise in the order in which keys were asked for
   bool is_exact = false;
-  bool has_rates = true;  ///< counts that never fade have none
+  bool has_rates = true;  ///< counts that never decay have none, and records without times have none
   std::vector<HotRow> rows{};
   std::optional<HotErrors> errors{};
 };

@@ -227,7 +227,7 @@ class HotRun {
   [[nodiscard]] HotBlock make_block() const {
     HotBlock block{.at = hot_.now(), .epoch = hot_.decay().epoch, .is_ranked = request_.wanted_path.empty()};
     block.is_exact = exact_.has_value();
-    block.has_rates = hot_.decay().lambda_q32 < kLambdaOne;
+    block.has_rates = hot_.decay().lambda_q32 < kLambdaOne && hot_.newest() != Time();
     if (block.is_ranked) {
       for (const Hot::Entry& entry : entries()) {
         block.rows.push_back({.key = std::string(entry.key),
@@ -280,7 +280,8 @@ class HotRun {
   }
 
   [[nodiscard]] std::string heading(Time at) const {
-    return fmt::format("{}  {} records, half-life {}", format_time(at), human_count(hot_.records()), half_life_words());
+    return fmt::format("{}  {}, half-life {}", at == Time() ? "no times" : format_time(at),
+                       counted(hot_.records(), "record"), half_life_words());
   }
 
   [[nodiscard]] std::string half_life_words() const {
@@ -362,22 +363,25 @@ class HotRun {
   void summarise() const {
     const HotLineCounts& lines = keys_.counts();
     if (lines.in_future > 0) {
-      say(fmt::format(
-          "{} records have timestamps more than {} in the future and were skipped (--future), the first one {}",
-          human_count(lines.in_future), to_text(request_.future), printable(lines.first_in_future)));
+      say(fmt::format("{} {} in the future and {} skipped (--future), the first one {}",
+                      counted(lines.in_future, "record has a timestamp more than", "records have timestamps more than"),
+                      to_text(request_.future), lines.in_future == 1 ? "was" : "were",
+                      printable(lines.first_in_future)));
     }
     if (lines.malformed > 0) {
-      say(fmt::format("{} of {} lines are malformed and were skipped, the first one {}", human_count(lines.malformed),
-                      human_count(lines.lines), printable(lines.first_malformed)));
+      say(fmt::format("{} of {} {} malformed and skipped, the first one {}", human_count(lines.malformed),
+                      counted(lines.lines, "line"), lines.malformed == 1 ? "is" : "are",
+                      printable(lines.first_malformed)));
     }
     if (lines.without_key > 0) {
-      say(fmt::format("{} of {} lines do not have the counted field and were skipped", human_count(lines.without_key),
-                      human_count(lines.lines)));
+      say(fmt::format("{} of {} {} not have the counted field and {} skipped", human_count(lines.without_key),
+                      counted(lines.lines, "line"), lines.without_key == 1 ? "does" : "do",
+                      lines.without_key == 1 ? "was" : "were"));
     }
     if (const std::uint64_t late = hot_.late_records() - late_before_; late > 0) {
-      say(fmt::format(
-          "{} records arrived late, {} of them by more than {}; they were counted with their decayed weight",
-          human_count(late), human_count(hot_.records_beyond_tolerance()), to_text(hot_.late_tolerance())));
+      say(fmt::format("{} arrived late, {} of them by more than {}; each was counted with its decayed weight",
+                      counted(late, "record"), human_count(hot_.records_beyond_tolerance()),
+                      to_text(hot_.late_tolerance())));
     }
     if (hot_.filter().saturations() > 0) {
       say("warning: some counts have reached their largest value and may be too low; give a shorter half-life");

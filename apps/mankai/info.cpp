@@ -12,19 +12,8 @@ struct Request {
   bool json = false;
 };
 
-// What has a command of its own, or nothing that a filter has.
-Result<void> check_is_filter(const std::string& file) {
-  const auto kind = kind_of_file(file);
-  if (!kind || *kind == FileKind::filter) {
-    return kind ? Result<void>() : std::unexpected(kind.error());
-  }
-  return fail(ErrorCode::invalid_argument, file + ": is " + std::string(description_of(*kind)) + "; `" +
-                                               std::string(describer_of(*kind)) + "` describes it");
-}
-
 Result<int> run(const Request& request) {
-  MANKAI_TRY(check_is_filter(request.file));
-  MANKAI_ASSIGN(const auto found, inspect_store(request.file));
+  MANKAI_ASSIGN(const auto found, opened_filter(request.file, inspect_store(request.file)));
   Report report = report_on(found.filter, request.file);
   add_store(found.info, report);
   return write_output(request.json ? report.json() : report.text());

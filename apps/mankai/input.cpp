@@ -266,4 +266,18 @@ Result<void> for_each_batch(const std::vector<std::string>& arguments, const Inp
   return {};
 }
 
+Result<void> print_answers(const std::vector<std::string>& arguments, const InputRequest& request,
+                           const AnswerBatch& answer) {
+  Output output;
+  const auto answered = for_each_batch(
+      arguments, request,
+      [&](std::span<const std::string_view> keys) -> Result<bool> {
+        MANKAI_ASSIGN(const bool continues, answer(keys, output));
+        return continues && !output.has_failed();
+      },
+      [&] { output.flush(); });
+  MANKAI_TRY(output.finish());
+  return answered;
+}
+
 }  // namespace mankai::command

@@ -65,7 +65,6 @@ class Input {
 
   /// Returns how many raw bytes have been read.
   [[nodiscard]] std::uint64_t bytes_read() const noexcept;
-  [[nodiscard]] std::uint64_t lines_read() const noexcept { return lines_; }
   /// Where the last batch comes from, and the number of its first line there, from 1. Pre: it was not empty.
   [[nodiscard]] const std::string& label() const noexcept { return reader_->source().label(); }
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return reader_->first_line_number(); }
@@ -102,5 +101,13 @@ using UseBatch = std::function<Result<bool>(std::span<const std::string_view>)>;
 [[nodiscard]] Result<void> for_each_batch(
     const std::vector<std::string>& arguments, const InputRequest& request, const UseBatch& use,
     std::function<void()> before_waiting = [] {});
+
+/// Appends the answers to a batch of keys to the output; returns whether to continue.
+using AnswerBatch = std::function<Result<bool>(std::span<const std::string_view>, Output&)>;
+
+/// Prints the answers to keys that come as for_each_batch passes them, and what is there before it waits for more.
+/// Errors: as for_each_batch and Output::finish.
+[[nodiscard]] Result<void> print_answers(const std::vector<std::string>& arguments, const InputRequest& request,
+                                         const AnswerBatch& answer);
 
 }  // namespace mankai::command

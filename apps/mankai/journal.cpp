@@ -66,10 +66,10 @@ Report report_of(const JournalRecord& record) {
 
 void print_end(const JournalEnd& end, const Totals& totals, bool json, Output& output) {
   if (!json) {
-    output.append(fmt::format("{:<12} end: {} records, {} changes\n", end.offset, human_count(totals.records),
-                              human_count(totals.changes)));
+    output.append(fmt::format("{:<12} end: {}, {}\n", end.offset, counted(totals.records, "record"),
+                              counted(totals.changes, "change")));
     if (!end.reason.empty()) {
-      output.append(fmt::format("{:<12} {} bytes dropped: {}\n", "", end.bytes_dropped, end.reason));
+      output.append(fmt::format("{:<12} {} dropped: {}\n", "", counted(end.bytes_dropped, "byte"), end.reason));
     }
     return;
   }

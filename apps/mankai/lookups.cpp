@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/input.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/store_options.hpp"
@@ -35,27 +36,16 @@ using Keys = std::span<const std::string_view>;
 // With --at, the filter is changed in memory only.
 Result<AnyFilter> open_at(const Request& request) {
   RecoveryReport recovery;
-  MANKAI_ASSIGN(auto filter, open_filter(request.file, request.at ? Access::change : Access::query,
-                                         request.fast ? Trust::fast : Trust::checked, system_memory(), &recovery));
+  MANKAI_ASSIGN(auto filter,
+                opened_filter(request.file,
+                              open_filter(request.file, request.at ? Access::change : Access::query,
+                                          request.fast ? Trust::fast : Trust::checked, system_memory(), &recovery)));
   warn_of_loss(request.file, recovery);
   if (request.at) {
+    MANKAI_TRY(within(request.file, check_not_in_past(filter, *request.at)));
     MANKAI_TRY(within(request.file, filter.advance(*request.at)));
   }
   return filter;
-}
-
-// Prints the answers to all keys; `answer` returns whether to continue.
-Result<void> print_answers(const Request& request, const std::function<Result<bool>(Keys, Output&)>& answer) {
-  Output output;
-  const auto asked = for_each_batch(
-      request.keys, request.input,
-      [&](Keys keys) -> Result<bool> {
-        MANKAI_ASSIGN(const bool continues, within(request.file, answer(keys, output)));
-        return continues && !output.has_failed();
-      },
-      [&] { output.flush(); });
-  MANKAI_TRY(output.finish());
-  return asked;
 }
 
 void print_presence(const Request& request, std::string_view key, bool is_present, Output& output) {
@@ -74,7 +64,7 @@ Result<int> check(const Request& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   MANKAI_ASSIGN(const auto filter, open_at(request));
   bool is_all_present = true;
-  MANKAI_TRY(print_answers(request, [&](Keys keys, Output& output) {
+  MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, Output& output) {
     std::array<bool, kBatchLinesMax> answers{};
     filter.may_contain(keys, std::span(answers).first(keys.size()));
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -106,20 +96,20 @@ Result<bool> print_counts(const AnyFilter& filter, Keys keys, Output& output) {
 Result<int> count(const Request& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
   MANKAI_ASSIGN(const auto filter, open_at(request));
-  MANKAI_TRY(print_answers(request, [&](Keys keys, Output& output) {
-    return filter.kind().counts_decay ? print_counts<DecayedCount>(filter, keys, output)
-                                      : print_counts<KeyCount>(filter, keys, output);
+  MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, Output& output) {
+    return within(request.file, filter.kind().counts_decay ? print_counts<DecayedCount>(filter, keys, output)
+                                                           : print_counts<KeyCount>(filter, keys, output));
   }));
   return static_cast<int>(ExitCode::fine);
 }
 
 Result<int> recall(const Request& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
-  MANKAI_ASSIGN(const auto filter, open_filter(request.file, Access::query));
+  MANKAI_ASSIGN(const auto filter, opened_filter(request.file, open_filter(request.file, Access::query)));
   const auto min_matches = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.min_matches, UINT32_MAX));
-  MANKAI_TRY(print_answers(request, [&](Keys keys, Output& output) -> Result<bool> {
+  MANKAI_TRY(print_answers(request.keys, request.input, [&](Keys keys, Output& output) -> Result<bool> {
     for (const std::string_view key : keys) {
-      MANKAI_ASSIGN(const auto values, filter.recall(key, min_matches));
+      MANKAI_ASSIGN(const auto values, within(request.file, filter.recall(key, min_matches)));
       for (const ValueMatches& ranked : values) {
         output.append(fmt::format("{}\t{}\t", ranked.matches, ranked.value));
         output.append_line(key);

@@ -34,8 +34,8 @@ void Progress::advance(std::uint64_t bytes, std::optional<std::uint64_t> lines) 
     share = fmt::format(" of {}, {:.0f}%", human_bytes(*total_bytes_),
                         100 * static_cast<double>(bytes) / static_cast<double>(*total_bytes_));
   }
-  const std::string counted = lines ? fmt::format("{} lines, ", human_count(*lines)) : std::string();
-  write_error(fmt::format("\r\x1b[K{}{}; {}{}/s", human_bytes(bytes), share, counted,
+  const std::string line_count = lines ? counted(*lines, "line") + ", " : std::string();
+  write_error(fmt::format("\r\x1b[K{}{}; {}{}/s", human_bytes(bytes), share, line_count,
                           human_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds))));
   is_shown_ = true;
 }
@@ -97,5 +97,11 @@ void write_error(std::string_view text) { static_cast<void>(!write(STDERR_FILENO
 
 // One write, so that lines of several processes do not mix.
 void say(std::string_view line) { write_error("mankai: " + std::string(line) + "\n"); }
+
+void show_step(std::string_view text) {
+  if (isatty(STDERR_FILENO) == 1) {
+    write_error("\r\x1b[K" + std::string(text));
+  }
+}
 
 }  // namespace mankai::command

@@ -56,6 +56,10 @@ void write_error(std::string_view text);
 /// Writes "mankai: …" on standard error.
 void say(std::string_view line);
 
+/// Shows the current step of long work on standard error if that is a terminal, in place of the step before. An empty
+/// text removes the line.
+void show_step(std::string_view text);
+
 /// A line on the terminal for work that takes long. It shows only when standard error is a terminal, and standard
 /// output is not one that data is written to meanwhile.
 class Progress {

@@ -103,7 +103,7 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
     report.add("keys_inserted", filter.keys_inserted());
     write_error(report.json());
   } else if (request.count || isatty(STDERR_FILENO) == 1) {
-    say(fmt::format("{}: {} keys read, {} removed, {} refused; holds {}", request.file, human_count(outcome.keys_read),
+    say(fmt::format("{}: {} read, {} removed, {} refused; holds {}", request.file, counted(outcome.keys_read, "key"),
                     human_count(outcome.removed), human_count(outcome.refused()), human_count(filter.keys_inserted())));
   }
 }

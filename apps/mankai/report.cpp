@@ -137,6 +137,11 @@ std::string human_count(std::uint64_t count) {
   return digits;
 }
 
+std::string counted(std::uint64_t count, std::string_view noun, std::string_view plural) {
+  return fmt::format("{} {}{}", human_count(count), count == 1 || plural.empty() ? noun : plural,
+                     count != 1 && plural.empty() ? "s" : "");
+}
+
 std::string human_bytes(std::uint64_t bytes) {
   constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   constexpr double kStep = 1024;
@@ -146,8 +151,7 @@ std::string human_bytes(std::uint64_t bytes) {
     value /= kStep;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{} bytes", bytes)
-                   : fmt::format("{:.{}f} {}", value, value < 100 ? 1 : 0, kUnits[unit]);
+  return unit == 0 ? counted(bytes, "byte") : fmt::format("{:.{}f} {}", value, value < 100 ? 1 : 0, kUnits[unit]);
 }
 
 std::string human_share(double share) { return fmt::format("{:.3g}%", share * 100); }

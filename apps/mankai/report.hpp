@@ -54,6 +54,8 @@ class Report {
 
 /// Numbers for people; `--json` has them exactly.
 [[nodiscard]] std::string human_count(std::uint64_t count);  ///< 1,234,567
+/// 1 key, 1,234 keys; `plural` where that is not an s at the end.
+[[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun, std::string_view plural = {});
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);  ///< 12.3 MiB
 [[nodiscard]] std::string human_share(double share);         ///< 0.998%
 [[nodiscard]] std::string human_estimate(double estimate);   ///< a count that is not whole; may be infinite

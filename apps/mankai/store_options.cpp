@@ -115,8 +115,19 @@ Option at_option(std::string help, std::optional<Time>& target) {
                        parse_moment, target);
 }
 
+Result<void> check_not_in_past(const AnyFilter& filter, Time time) {
+  const auto stands_at = filter.time();
+  if (!stands_at || time >= *stands_at) {
+    return {};
+  }
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("--at {0} is before {1}, the time of the filter, and time cannot go back; give {1} or later",
+                          format_time(time), format_time(*stands_at)));
+}
+
 Result<void> advance_to_now(Store& store, std::optional<Time> time) {
   if (time) {
+    MANKAI_TRY(check_not_in_past(store.filter(), *time));
     return store.advance(*time);
   }
   const auto stands_at = store.filter().time();

@@ -34,6 +34,9 @@ struct FilterOptions {
 /// --at: a moment, or now, which is when the option is read.
 [[nodiscard]] Option at_option(std::string help, std::optional<Time>& target);
 
+/// Errors: invalid_argument, with the filter's time, for a moment before that.
+[[nodiscard]] Result<void> check_not_in_past(const AnyFilter& filter, Time time);
+
 /// Moves a store's filter to the moment given; where none is given, to now, or not at all if the filter stands later
 /// than that or has no time. Errors: as Store::advance's.
 [[nodiscard]] Result<void> advance_to_now(Store& store, std::optional<Time> time);

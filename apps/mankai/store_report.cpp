@@ -49,9 +49,9 @@ void add_field(const InfoField& field, Report& report) {
 }
 
 std::string journal_words(const StoreInfo& info) {
-  return fmt::format("{} changes that are not in the file yet, {} records, {}",
-                     human_count(info.recovery.changes_replayed), human_count(info.journal_records),
-                     human_bytes(info.journal_bytes));
+  return fmt::format("{} not in the file yet, {}, {}",
+                     counted(info.recovery.changes_replayed, "change that is", "changes that are"),
+                     counted(info.journal_records, "record"), human_bytes(info.journal_bytes));
 }
 
 std::string open_words(const StoreInfo& info) {
@@ -78,7 +78,7 @@ Report report_on(const AnyFilter& filter, const std::string& file) {
              human_count(info.keys_inserted) + (expires ? ", expired keys included" : ""));
   report.add("keys_estimate", info.keys_estimate, "keys, estimated", human_estimate(info.keys_estimate));
   report.add("capacity_keys", info.capacity_keys, "capacity",
-             fmt::format("{} keys at a false-positive rate of {}", human_count(info.capacity_keys),
+             fmt::format("{} at a false-positive rate of {}", counted(info.capacity_keys, "key"),
                          human_share(info.fpr_target)));
   const double keys_now = expires ? info.keys_estimate : static_cast<double>(info.keys_inserted);
   report.add("over_capacity", keys_now > static_cast<double>(info.capacity_keys));
@@ -108,14 +108,15 @@ std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity) {
   if (keys <= capacity) {
     return "";
   }
-  return fmt::format("{} keys in a filter for {}: the false-positive rate is higher than requested", human_count(keys),
+  return fmt::format("{} in a filter for {}: the false-positive rate is higher than requested", counted(keys, "key"),
                      human_count(capacity));
 }
 
 std::string dropped_words(const RecoveryReport& recovery) {
-  return recovery.reason.empty() ? ""
-                                 : fmt::format("{} bytes at offset {} of the journal: {}", recovery.bytes_dropped,
-                                               recovery.dropped_at, recovery.reason);
+  return recovery.reason.empty()
+             ? ""
+             : fmt::format("{} at offset {} of the journal: {}", counted(recovery.bytes_dropped, "byte"),
+                           recovery.dropped_at, recovery.reason);
 }
 
 void warn_of_loss(const std::string& file, const RecoveryReport& recovery) {

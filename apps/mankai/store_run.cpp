@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/signals.hpp"
 #include "apps/mankai/store_report.hpp"
@@ -54,7 +55,7 @@ StoreRun::StoreRun(Store store, std::string file, std::string position, Mode mod
 
 Result<StoreRun> StoreRun::open(const std::string& file, const StoreRequest& request, Mode mode) {
   MANKAI_TRY(check_is_no_gate(file));
-  MANKAI_ASSIGN(auto store, Store::open(file, request.options()));
+  MANKAI_ASSIGN(auto store, opened_filter(file, Store::open(file, request.options())));
   MANKAI_TRY(check_is_no_gate(file, store));
   warn_of_loss(file, store.recovery());
   return StoreRun(std::move(store), file, request.position, request.position.empty() ? mode : Mode::whole);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "apps/mankai/file_kind.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/report.hpp"
 #include "apps/mankai/signals.hpp"
@@ -30,6 +31,7 @@ Result<int> advance(const Request& request) {
   }
   catch_stop_signals();
   MANKAI_ASSIGN(auto store_run, StoreRun::open(request.file, {}, StoreRun::Mode::whole));
+  MANKAI_TRY(within(request.file, check_not_in_past(store_run.store().filter(), *request.at)));
   MANKAI_TRY(within(request.file, store_run.store().advance(*request.at)));
   MANKAI_TRY(store_run.finish());
   return exit_code_after_stop(0);
@@ -46,7 +48,7 @@ Result<void> check_sources(const Request& request) {
 }
 
 Result<void> merge_file(Store& target, const std::string& path) {
-  MANKAI_ASSIGN(const auto source, open_filter(path, Access::query));
+  MANKAI_ASSIGN(const auto source, opened_filter(path, open_filter(path, Access::query)));
   return within(path, target.merge(source));
 }
 
@@ -85,8 +87,8 @@ std::string outcome_of(const RecoveryReport& report) {
   }
   return report.changes_replayed == 0
              ? "recovered: no changes were missing"
-             : fmt::format("recovered: {} changes of {} records were applied", human_count(report.changes_replayed),
-                           human_count(report.records_replayed));
+             : fmt::format("recovered: applied {} of {}", counted(report.changes_replayed, "change"),
+                           counted(report.records_replayed, "record"));
 }
 
 Report report_of(const Request& request, const RecoveryReport& recovery) {
@@ -104,7 +106,7 @@ Report report_of(const Request& request, const RecoveryReport& recovery) {
 // Opening recovers; closing makes it one file again.
 Result<int> recover(const Request& request) {
   catch_stop_signals();
-  MANKAI_ASSIGN(auto store, Store::open(request.file));
+  MANKAI_ASSIGN(auto store, opened_filter(request.file, Store::open(request.file)));
   MANKAI_TRY(store.close());
   const Report report = report_of(request, store.recovery());
   MANKAI_TRY(write_output(request.json ? report.json() : report.text()));

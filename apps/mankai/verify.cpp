@@ -39,7 +39,7 @@ std::string words_on(const InspectedStore& found) {
     words += fmt::format(", change {}", human_count(info.recovery.sequence));
   }
   if (info.recovery.had_journal) {
-    words += fmt::format("; its journal has {} records of {}", human_count(info.journal_records),
+    words += fmt::format("; its journal has {} of {}", counted(info.journal_records, "record"),
                          human_bytes(info.journal_bytes));
   }
   return words;
@@ -55,8 +55,9 @@ std::vector<std::string> remarks_on(const StoreInfo& info) {
         "one of the two copies of the footer is corrupt; the other one is valid, and the next writer repairs it");
   }
   if (info.damaged_superblocks != 0) {
-    remarks.push_back(fmt::format("{} copies of the journal's superblocks are corrupt; another one is valid",
-                                  info.damaged_superblocks));
+    remarks.push_back(fmt::format("{} corrupt; another one is valid",
+                                  counted(info.damaged_superblocks, "copy of the journal's superblock is",
+                                          "copies of the journal's superblock are")));
   }
   return remarks;
 }
@@ -84,8 +85,8 @@ Result<Verified> verify_journal(const std::string& path, Report& report) {
   MANKAI_ASSIGN(const auto end, within(path, journal.end()));
   report.add("journal_records", records);
   report.add("damaged_superblocks", file->damaged_superblocks);
-  Verified verified{.words = fmt::format("a journal of {} records; verify the filter's file to check them against it",
-                                         human_count(records))};
+  Verified verified{.words = fmt::format("a journal of {}; verify the filter's file to check them against it",
+                                         counted(records, "record"))};
   if (!end.reason.empty()) {
     verified.remarks.push_back("the records end at offset " + std::to_string(end.offset) + ": " + end.reason);
   }
@@ -94,10 +95,10 @@ Result<Verified> verify_journal(const std::string& path, Report& report) {
 
 Result<Verified> verify_guard(const std::string& path, Report& report) {
   MANKAI_ASSIGN(const auto file, GuardFile::open(path));
-  const GuardFacts facts = file.guard().facts();
-  const std::uint64_t rules = facts.base_rules - facts.removed_rules + facts.added_rules + facts.exact_rules;
+  const std::uint64_t rules = file.guard().facts().rules_in_force();
   report.add("rules", rules);
-  return Verified{.words = fmt::format("a guard of {} rules", human_count(rules))};
+  return Verified{.words =
+                      fmt::format("a guard of {}; `mankai guard check` looks up URLs in it", counted(rules, "rule"))};
 }
 
 Result<Verified> words_on(const Result<DigestLogFacts>& facts, std::string_view what, Report& report) {
@@ -106,11 +107,11 @@ Result<Verified> words_on(const Result<DigestLogFacts>& facts, std::string_view 
   report.add("runs", facts->runs);
   report.add("file_bytes", facts->file_bytes);
   report.add("bytes_dropped", facts->dropped_bytes);
-  Verified verified{.words = fmt::format("{} with {} digests, {}", what, human_count(facts->digests),
-                                         human_bytes(facts->file_bytes))};
+  Verified verified{
+      .words = fmt::format("{} with {}, {}", what, counted(facts->digests, "digest"), human_bytes(facts->file_bytes))};
   if (facts->dropped_bytes != 0) {
-    verified.remarks.push_back(
-        fmt::format("the next writer drops an incomplete batch of {} bytes at its end", facts->dropped_bytes));
+    verified.remarks.push_back(fmt::format("the next writer drops an incomplete batch of {} at its end",
+                                           counted(facts->dropped_bytes, "byte")));
   }
   return verified;
 }

@@ -85,7 +85,7 @@ class Records(CommandTest):
         lines = CDX.splitlines(keepends=True)
         stdout, stderr = self.run_mankai("dedup", stdin=CDX)
         self.assertEqual(stdout, lines[0] + lines[1] + lines[3] + lines[4])
-        self.assertIn(b"1 lines have no URL", stderr)
+        self.assertIn(b"1 line has no URL and was compared as a whole", stderr)
         self.assertEqual(self.run_mankai("dedup", stdin=b"".join(lines[1:]))[0], lines[1] + lines[3] + lines[4], "no legend")
         self.write("a.cdx", CDX)
         self.write("b.cdx.gz", gzip.compress(CDX))
@@ -147,7 +147,7 @@ class Forgetting(CommandTest):
         text = b"a\t2024-03-01\nb\t2224-03-01\na\t2024-03-02\n"
         stdout, stderr = self.run_mankai("dedup", "--forget", "7d", "--field", "1", "--time-field", "2", stdin=text)
         self.assertEqual(stdout, b"a\t2024-03-01\nb\t2224-03-01\n")
-        self.assertIn(b"1 lines have timestamps in the future", stderr)
+        self.assertIn(b"1 line has a timestamp in the future", stderr)
 
     def test_options_that_do_not_go_together(self):
         for arguments, says in ((["--forget", "7d", "--grow"], "--grow"), (["--forget", "7d", "--kind", "bloom"], "kind bloom"),

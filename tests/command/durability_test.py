@@ -335,7 +335,7 @@ class Stores(CommandTest):
                                   "changes_replayed": 0, "bytes_dropped": 0, "sequence": 4})
         self.assertIn("nothing to do", self.out("recover", "f.mk").decode())
         self.killed([b"a"])
-        self.assertIn("1 changes of 1 records were applied", self.out("recover", "f.mk").decode())
+        self.assertIn("recovered: applied 1 change of 1 record\n", self.out("recover", "f.mk").decode())
         self.error("recover", "none.mk", code=4, says="none.mk")
         self.error("recover", code=2, says="FILE")
 
@@ -477,7 +477,7 @@ class Stores(CommandTest):
     def test_verify_says_what_it_looked_at(self):
         self.killed([b"a", b"b"])
         text = self.out("verify", "f.mk").decode()
-        self.assertRegex(text, r"^f.mk: ok, blocked-bloom of [^\n]+, change 3; its journal has 1 records of 64 bytes\n$")
+        self.assertRegex(text, r"^f.mk: ok, blocked-bloom of [^\n]+, change 3; its journal has 1 record of 64 bytes\n$")
         row = json.loads(self.out("verify", "--json", "f.mk"))[0]
         self.assertEqual((row["ok"], row["kind"], row["sequence"], row["journal_records"], row["changes_replayed"],
                           row["is_open"], row["damaged_superblocks"], row["damaged_footers"]),
@@ -487,7 +487,7 @@ class Stores(CommandTest):
         self.assertIn("one of the two copies of the footer is corrupt", self.out("verify", "f.mk").decode())
         self.assertEqual(json.loads(self.out("verify", "--json", "f.mk"))[0]["damaged_footers"], 1)
         self.flip("f.mk-journal", 2048)  # the copy of the superblock that counts
-        self.assertIn("1 copies of the journal's superblocks are corrupt", self.out("verify", "f.mk").decode())
+        self.assertIn("1 copy of the journal's superblock is corrupt", self.out("verify", "f.mk").decode())
         self.flip("f.mk-journal", 4096)
         self.error("verify", "f.mk", code=3, says="f.mk-journal")
         self.run_mankai("create", "f.mk", "--keys", "10k", "--seed", "1", "--force")

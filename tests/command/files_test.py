@@ -135,6 +135,18 @@ class Verify(CommandTest):
             if kind != "filter":
                 self.error("info", name, code=2, says=[name, "describes it"])
 
+    def test_another_file_given_as_a_filter_is_named_with_its_commands(self):
+        self.make_all()
+        for command in (["check"], ["count"], ["recall"], ["add"], ["remove"], ["recover"], ["clear"], ["merge", "f.mk"],
+                        ["gate", "status"], ["dedup", "--state"], ["hot", "--state"]):
+            keys = ["KEY"] if command[0] in ("check", "count", "recall", "add", "remove") else []
+            with self.subTest(command=command):
+                self.error(*command, "g.mkg", *keys, code=2, says=["g.mkg: is a guard", "`mankai guard check`"], stdin=b"")
+        self.error("check", "log", "KEY", code=2, says=["log: is a log of digests", "`mankai dedup --confirm`"])
+        self.write("text", b"no file of Mankai")
+        self.error("check", "text", "KEY", code=3, says="text")
+        self.assertIn("`mankai guard check`", self.out("verify", "g.mkg").decode())
+
     def test_damage_is_refused_wherever_it_is(self):
         self.make_all()
         image = json.loads(self.out("info", "--json", "f.mk"))["bytes"]
@@ -159,6 +171,7 @@ class Verify(CommandTest):
         self.error("verify", "gate.mk-source", code=3, says="gate.mk-source")
         os.remove(self.dir / "log-run-1")
         self.error("verify", "log", code=4, says="log-run-1")
+
     def test_verifying_changes_nothing(self):
         names = self.make_all()
         log = self.read("log")

@@ -168,5 +168,14 @@ class Values(CommandTest):
         self.error("recall", "g.mk", "shoes", code=2, says="no values")
 
 
+class Times(CommandTest):
+    def test_a_time_before_that_of_the_filter_is_refused_with_both(self):
+        self.run_mankai("create", "t.mk", "--kind", "rotating-bloom", "--keys", "1k", "--window", "1h")
+        self.run_mankai("add", "t.mk", "--at", "2026-03-28", "KEY")
+        for command in (["advance", "t.mk"], ["check", "t.mk", "KEY"], ["add", "t.mk", "KEY"]):
+            self.error(*command, "--at", "2026-03-27", code=2,
+                       says=["2026-03-27T00:00:00Z", "before 2026-03-28T00:00:00Z, the time of the filter"])
+
+
 if __name__ == "__main__":
     main()

@@ -127,6 +127,7 @@ class GateTest(harness.CommandTest):
         self.assertEqual(self.out("gate", "check", "b.mk", "a"), b"maybe\ta\n")
         self.error("gate", "sync", "b.mk", code=4, says="b.mk-source")
         self.error("gate", "drop", "b.mk", code=4, says="b.mk-source")
+        self.assertIn("after `mankai gate drop`", self.out("gate", "status", "b.mk").decode())
 
     def installed(self):
         return {row[0] for row in self.shop.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'mankai%'")}

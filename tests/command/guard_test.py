@@ -46,7 +46,7 @@ class Lists(Guard):
                                "##.banner\n||path.example/foo^\n")
         self.write("urls.csv", 'id,url,threat\n1,"http://1.2.3.4:81/bin.sh",malware\n2,http://u.example/a?b=1,x\n')
         text = self.out("guard", "build", "b.mkg", "hosts", "domains", "easy.txt", "urls.csv").decode()
-        self.assertIn("easy.txt: adblock: 6 lines, 2 rules, 1 exceptions", text)
+        self.assertIn("easy.txt: adblock: 6 lines, 2 rules, 1 exception, 0 duplicates", text)
         self.assertIn("skipped 1: hides elements of a page", text)
         self.assertEqual(self.answers("ads.example/x", "http://a.track.example/", "localhost", "bad.example",
                                       "evil.example", "www.good.evil.example", "path.example/foo/x",
@@ -112,7 +112,7 @@ class Lists(Guard):
         self.write("more", "".join(f"{i}.example\n" for i in range(89)) + "\x1b[2J/\n" + "/x\n" * 9 + "||d.example^$document\n")
         for options in ((), ("--allow-skipped=10%",), ("--allow-skipped=0.05",)):
             self.error("guard", "build", "--force", "b.mkg", "more", *options, code=3,
-                       says=["more: 11 of its 100 rules were skipped", "10 times: matches anywhere in a URL",
+                       says=["more: 11 of its 100 rules were skipped", '"matches anywhere in a URL" 10, "has options that guards do not support" 1;',
                              "--explain-skipped", "--allow-skipped"])
             self.assertEqual((self.dir / "b.mkg").read_bytes(), before)
         text, error = self.run_mankai("guard", "build", "--force", "--explain-skipped", "--quiet", "b.mkg", "more", code=3)[:2]
@@ -139,7 +139,7 @@ class Lists(Guard):
         self.assertIn("skipped 1: has quotes that do not close in their place\n    line 32: http://b.example/", text)
         self.assertEqual(self.answers("a.example", "b.example", "c.example"), ["blocked", "ok", "blocked"])
         self.write("l.csv", 'url,why\nhttp://b.example/,"x\n' + 'http://c.example/,xxxxxxxxxxxxxxxxxxxxxxxxxxx\n' * 30000)
-        self.error("guard", "build", "--force", "b.mkg", "l.csv", code=3, says=["l.csv: 1 quoted fields", "--allow-skipped"])
+        self.error("guard", "build", "--force", "b.mkg", "l.csv", code=3, says=["l.csv: 1 quoted field does not end", "--allow-skipped"])
         self.build("l.csv", options=("--allow-skipped",))
         self.assertEqual(self.answers("c.example"), ["blocked"])
 
