@@ -7,7 +7,7 @@
 
 namespace mankai::command {
 
-/// Everything that there is to say about a guard; its seed, which is a secret, is not.
+/// Returns all facts about a guard except its seed, which is secret.
 [[nodiscard]] Report report_on(const GuardFacts& facts, const std::string& file);
 
 /// The same as metrics of `mankai_guard_…`.

@@ -59,13 +59,13 @@ struct HotBlock {
 /// The settings with the rows behind them, as one JSON object on a line.
 [[nodiscard]] std::string hot_json(const HotBlock& block, Report settings);
 
-/// A table that is drawn again and again at the same place of a terminal. Nothing about the terminal is changed, so
-/// there is nothing to put back, however the process ends.
+/// A table that is redrawn in place on a terminal. The terminal's modes are not changed, so nothing has to be restored
+/// when the process ends.
 class HotScreen {
  public:
   /// Draws over what was drawn last, as many rows as fit.
   void draw(HotBlock block, const std::string& heading, Output& output);
-  /// Takes away what was drawn last.
+  /// Erases the table.
   void clear(Output& output);
 
  private:

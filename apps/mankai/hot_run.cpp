@@ -122,7 +122,7 @@ class HotRun {
     }
   }
 
-  // Only when what was printed has been written, so that the next run does not count what nobody was told of twice.
+  // Commits only after the output was written: otherwise a record could be in the state that no table showed.
   void keep() {
     if (!state_.empty() && output_.flush()) {
       note(hot_.commit());

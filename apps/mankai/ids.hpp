@@ -31,7 +31,7 @@ class IdReader {
  public:
   explicit IdReader(const IdRequest& request) : request_(request) {}
 
-  /// Takes lines apart; `keys` and `ids` refer to them until the next call. Errors: invalid_argument naming the line.
+  /// Splits lines into keys and numbers, which are valid until the next call. Errors: invalid_argument naming the line.
   [[nodiscard]] Result<void> read(std::span<const std::string_view> lines);
   [[nodiscard]] std::span<const std::string_view> keys() const noexcept { return keys_; }
   [[nodiscard]] std::span<const std::uint64_t> ids() const noexcept { return ids_; }

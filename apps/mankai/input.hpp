@@ -48,13 +48,13 @@ class Sources {
   std::size_t opened_ = 0;
 };
 
-/// Says how much behind the gzip data of a source was ignored, if anything was.
+/// Prints how many bytes after the gzip data of a source were ignored, if there were any.
 void warn_of_ignored_bytes(const Source& source, Progress& progress);
 
 /// The lines of several inputs, one after the other.
 class Input {
  public:
-  /// Looks at every input before anything is read, so that a misspelled name is found before the first line is used.
+  /// Checks every input before anything is read, so that a misspelled name is an error before the first line is used.
   /// `before_waiting` is called when nothing more can be read at once, and again now and then while that lasts. A file
   /// that is followed may be missing: it is waited for. Errors: not_found, io.
   [[nodiscard]] static Result<Input> open(const InputRequest& request, std::function<void()> before_waiting = [] {});

@@ -11,7 +11,7 @@
 namespace mankai::command {
 namespace {
 
-// A descriptor that somebody else made non-blocking is waited for like any other.
+// Another process may have made the descriptor non-blocking; then a full pipe is waited for here.
 bool wait_until_writable(int fd) {
   pollfd waiting{.fd = fd, .events = POLLOUT, .revents = 0};
   return poll(&waiting, 1, -1) >= 0 || errno == EINTR;
@@ -55,7 +55,7 @@ bool Output::flush() {
 
 Result<void> Output::finish() {
   flush();
-  // Some file systems tell only now that the disk is full.
+  // Some file systems report a full disk only when the file is closed.
   if (!failure_ && close(STDOUT_FILENO) != 0 && errno != EINTR) {
     failure_ = Error{.code = ErrorCode::io, .os_error = errno, .detail = "standard output: cannot write"};
   }

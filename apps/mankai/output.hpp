@@ -10,8 +10,8 @@
 
 namespace mankai::command {
 
-/// The standard output, in large writes. A failure is remembered and nothing is written after it, so a loop looks
-/// only at its end, or now and then.
+/// The standard output, in large writes. After a failed write nothing more is written and finish() returns the error,
+/// so a loop need not test every call.
 class Output {
  public:
   Output() { buffer_.reserve(kBufferBytes); }
@@ -28,15 +28,16 @@ class Output {
     append("\n");
   }
 
-  /// Writes what is waiting; returns false after a failure.
+  /// Writes the buffered bytes; returns false after a failure.
   bool flush();
   [[nodiscard]] bool has_failed() const noexcept { return failure_.has_value(); }
 
-  /// Flushes and returns what went wrong, if anything did. Errors: io, out_of_space; EPIPE when the reader is gone.
+  /// Flushes, closes the standard output and returns the first error. Errors: io, out_of_space; EPIPE if the reader
+  /// closed it.
   [[nodiscard]] Result<void> finish();
 
  private:
-  // Large enough that a system call costs nothing a line, small enough to stay in a core's cache.
+  // Large enough that system calls take no noticeable time, small enough to stay in a core's cache.
   static constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
 
   void make_room(std::string_view bytes);
@@ -46,7 +47,7 @@ class Output {
   std::optional<Error> failure_;
 };
 
-/// Whether an error only says that whoever read the output has had enough.
+/// Returns whether the error is that the reader closed the output.
 [[nodiscard]] bool is_closed_pipe(const Error& error) noexcept;
 
 /// Writes the whole standard output of a command. Returns exit code 0. Errors: as Output::finish.
@@ -60,16 +61,16 @@ void say(std::string_view line);
 /// text removes the line.
 void show_step(std::string_view text);
 
-/// A line on the terminal for work that takes long. It shows only when standard error is a terminal, and standard
-/// output is not one that data is written to meanwhile.
+/// A progress line for long work. It is shown only if standard error is a terminal, and standard output is not a
+/// terminal to which data is written at the same time.
 class Progress {
  public:
-  /// `total_bytes` is unset where nobody knows, as for a pipe.
+  /// `total_bytes` is unset if the size is unknown, as for a pipe.
   explicit Progress(std::optional<std::uint64_t> total_bytes, bool writes_output = true);
 
-  /// `lines` is unset where there are none.
+  /// `lines` is unset if the work has no lines.
   void advance(std::uint64_t bytes, std::optional<std::uint64_t> lines = {});
-  /// Takes the line away, so that something else can be said.
+  /// Removes the line, so that a message can be printed.
   void clear();
 
  private:

@@ -6,23 +6,23 @@
 
 namespace mankai::command {
 
-/// Everything that there is to say about a filter; its seed, which may be a secret, is not.
+/// Returns all facts about a filter except its seed, which may be secret.
 [[nodiscard]] Report report_on(const AnyFilter& filter, const std::string& file);
 
-/// The warning about a filter that holds more keys than it was made for, or nothing.
+/// Returns the warning for a filter with more keys than its capacity; otherwise empty.
 [[nodiscard]] std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity);
 
-/// Adds what was replayed and dropped.
+/// Adds the numbers of replayed and dropped records.
 void add_recovery(const RecoveryReport& recovery, Report& report);
-/// Adds where the source of a store's changes stands.
+/// Adds the position of the source of a store's changes.
 void add_position(const SourcePosition& position, Report& report);
-/// Adds everything that there is to say about a store besides its filter.
+/// Adds all facts about a store that are not about its filter.
 void add_store(const StoreInfo& info, Report& report);
 
-/// What a journal's end has lost, in a few words; empty where nothing was dropped.
+/// Returns which bytes of the journal's end were dropped and why; empty if none were.
 [[nodiscard]] std::string dropped_words(const RecoveryReport& recovery);
 
-/// Says on stderr what opening a file dropped, if anything: whoever goes on without it should know.
+/// Prints a warning on standard error if opening the file dropped bytes of its journal.
 void warn_of_loss(const std::string& file, const RecoveryReport& recovery);
 
 }  // namespace mankai::command

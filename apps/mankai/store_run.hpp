@@ -9,8 +9,9 @@
 
 namespace mankai::command {
 
-/// What a command does to a store: batch by batch as its input comes, so that nothing that was read is lost; or as one
-/// batch, which goes into the file as a whole at the end, where there is a position or no input to wait for.
+/// The changes of one command to a store. In mode `batches` each batch of input is written to the journal as it is
+/// read, so that nothing that was read is lost. In mode `whole`, for keys given as arguments and for --position, all
+/// changes are one batch, which is committed at the end.
 class StoreRun {
  public:
   enum class Mode : std::uint8_t { batches, whole };
@@ -20,7 +21,7 @@ class StoreRun {
 
   [[nodiscard]] Store& store() noexcept { return store_; }
   [[nodiscard]] bool is_whole() const noexcept { return mode_ == Mode::whole; }
-  /// Says that so many more keys are in the store.
+  /// Counts keys that are now in the store, for messages.
   void note_keys(std::uint64_t keys) noexcept { keys_ += keys; }
 
   /// Commits what is one batch, and closes the store: then everything is on the disk. Where a signal asked to stop,

@@ -15,7 +15,7 @@
 
 namespace mankai::command {
 
-/// What the command's process ends with, in docs/cli.md for users.
+/// Exit codes of the command; docs/cli.md describes them for users.
 enum class ExitCode : int {
   fine = 0,
   negative = 1,  ///< the answer is no, under --quiet
@@ -39,7 +39,7 @@ enum class ExitCode : int {
   return ExitCode::input_output;
 }
 
-/// What a value is, as far as completions need to know.
+/// Type of a value, for completions.
 enum class ValueKind : std::uint8_t { none, text, file, choice };
 
 /// An option, a flag (`value` empty) or a positional argument (`name` without dashes).
@@ -102,7 +102,7 @@ struct Subcommand {
 [[nodiscard]] Option list_option(std::string name, std::string value, std::string help, ValueKind kind,
                                  std::vector<std::string>& targets);
 
-/// The option with its value one of these.
+/// Returns the option with these as the only values that completions offer.
 [[nodiscard]] Option choice_option(Option option, std::span<const std::string_view> choices);
 /// The option with a letter: 'q' for -q.
 [[nodiscard]] Option with_letter(char letter, Option option);
