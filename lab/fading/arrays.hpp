@@ -47,12 +47,8 @@ void insert_events(F& filter, const Events& events, std::uint64_t first, std::ui
 /// Asks about so many events that never occurred. Pre: the filter holds events of another seed.
 template <class F>
 [[nodiscard]] Estimate strangers_known(const F& filter, std::uint64_t seed, std::uint64_t trials) {
-  const Events strangers(seed);
-  std::uint64_t yes = 0;
-  for (std::uint64_t i = 0; i < trials; ++i) {
-    yes += static_cast<std::uint64_t>(filter.may_contain(strangers[i]));
-  }
-  return share(yes, trials);
+  return share(count_of(0, trials, [&, strangers = Events(seed)](auto i) { return filter.may_contain(strangers[i]); }),
+               trials);
 }
 
 /// What an array knows of the events of each age, over many looks that are farther apart than the oldest age, so that

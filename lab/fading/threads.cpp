@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lab/fading/arrays.hpp"
-#include "lab/fading/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::forgetting {
 namespace {

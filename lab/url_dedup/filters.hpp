@@ -60,6 +60,8 @@ class LayeredUrls {
 template <class Inner>
 class UrlsUnderTest {
  public:
+  using Filter = Inner;
+
   UrlsUnderTest(Inner inner, Fault fault) noexcept : inner_(std::move(inner)), fault_(fault) {}
 
   void insert(const Urls& urls) {
@@ -116,6 +118,13 @@ inline constexpr Setting kConference{.fpr = 0.1, .k = 3};
 /// Makes a classic filter of about so many cells, in whole lines; k of 0 for the best. Errors: out_of_space.
 [[nodiscard]] Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t k,
                                        const Context& context);
+/// Makes a `Flat` or `Segments` of such a filter. Errors: out_of_space.
+template <class UnderTest>
+[[nodiscard]] Result<UnderTest> make_urls(std::uint64_t keys, std::uint64_t cells, std::uint32_t k,
+                                          const Context& context) {
+  MANKAI_ASSIGN(auto filter, make_bloom(keys, cells, k, context));
+  return UnderTest(typename UnderTest::Filter(std::move(filter)), context.fault);
+}
 [[nodiscard]] Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering,
                                            const Context& context);
 
