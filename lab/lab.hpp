@@ -1,6 +1,6 @@
 #pragma once
 
-/// The frame that holds the claims of a published source beside their formula and our measurement.
+/// The frame that compares the claims of published sources with their formulas and our measurements.
 ///
 /// A source is a folder: all its words are in `words.json` (essay, readings, claims, figures), and its code measures
 /// and hands expected and measured values to `Findings`, which decides each verdict by one rule (`judge`). What the

@@ -1,5 +1,3 @@
-#include "lab/sources.hpp"
-
 #include "lab/parts.hpp"
 
 namespace mankai::lab {

@@ -35,10 +35,10 @@ struct GateShape {
 
 /// Inserts absent keys until the saturation is reached, and returns how many that took; past it by one key at most.
 std::uint64_t fill_to(Gate& gate, double saturation, Random& random);
-/// Inserts so many absent keys.
+/// Inserts `count` absent keys.
 void insert_strangers(Gate& gate, std::uint64_t count, Random& random);
 
-/// Asks about so many absent keys and returns the share that is answered yes.
+/// Returns the share of absent keys that is answered yes.
 [[nodiscard]] inline Estimate strangers_let_through(const Gate& gate, std::uint64_t trials, Random& random) {
   return rate_of_yes(gate, trials, [&random](std::uint64_t /*number*/) { return Digest{random.next()}; });
 }

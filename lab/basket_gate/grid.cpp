@@ -15,7 +15,7 @@ namespace mankai::lab::basket {
 namespace {
 
 constexpr std::array<double, 3> kSaturations = {0.25, 0.5, 0.75};
-// Counted where so many hits are expected, which puts the error at a tenth of the rate.
+// With at least so many expected hits they are counted, which puts the error at a tenth of the rate.
 constexpr double kHitsAtLeast = 100;
 // More hits than these say nothing more.
 constexpr double kHitsEnough = 1e4;

@@ -8,7 +8,7 @@
 namespace mankai::lab::basket {
 namespace {
 
-// One gate with so many keys: how full it gets and how often it is wrong.
+// One gate at one number of keys: its saturation and false-positive rate.
 struct Load {
   GateShape shape;
   double keys = 0;

@@ -15,7 +15,7 @@ Result<UnderTest<Bloom>> make_bloom(std::uint64_t keys, const Context& context) 
   return make_under_test<Bloom>({.keys = keys, .fpr = kRate}, context);
 }
 
-// Bits that are unset when a key is removed, which is what the article warns of. Nowhere but in this lab.
+// Bits that are unset when a key is removed, which is what the article warns of. Only in this lab.
 class UnsetBits {
  public:
   UnsetBits(std::uint64_t size, std::uint32_t k) : size_(size), k_(k), bits_(size * k) {}

@@ -71,7 +71,7 @@ struct Range {
   std::uint64_t first = 0;
   std::uint64_t end = 0;
   std::uint64_t step = 1;
-  /// Whether the others are meant: those from `first` on that are not so many steps from it.
+  /// Whether it has all other numbers from `first` up to `end` instead.
   bool is_inverted = false;
 
   [[nodiscard]] std::uint64_t count() const noexcept {
@@ -100,7 +100,7 @@ std::uint64_t erase_members(F& filter, const Keys& keys, const Range& range) {
       [&](std::uint64_t number) { return filter.filter().erase(keys.member(number), number) != EraseResult::erased; });
 }
 
-/// Returns the share of so many absent keys that is answered yes.
+/// Returns the share of absent keys that is answered yes.
 template <class F>
 Estimate rate_of(const F& filter, const Keys& keys, std::uint64_t trials) {
   return rate_of_yes(filter, trials, [&keys](std::uint64_t number) { return keys.stranger(number); });
@@ -112,7 +112,7 @@ struct Part {
   double size = 0;  ///< counters of each probe
   double k = 0;
 };
-/// Returns a partitioned filter, or a slice of the original, with so many keys.
+/// Describes a partitioned filter, or a slice of the original, with `keys` keys.
 template <class Filter>
 [[nodiscard]] Part part_of(const Filter& filter, std::uint64_t keys) {
   const auto of = [keys](std::uint64_t size, std::uint32_t k) {

@@ -19,7 +19,7 @@ constexpr std::array<std::uint64_t, 6> kMultiples = {1, 2, 5, 10, 20, 50};
 constexpr double kBitsPerByte = 8;
 constexpr double kNibbleBits = 4;
 
-// One filter with so many keys.
+// One filter at one number of keys.
 struct Row {
   std::string name;
   double keys = 0;

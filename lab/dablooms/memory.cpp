@@ -70,7 +70,7 @@ double counting_formula(double fpr) {
   return 4 / kBitsPerByte * -std::log(fpr) / (std::numbers::ln2 * std::numbers::ln2);
 }
 
-// The rate at which a filter of so many bits a cell takes 1.2 % of the table.
+// The rate at which a filter of `bits_a_cell` bits per cell takes 1.2 % of the table.
 double rate_of_published(double table, double bits_a_cell) {
   const double cells = table * (1 - kPublished) * kBitsPerByte / bits_a_cell;
   return std::exp(-cells * std::numbers::ln2 * std::numbers::ln2);

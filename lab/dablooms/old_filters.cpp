@@ -20,7 +20,7 @@ Estimate rate_of_oldest(const Ours& filter, const Keys& numbers, double keys, co
   return widened(rate, formula_rate(oldest(filter, keys)).error);
 }
 
-// The whole filter's formula, its oldest slice having so many keys.
+// The whole filter's formula, with `keys` keys in its oldest slice.
 Estimate formula_of_all(const Ours& filter, double keys) {
   auto parts = parts_of(filter.filter());
   parts.front().keys = keys;
@@ -54,7 +54,7 @@ Result<void> measure_removed(std::uint64_t keys, const Context& context, Finding
     before = tenth == 0 ? rate : before;
     half = tenth == kTenths / 2 ? rate : half;
     add_row(figure, static_cast<double>(tenth) / kTenths, filter, left, rate, all);
-    // The next tenth goes.
+    // Remove the next tenth.
     static_cast<void>(erase_members(filter, numbers, {.first = tenth, .end = keys, .step = kTenths}));
   }
   const auto all_keys = static_cast<double>(keys);

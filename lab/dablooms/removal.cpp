@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kSlices = 8;
 
-// Counting filters side by side without ids: a key goes out of the first one that seems to have it, newest first.
+// Several counting filters without ids: a key is removed from the newest one that seems to have it.
 class Guessing {
  public:
   // Errors: out_of_space.
@@ -46,7 +46,7 @@ class Guessing {
   std::vector<Counting> filters_;
 };
 
-// The chance that any of so many others says yes.
+// The probability that any of `others` filters answers yes.
 double any_other(double rate, std::size_t others) {
   return -std::expm1(static_cast<double>(others) * std::log1p(-rate));
 }

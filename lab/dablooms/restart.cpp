@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kRate = 0.01;
 
-// A folder that goes with its files.
+// A folder that is deleted with its files.
 class Folder {
  public:
   // Errors: io.
@@ -147,7 +147,7 @@ Result<std::vector<std::string>> make_urls(std::uint64_t count, const Context& c
   return urls;
 }
 
-// Links come some to a second.
+// Several links arrive per second.
 constexpr std::uint64_t kASecond = 10;
 std::uint64_t time_added(std::uint64_t number) { return 1'000'000'000 + number / kASecond; }
 

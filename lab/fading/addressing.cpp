@@ -74,7 +74,7 @@ std::vector<double> window_rates(const Filter& filter, std::uint64_t windows, co
   return rates;
 }
 
-// Of keys at one age, over so many.
+// The share of keys of one age that is known, over `trials` keys.
 template <class Filter, class Keys>
 Estimate survival_at(Filter& filter, const Keys& keys, std::uint64_t next, std::uint64_t age, std::uint64_t trials) {
   const auto is_known_later = [&](std::uint64_t i) {

@@ -61,7 +61,7 @@ struct Score {
   [[nodiscard]] Estimate false_rate() const { return share(false_alarms, first); }
 };
 
-// Takes event number i of the trace, and says whether it came recently.
+// Inserts event number i of the trace, and returns whether it was known.
 using Observe = std::function<bool(std::uint64_t i)>;
 
 // `formula` is the probability with which an event of that age should be known.
@@ -123,7 +123,7 @@ Row run_lru(const Trace& trace, const char* name, double entry_bytes, std::uint6
                                         })};
 }
 
-// How many different events come in so many, on average.
+// Mean number of different events among `epoch` successive ones.
 double different_in(const Trace& trace, std::uint64_t epoch) {
   std::vector<std::uint64_t> last(trace.keys.size());
   std::uint64_t different = 0;

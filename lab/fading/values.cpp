@@ -19,7 +19,7 @@ Result<RecentValues> make_values(std::uint64_t cells_per_probe, const Context& c
   return RecentValues::create({.cells_per_probe = cells_per_probe, .hash = context.hash()});
 }
 
-// The fault loses one put in 64: of a value, since a key has several.
+// The fault loses one put in 64, chosen by key and value.
 void put(RecentValues& values, const Context& context, Digest key, std::uint32_t value) noexcept {
   if (!loses_insert(context.fault, key.value + value)) {
     values.put(key, value, kStrength);
@@ -52,7 +52,7 @@ class Urn {
   std::array<std::uint32_t, kCells> cells_{};
 };
 
-// Keys whose values came in the order 1 to 5.
+// Keys whose values were put in the order 1 to 5.
 struct Ranked {
   std::uint64_t keys = 0;
   std::uint64_t top = 0;      // the last one has the most matches

@@ -67,7 +67,7 @@ void judge_hash(const std::vector<std::string>& urls, Findings& findings) {
   findings.judged("hash-is-constant", at_most(2), exact(static_cast<double>(count) / static_cast<double>(found)));
 }
 
-// What a key takes in std::unordered_set<std::string> on a 64-bit machine, without the allocator's own bytes.
+// Bytes of a key in std::unordered_set<std::string> on a 64-bit machine, without the allocator's own bytes.
 double hash_set_bytes(const std::string& url) {
   constexpr std::size_t kNode = sizeof(void*) + sizeof(std::string) + sizeof(std::size_t);
   constexpr std::size_t kInPlace = 15;

@@ -34,7 +34,7 @@ Urls headlines(std::uint64_t first, std::uint64_t last, std::uint64_t seed) {
   return urls;
 }
 
-// Their counter: a filter of each half of the data, members asked for, those that both filters know over all the data.
+// Their counter: a filter of each half of the data; keys that both filters know, divided by all keys.
 template <class Filter>
 Estimate their_counter(const Filter& other_half, const Urls& half, std::uint64_t total) {
   const Estimate true_rate = other_half.rate(half);

@@ -12,7 +12,7 @@
 namespace mankai::lab::profiling {
 namespace {
 
-// What a profile is made for.
+// What a filter must fit.
 struct Order {
   std::uint64_t bytes = 0;
   std::uint32_t k = 0;
@@ -177,7 +177,7 @@ const Accuracy& found(const std::vector<Row>& rows, std::string_view name, std::
       ->result.accuracy;
 }
 
-// What rounding down alone takes: a whole counter for every page that no other page shares.
+// The error of rounding down alone: an unshared whole counter for every page.
 double lone_loss(const Visits& visits, const Decay& decay) {
   const Truth truth = truth_of(visits, decay.lambda());
   std::vector<std::uint64_t> counters(visits.names.size());

@@ -37,7 +37,7 @@ Result<void> judge_bound(const Context& context, Findings& findings) {
   return {};
 }
 
-// What a filter takes after so many visits.
+// Space and time of a filter after a number of visits.
 struct Point {
   double visits = 0;
   double kilobytes = 0;

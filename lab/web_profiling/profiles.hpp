@@ -1,6 +1,6 @@
 #pragma once
 
-/// Filters of decayed counts, behind one face and with the context's fault, and how far they are off.
+/// Filters of decayed counts behind one interface, with the context's fault, and their errors.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace mankai::lab::profiling {
 
-/// A filter of decayed counts. A batch at a time, so that the call costs nothing beside it.
+/// A filter of decayed counts. It takes batches, so that virtual calls cost little.
 class Profile {
  public:
   virtual ~Profile() = default;
@@ -52,7 +52,7 @@ class Profile {
   [[nodiscard]] virtual bool knows(Digest digest) const = 0;
 
  private:
-  // An invented key is one that has come once.
+  // An invented key has the count of one visit.
   [[nodiscard]] DecayedCount with_fault(DecayedCount count, Digest digest) const noexcept {
     return count.raw == 0 && invents_yes(fault_, digest.value) ? DecayedCount{.raw = 1} : count;
   }

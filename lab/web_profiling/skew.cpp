@@ -29,7 +29,7 @@ Ranked rank(const Visits& visits) {
   return counts;
 }
 
-// The share of visits that the first so many of the pages have.
+// The share of visits that go to this share of the pages, most visited first.
 double share_of_hottest(const Ranked& counts, double pages) {
   const auto first = static_cast<std::ptrdiff_t>(pages * static_cast<double>(counts.size()));
   const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});

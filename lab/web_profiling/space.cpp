@@ -39,7 +39,7 @@ void add_count(Bits& bits, std::uint64_t count, double weight) {
   bits.digits += weight * kDigitBits * std::ceil(length / kDigitBits);
 }
 
-// The expected length for a page that comes so often on the average: draws are Poisson distributed.
+// The expected length for a page with this mean number of visits: draws are Poisson distributed.
 void add_mean(Bits& bits, double mean) {
   constexpr double kExact = 500;  // beyond, a deviation hardly changes the length
   if (mean > kExact) {

@@ -12,7 +12,7 @@
 namespace mankai::lab::profiling {
 namespace {
 
-// Numbers the names of pages in the order in which they come.
+// Numbers the names of pages in the order in which they first appear.
 class Pages {
  public:
   Pages(Visits& visits, const Hasher& hasher) noexcept : visits_(visits), hasher_(hasher) {}
