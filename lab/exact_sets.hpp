@@ -1,6 +1,6 @@
 #pragma once
 
-/// Exact sets over key bytes: the comparisons that the sources make, the truth beside our answers, and test oracles.
+/// Exact sets of keys: what sources compare with, and the exact answers for the lab and tests.
 /// Threads: none; one thread at a time.
 
 #include <algorithm>

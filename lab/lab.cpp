@@ -28,6 +28,17 @@ Verdict judge(const Expected& expected, const Estimate& measured, double standar
   return distance <= expected.tolerance + standard_errors * measured.error ? Verdict::reproduced : Verdict::refuted;
 }
 
+void Figure::add_series(const std::string& formula, const std::string& title_of_line, Series points) {
+  points.colour = points.colour.value_or(series.size() / 2);
+  series.push_back({.title = title_of_line,
+                    .x = points.x,
+                    .y = formula,
+                    .is_line = true,
+                    .only = points.only,
+                    .colour = points.colour});
+  series.push_back(std::move(points));
+}
+
 void Entry::fill_in(std::string& text) const {
   if (has_values_) {
     text = fmt::vformat(text, values_);
@@ -95,6 +106,13 @@ void Findings::skipped(Claim claim, std::string needs) {
   claim.verdict = Verdict::skipped;
   claim.reason = std::move(needs);
   claims_.push_back(std::move(claim));
+}
+
+Result<void> measure_all(std::initializer_list<Measure*> measures, const Context& context, Findings& findings) {
+  for (Measure* const measure : measures) {
+    MANKAI_TRY(measure(context, findings));
+  }
+  return {};
 }
 
 Result<Outcome> run(const Source& source, const Context& context) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The frame that holds the claims of a published source beside their formula and our measurement.
+/// The frame that compares the claims of published sources with their formulas and our measurements.
 ///
 /// A source is a folder: all its words are in `words.json` (essay, readings, claims, figures), and its code measures
 /// and hands expected and measured values to `Findings`, which decides each verdict by one rule (`judge`). What the
@@ -12,17 +12,20 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "lab/measure.hpp"
 #include "mankai/base/error.hpp"
+#include "mankai/hash/hasher.hpp"
 
 namespace mankai::lab {
 
@@ -46,8 +49,9 @@ struct Expected {
   double tolerance = 0;  ///< what the formula itself leaves open, such as an approximation's stated bound
 };
 
-[[nodiscard]] constexpr Expected equals(double value, double tolerance = 0) noexcept {
-  return {.value = value, .tolerance = tolerance};
+template <class Number>
+[[nodiscard]] constexpr Expected equals(Number value, double tolerance = 0) noexcept {
+  return {.value = static_cast<double>(value), .tolerance = tolerance};
 }
 [[nodiscard]] constexpr Expected at_most(double value, double tolerance = 0) noexcept {
   return {.value = value, .relation = Relation::at_most, .tolerance = tolerance};
@@ -82,24 +86,32 @@ struct Claim {
   [[nodiscard]] bool is_as_recorded() const noexcept { return verdict == Verdict::skipped || verdict == recorded; }
 };
 
-/// A number, drawn and printed, or a word. What is not a number is left out.
-using Cell = std::variant<double, std::string>;
+/// A number, which is drawn and printed, or a word. NaN and infinity are left out.
+struct Cell : std::variant<double, std::string> {
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  explicit(false) Cell(Number number) : variant(static_cast<double>(number)) {}
+  template <std::convertible_to<std::string_view> Text>
+  explicit(false) Cell(const Text& text) : variant(std::string(std::string_view(text))) {}
+};
 
 struct Axis {
   std::string label;
   bool is_logarithmic = false;
 };
 
-/// What is drawn of a figure's table: one column over another, in the rows whose cells in the columns of `only` have
-/// the given words.
+/// Names columns, and the words that their cells must have.
+using Conditions = std::vector<std::pair<std::string, std::string>>;
+
+/// What is drawn of a figure's table: one column over another, in the rows that meet all conditions.
 struct Series {
-  std::string title;  ///< in the key; not there when empty
-  std::string x;      ///< names of columns
-  std::string y;
+  std::string title{};  ///< in the key; not there when empty
+  std::string x{};      ///< names of columns
+  std::string y{};
   std::string error{};     ///< the column of standard errors, if there is one
   bool is_line = false;    ///< lines for formulas, points for measurements
   bool is_hollow = false;  ///< rings instead of full points
-  std::vector<std::pair<std::string, std::string>> only{};
+  Conditions only{};
   std::optional<std::size_t> colour{};  ///< series with the same number share a color; each its own unless set
 };
 
@@ -113,6 +125,9 @@ struct Figure {
   std::vector<std::string> columns{};
   std::vector<std::vector<Cell>> rows{};
   std::vector<Series> series{};
+
+  /// Adds two series in one color, by default the next one: the column `formula` as a line, then the measured points.
+  void add_series(const std::string& formula, const std::string& title_of_line, Series points);
 };
 
 /// How a source measures. `fault` breaks the filters on purpose and is for tests: see under_test.hpp.
@@ -133,6 +148,8 @@ struct Context {
   [[nodiscard]] std::uint64_t trials(std::uint64_t in_quick, std::uint64_t in_full) const noexcept {
     return quick ? in_quick : in_full;
   }
+  /// Returns the hash of the filters that are measured.
+  [[nodiscard]] HashSpec hash() const noexcept { return {.kind = HashKind::xxh3, .seed = {seed, 0}}; }
 };
 
 /// The claims and figures of a source's `words.json` by id and name, without values.
@@ -207,10 +224,17 @@ struct Source {
   std::function<Result<void>(const Context&, Findings&)> run;
 };
 
-/// A part of a source, such as a section of its text: measures and adds its claims and figures.
+/// Measures, and adds claims and figures.
+using Measure = Result<void>(const Context&, Findings&);
+
+/// Calls all in order. Errors: the first one's.
+[[nodiscard]] Result<void> measure_all(std::initializer_list<Measure*> measures, const Context& context,
+                                       Findings& findings);
+
+/// A part of a source, such as a section of its text.
 struct Part {
   const char* title;
-  Result<void> (*measure)(const Context&, Findings&);
+  Measure* measure;
 };
 
 /// Returns the source of a folder of the lab with the words of its `words.json`, which is compiled in. Its parts are

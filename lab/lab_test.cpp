@@ -10,9 +10,9 @@
 #include <limits>
 #include <set>
 
+#include "lab/parts.hpp"
 #include "lab/random.hpp"
 #include "lab/report.hpp"
-#include "lab/sources.hpp"
 #include "lab/text.hpp"
 #include "lab/under_test.hpp"
 

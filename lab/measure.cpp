@@ -40,6 +40,15 @@ Estimate quotient(const Estimate& a, const Estimate& b) noexcept {
   return {.value = value, .error = std::abs(value) * std::hypot(a.error / a.value, b.error / b.value)};
 }
 
+Estimate widened(const Estimate& estimate, double error) noexcept {
+  return {.value = estimate.value, .error = std::hypot(estimate.error, error)};
+}
+
+double fill_deviation(double probes_per_cell, double cells) noexcept {
+  const double x = probes_per_cell;
+  return std::sqrt((std::exp(-x) - (1 + x) * std::exp(-2 * x)) / cells);
+}
+
 std::vector<Estimate> nanoseconds_interleaved(std::size_t rounds, std::uint64_t operations,
                                               std::span<const std::function<void()>> works) {
   std::vector<std::vector<double>> samples(works.size());

@@ -55,7 +55,7 @@ struct Point {
   double error = 0;
 };
 
-// What can be drawn of a series.
+// The points of a series that can be drawn.
 std::vector<Point> points(const Figure& figure, const Series& series) {
   std::vector<Point> points;
   for (const std::vector<Cell>& row : figure.rows) {
@@ -80,7 +80,7 @@ std::string rows(const std::vector<Point>& points, bool is_logarithmic) {
   return text;
 }
 
-// An axis from a little before the first value to a little behind the last; a linear one without negative values
+// An axis from a little before the first value to a little after the last; a linear one without negative values
 // begins at 0.
 std::string range(const std::vector<double>& values, bool is_logarithmic) {
   constexpr double kMargin = 0.05;

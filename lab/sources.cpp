@@ -1,10 +1,4 @@
-#include "lab/sources.hpp"
-
-#include "lab/basket_gate/parts.hpp"
-#include "lab/dablooms/parts.hpp"
-#include "lab/fading/parts.hpp"
-#include "lab/url_dedup/parts.hpp"
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab {
 

@@ -2,10 +2,15 @@
 
 /// Filters that can be broken on purpose, so that a test can show that the lab notices.
 
+#include <algorithm>
+#include <array>
+#include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "lab/lab.hpp"
+#include "mankai/base/assert.hpp"
 #include "mankai/filter/concepts.hpp"
 
 namespace mankai::lab {
@@ -20,9 +25,9 @@ namespace mankai::lab {
   return fault == Fault::invents_keys && digest % 64 == 1;
 }
 
-/// A filter with the context's fault; with Fault::none it is the filter itself. Filters with other operations use the
-/// two functions above.
-template <BatchFilter F>
+/// Wraps a filter of digests, with or without ids, and adds the context's fault; with Fault::none nothing changes.
+/// Filters with other operations use the two functions above.
+template <class F>
 class UnderTest {
  public:
   UnderTest(F filter, Fault fault) noexcept : filter_(std::move(filter)), fault_(fault) {}
@@ -30,6 +35,18 @@ class UnderTest {
   void insert(Digest digest) noexcept {
     if (!loses_insert(fault_, digest.value)) {
       filter_.insert(digest);
+    }
+  }
+  void insert(Digest digest, std::uint64_t id)
+    requires requires(F filter) { filter.insert(digest, id); }
+  {
+    if (!loses_insert(fault_, digest.value)) {
+      if constexpr (NumberedFilter<F>) {
+        const auto inserted = filter_.insert(digest, id);
+        MANKAI_ASSERT(inserted.has_value());
+      } else {
+        filter_.insert(digest, id);
+      }
     }
   }
   [[nodiscard]] bool may_contain(Digest digest) const noexcept {
@@ -50,5 +67,31 @@ class UnderTest {
   F filter_;
   Fault fault_;
 };
+
+/// Makes a filter with the context's hash and fault. Errors: the filter's.
+template <class F>
+[[nodiscard]] Result<UnderTest<F>> make_under_test(typename F::Options options, const Context& context) {
+  options.hash = context.hash();
+  MANKAI_ASSIGN(auto filter, F::create(options));
+  return UnderTest<F>(std::move(filter), context.fault);
+}
+
+/// Asks about so many absent keys, whose digests `digest_of` returns in order, and returns the share answered yes.
+template <class F, class DigestOf>
+[[nodiscard]] Estimate rate_of_yes(const F& filter, std::uint64_t trials, const DigestOf& digest_of) {
+  constexpr std::size_t kBatch = 4096;
+  std::vector<Digest> digests(kBatch);
+  const auto outcomes = std::make_unique<std::array<bool, kBatch>>();
+  std::uint64_t yes = 0;
+  for (std::uint64_t asked = 0; asked < trials; asked += kBatch) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kBatch, trials - asked));
+    for (std::size_t i = 0; i < count; ++i) {
+      digests[i] = digest_of(asked + i);
+    }
+    filter.may_contain(std::span(digests).first(count), std::span(*outcomes).first(count));
+    yes += static_cast<std::uint64_t>(std::count(outcomes->begin(), outcomes->begin() + count, true));
+  }
+  return share(yes, trials);
+}
 
 }  // namespace mankai::lab

@@ -5,8 +5,8 @@
 #include "apps/mankai-lab/subcommands.hpp"
 #include "apps/mankai/output.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "lab/parts.hpp"
 #include "lab/report.hpp"
-#include "lab/sources.hpp"
 #include "lab/text.hpp"
 
 namespace mankai::command {

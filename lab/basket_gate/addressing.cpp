@@ -1,7 +1,7 @@
 #include <numbers>
 
 #include "lab/basket_gate/gate.hpp"
-#include "lab/basket_gate/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::basket {
 namespace {
@@ -16,9 +16,7 @@ Result<void> measure_certainty(const Context& context, Findings& findings) {
       Random cookies(context.seed + phase);
       insert_strangers(gate, baskets, cookies);
       cookies = Random(context.seed + phase);
-      for (std::uint64_t i = 0; i < baskets; ++i) {
-        lost += static_cast<std::uint64_t>(!gate.may_contain({cookies.next()}));
-      }
+      lost += count_of(0, baskets, [&](std::uint64_t /*i*/) { return !gate.may_contain({cookies.next()}); });
     }
     findings.judged({"zero-bit-is-certain-{}", name(addressing), shown(addressing), baskets}, equals(0), exact(lost));
   }
@@ -35,8 +33,7 @@ Result<void> measure_collisions(const Context& context, Findings& findings) {
   // The number of probes to half full varies by twice the saturation's deviation.
   findings.judged("bits-set-again", equals(1 - 0.5 / std::numbers::ln2),
                   Estimate{.value = 1 - set / probes,
-
-                           .error = set / probes * 2 * saturation_deviation(probes, cells) * cells / probes});
+                           .error = set / probes * 2 * fill_deviation(probes / cells, cells) * cells / probes});
   return {};
 }
 

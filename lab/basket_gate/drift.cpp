@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "lab/basket_gate/gate.hpp"
-#include "lab/basket_gate/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::basket {
 namespace {
@@ -22,37 +22,13 @@ std::vector<Cell> row(const std::string& gate, double filled, const Gate& asked,
           rate.error};
 }
 
-Figure empty_figure(const Findings& findings) {
-  Figure figure = findings.figure("drift");
-  const auto add = [&figure](const std::string& gate, const std::string& y, std::size_t colour) {
-    const bool is_rate = y == "rate";
-    figure.series.push_back({.title = "",
-                             .x = "filled",
-                             .y = y + ", formula",
-                             .is_line = true,
-                             .only = {{"gate", gate}},
-                             .colour = colour});
-    figure.series.push_back({.title = gate + ": " + y,
-                             .x = "filled",
-                             .y = y,
-                             .error = is_rate ? "error" : "",
-                             .is_hollow = !is_rate,
-                             .only = {{"gate", gate}},
-                             .colour = colour});
-  };
-  add("never rebuilt", "saturation", 1);
-  add("never rebuilt", "rate", 3);
-  add("rebuilt", "saturation", 0);
-  add("rebuilt", "rate", 2);
-  return figure;
-}
-
 void judge_end(const Gate& gate, const Estimate& rate, Findings& findings) {
   const double keys = kCapacities * capacity_at_half(kShape);
   const Estimate formula = formula_rate(keys, kShape);
   findings.judged("drift-of-saturation", equals(1 - std::exp2(-4.0)),
                   Estimate{.value = gate.filter().saturation(),
-                           .error = saturation_deviation(kShape.phase * keys, static_cast<double>(kCells))});
+                           .error = fill_deviation(kShape.phase * keys / static_cast<double>(kCells),
+                                                   static_cast<double>(kCells))});
   findings.judged("drift-of-rate", equals(std::pow(1 - std::exp2(-4.0), kShape.phase)), widened(rate, formula.error));
   findings.judged("accurate-about-content", at_most(0.01), widened(rate, formula.error));
 }
@@ -62,7 +38,7 @@ void judge_end(const Gate& gate, const Estimate& rate, Findings& findings) {
 Result<void> measure_drift(const Context& context, Findings& findings) {
   MANKAI_ASSIGN(auto gate, make_gate(kShape, context));
   Random random(context.seed);
-  Figure figure = empty_figure(findings);
+  Figure figure = findings.figure("drift");
   const auto step = static_cast<std::uint64_t>(capacity_at_half(kShape) / kLooksPerCapacity);
   const std::uint64_t trials = context.trials(100'000, 4'000'000);
   Estimate rate;

@@ -18,13 +18,13 @@ double capacity_at_half(const GateShape& shape) noexcept {
 
 Result<Gate> make_gate(const GateShape& shape, const Context& context) {
   // A filter is asked for by keys and rate: those that need just this array. One key less keeps rounding out of it.
-  MANKAI_ASSIGN(auto filter, Bloom::create({.keys = static_cast<std::uint64_t>(capacity_at_half(shape)) - 1,
-                                            .fpr = std::exp2(-static_cast<double>(shape.phase)),
-                                            .k = shape.phase,
-                                            .addressing = shape.addressing,
-                                            .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
-  MANKAI_ASSERT(filter.cell_count() == shape.cells && filter.phase() == shape.phase);
-  return Gate(std::move(filter), context.fault);
+  MANKAI_ASSIGN(auto gate, make_under_test<Bloom>({.keys = static_cast<std::uint64_t>(capacity_at_half(shape)) - 1,
+                                                   .fpr = std::exp2(-static_cast<double>(shape.phase)),
+                                                   .k = shape.phase,
+                                                   .addressing = shape.addressing},
+                                                  context));
+  MANKAI_ASSERT(gate.filter().cell_count() == shape.cells && gate.filter().phase() == shape.phase);
+  return gate;
 }
 
 void insert_strangers(Gate& gate, std::uint64_t count, Random& random) {
@@ -48,35 +48,12 @@ std::uint64_t fill_to(Gate& gate, double saturation, Random& random) {
   return inserted;
 }
 
-Estimate strangers_let_through(const Gate& gate, std::uint64_t trials, Random& random) {
-  constexpr std::size_t kBatch = 4096;
-  std::vector<Digest> digests(kBatch);
-  const auto outcomes = std::make_unique<std::array<bool, kBatch>>();
-  std::uint64_t yes = 0;
-  for (std::uint64_t asked = 0; asked < trials; asked += kBatch) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kBatch, trials - asked));
-    std::generate_n(digests.begin(), count, [&random] { return Digest{random.next()}; });
-    gate.may_contain(std::span(digests).first(count), std::span(*outcomes).first(count));
-    yes += static_cast<std::uint64_t>(std::count(outcomes->begin(), outcomes->begin() + count, true));
-  }
-  return share(yes, trials);
-}
-
-double saturation_deviation(double probes, double cells) noexcept {
-  const double x = probes / cells;
-  return std::sqrt((std::exp(-x) - (1 + x) * std::exp(-2 * x)) / cells);
-}
-
 Estimate formula_rate(double keys, const GateShape& shape) noexcept {
   const auto cells = static_cast<double>(shape.cells);
   const double phase = shape.phase;
   const double saturation = -std::expm1(phase * keys * std::log1p(-1 / cells));
   const double rate = std::pow(saturation, phase);
-  return {.value = rate, .error = rate * phase / saturation * saturation_deviation(phase * keys, cells)};
-}
-
-Estimate widened(const Estimate& estimate, double error) noexcept {
-  return {.value = estimate.value, .error = std::hypot(estimate.error, error)};
+  return {.value = rate, .error = rate * phase / saturation * fill_deviation(phase * keys / cells, cells)};
 }
 
 std::string percent(double share) {

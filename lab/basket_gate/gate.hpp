@@ -35,21 +35,16 @@ struct GateShape {
 
 /// Inserts absent keys until the saturation is reached, and returns how many that took; past it by one key at most.
 std::uint64_t fill_to(Gate& gate, double saturation, Random& random);
-/// Inserts so many absent keys.
+/// Inserts `count` absent keys.
 void insert_strangers(Gate& gate, std::uint64_t count, Random& random);
 
-/// Asks about so many absent keys and returns the share that is answered yes.
-[[nodiscard]] Estimate strangers_let_through(const Gate& gate, std::uint64_t trials, Random& random);
-
-/// Returns the standard deviation of the saturation when so many probes fall on the cells: the occupancy problem's,
-/// sqrt((e^-x - (1 + x) e^-2x) / N) with x probes a cell.
-[[nodiscard]] double saturation_deviation(double probes, double cells) noexcept;
+/// Returns the share of absent keys that is answered yes.
+[[nodiscard]] inline Estimate strangers_let_through(const Gate& gate, std::uint64_t trials, Random& random) {
+  return rate_of_yes(gate, trials, [&random](std::uint64_t /*number*/) { return Digest{random.next()}; });
+}
 
 /// Returns (1 - (1 - 1/N)^(phase n))^phase, and how far one array's own rate strays from it, one standard deviation.
 [[nodiscard]] Estimate formula_rate(double keys, const GateShape& shape) noexcept;
-
-/// Returns the estimate with an independent source of error added.
-[[nodiscard]] Estimate widened(const Estimate& estimate, double error) noexcept;
 
 /// Returns "50 %" for 0.5.
 [[nodiscard]] std::string percent(double share);

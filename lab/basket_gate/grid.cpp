@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lab/basket_gate/gate.hpp"
-#include "lab/basket_gate/parts.hpp"
+#include "lab/parts.hpp"
 #include "mankai/filter/parts/image_format.hpp"
 #include "mankai/hash/probes.hpp"
 
@@ -15,7 +15,7 @@ namespace mankai::lab::basket {
 namespace {
 
 constexpr std::array<double, 3> kSaturations = {0.25, 0.5, 0.75};
-// Counted where so many hits are expected, which puts the error at a tenth of the rate.
+// With at least so many expected hits they are counted, which puts the error at a tenth of the rate.
 constexpr double kHitsAtLeast = 100;
 // More hits than these say nothing more.
 constexpr double kHitsEnough = 1e4;
@@ -106,48 +106,16 @@ Entry claim_of(const Point& point, const Measured& measured) {
           percent(point.saturation), shown(point.shape.addressing), point.saturation,       measured.how};
 }
 
-Figure empty_figure(const Findings& findings) {
-  Figure figure = findings.figure("saturation-phase");
-  for (std::size_t i = 0; i < kSaturations.size(); ++i) {
-    const std::string saturation = percent(kSaturations.at(i));
-    const auto only = [&saturation](BloomAddressing addressing) {
-      return std::vector<std::pair<std::string, std::string>>{{"addressing", std::string(shown(addressing))},
-                                                              {"saturation", saturation}};
-    };
-    figure.series.push_back({.title = saturation + " set: formula",
-                             .x = "phase",
-                             .y = "formula",
-                             .is_line = true,
-                             .only = only(BloomAddressing::range),
-                             .colour = i});
-    figure.series.push_back({.title = saturation + ": range",
-                             .x = "phase",
-                             .y = "measured",
-                             .error = "error",
-                             .only = only(BloomAddressing::range),
-                             .colour = i});
-    figure.series.push_back({.title = saturation + ": literal",
-                             .x = "phase",
-                             .y = "measured",
-                             .error = "error",
-                             .is_hollow = true,
-                             .only = only(BloomAddressing::fields),
-                             .colour = i});
-  }
-  return figure;
-}
-
 }  // namespace
 
 Result<void> measure_grid(const Context& context, Findings& findings) {
   Random random(context.seed);
-  Figure figure = empty_figure(findings);
+  Figure figure = findings.figure("saturation-phase");
   for (const Point& point : grid()) {
     MANKAI_ASSIGN(const auto measured, measure_point(point, context, random));
     findings.judged(claim_of(point, measured), equals(measured.formula), measured.rate);
-    figure.rows.push_back({std::string(shown(point.shape.addressing)), percent(point.saturation),
-                           static_cast<double>(point.shape.phase), measured.formula, measured.rate.value,
-                           measured.rate.error, measured.how});
+    figure.rows.push_back({shown(point.shape.addressing), percent(point.saturation), point.shape.phase,
+                           measured.formula, measured.rate.value, measured.rate.error, measured.how});
   }
   findings.add(std::move(figure));
   return {};

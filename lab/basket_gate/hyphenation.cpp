@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lab/basket_gate/gate.hpp"
-#include "lab/basket_gate/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::basket {
 namespace {
@@ -96,11 +96,10 @@ Text hyphenate(const Language& language, const Gate& gate) {
 }
 
 Result<Gate> gate_of(const Language& language, std::uint32_t phase, const Context& context) {
-  MANKAI_ASSIGN(auto filter, Bloom::create({.keys = language.dictionary.size(),
-                                            .fpr = std::exp2(-static_cast<double>(phase)),
-                                            .k = phase,
-                                            .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
-  Gate gate(std::move(filter), context.fault);
+  MANKAI_ASSIGN(
+      auto gate,
+      make_under_test<Bloom>(
+          {.keys = language.dictionary.size(), .fpr = std::exp2(-static_cast<double>(phase)), .k = phase}, context));
   for (const auto& [word, breaks] : language.dictionary) {
     gate.insert(gate.filter().hasher()(std::string_view(word)));
   }
@@ -137,19 +136,16 @@ Result<void> measure_words(const Context& context, Findings& findings) {
     const Text text = hyphenate(language, gate);
     const double bits =
         static_cast<double>(gate.filter().cell_count()) / static_cast<double>(language.dictionary.size());
-    figure.rows.push_back({static_cast<double>(phase), bits,
-                           kExceptionShare + (1 - kExceptionShare) * gate.filter().fpr_estimate(),
+    figure.rows.push_back({phase, bits, kExceptionShare + (1 - kExceptionShare) * gate.filter().fpr_estimate(),
                            static_cast<double>(text.accesses) / static_cast<double>(text.words),
                            (1 - kExceptionShare) * share(text.wasted, text.words - language.dictionary.size()).error,
-                           static_cast<double>(text.wrong)});
+                           text.wrong});
     if (phase == kPhase) {
       judge_text(text, gate, language, findings);
       findings.judged("less-space", at_most(1),
                       exact(static_cast<double>(gate.filter().cell_count()) / (8 * list_bytes(language))));
     }
   }
-  figure.series = {{.title = "0.1 + 0.9 f", .x = "bits per exception", .y = "formula", .is_line = true},
-                   {.title = "measured", .x = "bits per exception", .y = "measured", .error = "error"}};
   findings.add(std::move(figure));
   return {};
 }
@@ -166,11 +162,8 @@ void measure_bit_array(const Context& context, Findings& findings) {
     filled.insert(shopper);
     bits[shopper] = true;
   }
-  std::uint64_t wrong = 0;
-  for (std::size_t shopper = 0; shopper < kShoppers; ++shopper) {
-    wrong += static_cast<std::uint64_t>(bits[shopper] != filled.contains(shopper));
-  }
-  findings.judged("bit-array-is-exact", equals(0), exact(wrong));
+  const auto is_wrong = [&](std::size_t shopper) { return bits[shopper] != filled.contains(shopper); };
+  findings.judged("bit-array-is-exact", equals(0), exact(count_of(0, kShoppers, is_wrong)));
   const double bits_per_basket = static_cast<double>(kShoppers) / static_cast<double>(filled.size());
   const double filter_bits = -std::log2(0.01) / std::numbers::ln2;
   findings.depends("bit-array-needs-an-index", at_least(filter_bits), exact(bits_per_basket));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lab/basket_gate/gate.hpp"
-#include "lab/basket_gate/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::basket {
 namespace {
@@ -66,14 +66,9 @@ Served serve(const std::vector<Session>& sessions, const Gate& gate) {
 }
 
 Result<Gate> gate_of(const std::vector<Session>& sessions, const Context& context) {
-  std::uint64_t baskets = 0;
-  for (const Session& session : sessions) {
-    baskets += static_cast<std::uint64_t>(session.has_basket);
-  }
-  MANKAI_ASSIGN(
-      auto filter,
-      Bloom::create({.keys = baskets, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
-  Gate gate(std::move(filter), context.fault);
+  const auto baskets = std::ranges::count_if(sessions, &Session::has_basket);
+  MANKAI_ASSIGN(auto gate,
+                make_under_test<Bloom>({.keys = static_cast<std::uint64_t>(baskets), .fpr = kRate}, context));
   for (const Session& session : sessions) {
     if (session.has_basket) {
       gate.insert(gate.filter().hasher()(std::string_view(session.cookie)));
@@ -110,12 +105,10 @@ Figure figure_of(const Served& served, const Findings& findings) {
   auto left = static_cast<double>(served.affected_pages.size());
   for (std::size_t n = 1; n < kLongest; ++n) {
     const Estimate measured = share(static_cast<std::uint64_t>(left), served.affected_pages.size());
-    figure.rows.push_back({static_cast<double>(n), std::pow(1 - 1 / kMeanPages, static_cast<double>(n - 1)),
-                           measured.value, measured.error});
+    figure.rows.push_back(
+        {n, std::pow(1 - 1 / kMeanPages, static_cast<double>(n - 1)), measured.value, measured.error});
     left -= counts[n];
   }
-  figure.series = {{.title = "sessions that long", .x = "queries", .y = "formula", .is_line = true},
-                   {.title = "measured", .x = "queries", .y = "measured", .error = "error"}};
   return figure;
 }
 

@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "lab/basket_gate/gate.hpp"
-#include "lab/basket_gate/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::basket {
 namespace {
 
-// One gate with so many keys: how full it gets and how often it is wrong.
+// One gate at one number of keys: its saturation and false-positive rate.
 struct Load {
   GateShape shape;
   double keys = 0;
@@ -41,8 +41,8 @@ Result<std::vector<Load>> measure_loads(const std::vector<GateShape>& shapes, st
 
 Figure figure_of(const std::vector<Load>& loads, Figure figure) {
   for (const Load& load : loads) {
-    figure.rows.push_back({static_cast<double>(load.shape.cells), static_cast<double>(load.shape.phase), load.keys,
-                           load.saturation, load.formula().value, load.rate.value, load.rate.error});
+    figure.rows.push_back({load.shape.cells, load.shape.phase, load.keys, load.saturation, load.formula().value,
+                           load.rate.value, load.rate.error});
   }
   return figure;
 }
@@ -81,7 +81,8 @@ void judge_phases(const std::vector<Load>& loads, Findings& findings) {
   findings.judged("higher-phase-past-half", at_most(1), ratio(at(20), half));
   findings.judged(
       "half-is-where-the-best-is", equals(0.5),
-      Estimate{.value = half.saturation, .error = saturation_deviation(10 * half.keys, static_cast<double>(kCells))});
+      Estimate{.value = half.saturation,
+               .error = fill_deviation(10 * half.keys / static_cast<double>(kCells), static_cast<double>(kCells))});
   Estimate best{.value = HUGE_VAL};
   for (const Load& load : loads) {
     const Estimate other = ratio(load, half);
@@ -110,11 +111,11 @@ Result<void> measure_capacity(const Context& context, Findings& findings, Random
     const auto cells = static_cast<double>(kCells);
     const auto keys = static_cast<double>(fill_to(gate, 0.5, random));
     // A key sets phase / 2 new bits there, so that is what the saturation's deviation is worth.
-    const double deviation = saturation_deviation(phase * keys, cells) * cells * 2 / phase;
+    const double deviation = fill_deviation(phase * keys / cells, cells) * cells * 2 / phase;
     findings.judged({"capacity-{}", phase}, equals(std::round(capacity_at_half(shape)), 1),
                     Estimate{.value = keys, .error = deviation});
-    figure.rows.push_back({static_cast<double>(phase), capacity_at_half(shape), keys, deviation, cells / keys,
-                           std::exp2(-static_cast<double>(phase))});
+    figure.rows.push_back(
+        {phase, capacity_at_half(shape), keys, deviation, cells / keys, std::exp2(-static_cast<double>(phase))});
   }
   findings.add(std::move(figure));
   return {};

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "lab/dablooms/filters.hpp"
-#include "lab/dablooms/parts.hpp"
+#include "lab/parts.hpp"
 #include "mankai/base/bits.hpp"
 #include "mankai/filter/bloom/bloom.hpp"
 
@@ -12,13 +12,10 @@ namespace {
 constexpr double kRate = 0.01;
 
 Result<UnderTest<Bloom>> make_bloom(std::uint64_t keys, const Context& context) {
-  MANKAI_ASSIGN(
-      auto filter,
-      Bloom::create({.keys = keys, .fpr = kRate, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
-  return UnderTest<Bloom>(std::move(filter), context.fault);
+  return make_under_test<Bloom>({.keys = keys, .fpr = kRate}, context);
 }
 
-// Bits that are unset when a key is removed, which is what the article warns of. Nowhere but in this lab.
+// Bits that are unset when a key is removed, which is what the article warns of. Only in this lab.
 class UnsetBits {
  public:
   UnsetBits(std::uint64_t size, std::uint32_t k) : size_(size), k_(k), bits_(size * k) {}
@@ -58,7 +55,7 @@ Result<void> measure_bits(const Context& context, Findings& findings) {
       Part{.keys = k * static_cast<double>(keys), .size = static_cast<double>(filter.cell_count()), .k = 1});
   findings.judged("zero-bit-is-certain", equals(0), exact(count_missed(bloom, numbers, {.end = keys})));
   findings.judged("false-positives", equals(filter.fpr_expected(keys)),
-                  widened(strangers_let_through(bloom, numbers, context.trials(400'000, 4'000'000)),
+                  widened(rate_of(bloom, numbers, context.trials(400'000, 4'000'000)),
                           filter.fpr_expected(keys) * k * fill.error / fill.value));
   MANKAI_ASSIGN(auto larger, make_bloom(10 * keys, context));
   findings.judged("linear-size", equals(10, 0.01),
@@ -74,12 +71,9 @@ Result<void> measure_ballooning(const Context& context, Findings& findings) {
   for (const std::uint64_t times : {1U, 2U, 4U, 8U}) {
     insert_members(filter, numbers, inserted, times * keys);
     inserted = times * keys;
-    const Part part{.keys = static_cast<double>(inserted),
-                    .size = static_cast<double>(filter.filter().params().size),
-                    .k = static_cast<double>(filter.filter().params().k)};
-    const Estimate rate = strangers_let_through(filter, numbers, context.trials(100'000, 4'000'000));
-    findings.judged({"ballooning-{}", times}, equals(formula_rate(part).value),
-                    widened(rate, formula_rate(part).error));
+    const Estimate formula = formula_rate(part_of(filter.filter(), inserted));
+    findings.judged({"ballooning-{}", times}, equals(formula.value),
+                    widened(rate_of(filter, numbers, context.trials(100'000, 4'000'000)), formula.error));
   }
   return {};
 }
@@ -97,7 +91,7 @@ Result<void> measure_removals(const Context& context, Findings& findings) {
     bits.erase(numbers.member(number));
     static_cast<void>(counting.filter().erase(numbers.member(number)));
   }
-  const Range rest{.first = 1, .end = keys, .step = 2};
+  const Range rest = Range{.end = keys, .step = 2}.others();
   const double removed = static_cast<double>(keys) / 2;
   const double kept_bit = std::exp(removed * std::log1p(-1 / static_cast<double>(params.size)));
   findings.judged("unset-bits-lose-members", equals(1 - std::pow(kept_bit, params.k)),
@@ -121,23 +115,19 @@ Result<void> measure_own_rate(const Context& context, Findings& findings) {
   insert_members(theirs, numbers, 0, kWords);
   insert_members(ours, numbers, 0, kWords);
   const Original::Slice& slice = theirs.filter().slice(0);
-  const Estimate formula = formula_rate(Part{
-      .keys = static_cast<double>(kWords), .size = static_cast<double>(slice.size), .k = static_cast<double>(slice.k)});
+  const Estimate formula = formula_rate(part_of(slice, kWords));
   const std::uint64_t trials = context.trials(3'000'000, 30'000'000);
-  const Estimate rate = widened(strangers_let_through(theirs, numbers, trials), formula.error);
+  const Estimate rate = widened(rate_of(theirs, numbers, trials), formula.error);
   findings.judged({"counting-keeps-its-rate-original", formula.value}, at_most(kTested), rate);
   findings.judged("counting-keeps-its-rate-ours", at_most(kTested),
-                  widened(strangers_let_through(ours, numbers, trials), formula.error));
+                  widened(rate_of(ours, numbers, trials), formula.error));
   return {};
 }
 
 }  // namespace
 
 Result<void> measure_basics(const Context& context, Findings& findings) {
-  for (const auto measure : {measure_bits, measure_removals, measure_ballooning, measure_own_rate}) {
-    MANKAI_TRY(measure(context, findings));
-  }
-  return {};
+  return measure_all({measure_bits, measure_removals, measure_ballooning, measure_own_rate}, context, findings);
 }
 
 }  // namespace mankai::lab::spam

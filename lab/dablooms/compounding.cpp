@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lab/dablooms/filters.hpp"
-#include "lab/dablooms/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::spam {
 namespace {
@@ -72,7 +72,7 @@ Result<std::vector<Measured>> measure_mode(const Mode& mode, std::uint64_t keys,
   for (const std::size_t slices : kSlices) {
     insert_members(filter, numbers, inserted, keys * slices);
     inserted = keys * slices;
-    const Estimate rate = strangers_let_through(filter, numbers, context.trials(100'000, 2'000'000));
+    const Estimate rate = rate_of(filter, numbers, context.trials(100'000, 2'000'000));
     measured.push_back({.mode = mode,
                         .slices = slices,
                         .rate = widened(rate, formula_rate(parts_of(filter.filter())).error),
@@ -140,18 +140,16 @@ Result<void> judge_small(const Context& context, Findings& findings) {
   std::vector<Estimate> rates;
   for (std::size_t i = 0; i < theirs.filter().slice_count(); ++i) {
     const Original::Slice& slice = theirs.filter().slice(i);
-    const Part part{.keys = static_cast<double>(slice.keys),
-                    .size = static_cast<double>(slice.size),
-                    .k = static_cast<double>(slice.k)};
+    const Part part = part_of(slice, slice.keys);
     rates.push_back(formula_rate(part));
     rates.push_back({.value = part.keys / (part.size * part.size)});
   }
   const Estimate formula = any_of(rates);
   const std::uint64_t trials = context.trials(200'000, 4'000'000);
-  const Estimate rate = widened(strangers_let_through(theirs, numbers, trials), formula.error);
+  const Estimate rate = widened(rate_of(theirs, numbers, trials), formula.error);
   findings.judged("small-filters-original", at_most(kSmall.fpr), rate);
   findings.judged("small-filters-formula", equals(formula.value, 0.01 * formula.value), rate);
-  findings.judged("small-filters-ours", at_most(kSmall.fpr), strangers_let_through(ours, numbers, trials));
+  findings.judged("small-filters-ours", at_most(kSmall.fpr), rate_of(ours, numbers, trials));
   return {};
 }
 
@@ -159,16 +157,13 @@ Figure figure_of(const All& all, const Findings& findings) {
   Figure figure = findings.figure("compounded-error");
   for (const auto& measured : all) {
     for (const Measured& one : measured) {
-      figure.rows.push_back({one.mode.name, static_cast<double>(one.slices), one.mode.formula(one.slices),
-                             one.rate.value, one.rate.error});
+      figure.rows.push_back({one.mode.name, one.slices, one.mode.formula(one.slices), one.rate.value, one.rate.error});
     }
   }
-  for (std::size_t i = 0; i < kModes.size(); ++i) {
-    const std::string mode = kModes.at(i).name;
-    figure.series.push_back(
-        {.title = "", .x = "filters", .y = "formula", .is_line = true, .only = {{"mode", mode}}, .colour = i});
-    figure.series.push_back(
-        {.title = mode, .x = "filters", .y = "measured", .error = "error", .only = {{"mode", mode}}, .colour = i});
+  for (const Mode& one : kModes) {
+    const std::string mode = one.name;
+    figure.add_series("formula", "",
+                      {.title = mode, .x = "filters", .y = "measured", .error = "error", .only = {{"mode", mode}}});
   }
   return figure;
 }

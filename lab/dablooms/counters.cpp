@@ -3,7 +3,7 @@
 #include <string>
 
 #include "lab/dablooms/filters.hpp"
-#include "lab/dablooms/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/traffic/url_generator.hpp"
 
 namespace mankai::lab::spam {
@@ -20,7 +20,7 @@ bool is_in_after(F& filter, const Keys& numbers, int added, int removed) {
     filter.insert(numbers.member(0), 0);
   }
   for (int i = 0; i < removed; ++i) {
-    static_cast<void>(filter.erase(numbers.member(0), 0));
+    static_cast<void>(filter.filter().erase(numbers.member(0), 0));
   }
   return filter.may_contain(numbers.member(0));
 }
@@ -79,14 +79,12 @@ Result<Load> measure_load(double load, const Context& context) {
   const auto keys = static_cast<std::uint64_t>(load * size);
   const Keys numbers(context.seed);
   insert_members(filter, numbers, 0, keys);
-  const Estimate formula = formula_rate(
-      Part{.keys = static_cast<double>(keys), .size = size, .k = static_cast<double>(filter.filter().params().k)});
-  return Load{
-      .load = load,
-      .stuck_formula = poisson_tail(load, kStuck),
-      .stuck = share(filter.filter().saturated_cells(), filter.filter().cell_count()),
-      .rate_formula = formula.value,
-      .rate = widened(strangers_let_through(filter, numbers, context.trials(20'000, 1'000'000)), formula.error)};
+  const Estimate formula = formula_rate(part_of(filter.filter(), keys));
+  return Load{.load = load,
+              .stuck_formula = poisson_tail(load, kStuck),
+              .stuck = share(filter.filter().saturated_cells(), filter.filter().cell_count()),
+              .rate_formula = formula.value,
+              .rate = widened(rate_of(filter, numbers, context.trials(20'000, 1'000'000)), formula.error)};
 }
 
 Figure figure_of(const std::vector<Load>& loads, const Findings& findings) {
@@ -96,12 +94,6 @@ Figure figure_of(const std::vector<Load>& loads, const Findings& findings) {
                            load.stuck.value > 0 ? load.stuck.value : NAN, load.stuck.error, load.rate_formula,
                            load.rate.value});
   }
-  figure.series = {
-      {.title = "15 or more: Poisson", .x = "load", .y = "15 or more, formula", .is_line = true, .colour = 0},
-      {.title = "15 or more: measured", .x = "load", .y = "15 or more", .error = "error", .colour = 0},
-      {.title = "16 or more: Poisson", .x = "load", .y = "16 or more, formula", .is_line = true, .colour = 2},
-      {.title = "false positives: formula", .x = "load", .y = "false positives, formula", .is_line = true, .colour = 1},
-      {.title = "false positives: measured", .x = "load", .y = "false positives", .colour = 1}};
   return figure;
 }
 
@@ -145,10 +137,7 @@ Result<void> measure_repeats(const Context& context, Findings& findings) {
 }  // namespace
 
 Result<void> measure_counters(const Context& context, Findings& findings) {
-  for (const auto measure : {measure_one_url, measure_sane_load, measure_loads, measure_repeats}) {
-    MANKAI_TRY(measure(context, findings));
-  }
-  return {};
+  return measure_all({measure_one_url, measure_sane_load, measure_loads, measure_repeats}, context, findings);
 }
 
 }  // namespace mankai::lab::spam

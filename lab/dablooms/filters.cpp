@@ -5,33 +5,23 @@
 namespace mankai::lab::spam {
 
 Result<Ours> make_ours(const Shape& shape, const Context& context) {
-  MANKAI_ASSIGN(auto filter,
-                ScalableCountingBloom::create({.keys = shape.keys,
-                                               .fpr = shape.fpr,
-                                               .growth = shape.growth,
-                                               .layout = shape.layout,
-                                               .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
-  return Ours(std::move(filter), context.fault);
+  return make_under_test<ScalableCountingBloom>(
+      {.keys = shape.keys, .fpr = shape.fpr, .growth = shape.growth, .layout = shape.layout}, context);
 }
 
 Theirs make_theirs(const Shape& shape, const Context& context) {
   return {Original({.keys = shape.keys, .fpr = shape.fpr}), context.fault};
 }
 
-Result<UnderTest<CountingBloom>> make_counting(std::uint64_t keys, double fpr, const Context& context) {
-  MANKAI_ASSIGN(auto filter, CountingBloom::create({.keys = keys,
-                                                    .fpr = fpr,
-                                                    .layout = CountingLayout::partitioned,
-                                                    .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
-  return UnderTest<CountingBloom>(std::move(filter), context.fault);
+Result<Counting> make_counting(std::uint64_t keys, double fpr, const Context& context) {
+  return make_under_test<CountingBloom>({.keys = keys, .fpr = fpr, .layout = CountingLayout::partitioned}, context);
 }
 
 Estimate formula_rate(const Part& part) noexcept {
   const double fill = -std::expm1(part.keys * std::log1p(-1 / part.size));
   const double rate = std::pow(fill, part.k);
-  // The occupancy problem's deviation of each partition's fill; the partitions are independent.
-  const double x = part.keys / part.size;
-  const double deviation = std::sqrt((std::exp(-x) - (1 + x) * std::exp(-2 * x)) / part.size);
+  // The partitions are independent.
+  const double deviation = fill_deviation(part.keys / part.size, part.size);
   return {.value = rate, .error = fill > 0 ? rate * std::sqrt(part.k) * deviation / fill : 0};
 }
 
@@ -50,10 +40,7 @@ std::vector<Part> parts_of(const ScalableCountingBloom& filter) {
   MANKAI_ASSERT(filter.layout() == CountingLayout::partitioned);
   std::vector<Part> parts;
   for (std::size_t i = 0; i < filter.slice_count(); ++i) {
-    const CountingBloom& slice = filter.slice(i);
-    parts.push_back({.keys = static_cast<double>(slice.capacity_keys()),
-                     .size = static_cast<double>(slice.params().size),
-                     .k = static_cast<double>(slice.params().k)});
+    parts.push_back(part_of(filter.slice(i), filter.slice(i).capacity_keys()));
   }
   return parts;
 }
@@ -64,10 +51,6 @@ Estimate formula_rate(std::span<const Part> parts) {
     rates.push_back(formula_rate(part));
   }
   return any_of(rates);
-}
-
-Estimate widened(const Estimate& estimate, double error) noexcept {
-  return {.value = estimate.value, .error = std::hypot(estimate.error, error)};
 }
 
 double poisson_tail(double mean, unsigned least) noexcept {

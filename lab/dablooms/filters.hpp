@@ -36,43 +36,9 @@ class Keys {
   std::uint64_t first_;
 };
 
-/// A filter that takes ids, with the context's fault.
-template <class F>
-class Numbered {
- public:
-  Numbered(F filter, Fault fault) noexcept : filter_(std::move(filter)), fault_(fault) {}
-
-  void insert(Digest digest, std::uint64_t id) {
-    if (loses_insert(fault_, digest.value)) {
-      return;
-    }
-    if constexpr (NumberedFilter<F>) {
-      const auto inserted = filter_.insert(digest, id);
-      MANKAI_ASSERT(inserted.has_value());
-    } else {
-      filter_.insert(digest, id);
-    }
-  }
-  EraseResult erase(Digest digest, std::uint64_t id) { return filter_.erase(digest, id); }
-  [[nodiscard]] bool may_contain(Digest digest) const noexcept {
-    return filter_.may_contain(digest) || invents_yes(fault_, digest.value);
-  }
-  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
-    filter_.may_contain(digests, outcomes);
-    for (std::size_t i = 0; fault_ == Fault::invents_keys && i < digests.size(); ++i) {
-      outcomes[i] = outcomes[i] || invents_yes(fault_, digests[i].value);
-    }
-  }
-
-  [[nodiscard]] const F& filter() const noexcept { return filter_; }
-
- private:
-  F filter_;
-  Fault fault_;
-};
-
-using Ours = Numbered<ScalableCountingBloom>;
-using Theirs = Numbered<Original>;
+using Ours = UnderTest<ScalableCountingBloom>;
+using Theirs = UnderTest<Original>;
+using Counting = UnderTest<CountingBloom>;
 
 /// How a filter of ours is made to be like dablooms': equal partitioned slices. Changed where a claim is about that.
 struct Shape {
@@ -86,7 +52,7 @@ struct Shape {
 [[nodiscard]] Result<Ours> make_ours(const Shape& shape, const Context& context);
 [[nodiscard]] Theirs make_theirs(const Shape& shape, const Context& context);
 /// A single counting filter in the partitioned layout. Errors: out_of_space.
-[[nodiscard]] Result<UnderTest<CountingBloom>> make_counting(std::uint64_t keys, double fpr, const Context& context);
+[[nodiscard]] Result<Counting> make_counting(std::uint64_t keys, double fpr, const Context& context);
 
 /// Inserts members number `first` up to `end`, each under its number.
 template <class F>
@@ -100,50 +66,44 @@ void insert_members(F& filter, const Keys& keys, std::uint64_t first, std::uint6
   }
 }
 
-/// Which of the numbered keys, as `first`, `first + step` …, below `end`.
+/// Every `step`-th number from `first` up to `end`.
 struct Range {
   std::uint64_t first = 0;
   std::uint64_t end = 0;
   std::uint64_t step = 1;
-  [[nodiscard]] std::uint64_t count() const noexcept { return (end - first + step - 1) / step; }
+  /// Whether it has all other numbers from `first` up to `end` instead.
+  bool is_inverted = false;
+
+  [[nodiscard]] std::uint64_t count() const noexcept {
+    return count_if([](std::uint64_t /*number*/) { return true; });
+  }
+  [[nodiscard]] Range others() const noexcept { return {first, end, step, !is_inverted}; }
+  /// Returns for how many of them the predicate holds.
+  template <class Predicate>
+  [[nodiscard]] std::uint64_t count_if(const Predicate& predicate) const {
+    return count_of(first, end, [&](std::uint64_t number) {
+      return ((number - first) % step == 0) != is_inverted && predicate(number);
+    });
+  }
 };
 
 /// Returns how many of those members are denied.
 template <class F>
 std::uint64_t count_missed(const F& filter, const Keys& keys, const Range& range) {
-  std::uint64_t missed = 0;
-  for (std::uint64_t number = range.first; number < range.end; number += range.step) {
-    missed += static_cast<std::uint64_t>(!filter.may_contain(keys.member(number)));
-  }
-  return missed;
+  return range.count_if([&](std::uint64_t number) { return !filter.may_contain(keys.member(number)); });
 }
 
-/// Takes those members out, each under its number, and returns how many were refused.
+/// Removes those members, each under its number, and returns how many were refused.
 template <class F>
 std::uint64_t erase_members(F& filter, const Keys& keys, const Range& range) {
-  std::uint64_t refused = 0;
-  for (std::uint64_t number = range.first; number < range.end; number += range.step) {
-    refused += static_cast<std::uint64_t>(filter.erase(keys.member(number), number) != EraseResult::erased);
-  }
-  return refused;
+  return range.count_if(
+      [&](std::uint64_t number) { return filter.filter().erase(keys.member(number), number) != EraseResult::erased; });
 }
 
-/// Returns the share of so many absent keys that is answered yes.
+/// Returns the share of absent keys that is answered yes.
 template <class F>
-Estimate strangers_let_through(const F& filter, const Keys& keys, std::uint64_t trials) {
-  constexpr std::size_t kBatch = 4096;
-  std::vector<Digest> digests(kBatch);
-  const auto outcomes = std::make_unique<std::array<bool, kBatch>>();
-  std::uint64_t yes = 0;
-  for (std::uint64_t asked = 0; asked < trials; asked += kBatch) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kBatch, trials - asked));
-    for (std::size_t i = 0; i < count; ++i) {
-      digests[i] = keys.stranger(asked + i);
-    }
-    filter.may_contain(std::span(digests).first(count), std::span(*outcomes).first(count));
-    yes += static_cast<std::uint64_t>(std::count(outcomes->begin(), outcomes->begin() + count, true));
-  }
-  return share(yes, trials);
+Estimate rate_of(const F& filter, const Keys& keys, std::uint64_t trials) {
+  return rate_of_yes(filter, trials, [&keys](std::uint64_t number) { return keys.stranger(number); });
 }
 
 /// Keys in a partitioned filter.
@@ -152,6 +112,18 @@ struct Part {
   double size = 0;  ///< counters of each probe
   double k = 0;
 };
+/// Describes a partitioned filter, or a slice of the original, with `keys` keys.
+template <class Filter>
+[[nodiscard]] Part part_of(const Filter& filter, std::uint64_t keys) {
+  const auto of = [keys](std::uint64_t size, std::uint32_t k) {
+    return Part{.keys = static_cast<double>(keys), .size = static_cast<double>(size), .k = static_cast<double>(k)};
+  };
+  if constexpr (requires { filter.params(); }) {
+    return of(filter.params().size, filter.params().k);
+  } else {
+    return of(filter.size, filter.k);
+  }
+}
 
 /// Returns (1 - (1 - 1/size)^keys)^k, and how far one filter's own rate strays from it, one standard deviation.
 [[nodiscard]] Estimate formula_rate(const Part& part) noexcept;
@@ -162,8 +134,6 @@ struct Part {
 /// Returns any_of the parts' formulas.
 [[nodiscard]] Estimate formula_rate(std::span<const Part> parts);
 
-/// Returns the estimate with an independent source of error added.
-[[nodiscard]] Estimate widened(const Estimate& estimate, double error) noexcept;
 /// Returns how likely a Poisson count is at least `least`.
 [[nodiscard]] double poisson_tail(double mean, unsigned least) noexcept;
 

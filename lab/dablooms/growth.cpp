@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "lab/dablooms/filters.hpp"
-#include "lab/dablooms/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::spam {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::array<std::uint64_t, 6> kMultiples = {1, 2, 5, 10, 20, 50};
 constexpr double kBitsPerByte = 8;
 constexpr double kNibbleBits = 4;
 
-// One filter with so many keys.
+// One filter at one number of keys.
 struct Row {
   std::string name;
   double keys = 0;
@@ -92,7 +92,7 @@ Row row_of(const std::string& name, const F& filter, std::uint64_t keys, const N
   row.bits_formula = formula.bits;
   row.probes = static_cast<double>(filter.filter().probes_per_key());
   row.probes_formula = formula.probes;
-  row.rate = strangers_let_through(filter, plan.keys, plan.trials);
+  row.rate = rate_of(filter, plan.keys, plan.trials);
   row.miss_ns = time_misses(filter, plan);
   return row;
 }
@@ -212,11 +212,12 @@ Figure figure_of(const std::vector<Row>& rows, Figure figure, const std::string&
     }
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!formula.empty()) {
-      figure.series.push_back(
-          {.title = "", .x = "keys", .y = formula, .is_line = true, .only = {{"filter", names[i]}}, .colour = i});
+    Series measured{.title = names[i], .x = "keys", .y = y, .only = {{"filter", names[i]}}, .colour = i};
+    if (formula.empty()) {
+      figure.series.push_back(std::move(measured));
+    } else {
+      figure.add_series(formula, "", std::move(measured));
     }
-    figure.series.push_back({.title = names[i], .x = "keys", .y = y, .only = {{"filter", names[i]}}, .colour = i});
   }
   return figure;
 }

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "lab/dablooms/filters.hpp"
-#include "lab/dablooms/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::spam {
 namespace {
@@ -33,8 +33,7 @@ void judge_opening(F& filter, bool is_ours, const Context& context, Findings& fi
     first_id = filter.filter().slice(1).first_id;
   }
   findings.judged({"opens-at-capacity-{}", suffix(is_ours), whose(is_ours)}, equals(1), exact(slices_at_capacity));
-  findings.judged({"begins-at-the-added-id-{}", suffix(is_ours), whose(is_ours)}, equals(static_cast<double>(opener)),
-                  exact(first_id));
+  findings.judged({"begins-at-the-added-id-{}", suffix(is_ours), whose(is_ours)}, equals(opener), exact(first_id));
 }
 
 Result<void> measure_opening(const Context& context, Findings& findings) {
@@ -75,10 +74,10 @@ OneId use_one_id(F& filter, const Context& context) {
   for (std::uint64_t number = 0; number < kKeys; ++number) {
     filter.insert(numbers.member(number), kOneId);
   }
-  found.rate = strangers_let_through(filter, numbers, context.trials(100'000, 4'000'000));
-  for (std::uint64_t number = kRest; number < kKeys; ++number) {
-    found.refused += static_cast<std::uint64_t>(filter.erase(numbers.member(number), kOneId) != EraseResult::erased);
-  }
+  found.rate = rate_of(filter, numbers, context.trials(100'000, 4'000'000));
+  found.refused = count_of(kRest, kKeys, [&](std::uint64_t number) {
+    return filter.filter().erase(numbers.member(number), kOneId) != EraseResult::erased;
+  });
   found.lost = share(count_missed(filter, numbers, {.end = kRest}), kRest);
   return found;
 }
@@ -98,9 +97,8 @@ Result<void> measure_one_id(const Context& context, Findings& findings) {
   judge_one_id(use_one_id(ours, context), true, findings);
   // A counter has min(15, all on it), and then loses those that were removed: it ends at 0 when there were 15 of them.
   const Original::Slice& slice = theirs.filter().slice(0);
-  const auto size = static_cast<double>(slice.size);
-  const double emptied = poisson_tail(static_cast<double>(kKeys - kRest) / size, 15);
-  const Estimate full = formula_rate(Part{.keys = kKeys, .size = size, .k = static_cast<double>(slice.k)});
+  const double emptied = poisson_tail(static_cast<double>(kKeys - kRest) / static_cast<double>(slice.size), 15);
+  const Estimate full = formula_rate(part_of(slice, kKeys));
   // shared hash words
   findings.judged("one-id-rate-original", equals(full.value, 1e-5), widened(original.rate, full.error));
   findings.judged("one-id-lost-original", equals(1 - std::pow(1 - emptied, slice.k)), original.lost);
@@ -115,16 +113,12 @@ void judge_shared_ids(F& filter, bool is_ours, const Context& context, Findings&
   for (std::uint64_t number = 0; number < kKeys; ++number) {
     filter.insert(numbers.member(number), number / kTogether);
   }
-  const Estimate rate = strangers_let_through(filter, numbers, context.trials(50'000, 1'000'000));
-  std::uint64_t refused = 0;
-  for (std::uint64_t number = 0; number < kKeys; number += kStep) {
-    const auto erased = filter.erase(numbers.member(number), number / kTogether);
-    refused += static_cast<std::uint64_t>(erased != EraseResult::erased);
-  }
-  std::uint64_t lost = 0;
-  for (std::uint64_t first = 1; first < kStep; ++first) {
-    lost += count_missed(filter, numbers, {.first = first, .end = kKeys, .step = kStep});
-  }
+  const Estimate rate = rate_of(filter, numbers, context.trials(50'000, 1'000'000));
+  const Range removed{.end = kKeys, .step = kStep};
+  const std::uint64_t refused = removed.count_if([&](std::uint64_t number) {
+    return filter.filter().erase(numbers.member(number), number / kTogether) != EraseResult::erased;
+  });
+  const std::uint64_t lost = count_missed(filter, numbers, removed.others());
   findings.judged(
       {"ids-need-not-be-unique-{}", suffix(is_ours), whose(is_ours), kKeys, filter.filter().slice_count(), refused},
       equals(0), exact(lost));
@@ -144,10 +138,7 @@ Result<void> measure_shared_ids(const Context& context, Findings& findings) {
 }  // namespace
 
 Result<void> measure_ids(const Context& context, Findings& findings) {
-  for (const auto measure : {measure_opening, measure_shared_ids, measure_one_id}) {
-    MANKAI_TRY(measure(context, findings));
-  }
-  return {};
+  return measure_all({measure_opening, measure_shared_ids, measure_one_id}, context, findings);
 }
 
 }  // namespace mankai::lab::spam

@@ -1,6 +1,6 @@
 
 #include "lab/dablooms/filters.hpp"
-#include "lab/dablooms/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::spam {
 namespace {
@@ -16,11 +16,11 @@ Part oldest(const Ours& filter, double keys) {
 }
 
 Estimate rate_of_oldest(const Ours& filter, const Keys& numbers, double keys, const Context& context) {
-  const Estimate rate = strangers_let_through(filter.filter().slice(0), numbers, context.trials(200'000, 4'000'000));
+  const Estimate rate = rate_of(filter.filter().slice(0), numbers, context.trials(200'000, 4'000'000));
   return widened(rate, formula_rate(oldest(filter, keys)).error);
 }
 
-// The whole filter's formula, its oldest slice having so many keys.
+// The whole filter's formula, with `keys` keys in its oldest slice.
 Estimate formula_of_all(const Ours& filter, double keys) {
   auto parts = parts_of(filter.filter());
   parts.front().keys = keys;
@@ -50,11 +50,11 @@ Result<void> measure_removed(std::uint64_t keys, const Context& context, Finding
     const std::uint64_t removed = keys / kTenths * tenth;
     const auto left = static_cast<double>(keys - removed);
     const Estimate rate = rate_of_oldest(filter, numbers, left, context);
-    const Estimate all = strangers_let_through(filter, numbers, context.trials(50'000, 1'000'000));
+    const Estimate all = rate_of(filter, numbers, context.trials(50'000, 1'000'000));
     before = tenth == 0 ? rate : before;
     half = tenth == kTenths / 2 ? rate : half;
     add_row(figure, static_cast<double>(tenth) / kTenths, filter, left, rate, all);
-    // The next tenth goes.
+    // Remove the next tenth.
     static_cast<void>(erase_members(filter, numbers, {.first = tenth, .end = keys, .step = kTenths}));
   }
   const auto all_keys = static_cast<double>(keys);
@@ -76,8 +76,7 @@ Result<void> measure_added(std::uint64_t keys, const Context& context, Findings&
   for (std::uint64_t times = 1; times <= kOverfilled; ++times) {
     inside = static_cast<double>(times * keys);
     rate = rate_of_oldest(filter, numbers, inside, context);
-    all = widened(strangers_let_through(filter, numbers, context.trials(100'000, 1'000'000)),
-                  formula_of_all(filter, inside).error);
+    all = widened(rate_of(filter, numbers, context.trials(100'000, 1'000'000)), formula_of_all(filter, inside).error);
     add_row(figure, static_cast<double>(times), filter, inside, rate, all);
     if (times == kOverfilled) {
       break;

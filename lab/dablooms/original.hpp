@@ -1,6 +1,6 @@
 #pragma once
 
-/// A model of what dablooms 0.9.1 does where its article is silent or says otherwise. Nowhere but in this lab.
+/// A model of what dablooms 0.9.1 does where its article is silent or says otherwise. Only in this lab.
 ///
 /// Written from a description of its behavior; it shares no code, no hash and no file with it. What is modeled:
 ///   - filter i is made for the rate P0 0.5^(i+1): k = ceil(log2(1/p)) partitions of ceil(n |ln p| / (k ln² 2))
@@ -58,10 +58,10 @@ class Original {
   void flush() noexcept { disk_sequence_ = memory_sequence_; }
   [[nodiscard]] bool is_called_clean() const noexcept { return disk_sequence_ != 0; }
   [[nodiscard]] std::vector<std::uint8_t> to_file() const;
-  /// Opens a file of so many filters. One that is too short is lengthened with zeros, and refused this time only.
+  /// Opens a file of `slices` filters. One that is too short is lengthened with zeros, and refused this time only.
   [[nodiscard]] static std::optional<Original> open(std::vector<std::uint8_t>& file, const Options& options,
                                                     std::size_t slices);
-  /// What comes before the filters, and before the counters of each.
+  /// Bytes before the filters, and before the counters of each.
   static constexpr std::size_t kHeaderBytes = 24;
   static constexpr std::size_t kSliceHeaderBytes = 16;
 

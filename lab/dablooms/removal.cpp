@@ -3,14 +3,14 @@
 #include <string>
 
 #include "lab/dablooms/filters.hpp"
-#include "lab/dablooms/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::spam {
 namespace {
 
 constexpr std::uint64_t kSlices = 8;
 
-// Counting filters side by side without ids: a key goes out of the first one that seems to have it, newest first.
+// Several counting filters without ids: a key is removed from the newest one that seems to have it.
 class Guessing {
  public:
   // Errors: out_of_space.
@@ -43,10 +43,10 @@ class Guessing {
   }
 
  private:
-  std::vector<UnderTest<CountingBloom>> filters_;
+  std::vector<Counting> filters_;
 };
 
-// The chance that any of so many others says yes.
+// The probability that any of `others` filters answers yes.
 double any_other(double rate, std::size_t others) {
   return -std::expm1(static_cast<double>(others) * std::log1p(-rate));
 }
@@ -59,26 +59,18 @@ Result<void> measure_guessing(const Context& context, Findings& findings) {
   for (std::size_t i = 0; i < kSlices; ++i) {
     insert_members(filters[i], numbers, i * keys, (i + 1) * keys);
   }
-  std::uint64_t in_two = 0;
-  for (std::uint64_t number = 0; number < kSlices * keys; ++number) {
-    std::uint64_t holders = 0;
-    for (std::size_t i = 0; i < kSlices; ++i) {
-      holders += static_cast<std::uint64_t>(filters[i].may_contain(numbers.member(number)));
-    }
-    in_two += static_cast<std::uint64_t>(holders >= 2);
-  }
-  const Estimate formula = formula_rate(Part{.keys = static_cast<double>(keys),
-                                             .size = static_cast<double>(filters[0].filter().params().size),
-                                             .k = static_cast<double>(filters[0].filter().params().k)});
+  const std::uint64_t in_two = count_of(0, kSlices * keys, [&](std::uint64_t number) {
+    return count_of(0, kSlices, [&](std::size_t i) { return filters[i].may_contain(numbers.member(number)); }) >= 2;
+  });
+  const Estimate formula = formula_rate(part_of(filters[0].filter(), keys));
   findings.judged("in-two-filters", equals(any_other(formula.value, kSlices - 1)),
                   widened(share(in_two, kSlices * keys), std::sqrt(kSlices - 1.0) * formula.error));
   // Asked of all before any is removed: later on the filters that were taken from in error are less full.
   std::uint64_t wrong = 0;
   double expected_wrong = 0;
   for (std::size_t i = 0; i < kSlices; ++i) {
-    for (std::uint64_t number = i * keys; number < (i + 1) * keys; number += 2) {
-      wrong += static_cast<std::uint64_t>(filters.holder_of(numbers.member(number)) > i);
-    }
+    wrong += Range{.first = i * keys, .end = (i + 1) * keys, .step = 2}.count_if(
+        [&](std::uint64_t number) { return filters.holder_of(numbers.member(number)) > i; });
     expected_wrong += any_other(formula.value, kSlices - 1 - i) / kSlices;
   }
   // Filter j stands before j of the 8: it strays for that share of the keys.
@@ -88,7 +80,7 @@ Result<void> measure_guessing(const Context& context, Findings& findings) {
   for (std::uint64_t number = 0; number < kSlices * keys; number += 2) {
     filters.erase(numbers.member(number));
   }
-  const std::uint64_t lost = count_missed(filters, numbers, {.first = 1, .end = kSlices * keys, .step = 2});
+  const std::uint64_t lost = count_missed(filters, numbers, Range{.end = kSlices * keys, .step = 2}.others());
   findings.judged({"wrong-filter-loses-members", erased, wrong}, at_least(1), exact(lost));
   return {};
 }
@@ -101,12 +93,9 @@ void judge_own_test(const std::string& whose, F& filter, std::uint64_t words, co
   constexpr double kRate = 0.05;
   const Keys numbers(context.seed);
   insert_members(filter, numbers, 0, words);
-  const std::uint64_t refused = erase_members(filter, numbers, {.end = words, .step = kStep});
-  std::uint64_t lost = 0;
-  for (std::uint64_t first = 1; first < kStep; ++first) {
-    lost += count_missed(filter, numbers, {.first = first, .end = words, .step = kStep});
-  }
   const Range removed{.end = words, .step = kStep};
+  const std::uint64_t refused = erase_members(filter, numbers, removed);
+  const std::uint64_t lost = count_missed(filter, numbers, removed.others());
   const std::uint64_t still = removed.count() - count_missed(filter, numbers, removed);
   findings.judged({"by-id-loses-none-{}", whose, whose == "ours" ? "ours" : "model of the original", words,
                    filter.filter().slice_count()},
@@ -146,9 +135,9 @@ struct Harm {
 template <class F>
 void remove_strangers(F& filter, const Keys& numbers, Harm& harm) {
   insert_members(filter, numbers, 0, kMembers);
-  for (std::uint64_t i = 0; i < kStrangers; ++i) {
-    harm.taken += static_cast<std::uint64_t>(filter.erase(numbers.stranger(i), i) == EraseResult::erased);
-  }
+  harm.taken += count_of(0, kStrangers, [&](std::uint64_t i) {
+    return filter.filter().erase(numbers.stranger(i), i) == EraseResult::erased;
+  });
   harm.trials += kStrangers;
   harm.lost.push_back(static_cast<double>(count_missed(filter, numbers, {.end = kMembers})) / kMembers);
 }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "lab/dablooms/filters.hpp"
-#include "lab/dablooms/parts.hpp"
 #include "lab/exact_sets.hpp"
+#include "lab/parts.hpp"
 #include "lab/traffic/url_generator.hpp"
 #include "mankai/file/file.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kRate = 0.01;
 
-// A folder that goes with its files.
+// A folder that is deleted with its files.
 class Folder {
  public:
   // Errors: io.
@@ -147,18 +147,13 @@ Result<std::vector<std::string>> make_urls(std::uint64_t count, const Context& c
   return urls;
 }
 
-// Links come some to a second.
+// Several links arrive per second.
 constexpr std::uint64_t kASecond = 10;
 std::uint64_t time_added(std::uint64_t number) { return 1'000'000'000 + number / kASecond; }
 
-std::uint64_t missed_among(const Ours& filter, const std::vector<std::string>& urls, std::size_t first,
-                           std::size_t step) {
+std::uint64_t missed_among(const Ours& filter, const std::vector<std::string>& urls, const Range& range) {
   const Hasher hasher = filter.filter().hasher();
-  std::uint64_t missed = 0;
-  for (std::size_t i = first; i < urls.size(); i += step) {
-    missed += static_cast<std::uint64_t>(!filter.may_contain(hasher(urls[i])));
-  }
-  return missed;
+  return range.count_if([&](std::uint64_t number) { return !filter.may_contain(hasher(urls[number])); });
 }
 
 double milliseconds(const std::function<void()>& work) {
@@ -188,19 +183,15 @@ void claim_times(const Times& times, Findings& findings) {
 // Takes out every fifth URL under the time that the database has for it.
 Result<void> remove_by_time(Database& database, const std::vector<std::string>& urls, Ours& filter,
                             Findings& findings) {
-  constexpr std::size_t kStep = 5;
+  const Range removed{.end = urls.size(), .step = 5};
   const Hasher hasher = filter.filter().hasher();
   std::uint64_t refused = 0;
-  for (std::size_t i = 0; i < urls.size(); i += kStep) {
+  for (std::size_t i = 0; i < urls.size(); i += removed.step) {
     MANKAI_ASSIGN(const auto added, database.time_of(urls[i]));
-    refused += static_cast<std::uint64_t>(filter.erase(hasher(urls[i]), added) != EraseResult::erased);
-  }
-  std::uint64_t lost = 0;
-  for (std::size_t first = 1; first < kStep; ++first) {
-    lost += missed_among(filter, urls, first, kStep);
+    refused += static_cast<std::uint64_t>(filter.filter().erase(hasher(urls[i]), added) != EraseResult::erased);
   }
   findings.judged({"time-from-the-database", urls.size(), filter.filter().slice_count(), refused}, equals(0),
-                  exact(lost));
+                  exact(missed_among(filter, urls, removed.others())));
   return {};
 }
 
@@ -240,7 +231,7 @@ Result<void> measure_database(const Context& context, Findings& findings) {
     return std::unexpected(opened.error());
   }
   Ours loaded(std::move(*opened), context.fault);
-  findings.judged("loaded-has-them-all", equals(0), exact(missed_among(loaded, urls, 0, 1)));
+  findings.judged("loaded-has-them-all", equals(0), exact(missed_among(loaded, urls, {.end = urls.size()})));
   claim_times(times, findings);
   return remove_by_time(database, urls, loaded, findings);
 }

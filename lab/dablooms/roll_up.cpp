@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lab/dablooms/filters.hpp"
-#include "lab/dablooms/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/traffic/url_generator.hpp"
 #include "mankai/url/ladders.hpp"
 
@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kRate = 0.01;
 constexpr std::uint64_t kHosts = 100'000;
-
-using Filter = UnderTest<CountingBloom>;
 
 // The keys of a URL: what may be listed to block it. A host with a path, "/" for all of the host.
 class Ladder {
@@ -28,7 +26,7 @@ class Ladder {
     return {};
   }
   [[nodiscard]] std::size_t size() const noexcept { return expressions_.size(); }
-  [[nodiscard]] bool is_blocked(const Filter& filter) const {
+  [[nodiscard]] bool is_blocked(const Counting& filter) const {
     return std::ranges::any_of(expressions_, [&](const url::Expression& expression) {
       return filter.may_contain(hasher_(std::string(expression.host) + std::string(expression.path)));
     });
@@ -50,7 +48,7 @@ struct Counts {
 };
 
 // Every second host is listed; one URL a host, so that no two ask about the same key.
-Result<Counts> ask(const UrlGenerator& generator, const Filter& filter, std::uint64_t urls, double rate) {
+Result<Counts> ask(const UrlGenerator& generator, const Counting& filter, std::uint64_t urls, double rate) {
   Ladder ladder(filter.filter().hasher());
   Counts counts;
   std::unordered_set<std::uint64_t> hosts;
@@ -90,9 +88,7 @@ Result<void> measure_roll_up(const Context& context, Findings& findings) {
     generator.append_host(rank, host);
     filter.insert(hasher(host + "/"));
   }
-  const Estimate rate = formula_rate(Part{.keys = static_cast<double>(kHosts) / 2,
-                                          .size = static_cast<double>(filter.filter().params().size),
-                                          .k = static_cast<double>(filter.filter().params().k)});
+  const Estimate rate = formula_rate(part_of(filter.filter(), kHosts / 2));
   MANKAI_ASSIGN(const auto counts, ask(generator, filter, context.trials(10'000, 80'000), rate.value));
   const auto others = static_cast<double>(counts.others);
   const double keys = counts.keys / others;

@@ -6,7 +6,7 @@
 
 #include "lab/fading/arrays.hpp"
 #include "lab/fading/original.hpp"
-#include "lab/fading/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::forgetting {
 namespace {
@@ -67,25 +67,21 @@ std::vector<double> window_rates(const Filter& filter, std::uint64_t windows, co
   std::vector<double> rates;
   for (std::uint64_t window = 0; window < windows; ++window) {
     const std::uint64_t first = kFirst + random.below(kLast);
-    std::uint64_t yes = 0;
-    for (std::uint64_t id = first; id < first + kWindowIds; ++id) {
-      yes += static_cast<std::uint64_t>(filter.may_contain(id));
-    }
-    rates.push_back(share(yes, kWindowIds).value);
+    const auto is_known = [&filter](std::uint64_t id) { return filter.may_contain(id); };
+    rates.push_back(share(count_of(first, first + kWindowIds, is_known), kWindowIds).value);
   }
   std::ranges::sort(rates);
   return rates;
 }
 
-// Of keys at one age, over so many.
+// The share of keys of one age that is known, over `trials` keys.
 template <class Filter, class Keys>
 Estimate survival_at(Filter& filter, const Keys& keys, std::uint64_t next, std::uint64_t age, std::uint64_t trials) {
-  std::uint64_t known = 0;
-  for (std::uint64_t i = next; i < next + age + trials; ++i) {
+  const auto is_known_later = [&](std::uint64_t i) {
     filter.insert(keys[i]);
-    known += static_cast<std::uint64_t>(i >= next + age && filter.may_contain(keys[i - age]));
-  }
-  return share(known, trials);
+    return i >= next + age && filter.may_contain(keys[i - age]);
+  };
+  return share(count_of(next, next + age + trials, is_known_later), trials);
 }
 
 void judge_windows(const std::string& id, const char* whose, const std::vector<double>& rates, const Shape& shape,

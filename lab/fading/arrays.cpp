@@ -25,12 +25,8 @@ double errors_of_worst(std::size_t estimates) noexcept {
 }
 
 Result<Array> make_array(const Shape& shape, const Context& context) {
-  MANKAI_ASSIGN(auto filter, FadingFingerprints::create({.slots = shape.s,
-                                                         .k = shape.n,
-                                                         .bits = shape.b,
-                                                         .min_matches = shape.r,
-                                                         .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
-  return Array(std::move(filter), context.fault);
+  return make_under_test<FadingFingerprints>({.slots = shape.s, .k = shape.n, .bits = shape.b, .min_matches = shape.r},
+                                             context);
 }
 
 std::uint64_t events_to_fill(const Shape& shape) noexcept {

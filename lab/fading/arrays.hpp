@@ -20,7 +20,7 @@ using Array = UnderTest<FadingFingerprints>;
 /// Errors: invalid_argument; out_of_space.
 [[nodiscard]] Result<Array> make_array(const Shape& shape, const Context& context);
 
-/// Events that never come twice: event i of a stream has a digest of its own.
+/// Events that never recur: each has its own digest.
 class Events {
  public:
   explicit Events(std::uint64_t seed) noexcept : seed_(seed) {}
@@ -44,15 +44,11 @@ void insert_events(F& filter, const Events& events, std::uint64_t first, std::ui
   }
 }
 
-/// Asks about so many events that never occurred. Pre: the filter holds events of another seed.
+/// Returns the share of absent events that is known. Pre: the filter holds events of another seed.
 template <class F>
 [[nodiscard]] Estimate strangers_known(const F& filter, std::uint64_t seed, std::uint64_t trials) {
-  const Events strangers(seed);
-  std::uint64_t yes = 0;
-  for (std::uint64_t i = 0; i < trials; ++i) {
-    yes += static_cast<std::uint64_t>(filter.may_contain(strangers[i]));
-  }
-  return share(yes, trials);
+  return share(count_of(0, trials, [&, strangers = Events(seed)](auto i) { return filter.may_contain(strangers[i]); }),
+               trials);
 }
 
 /// What an array knows of the events of each age, over many looks that are farther apart than the oldest age, so that
@@ -74,7 +70,7 @@ struct Survey {
 /// seldom hit says little about how seldom.
 [[nodiscard]] Estimate beside(const Estimate& measured, double formula, std::uint64_t trials) noexcept;
 
-/// Measured beside formula at an age.
+/// Measurement and formula at an age.
 struct Point {
   double age = 0;
   Estimate measured;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lab/fading/arrays.hpp"
-#include "lab/fading/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::forgetting {
 namespace {
@@ -47,21 +47,16 @@ void claim_curve(const Curve& curve, Findings& findings) {
 }
 
 Figure figure_of(const std::vector<Curve>& curves, std::uint32_t b, Figure figure) {
-  std::size_t colour = 0;
   for (const Curve& curve : curves) {
     if (curve.shape.b != b) {
       continue;
     }
     const std::string n = fmt::format("{}", curve.shape.n);
     for (const Point& point : curve.points) {
-      figure.rows.push_back({n, static_cast<double>(b), point.age, point.formula, full_survival(curve.shape, point.age),
+      figure.rows.push_back({n, b, point.age, point.formula, full_survival(curve.shape, point.age),
                              point.measured.value, point.measured.error});
     }
-    figure.series.push_back(
-        {.title = shown(curve.shape), .x = "t", .y = "formula", .is_line = true, .only = {{"n", n}}, .colour = colour});
-    figure.series.push_back(
-        {.title = "", .x = "t", .y = "measured", .error = "error", .only = {{"n", n}}, .colour = colour});
-    ++colour;
+    figure.add_series("formula", shown(curve.shape), {.x = "t", .y = "measured", .error = "error", .only = {{"n", n}}});
   }
   return figure;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The text's formulas, whose pictures are lost, and what it leaves out of them. Nowhere but in this lab: the kind has
-/// its own (filter/fading_size.hpp), which are not used here, so that one can be held beside the other.
+/// its own (filter/fading_size.hpp), which are not used here, so that the two can be compared.
 
 #include <cstdint>
 
@@ -31,7 +31,7 @@ struct Shape {
 [[nodiscard]] double text_half_life(const Shape& shape) noexcept;
 /// Returns s H_n / n, how many events are known at a time: the area below the curve; exact integers and r = 1.
 [[nodiscard]] double text_capacity(const Shape& shape) noexcept;
-/// Returns the age at which the text's curve, of r matches, has come down to this share.
+/// Returns the age at which the text's curve, with r matches, falls to this share.
 [[nodiscard]] double text_age(const Shape& shape, double share) noexcept;
 
 /// Returns the survival with the three things counted that the text leaves out: two places of an event may be one; two

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Models of what the text describes and of what its authors' code did where that differs. Nowhere but in this lab.
+/// Models of what the text describes and of what its authors' code did where that differs. Only in this lab.
 ///
 /// Written from descriptions of their behavior; they share no code and no file with it. Both are arrays of zeros at
 /// first, and 0 is a fingerprint like any other. What is modeled:

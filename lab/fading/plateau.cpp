@@ -5,7 +5,7 @@
 
 #include "lab/fading/arrays.hpp"
 #include "lab/fading/original.hpp"
-#include "lab/fading/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::forgetting {
 namespace {
@@ -91,17 +91,9 @@ Result<void> measure_plateaus(const Context& context, Findings& findings) {
     figure.rows.push_back(
         {fmt::format("{}", shape.b), static_cast<double>(shape.n), text_plateau(shape), rate.value, rate.error});
   }
-  std::size_t colour = 0;
   for (const char* const b : {"4", "8", "16"}) {
-    figure.series.push_back({.title = fmt::format("b = {}", b),
-                             .x = "n",
-                             .y = "formula",
-                             .is_line = true,
-                             .only = {{"b", b}},
-                             .colour = colour});
-    figure.series.push_back(
-        {.title = "", .x = "n", .y = "measured", .error = "error", .only = {{"b", b}}, .colour = colour});
-    ++colour;
+    figure.add_series("formula", fmt::format("b = {}", b),
+                      {.x = "n", .y = "measured", .error = "error", .only = {{"b", b}}});
   }
   findings.add(std::move(figure));
   return {};
@@ -126,10 +118,7 @@ Result<void> measure_empty(const Context& context, Findings& findings) {
 }  // namespace
 
 Result<void> measure_plateau(const Context& context, Findings& findings) {
-  for (const auto measure : {measure_single_place, measure_plateaus, measure_empty}) {
-    MANKAI_TRY(measure(context, findings));
-  }
-  return {};
+  return measure_all({measure_single_place, measure_plateaus, measure_empty}, context, findings);
 }
 
 Result<void> measure_min_matches(const Context& context, Findings& findings) {
@@ -150,7 +139,7 @@ Result<void> measure_min_matches(const Context& context, Findings& findings) {
     const Estimate measured = crossing(known, small, kHalf);
     const auto s = static_cast<double>(small.s);
     findings.judged({"min-matches-{}-half-life", r, half_life / s}, equals(half_life / s, half_life / s / kHundred),
-                    Estimate{.value = measured.value / s, .error = measured.error / s});
+                    measured / s);
   }
   return {};
 }

@@ -10,7 +10,7 @@
 #include "lab/fading/arrays.hpp"
 #include "lab/fading/lru.hpp"
 #include "lab/fading/original.hpp"
-#include "lab/fading/parts.hpp"
+#include "lab/parts.hpp"
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
 
@@ -135,15 +135,8 @@ Result<std::vector<Cell>> measure_deployed(const Deployed& deployed, const Conte
   findings.judged({"deployed-rate-{}", deployed.id, shape.s}, equals(text_plateau(shape), text_plateau(shape) / 50),
                   rate);
   judge_bytes(deployed, bytes, findings);
-  return std::vector<Cell>{std::string(deployed.what),
-                           static_cast<double>(shape.s),
-                           with_chance,
-                           measured.value,
-                           measured.error,
-                           rate.value,
-                           rate.error,
-                           bytes.image,
-                           bytes.lru};
+  return std::vector<Cell>{deployed.what, shape.s,    with_chance, measured.value, measured.error,
+                           rate.value,    rate.error, bytes.image, bytes.lru};
 }
 
 struct alignas(kCacheLineBytes) Line {

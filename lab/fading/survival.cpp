@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lab/fading/arrays.hpp"
-#include "lab/fading/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::forgetting {
 namespace {
@@ -65,18 +65,12 @@ Result<std::vector<Curve>> measure_curves(std::span<const Shape> shapes, const C
 }
 
 Figure figure_of(const std::vector<Curve>& curves, Figure figure) {
-  std::size_t colour = 0;
   for (const Curve& curve : curves) {
     const std::string n = fmt::format("{}", curve.shape.n);
     for (const Point& point : curve.points) {
-      figure.rows.push_back({n, static_cast<double>(curve.shape.s), point.age, point.formula, point.measured.value,
-                             point.measured.error});
+      figure.rows.push_back({n, curve.shape.s, point.age, point.formula, point.measured.value, point.measured.error});
     }
-    figure.series.push_back(
-        {.title = shown(curve.shape), .x = "t", .y = "formula", .is_line = true, .only = {{"n", n}}, .colour = colour});
-    figure.series.push_back(
-        {.title = "", .x = "t", .y = "measured", .error = "error", .only = {{"n", n}}, .colour = colour});
-    ++colour;
+    figure.add_series("formula", shown(curve.shape), {.x = "t", .y = "measured", .error = "error", .only = {{"n", n}}});
   }
   return figure;
 }
@@ -229,30 +223,20 @@ Figure half_lives(const std::vector<Curve>& fixed, const std::vector<Curve>& gro
   const auto add = [&figure](const char* graph, const std::vector<Curve>& curves) {
     constexpr double kUnit = kPlaces;
     for (const Curve& curve : curves) {
-      figure.rows.push_back({std::string(graph), static_cast<double>(curve.shape.n),
-                             text_half_life(curve.shape) / kUnit, curve.half_life.value / kUnit,
+      figure.rows.push_back({graph, curve.shape.n, text_half_life(curve.shape) / kUnit, curve.half_life.value / kUnit,
                              curve.half_life.error / kUnit, text_capacity(curve.shape) / kUnit,
                              curve.capacity.value / kUnit, curve.capacity.error / kUnit, steepness(curve)});
     }
   };
   add("s", fixed);
   add("s log2 n", growing);
-  std::size_t colour = 0;
   for (const char* const graph : {"s", "s log2 n"}) {
     for (const char* const what : {"half-life", "capacity"}) {
-      figure.series.push_back({.title = fmt::format("{}, {}", what, graph),
-                               .x = "n",
-                               .y = fmt::format("{} by formula", what),
-                               .is_line = true,
-                               .only = {{"graph", graph}},
-                               .colour = colour});
-      figure.series.push_back({.title = "",
-                               .x = "n",
-                               .y = fmt::format("{} measured", what),
-                               .error = fmt::format("{} error", what),
-                               .only = {{"graph", graph}},
-                               .colour = colour});
-      ++colour;
+      figure.add_series(fmt::format("{} by formula", what), fmt::format("{}, {}", what, graph),
+                        {.x = "n",
+                         .y = fmt::format("{} measured", what),
+                         .error = fmt::format("{} error", what),
+                         .only = {{"graph", graph}}});
     }
   }
   return figure;

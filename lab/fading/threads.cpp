@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lab/fading/arrays.hpp"
-#include "lab/fading/parts.hpp"
+#include "lab/parts.hpp"
 
 namespace mankai::lab::forgetting {
 namespace {
@@ -20,7 +20,7 @@ void insert_concurrent(Array& array, const Context& context, std::span<const Dig
   }
 }
 
-// Runs the work in so many threads at once.
+// Runs the work in several threads at once.
 template <class Work>
 void in_threads(std::size_t threads, const Work& work) {
   std::vector<std::jthread> running;

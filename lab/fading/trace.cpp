@@ -13,7 +13,7 @@
 
 #include "lab/fading/arrays.hpp"
 #include "lab/fading/lru.hpp"
-#include "lab/fading/parts.hpp"
+#include "lab/parts.hpp"
 #include "mankai/filter/rotating_bloom/rotating_bloom.hpp"
 #include "mankai/input/source.hpp"
 
@@ -61,7 +61,7 @@ struct Score {
   [[nodiscard]] Estimate false_rate() const { return share(false_alarms, first); }
 };
 
-// Takes event number i of the trace, and says whether it came recently.
+// Inserts event number i of the trace, and returns whether it was known.
 using Observe = std::function<bool(std::uint64_t i)>;
 
 // `formula` is the probability with which an event of that age should be known.
@@ -123,7 +123,7 @@ Row run_lru(const Trace& trace, const char* name, double entry_bytes, std::uint6
                                         })};
 }
 
-// How many different events come in so many, on average.
+// Mean number of different events among `epoch` successive ones.
 double different_in(const Trace& trace, std::uint64_t epoch) {
   std::vector<std::uint64_t> last(trace.keys.size());
   std::uint64_t different = 0;
@@ -141,7 +141,7 @@ Result<RotatingBloom> make_rotating(std::uint64_t keys, std::uint64_t epoch, con
                                 .fpr = text_plateau({.n = 2, .b = 8}),
                                 .window = Duration(static_cast<Duration::rep>(epoch * (kGenerations - 1))),
                                 .generations = kGenerations,
-                                .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
+                                .hash = context.hash()});
 }
 
 // Returns the greatest number below `end` that does; 1 where none does. What does not is not followed by what does.
@@ -214,23 +214,17 @@ void judge_rows(const DataSet& data, const Rows& rows, std::uint64_t window, Fin
 
 Figure ages_figure(const DataSet& data, const Rows& rows, const Findings& findings) {
   Figure figure = findings.figure({"trace-ages-{}", data.id, data.what, kShownSize});
-  std::size_t colour = 0;
   for (const Row* row : {&rows.bytes, &rows.words, &rows.tight, &rows.usual, &rows.rotating}) {
     for (std::size_t bin = 1; bin < kAgeBins; ++bin) {
       const Bin& counted = row->score.bins.at(bin);
       if (counted.recurrences > 0) {
         const Estimate known = share(counted.known, counted.recurrences);
-        figure.rows.push_back({row->name, std::exp2(static_cast<double>(bin) - 1),
-                               static_cast<double>(counted.recurrences), known.value, known.error});
+        figure.rows.push_back(
+            {row->name, std::exp2(static_cast<double>(bin) - 1), counted.recurrences, known.value, known.error});
       }
     }
-    figure.series.push_back({.title = row->name,
-                             .x = "age from",
-                             .y = "share",
-                             .error = "error",
-                             .only = {{"structure", row->name}},
-                             .colour = colour});
-    ++colour;
+    figure.series.push_back(
+        {.title = row->name, .x = "age from", .y = "share", .error = "error", .only = {{"structure", row->name}}});
   }
   return figure;
 }
@@ -250,7 +244,7 @@ Result<void> measure_data_set(const DataSet& data, const Trace& trace, const Con
     for (const Row* row : {&rows.bytes, &rows.words, &rows.tight, &rows.usual, &rows.rotating}) {
       const Score& score = row->score;
       const Estimate known = score.known_of_all();
-      sizes.rows.push_back({row->name, static_cast<double>(bytes), known.value, known.error, score.known_within().value,
+      sizes.rows.push_back({row->name, bytes, known.value, known.error, score.known_within().value,
                             score.false_rate().value, score.false_rate().error});
       if (bytes == kSizes.front()) {
         sizes.series.push_back({.title = row->name,

@@ -14,7 +14,7 @@ struct Trace {
   std::vector<std::uint64_t> keys;    ///< of each number
 };
 
-/// Reads big-endian numbers of 32 bits, as cache2k's traces are, packed or not; at most so many.
+/// Reads big-endian numbers of 32 bits, as cache2k's traces are, packed or not; at most `most_events`.
 /// Errors: of reading; corrupt where the last number is cut off.
 [[nodiscard]] Result<Trace> read_trace(const std::string& path, std::uint64_t most_events);
 

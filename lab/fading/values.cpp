@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lab/fading/arrays.hpp"
-#include "lab/fading/parts.hpp"
+#include "lab/parts.hpp"
 #include "mankai/filter/recent_values/recent_values.hpp"
 
 namespace mankai::lab::forgetting {
@@ -16,11 +16,10 @@ constexpr std::uint32_t kPutAtOnce = 6;  // ceil(12 * 0.5)
 constexpr std::uint32_t kValues = 5;     // put one after the other with one key
 
 Result<RecentValues> make_values(std::uint64_t cells_per_probe, const Context& context) {
-  return RecentValues::create(
-      {.cells_per_probe = cells_per_probe, .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}});
+  return RecentValues::create({.cells_per_probe = cells_per_probe, .hash = context.hash()});
 }
 
-// The fault loses one put in 64: of a value, since a key has several.
+// The fault loses one put in 64, chosen by key and value.
 void put(RecentValues& values, const Context& context, Digest key, std::uint32_t value) noexcept {
   if (!loses_insert(context.fault, key.value + value)) {
     values.put(key, value, kStrength);
@@ -53,7 +52,7 @@ class Urn {
   std::array<std::uint32_t, kCells> cells_{};
 };
 
-// Keys whose values came in the order 1 to 5.
+// Keys whose values were put in the order 1 to 5.
 struct Ranked {
   std::uint64_t keys = 0;
   std::uint64_t top = 0;      // the last one has the most matches
@@ -121,7 +120,7 @@ Estimate with_model(std::uint64_t yes, const Ranked& measured, double model, con
 Figure matches_figure(const Ranked& ranked, const Findings& findings) {
   Figure figure = findings.figure("recent-values");
   for (std::uint32_t since = 0; since < kValues; ++since) {
-    figure.rows.push_back({static_cast<double>(since), kPutAtOnce * std::exp2(-static_cast<double>(since)),
+    figure.rows.push_back({since, kPutAtOnce * std::exp2(-static_cast<double>(since)),
                            ranked.matches.at(kValues - 1 - since) / static_cast<double>(ranked.keys)});
   }
   return figure;
@@ -209,10 +208,7 @@ Result<void> measure_others(const Context& context, Findings& findings) {
 }  // namespace
 
 Result<void> measure_values(const Context& context, Findings& findings) {
-  for (const auto measure : {measure_ranks, measure_again, measure_others}) {
-    MANKAI_TRY(measure(context, findings));
-  }
-  return {};
+  return measure_all({measure_ranks, measure_again, measure_others}, context, findings);
 }
 
 }  // namespace mankai::lab::forgetting

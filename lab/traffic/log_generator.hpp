@@ -31,7 +31,7 @@ struct LogGeneratorOptions {
   std::uint64_t seed = 1;
 };
 
-/// What a generated line says: the truth beside which an approximate answer can be held.
+/// The content of a generated line, to compare approximate answers with.
 struct GeneratedRecord {
   Time time;             ///< as the line shows it: whole seconds in combined and w3c, milliseconds elsewhere
   std::uint64_t path;    ///< below `paths`; equal for equal paths and for no others, the query left out

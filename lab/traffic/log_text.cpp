@@ -12,9 +12,9 @@ constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
 
 }  // namespace
 
-void append_number(std::uint64_t value, std::string& out) {
+void append_number(std::uint64_t value, std::string& out, int base) {
   std::array<char, 20> digits;
-  out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+  out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value, base).ptr);
 }
 
 void append_digits(std::uint64_t value, std::size_t digits, std::string& out) {

@@ -10,7 +10,7 @@
 
 namespace mankai::detail {
 
-void append_number(std::uint64_t value, std::string& out);
+void append_number(std::uint64_t value, std::string& out, int base = 10);
 /// With zeros in front. Pre: the value has no more digits.
 void append_digits(std::uint64_t value, std::size_t digits, std::string& out);
 

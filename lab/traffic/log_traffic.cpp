@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "lab/traffic/draws.hpp"
+#include "lab/traffic/log_text.hpp"
 #include "lab/traffic/url_text.hpp"
 
 namespace mankai::detail {
@@ -51,12 +52,6 @@ constexpr std::array<std::string_view, 8> kExtensions = {"", "", "", "/", ".html
 constexpr double kClientExponent = 0.8;
 constexpr std::uint64_t kSites = 8;
 constexpr unsigned kClientBits = 24;
-
-void append_number(std::uint64_t value, std::string& out, int base = 10) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, base).ptr;
-  out.append(digits.data(), end);
-}
 
 }  // namespace
 

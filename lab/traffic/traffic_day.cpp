@@ -38,7 +38,7 @@ constexpr double kBought = 0.6;
 constexpr double kRespelt = 0.25;
 constexpr std::uint64_t kLinkEvents = 20;  // events for each link
 
-// Pages that are no product have numbers behind those of the products.
+// Pages that are not products have the numbers after those of the products.
 enum OtherPage : std::uint8_t { home, basket_page, first_category };
 
 std::uint64_t mean_gap(std::uint64_t events, std::uint64_t share) {

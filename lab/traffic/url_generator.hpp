@@ -18,7 +18,7 @@ struct UrlGeneratorOptions {
   std::uint64_t seed = 1;
 };
 
-/// Which URL the generator emitted: the truth beside which an approximate answer can be held.
+/// Which URL the generator emitted, to compare approximate answers with.
 struct GeneratedUrl {
   std::uint64_t number;  ///< equal for equal URLs and for no others; new URLs are numbered from 0
   bool is_repeat;        ///< the same URL was emitted before

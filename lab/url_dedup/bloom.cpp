@@ -1,17 +1,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "lab/parts.hpp"
 #include "lab/url_dedup/filters.hpp"
-#include "lab/url_dedup/parts.hpp"
 
 namespace mankai::lab::dedup {
 namespace {
-
-// One standard deviation of the share of zeros when so many probes fall on the cells.
-double zeros_deviation(double probes, double cells) noexcept {
-  const double x = probes / cells;
-  return std::sqrt((std::exp(-x) - (1 + x) * std::exp(-2 * x)) / cells);
-}
 
 struct Point {
   double keys = 0;
@@ -23,11 +17,9 @@ struct Point {
   [[nodiscard]] double formula() const noexcept { return std::pow(-std::expm1(-k * keys / cells), k); }
   // How far one array's own rate strays from the formula.
   [[nodiscard]] double deviation() const noexcept {
-    return formula() * k * zeros_deviation(k * keys, cells) / -std::expm1(-k * keys / cells);
+    return formula() * k * fill_deviation(k * keys / cells, cells) / -std::expm1(-k * keys / cells);
   }
-  [[nodiscard]] Estimate rate_of_any_array() const noexcept {
-    return {.value = rate.value, .error = std::hypot(rate.error, deviation())};
-  }
+  [[nodiscard]] Estimate rate_of_any_array() const noexcept { return widened(rate, deviation()); }
 };
 
 Result<Point> measure(std::uint64_t keys, std::uint64_t cells, std::uint32_t k, const Context& context) {
@@ -45,8 +37,9 @@ Result<Point> measure(std::uint64_t keys, std::uint64_t cells, std::uint32_t k, 
 
 void judge_formula(const Point& point, Findings& findings) {
   const double zeros = std::exp(-point.k * point.keys / point.cells);
-  findings.judged("zeros", equals(zeros),
-                  Estimate{.value = 1 - point.fill, .error = zeros_deviation(point.k * point.keys, point.cells)});
+  findings.judged(
+      "zeros", equals(zeros),
+      Estimate{.value = 1 - point.fill, .error = fill_deviation(point.k * point.keys / point.cells, point.cells)});
   findings.judged("bloom-rate", equals(point.formula()), point.rate_of_any_array());
 }
 
@@ -74,9 +67,6 @@ Result<void> judge_optimum(const Context& context, Findings& findings) {
       best = point;
     }
   }
-  figure.series = {{.title = "formula", .x = "k", .y = "formula", .is_line = true},
-                   {.title = "measured", .x = "k", .y = "measured", .error = "error"},
-                   {.title = "from the fill", .x = "k", .y = "fill to the k", .is_hollow = true}};
   findings.add(std::move(figure));
   findings.judged("best-probes",
                   equals(static_cast<double>(cells) / static_cast<double>(keys) * std::numbers::ln2, 0.5),

@@ -1,7 +1,7 @@
 #include <array>
 
+#include "lab/parts.hpp"
 #include "lab/url_dedup/filters.hpp"
-#include "lab/url_dedup/parts.hpp"
 
 namespace mankai::lab::dedup {
 namespace {

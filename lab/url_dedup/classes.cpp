@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/parts.hpp"
 #include "lab/url_dedup/filters.hpp"
-#include "lab/url_dedup/parts.hpp"
 #include "mankai/base/assert.hpp"
 
 namespace mankai::lab::dedup {
@@ -30,23 +30,23 @@ Result<Field> make_field(const Context& context) {
   constexpr std::uint64_t kArrays = Site::kLevels + 1;
   // The rate of an array of a fifth of the bits, at its best number of probes.
   const double squeezed_rate = std::pow(kRepository.fpr, 1.0 / kArrays);
-  MANKAI_ASSIGN(auto bloom, make_bloom(keys, cells, kRepository.k, context));
+  MANKAI_ASSIGN(auto bloom, make_urls<Flat>(keys, cells, kRepository.k, context));
   MANKAI_ASSIGN(auto faithful, make_layered(keys, kRepository.fpr, UrlLayering::faithful, context));
   MANKAI_ASSIGN(auto repaired, make_layered(keys, kRepository.fpr, UrlLayering::repaired, context));
   MANKAI_ASSIGN(auto squeezed, make_layered(keys, squeezed_rate, UrlLayering::repaired, context));
-  MANKAI_ASSIGN(auto equal, make_bloom(keys, cells * kArrays, 0, context));
-  MANKAI_ASSIGN(auto equal_few, make_bloom(keys, cells * kArrays, kFewProbes, context));
-  MANKAI_ASSIGN(auto segments, make_bloom(keys, cells, kRepository.k, context));
+  MANKAI_ASSIGN(auto equal, make_urls<Flat>(keys, cells * kArrays, 0, context));
+  MANKAI_ASSIGN(auto equal_few, make_urls<Flat>(keys, cells * kArrays, kFewProbes, context));
+  MANKAI_ASSIGN(auto segments, make_urls<Segments>(keys, cells, kRepository.k, context));
   MANKAI_ASSERT(faithful.filter().params().cell_count == cells && faithful.filter().params().k == kRepository.k);
   return Field{.keys = keys,
                .cells = cells,
-               .bloom = {FlatUrls(std::move(bloom)), context.fault},
+               .bloom = std::move(bloom),
                .faithful = std::move(faithful),
                .repaired = std::move(repaired),
                .squeezed = std::move(squeezed),
-               .equal = {FlatUrls(std::move(equal)), context.fault},
-               .equal_few = {FlatUrls(std::move(equal_few)), context.fault},
-               .segments = {SegmentsInOneFilter(std::move(segments)), context.fault}};
+               .equal = std::move(equal),
+               .equal_few = std::move(equal_few),
+               .segments = std::move(segments)};
 }
 
 // Places in the order of for_each_filter.
@@ -155,9 +155,9 @@ Result<void> measure_classes(const Context& context, Findings& findings) {
       if constexpr (requires { corrected_rate(filter.filter(), query); }) {
         corrected = corrected_rate(filter.filter(), query);
       }
-      figure.rows.push_back({std::string(shown(query)), number, name,
+      figure.rows.push_back({shown(query), number, name,
                              static_cast<double>(filter.filter().cell_count()) / static_cast<double>(field.keys),
-                             rate.value, rate.error, corrected, printed, static_cast<double>(strangers.size())});
+                             rate.value, rate.error, corrected, printed, strangers.size()});
     });
     const Rates rates{.bloom = in_order[kBloom],
                       .faithful = in_order[kFaithful],

@@ -5,23 +5,14 @@
 #include <unordered_set>
 #include <vector>
 
+#include "lab/parts.hpp"
 #include "lab/traffic/url_generator.hpp"
 #include "lab/url_dedup/filters.hpp"
-#include "lab/url_dedup/parts.hpp"
 
 namespace mankai::lab::dedup {
 namespace {
 
 constexpr std::uint64_t kAsked = 1000;
-
-// The URLs from one number to another.
-std::vector<std::string> urls_of(const UrlGenerator& generator, std::uint64_t first, std::uint64_t last) {
-  std::vector<std::string> urls(last - first);
-  for (std::string& url : urls) {
-    generator.append_url(first++, url);
-  }
-  return urls;
-}
 
 void judge_linear(const std::vector<std::string>& urls, const std::vector<std::string>& absent, Findings& findings) {
   std::uint64_t comparisons = 0;
@@ -33,8 +24,7 @@ void judge_linear(const std::vector<std::string>& urls, const std::vector<std::s
   for (std::size_t i = 0; i < kScans; ++i) {
     static_cast<void>(std::ranges::find_if(urls, [&](const std::string& url) { return compare(url, absent[i]); }));
   }
-  findings.judged("linear-comparisons", equals(static_cast<double>(urls.size())),
-                  exact(static_cast<double>(comparisons) / kScans));
+  findings.judged("linear-comparisons", equals(urls.size()), exact(static_cast<double>(comparisons) / kScans));
 }
 
 void judge_binary(const std::vector<std::string>& sorted, const std::vector<std::string>& absent, Findings& findings) {
@@ -77,7 +67,7 @@ void judge_hash(const std::vector<std::string>& urls, Findings& findings) {
   findings.judged("hash-is-constant", at_most(2), exact(static_cast<double>(count) / static_cast<double>(found)));
 }
 
-// What a key takes in std::unordered_set<std::string> on a 64-bit machine, without the allocator's own bytes.
+// Bytes of a key in std::unordered_set<std::string> on a 64-bit machine, without the allocator's own bytes.
 double hash_set_bytes(const std::string& url) {
   constexpr std::size_t kNode = sizeof(void*) + sizeof(std::string) + sizeof(std::size_t);
   constexpr std::size_t kInPlace = 15;
@@ -116,9 +106,7 @@ void judge_false_positives(const std::vector<std::string>& urls, const std::vect
 Result<void> measure_exact(const Context& context, Findings& findings) {
   const std::uint64_t count = context.trials(100'000, 1'000'000);
   MANKAI_ASSIGN(const auto generator, UrlGenerator::create({.seed = context.seed}));
-  MANKAI_ASSIGN(auto filter, Bloom::create({.keys = count,
-                                            .fpr = kRepository.fpr,
-                                            .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  MANKAI_ASSIGN(auto filter, Bloom::create({.keys = count, .fpr = kRepository.fpr, .hash = context.hash()}));
   std::vector<std::string> urls = urls_of(generator, 0, count);
   const std::vector<std::string> absent = urls_of(generator, count, count + count / 10);
   judge_linear(urls, absent, findings);

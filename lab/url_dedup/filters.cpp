@@ -8,8 +8,6 @@
 namespace mankai::lab::dedup {
 namespace {
 
-HashSpec hash_of(const Context& context) noexcept { return {.kind = HashKind::xxh3, .seed = {context.seed, 0}}; }
-
 std::vector<Digest> wholes(const Urls& urls) {
   std::vector<Digest> digests;
   digests.reserve(urls.size());
@@ -45,7 +43,7 @@ std::uint64_t keys_for(std::uint64_t cells, const Setting& setting) noexcept {
 
 Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t k, const Context& context) {
   const BloomSize size{.cell_count = cells, .k = k == 0 ? best_probes(keys, cells) : k};
-  return Bloom::create({.keys = keys, .fpr = bloom_fpr(keys, size), .k = size.k, .hash = hash_of(context)});
+  return Bloom::create({.keys = keys, .fpr = bloom_fpr(keys, size), .k = size.k, .hash = context.hash()});
 }
 
 Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering, const Context& context) {
@@ -54,7 +52,7 @@ Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layerin
                                                       .fpr = fpr,
                                                       .layering = layering,
                                                       .max_levels = LayeredUrlBloom::kMaxLevels,
-                                                      .hash = hash_of(context)}));
+                                                      .hash = context.hash()}));
   return Layered(LayeredUrls(std::move(filter)), context.fault);
 }
 

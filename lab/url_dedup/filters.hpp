@@ -1,6 +1,6 @@
 #pragma once
 
-/// The filters that are held beside each other, each with the context's fault.
+/// The filters that are compared, each with the context's fault.
 
 #include <cstdint>
 #include <functional>
@@ -30,7 +30,7 @@ class FlatUrls {
 };
 
 /// The source's Algorithms 1 and 2, which it calls a Bloom filter: the segments, each a key, in one classic filter. It
-/// is not a filter of URLs, since it does not know which segments belong together. Nowhere but in this lab.
+/// is not a filter of URLs, since it does not know which segments belong together. Only in this lab.
 class SegmentsInOneFilter {
  public:
   explicit SegmentsInOneFilter(Bloom filter) noexcept : filter_(std::move(filter)) {}
@@ -60,6 +60,8 @@ class LayeredUrls {
 template <class Inner>
 class UrlsUnderTest {
  public:
+  using Filter = Inner;
+
   UrlsUnderTest(Inner inner, Fault fault) noexcept : inner_(std::move(inner)), fault_(fault) {}
 
   void insert(const Urls& urls) {
@@ -113,9 +115,16 @@ inline constexpr Setting kConference{.fpr = 0.1, .k = 3};
 /// Returns how many URLs an array of a power of two cells is made for, so that the faithful filter wastes none.
 [[nodiscard]] std::uint64_t keys_for(std::uint64_t cells, const Setting& setting) noexcept;
 
-/// Makes a classic filter of about so many cells, in whole lines; k of 0 for the best. Errors: out_of_space.
+/// Makes a classic filter of about `cells` cells, in whole lines; k of 0 for the best. Errors: out_of_space.
 [[nodiscard]] Result<Bloom> make_bloom(std::uint64_t keys, std::uint64_t cells, std::uint32_t k,
                                        const Context& context);
+/// Makes a `Flat` or `Segments` of such a filter. Errors: out_of_space.
+template <class UnderTest>
+[[nodiscard]] Result<UnderTest> make_urls(std::uint64_t keys, std::uint64_t cells, std::uint32_t k,
+                                          const Context& context) {
+  MANKAI_ASSIGN(auto filter, make_bloom(keys, cells, k, context));
+  return UnderTest(typename UnderTest::Filter(std::move(filter)), context.fault);
+}
 [[nodiscard]] Result<Layered> make_layered(std::uint64_t keys, double fpr, UrlLayering layering,
                                            const Context& context);
 

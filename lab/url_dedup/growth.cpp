@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "lab/parts.hpp"
 #include "lab/url_dedup/filters.hpp"
-#include "lab/url_dedup/parts.hpp"
 
 namespace mankai::lab::dedup {
 namespace {
@@ -26,14 +26,14 @@ struct Race {
 };
 
 Result<Race> make_race(std::uint64_t keys, std::uint64_t cells, const Context& context) {
-  MANKAI_ASSIGN(auto bloom, make_bloom(keys, cells, kConference.k, context));
+  MANKAI_ASSIGN(auto bloom, make_urls<Flat>(keys, cells, kConference.k, context));
   MANKAI_ASSIGN(auto faithful, make_layered(keys, kConference.fpr, UrlLayering::faithful, context));
   MANKAI_ASSIGN(auto repaired, make_layered(keys, kConference.fpr, UrlLayering::repaired, context));
-  MANKAI_ASSIGN(auto equal, make_bloom(keys, cells * (Site::kLevels + 1), 0, context));
-  return Race{.bloom = {FlatUrls(std::move(bloom)), context.fault},
+  MANKAI_ASSIGN(auto equal, make_urls<Flat>(keys, cells * (Site::kLevels + 1), 0, context));
+  return Race{.bloom = std::move(bloom),
               .faithful = std::move(faithful),
               .repaired = std::move(repaired),
-              .equal = {FlatUrls(std::move(equal)), context.fault}};
+              .equal = std::move(equal)};
 }
 
 void judge_sizing(Findings& findings) {
@@ -45,44 +45,13 @@ void judge_sizing(Findings& findings) {
 
 void add_rows(double n, const Race& race, QueryClass query, const Urls& strangers, double cells, Figure& figure) {
   const auto add = [&](const char* name, const Estimate& rate, double formula) {
-    figure.rows.push_back({n, std::string(name), std::string(shown(query)), rate.value, rate.error, formula,
-                           printed_rate(n, cells, kConference.k, Site::kLevels)});
+    figure.rows.push_back(
+        {n, name, shown(query), rate.value, rate.error, formula, printed_rate(n, cells, kConference.k, Site::kLevels)});
   };
   add("one Bloom filter", race.bloom.rate(strangers), race.bloom.filter().fpr_estimate());
   add("multi-layer, faithful", race.faithful.rate(strangers), corrected_rate(race.faithful.filter(), query));
   add("multi-layer, repaired", race.repaired.rate(strangers), corrected_rate(race.repaired.filter(), query));
   add("Bloom of equal total bits", race.equal.rate(strangers), race.equal.filter().fpr_estimate());
-}
-
-Figure empty_figure(const Findings& findings) {
-  Figure figure = findings.figure("number-of-urls");
-  std::size_t colour = 0;
-  for (const char* const name :
-       {"one Bloom filter", "multi-layer, faithful", "multi-layer, repaired", "Bloom of equal total bits"}) {
-    for (const QueryClass query : {QueryClass::new_last, QueryClass::recombined}) {
-      const std::vector<std::pair<std::string, std::string>> only = {{"filter", name},
-                                                                     {"class", std::string(shown(query))}};
-      const bool is_theirs = query == QueryClass::new_last;
-      figure.series.push_back({.title = is_theirs ? name : "",
-                               .x = "urls",
-                               .y = "measured",
-                               .error = "error",
-                               .is_hollow = !is_theirs,
-                               .only = only,
-                               .colour = colour});
-      figure.series.push_back(
-          {.title = "", .x = "urls", .y = "corrected formula", .is_line = true, .only = only, .colour = colour});
-    }
-    ++colour;
-  }
-  figure.series.push_back(
-      {.title = "printed formula",
-       .x = "urls",
-       .y = "printed formula",
-       .is_line = true,
-       .only = {{"filter", "multi-layer, faithful"}, {"class", std::string(shown(QueryClass::new_last))}},
-       .colour = colour});
-  return figure;
 }
 
 void judge_step(double step, double n, double cells, const Race& race, const Urls& new_last, const Urls& recombined,
@@ -111,7 +80,7 @@ Result<void> measure_growth(const Context& context, Findings& findings) {
   const std::uint64_t keys = keys_for(cells, kConference);
   MANKAI_ASSIGN(auto race, make_race(keys, cells, context));
   const Site site(keys, context.seed);
-  Figure figure = empty_figure(findings);
+  Figure figure = findings.figure("number-of-urls");
   std::uint64_t inserted = 0;
   for (const double step : kSteps) {
     const auto target = static_cast<std::uint64_t>(std::llround(step * static_cast<double>(keys)));

@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "lab/parts.hpp"
 #include "lab/url_dedup/filters.hpp"
-#include "lab/url_dedup/parts.hpp"
 #include "mankai/input/line_reader.hpp"
 #include "mankai/url/canonical_url.hpp"
 #include "mankai/url/segments.hpp"
@@ -131,14 +131,14 @@ Result<Field> make_field(const Split& split, const Setting& setting, const Conte
   faithful.insert(split.members);
   repaired.insert(split.members);
   const std::uint64_t cells = faithful.filter().params().cell_count;
-  MANKAI_ASSIGN(auto bloom, make_bloom(keys, cells, setting.k, context));
-  MANKAI_ASSIGN(auto equal, make_bloom(keys, faithful.filter().cell_count(), 0, context));
-  MANKAI_ASSIGN(auto segments, make_bloom(keys, cells, setting.k, context));
-  Field field{.bloom = {FlatUrls(std::move(bloom)), context.fault},
+  MANKAI_ASSIGN(auto bloom, make_urls<Flat>(keys, cells, setting.k, context));
+  MANKAI_ASSIGN(auto equal, make_urls<Flat>(keys, faithful.filter().cell_count(), 0, context));
+  MANKAI_ASSIGN(auto segments, make_urls<Segments>(keys, cells, setting.k, context));
+  Field field{.bloom = std::move(bloom),
               .faithful = std::move(faithful),
               .repaired = std::move(repaired),
-              .equal = {FlatUrls(std::move(equal)), context.fault},
-              .segments = {SegmentsInOneFilter(std::move(segments)), context.fault}};
+              .equal = std::move(equal),
+              .segments = std::move(segments)};
   field.bloom.insert(split.members);
   field.equal.insert(split.members);
   field.segments.insert(split.members);
@@ -195,24 +195,14 @@ void judge_field(const DataSet& data, const Split& split, const Field& field, co
   findings.judged({"real-less-{}", id, on, faithful.slice_count()}, at_most(1), over(layered, bloom));
   findings.judged({"real-most-effective-{}", id, on}, at_most(field.equal.filter().fpr_estimate()), layered);
   const auto add = [&](const char* name, const Estimate& rate, std::uint64_t cells) {
-    figure.rows.push_back({std::string(data.id), percent, std::string(name), static_cast<double>(cells) / keys,
-                           rate.value, rate.error, mean_depth(split.strangers), printed});
+    figure.rows.push_back({data.id, percent, name, static_cast<double>(cells) / keys, rate.value, rate.error,
+                           mean_depth(split.strangers), printed});
   };
   add("one Bloom filter", bloom, field.bloom.filter().cell_count());
   add("multi-layer, faithful", layered, faithful.cell_count());
   add("multi-layer, repaired", repaired, field.repaired.filter().cell_count());
   add("Bloom of equal total bits", equal, field.equal.filter().cell_count());
   add("segments in one filter (Algorithms 1 and 2)", segments, field.segments.filter().cell_count());
-}
-
-Figure empty_figure(const Findings& findings) {
-  Figure figure = findings.figure("real-urls");
-  for (const char* const name : {"one Bloom filter", "multi-layer, faithful", "multi-layer, repaired",
-                                 "Bloom of equal total bits", "segments in one filter (Algorithms 1 and 2)"}) {
-    figure.series.push_back(
-        {.title = name, .x = "bits per URL", .y = "measured", .error = "error", .only = {{"filter", name}}});
-  }
-  return figure;
 }
 
 }  // namespace
@@ -224,8 +214,8 @@ Result<void> measure_real(const Context& context, Findings& findings) {
     }
     return {};
   }
-  Figure figure = empty_figure(findings);
-  const Hasher hasher({.kind = HashKind::xxh3, .seed = {context.seed, 0}});
+  Figure figure = findings.figure("real-urls");
+  const Hasher hasher(context.hash());
   for (const DataSet& data : kDataSets) {
     MANKAI_ASSIGN(const auto split, read_split(*context.data_dir + "/urls/" + data.file, data.column, hasher));
     for (const Setting& setting : {kRepository, kConference}) {

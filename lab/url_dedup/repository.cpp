@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "lab/parts.hpp"
 #include "lab/url_dedup/filters.hpp"
-#include "lab/url_dedup/parts.hpp"
 
 namespace mankai::lab::dedup {
 namespace {
@@ -34,7 +34,7 @@ Urls headlines(std::uint64_t first, std::uint64_t last, std::uint64_t seed) {
   return urls;
 }
 
-// Their counter: a filter of each half of the data, members asked for, those that both filters know over all the data.
+// Their counter: a filter of each half of the data; keys that both filters know, divided by all keys.
 template <class Filter>
 Estimate their_counter(const Filter& other_half, const Urls& half, std::uint64_t total) {
   const Estimate true_rate = other_half.rate(half);
@@ -50,8 +50,8 @@ struct Pair {
 // The filters of the first half, both with arrays for so many URLs at 5 %.
 Result<Pair> make_pair_of(const Urls& urls, const Context& context) {
   MANKAI_ASSIGN(auto layered, make_layered(urls.size(), kRepository.fpr, UrlLayering::faithful, context));
-  MANKAI_ASSIGN(auto bloom, make_bloom(urls.size(), layered.filter().params().cell_count, kRepository.k, context));
-  Pair pair{.bloom = {FlatUrls(std::move(bloom)), context.fault}, .layered = std::move(layered)};
+  MANKAI_ASSIGN(auto bloom, make_urls<Flat>(urls.size(), layered.filter().params().cell_count, kRepository.k, context));
+  Pair pair{.bloom = std::move(bloom), .layered = std::move(layered)};
   pair.bloom.insert(urls);
   pair.layered.insert(urls);
   return pair;
@@ -62,10 +62,8 @@ Result<void> measure_wikipedia(const Context& context, Findings& findings) {
   const Urls first = wikipedia(0, kHalf, context.seed);
   const Urls second = wikipedia(kHalf, kWikipediaUrls, context.seed);
   // The array is a power of two, so a flat filter of exactly their size serves as their baseline.
-  MANKAI_ASSIGN(auto filter, Bloom::create({.keys = kHalf,
-                                            .fpr = kRepository.fpr,
-                                            .k = kRepository.k,
-                                            .hash = {.kind = HashKind::xxh3, .seed = {context.seed, 0}}}));
+  MANKAI_ASSIGN(auto filter,
+                Bloom::create({.keys = kHalf, .fpr = kRepository.fpr, .k = kRepository.k, .hash = context.hash()}));
   Flat bloom(FlatUrls(std::move(filter)), context.fault);
   bloom.insert(first);
   findings.judged("results4-bloom", equals(0.0251, 0.0004), their_counter(bloom, second, kWikipediaUrls));

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "lab/exact_sets.hpp"
+#include "lab/parts.hpp"
 #include "lab/traffic/url_generator.hpp"
 #include "lab/url_dedup/filters.hpp"
-#include "lab/url_dedup/parts.hpp"
 #include "mankai/base/assert.hpp"
 #include "mankai/filter/blocked_bloom/blocked_bloom.hpp"
 
@@ -25,14 +25,6 @@ constexpr std::size_t kFewLookups = 100;
 constexpr std::size_t kManyOperations = 100'000;
 
 using Strings = std::vector<std::string>;
-
-Strings urls_of(const UrlGenerator& generator, std::uint64_t first, std::uint64_t last) {
-  Strings urls(last - first);
-  for (std::string& url : urls) {
-    generator.append_url(first++, url);
-  }
-  return urls;
-}
 
 // What each key takes, without the allocator's own bytes: the string, and its text where that is not in place.
 double string_bytes(double mean_length) noexcept { return static_cast<double>(sizeof(std::string)) + mean_length + 1; }
@@ -190,7 +182,7 @@ Row time_structure(Structure structure, const Plan& plan) {
 }
 
 Result<std::vector<Row>> time_all(const Plan& plan, const Context& context) {
-  const HashSpec hash{.kind = HashKind::xxh3, .seed = {context.seed, 0}};
+  const HashSpec hash = context.hash();
   const double fpr = kRepository.fpr;
   std::vector<Row> rows;
   rows.push_back(time_structure(Exact<baseline::LinearScan>(), plan));

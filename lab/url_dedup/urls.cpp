@@ -21,6 +21,15 @@ constexpr std::uint64_t kDirectory = 1;
 constexpr std::uint64_t kPage = 2;
 constexpr std::uint64_t kStrange = 3;
 
+// The ids and words of the classes, in their order.
+constexpr std::array<std::pair<std::string_view, std::string_view>, kQueryClasses.size()> kNames = {
+    {{"all-new", "all segments new"},
+     {"new-last", "seen directories, new last segment"},
+     {"recombined", "recombined"},
+     {"prefix", "proper prefix"},
+     {"swapped", "swapped levels"},
+     {"cancelled", "canceled repeats"}}};
+
 }  // namespace
 
 Digest whole(std::span<const Digest> url) noexcept {
@@ -32,29 +41,16 @@ Digest whole(std::span<const Digest> url) noexcept {
   return digest;
 }
 
-std::string_view shown(QueryClass query) noexcept {
-  switch (query) {
-    case QueryClass::all_new: return "all segments new";
-    case QueryClass::new_last: return "seen directories, new last segment";
-    case QueryClass::recombined: return "recombined";
-    case QueryClass::prefix: return "proper prefix";
-    case QueryClass::swapped: return "swapped levels";
-    case QueryClass::cancelled: return "canceled repeats";
+std::vector<std::string> urls_of(const UrlGenerator& generator, std::uint64_t first, std::uint64_t last) {
+  std::vector<std::string> urls(last - first);
+  for (std::string& url : urls) {
+    generator.append_url(first++, url);
   }
-  return "unknown";
+  return urls;
 }
 
-std::string_view id_of(QueryClass query) noexcept {
-  switch (query) {
-    case QueryClass::all_new: return "all-new";
-    case QueryClass::new_last: return "new-last";
-    case QueryClass::recombined: return "recombined";
-    case QueryClass::prefix: return "prefix";
-    case QueryClass::swapped: return "swapped";
-    case QueryClass::cancelled: return "cancelled";
-  }
-  return "unknown";
-}
+std::string_view shown(QueryClass query) noexcept { return kNames.at(static_cast<std::size_t>(query)).second; }
+std::string_view id_of(QueryClass query) noexcept { return kNames.at(static_cast<std::size_t>(query)).first; }
 
 Digest Site::word(std::uint64_t vocabulary, std::uint64_t number) const noexcept {
   return mix_integer(number << 2 | vocabulary, seed_);

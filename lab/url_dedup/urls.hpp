@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "lab/random.hpp"
+#include "lab/traffic/url_generator.hpp"
 #include "mankai/hash/digest.hpp"
 
 namespace mankai::lab::dedup {
@@ -50,6 +52,9 @@ inline constexpr std::array<QueryClass, 6> kQueryClasses = {QueryClass::all_new,
 [[nodiscard]] std::string_view shown(QueryClass query) noexcept;
 /// Returns the word used in ids.
 [[nodiscard]] std::string_view id_of(QueryClass query) noexcept;
+
+/// Returns the generator's URLs from one number to another, as text.
+[[nodiscard]] std::vector<std::string> urls_of(const UrlGenerator& generator, std::uint64_t first, std::uint64_t last);
 
 /// A web of URLs of four segments: a host drawn by Zipf's law, one for 50 URLs; two directories out of one vocabulary,
 /// such as tags and years, which are the same one for every tenth URL; and a page of its own.

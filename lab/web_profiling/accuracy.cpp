@@ -5,15 +5,14 @@
 #include <functional>
 #include <limits>
 
-#include "lab/web_profiling/logs.hpp"
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
 
 namespace mankai::lab::profiling {
 namespace {
 
-// What a profile is made for.
+// What a filter must fit.
 struct Order {
   std::uint64_t bytes = 0;
   std::uint32_t k = 0;
@@ -88,8 +87,7 @@ Made make_tiers(DecayPolicy policy, const Order& order, const Context& context) 
 
 Made make_top(const Order& order, const Context& context) {
   return as_profile(profile_of(
-      DecayedTop::create({.bytes = order.bytes, .k = order.k, .decay = order.decay, .hash = hash_of(context)}),
-      context));
+      DecayedTop::create({.bytes = order.bytes, .k = order.k, .decay = order.decay, .hash = context.hash()}), context));
 }
 
 constexpr const char* kFloor = "basic, floor, all";
@@ -168,9 +166,8 @@ Result<void> add_rows(std::vector<Row>& rows, const std::string& data, std::uint
 Figure figure_of(const std::vector<Row>& rows, Figure figure) {
   for (const Row& row : rows) {
     const Accuracy& accuracy = row.result.accuracy;
-    figure.rows.push_back({row.data, row.name, static_cast<double>(row.kilobytes), static_cast<double>(accuracy.live),
-                           accuracy.relative, accuracy.absolute, accuracy.relative_top, accuracy.under,
-                           static_cast<double>(row.result.k), static_cast<double>(row.result.bytes)});
+    figure.rows.push_back({row.data, row.name, row.kilobytes, accuracy.live, accuracy.relative, accuracy.absolute,
+                           accuracy.relative_top, accuracy.under, row.result.k, row.result.bytes});
   }
   return figure;
 }
@@ -180,7 +177,7 @@ const Accuracy& found(const std::vector<Row>& rows, std::string_view name, std::
       ->result.accuracy;
 }
 
-// What rounding down alone takes: a whole counter for every page that no other page shares.
+// The error of rounding down alone: an unshared whole counter for every page.
 double lone_loss(const Visits& visits, const Decay& decay) {
   const Truth truth = truth_of(visits, decay.lambda());
   std::vector<std::uint64_t> counters(visits.names.size());
@@ -236,7 +233,7 @@ Result<void> measure_drawn(const Context& context, Findings& findings) {
   const std::uint64_t scale = context.trials(10, 1);
   const Visits visits =
       draw({.visits = 5'000'000 / scale, .pages = 500'000 / scale, .per_epoch = 50'000 / scale}, context);
-  const Decay decay = *Decay::of(0.9, kDrawnEpoch);
+  const Decay decay = drawn_decay(0.9);
   std::vector<Row> rows;
   for (const std::uint64_t kilobytes : kSizes) {
     const Order order{.bytes = kilobytes * 1024 / scale, .decay = decay};

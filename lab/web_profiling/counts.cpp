@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
 
 namespace mankai::lab::profiling {
@@ -62,11 +62,11 @@ Recursion by_recursion(std::span<const double> times) {
 Result<DecayedCount> by_filter(std::span<const double> times, const Context& context) {
   constexpr std::uint32_t kFractionBits = 12;
   MANKAI_ASSIGN(auto basic, make_basic({.keys = 1000,
-                                        .decay = *Decay::of(kLambda, kDrawnEpoch),
+                                        .decay = drawn_decay(kLambda),
                                         .policy = DecayPolicy::fixed_point,
                                         .fraction_bits = kFractionBits},
                                        context));
-  Visits page{.names = {"page"}, .digests = {Hasher(hash_of(context))("page")}};
+  Visits page{.names = {"page"}, .digests = {Hasher(context.hash())("page")}};
   page.pages.resize(1);
   for (const double time : times) {
     basic->insert(page, page.pages, {static_cast<std::uint64_t>(time)});

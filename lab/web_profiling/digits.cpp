@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
 
 namespace mankai::lab::profiling {
@@ -9,23 +9,11 @@ namespace {
 
 constexpr std::uint32_t kProbes = 4;
 
-// The setting of figure 3, read as below, in small when quick.
-struct Setting {
-  std::uint64_t counters = 0;
-  Visits visits;
-};
-Setting make_setting(const Context& context) {
-  const std::uint64_t scale = context.trials(5, 1);
-  return {.counters = 80'000 / scale,
-          .visits = draw({.visits = 1'000'000 / scale, .pages = 40'000 / scale, .per_epoch = 20'000 / scale}, context)};
-}
-
 Result<void> judge_example(const Context& context, Findings& findings) {
   constexpr std::uint64_t kExample = 256 * 1 + 16 * 2 + 0;
-  MANKAI_ASSIGN(
-      auto pooled,
-      make_pooled({.counters = 1024, .k = kProbes, .decay = *Decay::of(0.9, kDrawnEpoch), .gate = true}, context));
-  const Digest page = Hasher(hash_of(context))("q");
+  MANKAI_ASSIGN(auto pooled,
+                make_pooled({.counters = 1024, .k = kProbes, .decay = drawn_decay(0.9), .gate = true}, context));
+  const Digest page = Hasher(context.hash())("q");
   for (std::uint64_t visit = 0; visit < kExample; ++visit) {
     pooled->filter().insert(page);
   }
@@ -50,7 +38,7 @@ struct Trio {
 };
 
 Result<Trio> make_trio(const Setting& setting, double lambda, const Context& context) {
-  const Decay decay = *Decay::of(lambda, kDrawnEpoch);
+  const Decay decay = drawn_decay(lambda);
   constexpr std::uint32_t kWidth = 32;
   // As many cells, so that all are at the same places.
   MANKAI_ASSIGN(auto basic, make_basic({.bytes = setting.counters * kWidth / 8,
@@ -78,7 +66,7 @@ void judge_rules(const Setting& setting, const Trio& trio, Findings& findings) {
 Result<void> judge_strictness(const Setting& setting, const Context& context, Findings& findings) {
   MANKAI_ASSIGN(auto pooled, make_pooled({.counters = setting.counters,
                                           .k = kProbes,
-                                          .decay = *Decay::of(0.9, kDrawnEpoch),
+                                          .decay = drawn_decay(0.9),
                                           .policy = DecayPolicy::ceil,
                                           .overflow = OverflowRule::all},
                                          context));
@@ -98,7 +86,7 @@ void add_row(Figure& figure, double lambda, const Setting& setting, const Trio& 
 
 Result<void> measure_digits(const Context& context, Findings& findings) {
   MANKAI_TRY(judge_example(context, findings));
-  const Setting setting = make_setting(context);
+  const Setting setting = figure_3(context);
   Figure figure = findings.figure("overflow-rules");
   double least_saved = 1;
   double most_saved = 0;

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
 
 namespace mankai::lab::profiling {
@@ -22,15 +22,14 @@ double formula(const Load& load) { return std::pow(-std::expm1(-static_cast<doub
 double stray(const Load& load) {
   const double x = load.k / kCellsPerPage;
   const double cells = kCellsPerPage * static_cast<double>(load.pages) / load.k;
-  const double deviation = std::sqrt((std::exp(-x) - (1 + x) * std::exp(-2 * x)) / cells);
-  return formula(load) * std::sqrt(load.k) * deviation / -std::expm1(-x);
+  return formula(load) * std::sqrt(load.k) * fill_deviation(x, cells) / -std::expm1(-x);
 }
 
 // Pages that all came in the running epoch, and absent keys asked for.
 Result<Estimate> rate_of(const Load& load, const Context& context) {
   MANKAI_ASSIGN(auto basic, make_basic({.bytes = static_cast<std::uint64_t>(kCellsPerPage) * load.pages * 2,
                                         .k = load.k,
-                                        .decay = *Decay::of(0.9, kDrawnEpoch),
+                                        .decay = drawn_decay(0.9),
                                         .policy = DecayPolicy::floor},
                                        context));
   Visits visits;
@@ -42,12 +41,8 @@ Result<Estimate> rate_of(const Load& load, const Context& context) {
   }
   basic->insert(visits, visits.pages, {1});
   const std::uint64_t trials = context.trials(200'000, 2'000'000);
-  std::uint64_t yes = 0;
-  for (std::uint64_t trial = 0; trial < trials; ++trial) {
-    yes += static_cast<std::uint64_t>(basic->may_contain({random.next()}));
-  }
-  const Estimate rate = share(yes, trials);
-  return Estimate{.value = rate.value, .error = std::hypot(rate.error, stray(load))};
+  const auto is_yes = [&](std::uint64_t /*trial*/) { return basic->may_contain({random.next()}); };
+  return widened(share(count_of(0, trials, is_yes), trials), stray(load));
 }
 
 void judge_rates(const std::vector<Estimate>& rates, Findings& findings) {
@@ -70,7 +65,7 @@ Result<void> measure_false_positives(const Context& context, Findings& findings)
   for (unsigned k = 1; k <= kMost; ++k) {
     MANKAI_ASSIGN(const auto rate, rate_of({.pages = pages, .k = k}, context));
     rates[k] = rate;
-    figure.rows.push_back({static_cast<double>(k), formula({.k = k}), rate.value, rate.error});
+    figure.rows.push_back({k, formula({.k = k}), rate.value, rate.error});
   }
   judge_rates(rates, findings);
   findings.add(std::move(figure));

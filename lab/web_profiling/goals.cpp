@@ -5,7 +5,7 @@
 #include <functional>
 #include <numbers>
 
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
 #include "mankai/base/assert.hpp"
 
@@ -21,26 +21,23 @@ Result<void> judge_bound(const Context& context, Findings& findings) {
   const Visits visits =
       draw({.visits = 2'000'000 / scale, .pages = 500'000 / scale, .per_epoch = 50'000 / scale}, context);
   for (const std::uint32_t k : {2U, 4U}) {
-    MANKAI_ASSIGN(auto basic,
-                  make_basic({.bytes = kBytes / scale, .k = k, .decay = *Decay::of(kLambda, kDrawnEpoch)}, context));
+    MANKAI_ASSIGN(auto basic, make_basic({.bytes = kBytes / scale, .k = k, .decay = drawn_decay(kLambda)}, context));
     basic->insert(visits);
     const TimeDecayingCounts& filter = basic->filter();
     const Truth truth = truth_of(visits, filter.decay().lambda());
     // What rounding up keeps of every page is within the mass, too.
     const double mass = truth.mass(visits.last()) + filter.stuck_count() * static_cast<double>(visits.names.size());
     const double bound = std::numbers::e * mass / static_cast<double>(filter.cells_per_probe());
-    std::uint64_t beyond = 0;
-    for (std::size_t page = 0; page < truth.pages(); ++page) {
-      beyond +=
-          static_cast<std::uint64_t>(filter.estimate(visits.digests[page]).raw > truth.at(page, visits.last()) + bound);
-    }
+    const auto is_beyond = [&](std::size_t page) {
+      return filter.estimate(visits.digests[page]).raw > truth.at(page, visits.last()) + bound;
+    };
     findings.judged({"error-is-bounded-k-{}", k, bound}, at_most(std::exp(-static_cast<double>(k))),
-                    share(beyond, truth.pages()));
+                    share(count_of(0, truth.pages(), is_beyond), truth.pages()));
   }
   return {};
 }
 
-// What a filter takes after so many visits.
+// Space and time of a filter after a number of visits.
 struct Point {
   double visits = 0;
   double kilobytes = 0;
@@ -58,14 +55,13 @@ struct Contender {
 Result<std::vector<Contender>> make_contenders(const Context& context) {
   const std::uint64_t counters = 80'000 / context.trials(5, 1);
   std::vector<Contender> contenders;
-  const Decay fading = *Decay::of(kLambda, kDrawnEpoch);
+  const Decay fading = drawn_decay(kLambda);
   MANKAI_ASSIGN(auto basic,
                 make_basic({.bytes = 2 * counters, .k = 4, .decay = fading, .policy = DecayPolicy::floor}, context));
   const auto bytes = static_cast<double>(basic->bytes());
   contenders.push_back({.name = "basic, λ = 0.9", .profile = std::move(basic), .bytes = [bytes] { return bytes; }});
   for (const double lambda : {kLambda, 1.0}) {
-    MANKAI_ASSIGN(auto pooled,
-                  make_pooled({.counters = counters, .k = 4, .decay = *Decay::of(lambda, kDrawnEpoch)}, context));
+    MANKAI_ASSIGN(auto pooled, make_pooled({.counters = counters, .k = 4, .decay = drawn_decay(lambda)}, context));
     const TimeDecayingPooledCounts& filter = pooled->filter();
     contenders.push_back(
         {.name = fmt::format("optimized, λ = {}", lambda), .profile = std::move(pooled), .bytes = [&filter] {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
 
 namespace mankai::lab::profiling {
@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::uint32_t kProbes = 4;
 constexpr double kKilobyte = 1024;
-
-struct Setting {
-  std::uint64_t counters = 0;
-  Visits visits;
-};
 
 struct Encoding {
   PoolLookup lookup;
@@ -53,7 +48,7 @@ Result<TimeDecayingPooledCounts::Use> use_of(const Setting& setting, double lamb
   MANKAI_ASSIGN(auto pooled, make_pooled({.counters = setting.counters,
                                           .k = kProbes,
                                           .pool_share = pool,
-                                          .decay = *Decay::of(lambda, kDrawnEpoch),
+                                          .decay = drawn_decay(lambda),
                                           .lookup = lookup},
                                          context));
   pooled->insert(setting.visits);
@@ -73,11 +68,11 @@ Result<Size> size_of(const Setting& setting, double lambda, PoolLookup lookup, c
 }
 
 Result<Row> row_of(const Setting& setting, double lambda, const Context& context) {
-  MANKAI_ASSIGN(auto basic, make_basic({.bytes = 2 * setting.counters,
-                                        .k = kProbes,
-                                        .decay = *Decay::of(lambda, kDrawnEpoch),
-                                        .policy = DecayPolicy::floor},
-                                       context));
+  MANKAI_ASSIGN(
+      auto basic,
+      make_basic(
+          {.bytes = 2 * setting.counters, .k = kProbes, .decay = drawn_decay(lambda), .policy = DecayPolicy::floor},
+          context));
   basic->insert(setting.visits);
   Row row{.lambda = lambda, .basic = static_cast<double>(basic->bytes()) / kKilobyte};
   for (std::size_t i = 0; i < kEncodings.size(); ++i) {
@@ -159,24 +154,20 @@ Result<std::vector<Row>> sweep(const Setting& setting, std::span<const double> l
 }
 
 Result<void> claim_creation(const Setting& setting, const Context& context, Findings& findings) {
-  const Decay decay = *Decay::of(0.9, kDrawnEpoch);
+  const Decay decay = drawn_decay(0.9);
   bool is_made = true;
+  const auto use = [&](const auto& made) {
+    is_made = is_made && made.has_value();
+    if (made) {
+      (*made)->insert(setting.visits);
+    }
+  };
   const std::array<std::function<void()>, 2> works = {
       [&] {
-        auto basic = make_basic(
-            {.bytes = 2 * setting.counters, .k = kProbes, .decay = decay, .policy = DecayPolicy::floor}, context);
-        is_made = is_made && basic.has_value();
-        if (basic) {
-          (*basic)->insert(setting.visits);
-        }
+        use(make_basic({.bytes = 2 * setting.counters, .k = kProbes, .decay = decay, .policy = DecayPolicy::floor},
+                       context));
       },
-      [&] {
-        auto pooled = make_pooled({.counters = setting.counters, .k = kProbes, .decay = decay}, context);
-        is_made = is_made && pooled.has_value();
-        if (pooled) {
-          (*pooled)->insert(setting.visits);
-        }
-      }};
+      [&] { use(make_pooled({.counters = setting.counters, .k = kProbes, .decay = decay}, context)); }};
   const auto times = nanoseconds_interleaved(context.trials(3, 11), setting.visits.pages.size(), works);
   if (!is_made) {
     return fail(ErrorCode::out_of_space, "no memory for two filters");
@@ -188,10 +179,7 @@ Result<void> claim_creation(const Setting& setting, const Context& context, Find
 }  // namespace
 
 Result<void> measure_memory(const Context& context, Findings& findings) {
-  const std::uint64_t scale = context.trials(5, 1);
-  const Setting setting = {
-      .counters = 80'000 / scale,
-      .visits = draw({.visits = 1'000'000 / scale, .pages = 40'000 / scale, .per_epoch = 20'000 / scale}, context)};
+  const Setting setting = figure_3(context);
   constexpr std::array kLow = {0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.10, 0.11, 0.12, 0.13};
   constexpr std::array kFewLow = {0.01, 0.07, 0.13};
   constexpr std::array kHigh = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0};

@@ -42,21 +42,6 @@ void Profile::estimate(std::span<const Digest> digests, std::span<DecayedCount> 
   }
 }
 
-Result<std::unique_ptr<Basic>> make_basic(TimeDecayingCounts::Options options, const Context& context) {
-  options.hash = hash_of(context);
-  return profile_of(TimeDecayingCounts::create(options), context);
-}
-
-Result<std::unique_ptr<Pooled>> make_pooled(TimeDecayingPooledCounts::Options options, const Context& context) {
-  options.hash = hash_of(context);
-  return profile_of(TimeDecayingPooledCounts::create(options), context);
-}
-
-Result<std::unique_ptr<Tiered>> make_tiered(TimeDecayingTieredCounts::Options options, const Context& context) {
-  options.hash = hash_of(context);
-  return profile_of(TimeDecayingTieredCounts::create(options), context);
-}
-
 void check(const Profile& profile, const Visits& visits, const Truth& truth, Tick tick, Tally& tally) {
   std::array<DecayedCount, kBatch> counts{};
   for (std::size_t first = 0; first < truth.pages(); first += kBatch) {

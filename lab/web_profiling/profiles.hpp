@@ -1,6 +1,6 @@
 #pragma once
 
-/// Filters of decayed counts, behind one face and with the context's fault, and how far they are off.
+/// Filters of decayed counts behind one interface, with the context's fault, and their errors.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace mankai::lab::profiling {
 
-/// A filter of decayed counts. A batch at a time, so that the call costs nothing beside it.
+/// A filter of decayed counts. It takes batches, so that virtual calls cost little.
 class Profile {
  public:
   virtual ~Profile() = default;
@@ -52,7 +52,7 @@ class Profile {
   [[nodiscard]] virtual bool knows(Digest digest) const = 0;
 
  private:
-  // An invented key is one that has come once.
+  // An invented key has the count of one visit.
   [[nodiscard]] DecayedCount with_fault(DecayedCount count, Digest digest) const noexcept {
     return count.raw == 0 && invents_yes(fault_, digest.value) ? DecayedCount{.raw = 1} : count;
   }
@@ -96,6 +96,7 @@ using Tiered = ProfileOf<TimeDecayingTieredCounts>;
 
 /// The epoch of drawn streams. Its length says nothing: their ticks are given.
 inline constexpr Duration kDrawnEpoch = std::chrono::seconds(1);
+[[nodiscard]] inline Decay drawn_decay(double lambda) { return *Decay::of(lambda, kDrawnEpoch); }
 
 /// Makes a filter a profile with the context's fault. Errors: the filter's.
 template <class F>
@@ -105,13 +106,17 @@ template <class F>
   }
   return std::make_unique<ProfileOf<F>>(std::move(*filter), context.fault);
 }
-[[nodiscard]] Result<std::unique_ptr<Basic>> make_basic(TimeDecayingCounts::Options options, const Context& context);
-/// Makes the optimized filter, by default the paper's: m counters, a pool of m / 2 digits that grows when it is empty.
-[[nodiscard]] Result<std::unique_ptr<Pooled>> make_pooled(TimeDecayingPooledCounts::Options options,
-                                                          const Context& context);
-/// Makes the exponential filter as it was reconstructed.
-[[nodiscard]] Result<std::unique_ptr<Tiered>> make_tiered(TimeDecayingTieredCounts::Options options,
-                                                          const Context& context);
+/// Makes a filter with the hash of all filters here. Errors: the filter's.
+template <class F>
+[[nodiscard]] Result<std::unique_ptr<ProfileOf<F>>> make_profile(typename F::Options options, const Context& context) {
+  options.hash = context.hash();
+  return profile_of(F::create(options), context);
+}
+inline constexpr auto make_basic = make_profile<TimeDecayingCounts>;
+/// The optimized filter, by default the paper's: m counters, a pool of m / 2 digits that grows when it is empty.
+inline constexpr auto make_pooled = make_profile<TimeDecayingPooledCounts>;
+/// The exponential filter as it was reconstructed.
+inline constexpr auto make_tiered = make_profile<TimeDecayingTieredCounts>;
 
 /// What checking estimates against the truth found.
 struct Tally {

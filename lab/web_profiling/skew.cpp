@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lab/web_profiling/logs.hpp"
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/visits.hpp"
 
 namespace mankai::lab::profiling {
@@ -30,7 +29,7 @@ Ranked rank(const Visits& visits) {
   return counts;
 }
 
-// The share of visits that the first so many of the pages have.
+// The share of visits that go to this share of the pages, most visited first.
 double share_of_hottest(const Ranked& counts, double pages) {
   const auto first = static_cast<std::ptrdiff_t>(pages * static_cast<double>(counts.size()));
   const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -45,8 +44,8 @@ void add_curve(Figure& figure, const std::string& name, const Ranked& counts) {
   for (std::size_t page = 1; page <= counts.size(); ++page) {
     visits += static_cast<double>(counts[page - 1]);
     if (page == next || page == counts.size()) {
-      figure.rows.push_back({name, static_cast<double>(page), static_cast<double>(counts[page - 1]),
-                             static_cast<double>(page) / static_cast<double>(counts.size()), visits / all});
+      figure.rows.push_back(
+          {name, page, counts[page - 1], static_cast<double>(page) / static_cast<double>(counts.size()), visits / all});
       next = std::max(page + 1, page * 5 / 4);
     }
   }

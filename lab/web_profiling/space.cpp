@@ -4,7 +4,7 @@
 #include <numbers>
 #include <vector>
 
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
 
 namespace mankai::lab::profiling {
@@ -39,7 +39,7 @@ void add_count(Bits& bits, std::uint64_t count, double weight) {
   bits.digits += weight * kDigitBits * std::ceil(length / kDigitBits);
 }
 
-// The expected length for a page that comes so often on the average: draws are Poisson distributed.
+// The expected length for a page with this mean number of visits: draws are Poisson distributed.
 void add_mean(Bits& bits, double mean) {
   constexpr double kExact = 500;  // beyond, a deviation hardly changes the length
   if (mean > kExact) {
@@ -89,11 +89,11 @@ Result<Counted> count_visits(const Law& law, const Context& context) {
   for (const std::uint64_t count : counts) {
     add_count(counted.bits, count, 1);
   }
-  MANKAI_ASSIGN(auto pooled, make_pooled({.counters = kSparse * visits.names.size(),
-                                          .k = 1,
-                                          .pool_share = 1.0 / kSparse,
-                                          .decay = *Decay::of(1, kDrawnEpoch)},
-                                         context));
+  MANKAI_ASSIGN(
+      auto pooled,
+      make_pooled(
+          {.counters = kSparse * visits.names.size(), .k = 1, .pool_share = 1.0 / kSparse, .decay = drawn_decay(1)},
+          context));
   pooled->insert(visits);
   counted.extra_digits = static_cast<double>(pooled->filter().use().digits_in_use);
   return counted;

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
 
 namespace mankai::lab::profiling {
@@ -19,15 +19,14 @@ Result<void> judge_memory(Findings& findings, const Context& context) {
   for (const std::uint32_t shrink : {1U, 2U, 3U, 4U}) {
     MANKAI_ASSIGN(
         auto tiered,
-        make_tiered(
-            {.counters = kCounters, .k = kProbes, .shrink_bits = shrink, .decay = *Decay::of(kLambda, kDrawnEpoch)},
-            context));
+        make_tiered({.counters = kCounters, .k = kProbes, .shrink_bits = shrink, .decay = drawn_decay(kLambda)},
+                    context));
     double formula = 0;
     for (unsigned tier = 0; tier < 32 / kWidth; ++tier) {
       formula += kWidth * std::pow(2, -static_cast<double>(shrink * tier));
     }
     const double measured = 8 * static_cast<double>(tiered->bytes()) / static_cast<double>(kCounters);
-    figure.rows.push_back({static_cast<double>(shrink), formula, measured});
+    figure.rows.push_back({shrink, formula, measured});
     if (shrink == 2) {
       findings.judged("tiers-space", equals(formula, 0.1), exact(measured));
     }
@@ -51,31 +50,30 @@ constexpr std::array<Case, 4> kCases = {{
      RemainderRule::downwards},
 }};
 
+auto make_case(const Case& item, std::uint64_t counters, const Context& context) {
+  return make_tiered({.counters = counters,
+                      .k = kProbes,
+                      .decay = drawn_decay(kLambda),
+                      .policy = item.policy,
+                      .remainder = item.remainder},
+                     context);
+}
+
 Result<void> judge_strictness(const Case& item, const Visits& visits, std::uint64_t counters, const Context& context,
                               Findings& findings) {
-  MANKAI_ASSIGN(auto tiered, make_tiered({.counters = counters,
-                                          .k = kProbes,
-                                          .decay = *Decay::of(kLambda, kDrawnEpoch),
-                                          .policy = item.policy,
-                                          .remainder = item.remainder},
-                                         context));
+  MANKAI_ASSIGN(auto tiered, make_case(item, counters, context));
   const Tally tally = replay_and_check(*tiered, visits, tiered->filter().decay().lambda());
   findings.judged({"tiers-never-undercount-{}", item.id, item.words, tally.checks, tally.most_lost, tally.most_gained},
                   equals(0), exact(tally.under));
   return {};
 }
 
-// One page alone, that came 300 times, after epochs of silence.
+// One page with 300 visits, after epochs without any.
 Result<void> judge_silence(const Case& item, const Context& context, Findings& findings) {
   constexpr int kVisits = 300;
   constexpr std::uint64_t kSilence = 1000;
-  MANKAI_ASSIGN(auto tiered, make_tiered({.counters = 4096,
-                                          .k = kProbes,
-                                          .decay = *Decay::of(kLambda, kDrawnEpoch),
-                                          .policy = item.policy,
-                                          .remainder = item.remainder},
-                                         context));
-  const Digest page = Hasher(hash_of(context))("page");
+  MANKAI_ASSIGN(auto tiered, make_case(item, 4096, context));
+  const Digest page = Hasher(context.hash())("page");
   for (int visit = 0; visit < kVisits; ++visit) {
     tiered->filter().insert(page);
   }

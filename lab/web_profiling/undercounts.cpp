@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "lab/web_profiling/parts.hpp"
+#include "lab/parts.hpp"
 #include "lab/web_profiling/profiles.hpp"
 
 namespace mankai::lab::profiling {
@@ -27,11 +27,10 @@ constexpr std::array<Case, 4> kCases = {{
 Result<double> left_after_silence(DecayPolicy policy, const Context& context) {
   constexpr std::uint64_t kSilence = 1000;
   constexpr std::uint32_t kVisits = 5000;
-  MANKAI_ASSIGN(
-      auto basic,
-      TimeDecayingCounts::create(
-          {.bytes = 4096, .decay = *Decay::of(kLambda, kDrawnEpoch), .policy = policy, .hash = hash_of(context)}));
-  const Digest page = Hasher(hash_of(context))("page");
+  MANKAI_ASSIGN(auto basic,
+                TimeDecayingCounts::create(
+                    {.bytes = 4096, .decay = drawn_decay(kLambda), .policy = policy, .hash = context.hash()}));
+  const Digest page = Hasher(context.hash())("page");
   basic.insert(page, kVisits);
   basic.advance({kSilence});
   return basic.estimate(page).raw;
@@ -64,8 +63,7 @@ void judge_tally(const Case& item, const Tally& tally, Findings& findings) {
 }
 
 void add_row(Figure& figure, const std::string& name, double bytes, const Tally& tally) {
-  figure.rows.push_back({name, bytes, static_cast<double>(tally.checks), static_cast<double>(tally.under),
-                         static_cast<double>(tally.live),
+  figure.rows.push_back({name, bytes, tally.checks, tally.under, tally.live,
                          static_cast<double>(tally.live_under) / static_cast<double>(tally.live), tally.most_lost,
                          tally.most_gained});
 }
@@ -82,8 +80,7 @@ Result<void> measure_undercounts(const Context& context, Findings& findings) {
     context.progress(fmt::format("undercounts, {}", item.id));
     MANKAI_ASSIGN(
         auto basic,
-        make_basic({.bytes = kBytes / scale, .k = 3, .decay = *Decay::of(kLambda, kDrawnEpoch), .policy = item.policy},
-                   context));
+        make_basic({.bytes = kBytes / scale, .k = 3, .decay = drawn_decay(kLambda), .policy = item.policy}, context));
     const Tally tally = replay_and_check(*basic, visits, basic->filter().decay().lambda());
     judge_tally(item, tally, findings);
     add_row(figure, item.id, static_cast<double>(basic->bytes()), tally);

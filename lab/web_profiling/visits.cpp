@@ -12,7 +12,7 @@
 namespace mankai::lab::profiling {
 namespace {
 
-// Numbers the names of pages in the order in which they come.
+// Numbers the names of pages in the order in which they first appear.
 class Pages {
  public:
   Pages(Visits& visits, const Hasher& hasher) noexcept : visits_(visits), hasher_(hasher) {}
@@ -74,10 +74,8 @@ Zipf::Zipf(std::uint64_t pages, double z) : cells_(pages) {
   }
 }
 
-HashSpec hash_of(const Context& context) noexcept { return {.kind = HashKind::xxh3, .seed = {context.seed, 0}}; }
-
 Visits draw(const Workload& workload, const Context& context) {
-  const Hasher hasher(hash_of(context));
+  const Hasher hasher(context.hash());
   Visits visits;
   visits.names.reserve(workload.pages);
   visits.digests.reserve(workload.pages);
@@ -94,11 +92,17 @@ Visits draw(const Workload& workload, const Context& context) {
   return visits;
 }
 
+Setting figure_3(const Context& context) {
+  const std::uint64_t scale = context.trials(5, 1);
+  return {.counters = 80'000 / scale,
+          .visits = draw({.visits = 1'000'000 / scale, .pages = 40'000 / scale, .per_epoch = 20'000 / scale}, context)};
+}
+
 Result<Visits> read_log(const std::string& path, Duration epoch, const Context& context) {
   MANKAI_ASSIGN(auto source, ::mankai::Source::open(path));
   MANKAI_ASSIGN(auto reader, LineReader::create(std::move(source)));
   MANKAI_ASSIGN(auto parser, LogParser::create());
-  const Hasher hasher(hash_of(context));
+  const Hasher hasher(context.hash());
   Visits visits;
   Pages pages(visits, hasher);
   LogRecord record;

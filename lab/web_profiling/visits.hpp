@@ -2,6 +2,7 @@
 
 /// What the parts share: pages, visits to them with times, drawn or read from a log, and the truth about them.
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -65,13 +66,40 @@ struct Workload {
   double z = 1;
 };
 
-/// The hash of all filters here, so that they share digests.
-[[nodiscard]] HashSpec hash_of(const Context& context) noexcept;
 /// Draws the stream; page i is the i-th most popular one.
 [[nodiscard]] Visits draw(const Workload& workload, const Context& context);
+/// Figure 3 as it is read here: m counters, and the visits; a fifth of both when quick.
+struct Setting {
+  std::uint64_t counters = 0;
+  Visits visits;
+};
+[[nodiscard]] Setting figure_3(const Context& context);
 /// Reads the visits of an access log: targets without their query, lines that are no request left out. Epochs are
 /// ticks of `epoch`; what arrives late counts as of the newest epoch before it. Errors: those of reading it.
 [[nodiscard]] Result<Visits> read_log(const std::string& path, Duration epoch, const Context& context);
+
+/// An access log among the real data.
+struct Log {
+  const char* id;
+  const char* file;
+  const char* what;
+};
+inline constexpr std::array<Log, 6> kLogs = {{
+    {"nasa-july", "nasa-1995-07-01.sample.log.zst", "a space agency's site, an early morning in July 1995"},
+    {"nasa-august", "nasa-1995-08-01.sample.log.zst", "the same site, an early morning in August 1995"},
+    {"semicomplete", "semicomplete-2015.log.zst", "a programmer's blog, four days of May 2015"},
+    {"blog", "wordpress-blog-2016.log.zst", "a blog, five weeks of 2016"},
+    {"judge", "ruet-oj-2017.log.zst", "a university's programming contests, four months of 2017"},
+    {"hut", "almhuette-2020-12_2021-04.log.zst", "a mountain hut, four months of 2021, mostly one attacker"},
+}};
+
+/// The half-life for logs.
+inline constexpr Duration kLogHalfLife = std::chrono::hours(24);
+
+/// Pre: there is a data directory.
+[[nodiscard]] inline std::string path_of(const Log& log, const Context& context) {
+  return *context.data_dir + "/logs/" + log.file;
+}
 
 /// Exact decayed counts of numbered pages: Σ λ^age, as of each page's newest visit and scaled when it is asked for.
 class Truth {

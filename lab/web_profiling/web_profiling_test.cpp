@@ -77,7 +77,7 @@ TEST(Draw, epochs_have_their_visits_and_pages_their_names) {
   EXPECT_EQ(visits.of(0).size(), 100U);
   EXPECT_EQ(visits.of(10).size(), 50U);
   EXPECT_EQ(visits.last().value, 11U);
-  EXPECT_EQ(visits.digests[6], Hasher(hash_of(context))(visits.names[6]));
+  EXPECT_EQ(visits.digests[6], Hasher(context.hash())(visits.names[6]));
   EXPECT_EQ(draw({.visits = 1050, .pages = 7, .per_epoch = 100, .z = 1}, context).pages, visits.pages);
 }
 

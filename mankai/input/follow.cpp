@@ -22,7 +22,7 @@ class OpenFile {
   /// Errors: not_found, io.
   static Result<OpenFile> open(const std::string& path) {
     // Without O_NONBLOCK a pipe that has replaced the file would block until somebody writes to it.
-    MANKAI_ASSIGN(auto descriptor, detail::Descriptor::open(path, O_NONBLOCK));
+    MANKAI_ASSIGN(auto descriptor, detail::InputDescriptor::open(path, O_NONBLOCK));
     struct stat status{};
     if (fstat(descriptor.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
       return fail(ErrorCode::io, "only a regular file can be followed", EINVAL);
@@ -67,10 +67,10 @@ class OpenFile {
   }
 
  private:
-  OpenFile(detail::Descriptor file, dev_t device, ino_t inode) noexcept
+  OpenFile(detail::InputDescriptor file, dev_t device, ino_t inode) noexcept
       : file_(std::move(file)), device_(device), inode_(inode) {}
 
-  detail::Descriptor file_;
+  detail::InputDescriptor file_;
   dev_t device_;
   ino_t inode_;
   off_t offset_ = 0;

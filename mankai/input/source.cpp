@@ -62,7 +62,7 @@ Result<std::size_t> read_some(int fd, std::span<char> into, int stop_fd) {
   }
 }
 
-ReadFunction read_descriptor(detail::Descriptor descriptor, int stop_fd) {
+ReadFunction read_descriptor(detail::InputDescriptor descriptor, int stop_fd) {
   return [descriptor = std::move(descriptor), stop_fd](std::span<char> into) {
     return read_some(descriptor.fd(), into, stop_fd);
   };
@@ -96,15 +96,15 @@ Result<Source> Source::open(const std::string& path, const SourceOptions& option
   if (path == "-") {
     return from_descriptor(kStandardInput, "standard input", options);
   }
-  auto descriptor = detail::Descriptor::open(path);
+  auto descriptor = detail::InputDescriptor::open(path);
   return descriptor ? from(std::move(*descriptor), path, options) : std::unexpected(descriptor.error().within(path));
 }
 
 Result<Source> Source::from_descriptor(int fd, std::string label, const SourceOptions& options) {
-  return from(detail::Descriptor(fd, false), std::move(label), options);
+  return from(detail::InputDescriptor(fd, false), std::move(label), options);
 }
 
-Result<Source> Source::from(detail::Descriptor descriptor, std::string label, const SourceOptions& options) {
+Result<Source> Source::from(detail::InputDescriptor descriptor, std::string label, const SourceOptions& options) {
   const auto total = remaining_bytes(descriptor.fd());
   if (!total) {
     return std::unexpected(total.error().within(label));

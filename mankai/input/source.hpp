@@ -15,7 +15,7 @@ namespace mankai {
 
 namespace detail {
 class Decoder;
-class Descriptor;
+class InputDescriptor;
 }  // namespace detail
 
 /// The compression of an input, which its content shows, never the file's name.
@@ -104,7 +104,7 @@ class Source {
   [[nodiscard]] std::uint64_t ignored_bytes() const noexcept;
 
  private:
-  [[nodiscard]] static Result<Source> from(detail::Descriptor descriptor, std::string label,
+  [[nodiscard]] static Result<Source> from(detail::InputDescriptor descriptor, std::string label,
                                            const SourceOptions& options);
   Source(ReadFunction read, std::string label, std::optional<std::uint64_t> total, const SourceOptions& options);
 

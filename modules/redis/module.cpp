@@ -44,7 +44,7 @@ int load(Context* context, const Call& arguments) noexcept {
 }  // namespace
 }  // namespace mankai::redis
 
-// What the engine calls when it loads the module; the arguments are those behind the path of the file.
+// What the engine calls when it loads the module; the arguments are those after the path of the file.
 // NOLINTNEXTLINE(readability-identifier-naming): the engine looks for this name
 extern "C" [[gnu::visibility("default")]] int RedisModule_OnLoad(mankai::redis::Context* context,
                                                                  mankai::redis::String** arguments, int count) {

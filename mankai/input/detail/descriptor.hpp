@@ -11,20 +11,22 @@
 
 namespace mankai::detail {
 
-/// A file descriptor, which the destructor closes unless it is borrowed.
-class Descriptor {
+/// A file descriptor, which the destructor closes unless it is borrowed. Not named Descriptor: file/detail has that
+/// class in this namespace, and programs link both.
+class InputDescriptor {
  public:
-  Descriptor(int fd, bool is_owned) noexcept : fd_(fd), is_owned_(is_owned) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_), is_owned_(std::exchange(other.is_owned_, false)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
+  InputDescriptor(int fd, bool is_owned) noexcept : fd_(fd), is_owned_(is_owned) {}
+  InputDescriptor(InputDescriptor&& other) noexcept
+      : fd_(other.fd_), is_owned_(std::exchange(other.is_owned_, false)) {}
+  InputDescriptor& operator=(InputDescriptor&&) = delete;
+  ~InputDescriptor() {
     if (is_owned_) {
       close(fd_);
     }
   }
 
   /// Opens a file for reading. Errors: not_found, io.
-  [[nodiscard]] static Result<Descriptor> open(const std::string& path, int flags = 0) {
+  [[nodiscard]] static Result<InputDescriptor> open(const std::string& path, int flags = 0) {
     int fd = -1;
     do {
       fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
@@ -33,7 +35,7 @@ class Descriptor {
       const int os_error = errno;
       return fail(os_error == ENOENT ? ErrorCode::not_found : ErrorCode::io, "cannot open", os_error);
     }
-    return Descriptor(fd, true);
+    return InputDescriptor(fd, true);
   }
 
   [[nodiscard]] int fd() const noexcept { return fd_; }

@@ -1,7 +1,7 @@
 #include <array>
 
 #include "modules/redis/bloom/commands.hpp"
-#include "modules/redis/bloom/config.hpp"
+#include "modules/redis/bloom/settings.hpp"
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/image/move.hpp"
 

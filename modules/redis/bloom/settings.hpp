@@ -1,6 +1,7 @@
 #pragma once
 
-/// The arguments that filters are made with, and how a filter that was made is told to replicas.
+/// What a BF.* filter is made with: arguments of commands, configs of the engine and arguments of the module; and how
+/// replicas are told to make the same filter.
 
 #include <cstddef>
 
@@ -9,6 +10,20 @@
 #include "modules/redis/engine/reserve.hpp"
 
 namespace mankai::redis {
+
+/// A higher rate is taken as this one.
+inline constexpr double kMaxFpr = 0.25;
+
+/// Threads: the engine's main thread.
+[[nodiscard]] const GrowingDefaults& bloom_defaults() noexcept;
+
+/// Registers bf-error-rate, bf-initial-size and bf-expansion-factor. Returns kOk or kError.
+[[nodiscard]] int register_bloom_configs(Context* context) noexcept;
+
+/// Reads the arguments that RedisBloom 2 took when it was loaded: ERROR_RATE and INITIAL_SIZE, each with a
+/// value; CF_MAX_EXPANSIONS is of no use here.
+/// Returns kOk, or kError after it has been logged what is wrong.
+[[nodiscard]] int read_bloom_arguments(const Call& arguments) noexcept;
 
 /// What BF.RESERVE and BF.INSERT say about a filter.
 class BloomRequest {

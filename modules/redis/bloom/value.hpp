@@ -26,7 +26,7 @@
 
 namespace mankai::redis {
 
-/// What a filter is made with; all of it is told to replicas.
+/// What a filter is made with; replicas get all of it.
 struct BloomSettings {
   std::uint64_t capacity_keys = 0;
   double fpr = 0;
@@ -48,8 +48,6 @@ class BloomValue {
                                           .other_kind = ScalableCountingBloom::kKind,
                                           .layout = ImageLayout::sliced,
                                           .flags = kNonscaling,
-                                          .state_bytes = 0,
-                                          .is_of_one_moment = false,
                                           .load_command = "bf.loadchunk"};
 
   /// Errors: out_of_space.
@@ -58,11 +56,11 @@ class BloomValue {
   [[nodiscard]] static Result<BloomValue> from_image(AssembledImage image);
   BloomValue(Filter filter, bool is_nonscaling) noexcept : filter_(std::move(filter)), is_nonscaling_(is_nonscaling) {}
 
-  /// Adds keys in order, as far as there is room, and tells which were new. Shape: keys[c], fresh[c]. Cost: a batch.
+  /// Adds keys in order while there is room, and tells which were new. Shape: keys[c], fresh[c]. Cost: a batch.
   [[nodiscard]] AddReport add(std::span<const std::string_view> keys, std::span<bool> fresh);
   /// Shape: keys[c], outcomes[c].
   void ask(std::span<const std::string_view> keys, std::span<bool> outcomes) const noexcept;
-  /// Takes keys out of a deletable filter, each once, and tells which were in. Shape: keys[c], removed[c].
+  /// Removes keys from a deletable filter, each once, and tells which were present. Shape: keys[c], removed[c].
   void remove(std::span<const std::string_view> keys, std::span<bool> removed) noexcept;
 
   /// Adds another filter's keys. Errors: invalid_argument when seeds or growth differ, or a filter is deletable;
@@ -80,21 +78,21 @@ class BloomValue {
   [[nodiscard]] BloomSettings settings() const noexcept;
   /// The keys that the slices made so far have room for.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
-  /// How many keys are in: distinct ones, less those that were false positives when they came.
+  /// Number of distinct keys, less those that were false positives when they were added.
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
   [[nodiscard]] std::size_t slice_count() const noexcept;
   [[nodiscard]] WorkShape work_shape() const noexcept;
   /// The rate of false positives of now. Cost: a pass over the cells.
   [[nodiscard]] double fpr_estimate() const noexcept;
   [[nodiscard]] ImageParts parts() const;
-  /// What the filter takes from the engine beside this object.
+  /// Bytes that the filter allocates from the engine, without this object.
   [[nodiscard]] std::size_t heap_bytes() const noexcept;
 
   /// As GrowingFilter has them: the pieces of memory, and one of them is moved.
   [[nodiscard]] std::size_t memory_pieces() const noexcept;
   void relocate(std::size_t piece, const Mover& mover) noexcept;
 
-  /// Calls `use(slice)` for each, the oldest first; a slice is a BlockedBloom or a CountingBloom.
+  /// Calls `use(slice)` for each, oldest first; a slice is a BlockedBloom or a CountingBloom.
   template <class Use>
   void for_each_slice(const Use& use) const {
     std::visit(

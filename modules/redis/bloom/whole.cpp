@@ -93,7 +93,7 @@ Answer bloom_clear(Call& call) {
   BloomLookup lookup(call, kRead | kWrite);
   MANKAI_TRY(lookup.must_be_whole());
   if (!lookup.value()->is_empty()) {
-    // Made anew rather than cleared, so that the memory of what it grew to goes back.
+    // A new one instead of a cleared one, so that the memory of its growth is released.
     auto like = lookup.value()->create_like();
     if (!like) {
       return refuse(kNoMemory);

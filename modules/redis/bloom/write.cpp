@@ -96,7 +96,7 @@ Answer add_keys(const Call& call, const AddRequest& request) {
   return reply_add(call, request, report, fresh, stop_error(value, report.stop));
 }
 
-/// Reads the options of BF.RESERVE behind its capacity.
+/// Reads the options of BF.RESERVE after its capacity.
 class ReserveOptions {
  public:
   /// Errors: to be replied.

@@ -19,16 +19,16 @@ class CountingValue : public FilterValue<ScalableCountingBloom> {
                                           .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'c', 'b'},
                                           .kind = ScalableCountingBloom::kKind,
                                           .layout = ImageLayout::sliced,
-                                          .flags = 0,
-                                          .state_bytes = 0,
-                                          .is_of_one_moment = false,
                                           .load_command = "cbf.loadchunk"};
 
   /// Errors: invalid_argument for an impossible request; out_of_space.
-  [[nodiscard]] static Result<CountingValue> create(const GrowingSettings& settings);
-  [[nodiscard]] static Result<CountingValue> from_image(AssembledImage image);
+  [[nodiscard]] static Result<CountingValue> create(const GrowingSettings& settings) {
+    return value_of<CountingValue>(growing_filter<ScalableCountingBloom>(settings));
+  }
+  [[nodiscard]] static Result<CountingValue> from_image(AssembledImage image) {
+    return value_of<CountingValue>(filter_of<ScalableCountingBloom>(std::move(image)));
+  }
 
- private:
   explicit CountingValue(ScalableCountingBloom filter) noexcept : FilterValue(std::move(filter)) {}
 };
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "modules/redis/engine/facts.hpp"
-
 namespace mankai::redis {
 namespace {
 

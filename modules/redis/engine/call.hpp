@@ -2,12 +2,16 @@
 
 /// One call of a command: its arguments, and the replies that all families send alike.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "mankai/base/error.hpp"
@@ -40,15 +44,15 @@ class Call {
   [[nodiscard]] Context* context() const noexcept { return context_; }
   /// All arguments, the command's name first.
   [[nodiscard]] std::span<String*> arguments() const noexcept { return arguments_; }
-  /// The first argument behind the name: the key.
+  /// The first argument after the name: the key.
   [[nodiscard]] String* key() const noexcept { return arguments_[1]; }
   [[nodiscard]] std::size_t size() const noexcept { return arguments_.size(); }
   [[nodiscard]] std::string_view text(std::size_t index) const noexcept;
-  /// Whether the argument is this word, given in capitals, in any letters.
+  /// Whether the argument is this word (given in capitals), ignoring case.
   [[nodiscard]] bool is(std::size_t index, std::string_view word) const noexcept;
   [[nodiscard]] std::optional<long long> integer(std::size_t index) const noexcept;
   [[nodiscard]] std::optional<double> real(std::size_t index) const noexcept;
-  /// Whether a client sent it, and not a primary or an AOF file, which say what has been done already.
+  /// Whether a client sent it, not a primary or an AOF file, which repeat what was done already.
   [[nodiscard]] bool is_from_client() const noexcept;
   /// Whether the client speaks the third version of the protocol.
   [[nodiscard]] bool is_resp3() const noexcept;
@@ -63,7 +67,7 @@ class Call {
   int bytes(std::string_view text) const noexcept;
   /// 1 or 0, or a boolean where the protocol has them.
   int truth(bool value) const noexcept;
-  /// Begins an array of so many replies.
+  /// Begins an array of `size` replies.
   int array(std::size_t size) const noexcept;
   /// An array of truths.
   int truths(std::span<const bool> values) const noexcept;
@@ -97,7 +101,31 @@ class KeyBatch {
   std::span<bool> answers_;
 };
 
-/// Whether two words differ in nothing but the case of their letters.
+/// Whether two words are equal, ignoring ASCII case.
 [[nodiscard]] bool equal_words(std::string_view a, std::string_view b) noexcept;
+
+/// A fact that a family's INFO tells.
+struct Fact {
+  template <std::integral Number>
+  Fact(const char* called, Number number) noexcept : name(called), value(static_cast<std::uint64_t>(number)) {}
+  Fact(const char* called, double number) noexcept : name(called), value(number) {}
+  Fact(const char* called, std::string_view text) noexcept : name(called), value(text) {}
+
+  const char* name;
+  std::variant<std::uint64_t, double, std::string_view> value;
+};
+
+/// Replies with a map of facts.
+int reply_facts(const Call& call, std::initializer_list<Fact> facts) noexcept;
+
+/// The longest URL or rule that a client may send: browsers and servers take fewer bytes, and reading a URL of 20 MB
+/// blocks the server for 0.1 s and more.
+inline constexpr std::size_t kMostUrlBytes = std::size_t{64} << 10;
+inline constexpr const char* kUrlTooLong = "ERR the URL is too long: at most 65536 bytes";
+
+/// Texts from primaries and AOF files may be longer: they were accepted before.
+[[nodiscard]] inline bool is_too_long(const Call& call, std::string_view text) noexcept {
+  return text.size() > kMostUrlBytes && call.is_from_client();
+}
 
 }  // namespace mankai::redis

@@ -54,7 +54,7 @@ int register_command(Context* context, const Command& command, const char* categ
 
 int register_commands(Context* context, const char* category, std::span<const Command> commands) noexcept {
   if (engine.add_acl_category != nullptr) {
-    // Fails where the engine has it already.
+    // Fails if the category exists.
     static_cast<void>(engine.add_acl_category(context, category));
   }
   for (const Command& command : commands) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How a family tells the engine of its commands: one table each.
+/// Registration of commands: a table per family.
 
 #include <span>
 
@@ -19,8 +19,8 @@ struct Command {
   CommandInfo info;
 };
 
-/// What the engine calls for a command: the work, and an error reply where there is no memory for it. The engine counts
-/// the arguments too, but not those that it reads from an AOF file.
+/// What the engine calls for a command: the work, and an error reply where there is no memory for it. The engine checks
+/// the number of arguments too, but not of those in an AOF file.
 template <int Arity, Answer (*Work)(Call&)>
 int run(Context* context, String** arguments, int count) noexcept {
   Call call(context, arguments, count);

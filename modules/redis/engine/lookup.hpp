@@ -8,7 +8,7 @@
 
 namespace mankai::redis {
 
-/// A key of a command that should hold a value of a type; it is open while this lives.
+/// A command's key that should hold a value of a type; open during the life of this object.
 template <class KeyValue>
 class Lookup {
  public:
@@ -24,9 +24,9 @@ class Lookup {
   }
 
   [[nodiscard]] bool is_absent() const noexcept { return key_ == nullptr || engine.key_type(key_) == kKeyTypeEmpty; }
-  /// Null when the key is absent or something else.
+  /// Null if the key is absent or of another type.
   [[nodiscard]] KeyValue* found() const noexcept { return found_; }
-  /// Null as well when it is not complete.
+  /// Null also if it is not complete.
   [[nodiscard]] auto* value() const noexcept { return found_ != nullptr ? found_->value() : nullptr; }
 
   /// Errors: to be replied, unless there is a value that is complete.
@@ -42,7 +42,7 @@ class Lookup {
     return is_absent() ? Result<void>() : refuse(found_ != nullptr ? kItemExists : kWrongType);
   }
 
-  /// Lets what is allocated from now on count for this key's filter, the one that it has or will have.
+  /// Counts later allocations for this key's filter, existing or new.
   void limit(MemoryLimit& limit) const noexcept {
     limit.set_filter(found_ != nullptr ? found_->memory_bytes() : sizeof(KeyValue));
   }

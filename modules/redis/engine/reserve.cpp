@@ -71,7 +71,7 @@ Result<unsigned> read_url_rules(const Call& call, std::size_t index) {
                   : refuse("ERR bad rules: give 1 or 2, the version of the rules by which URLs are made canonical");
 }
 
-/// Reads the options of RESERVE behind its capacity.
+/// Reads the options of RESERVE after its capacity.
 class GrowingOptions {
  public:
   explicit GrowingOptions(unsigned url_rules) noexcept : default_rules_(url_rules) {}
@@ -95,7 +95,7 @@ class GrowingOptions {
   void finish(GrowingSettings& settings) const {
     settings.hash = hash_.hash();
     if (default_rules_ != 0) {
-      // Versions that told replicas no hash told no rules either, and had one version of them.
+      // Versions that sent replicas no hash sent no rules either, and had one version of them.
       settings.url_rules = rules_.value_or(hash_.is_of_old_form() ? url::kSafeBrowsingVersion : default_rules_);
     }
   }

@@ -1,8 +1,8 @@
 #pragma once
 
 /// The arguments that our own families' filters are made with: RESERVE key error capacity [EXPANSION n] [HASH name]
-/// [SEED hex32] and, where the items are URLs, [RULES n]; what is taken when nobody says (configs of the engine), and
-/// how a filter that was made is told to replicas.
+/// [SEED hex32] and, where the items are URLs, [RULES n]; their defaults (configs of the engine), and how
+/// replicas are told to make the same filter.
 
 #include <array>
 #include <cstddef>
@@ -18,12 +18,12 @@ namespace mankai::redis {
 /// The options [HASH name] [SEED hex32] of a RESERVE.
 ///
 /// Commands keep their meaning: streams and AOF files that older versions wrote have a SEED and no HASH, and those
-/// versions had SipHash alone. So SEED without HASH is SipHash, and replicas are always told the hash by its name.
+/// versions had SipHash alone. So SEED without HASH is SipHash, and replicas always get the name of the hash.
 class HashRequest {
  public:
   /// Whether the argument is an option that `read` reads.
   [[nodiscard]] static bool is_option(const Call& call, std::size_t index) noexcept;
-  /// Reads an option and the value behind it, which may be missing. Errors: to be replied.
+  /// Reads an option and the value after it, which may be missing. Errors: to be replied.
   [[nodiscard]] Result<void> read(const Call& call, std::size_t index);
 
   /// Whether it is what older versions tell replicas.
@@ -38,12 +38,12 @@ class HashRequest {
 
 /// A hash as HashRequest reads it.
 struct HashText {
-  std::array<char, 16> name;  ///< behind HASH
-  std::array<char, 33> seed;  ///< behind SEED: two words in hexadecimal
+  std::array<char, 16> name;  ///< after HASH
+  std::array<char, 33> seed;  ///< after SEED: two words in hexadecimal
 };
 [[nodiscard]] HashText hash_text(const HashSpec& hash) noexcept;
 
-/// What a filter that grows is made with; all of it is told to replicas.
+/// What a filter that grows is made with; replicas get all of it.
 struct GrowingSettings {
   double fpr = 0;
   std::uint64_t capacity_keys = 0;  ///< of the first slice
@@ -79,7 +79,7 @@ struct GrowingDefaults {
 [[nodiscard]] int register_growing_configs(Context* context, GrowingDefaults& defaults,
                                            unsigned flags = kConfigDefault) noexcept;
 
-/// Reads the arguments of RESERVE behind the key; draws a seed when there is none. Errors: to be replied.
+/// Reads the arguments of RESERVE after the key; draws a seed when there is none. Errors: to be replied.
 [[nodiscard]] Result<GrowingSettings> read_reserve(const Call& call, const GrowingDefaults& defaults);
 
 /// Tells replicas and the AOF to make the same filter: its hash, seed and URL rules included.

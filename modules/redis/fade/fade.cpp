@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdio>
 
-#include "modules/redis/engine/facts.hpp"
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/fade/value.hpp"
 #include "modules/redis/image/move.hpp"
@@ -30,7 +29,7 @@ Result<void> read_option(const Call& call, std::size_t index, FadeSettings& sett
                                                       : refuse("ERR slots must be an integer in the range [1, 32]");
 }
 
-// Reads RESERVE's arguments behind the key; draws a seed when there is none. Errors: to be replied.
+// Reads RESERVE's arguments after the key; draws a seed when there is none. Errors: to be replied.
 Result<FadeSettings> read_settings(const Call& call) {
   const auto fpr = call.real(2);
   // Of old items no more than half are known, so a higher rate would make absent items better known than them.

@@ -11,11 +11,6 @@ Result<FadeValue> FadeValue::create(const FadeSettings& settings) {
   return FadeValue(std::move(filter));
 }
 
-Result<FadeValue> FadeValue::from_image(AssembledImage source) {
-  MANKAI_ASSIGN(auto filter, filter_of<FadingFingerprints>(std::move(source)));
-  return FadeValue(std::move(filter));
-}
-
 void FadeValue::put(std::span<const std::string_view> keys, std::span<bool> fresh) noexcept {
   for_each_hashed_window(filter().hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
     const auto answers = fresh.subspan(start, digests.size());

@@ -18,7 +18,7 @@ namespace mankai::redis {
 /// two that takes a third of it.
 inline constexpr std::uint32_t kUsualSlots = 2;
 
-/// What a filter is made with; all of it is told to replicas.
+/// What a filter is made with; replicas get all of it.
 struct FadeSettings {
   double fpr = 0;                   ///< of absent items, at most
   std::uint64_t capacity_keys = 0;  ///< half of the items are still known when so many more have come
@@ -32,9 +32,6 @@ class FadeValue : public FilterValue<FadingFingerprints> {
                                        .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'f', 'd'},
                                        .kind = FadingFingerprints::kKind,
                                        .layout = ImageLayout::flat,
-                                       .flags = 0,
-                                       .state_bytes = 0,
-                                       .is_of_one_moment = false,
                                        .load_command = "fade.loadchunk"};
 
   static constexpr std::uint32_t kMostSlots = 32;
@@ -42,12 +39,13 @@ class FadeValue : public FilterValue<FadingFingerprints> {
   /// Errors: invalid_argument, out_of_space.
   [[nodiscard]] static Result<FadeValue> create(const FadeSettings& settings);
   /// Errors: corrupt, unsupported_version.
-  [[nodiscard]] static Result<FadeValue> from_image(AssembledImage source);
+  [[nodiscard]] static Result<FadeValue> from_image(AssembledImage image) {
+    return value_of<FadeValue>(filter_of<FadingFingerprints>(std::move(image)));
+  }
 
-  /// Puts items in, in order, and tells which were not known before. Shape: keys[c], fresh[c].
+  /// Adds items in order, and tells which were new. Shape: keys[c], fresh[c].
   void put(std::span<const std::string_view> keys, std::span<bool> fresh) noexcept;
 
- private:
   explicit FadeValue(FadingFingerprints filter) noexcept : FilterValue(std::move(filter)) {}
 };
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string_view>
 
-#include "modules/redis/engine/facts.hpp"
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/gate/value.hpp"
 #include "modules/redis/image/move.hpp"

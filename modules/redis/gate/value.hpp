@@ -26,7 +26,6 @@ class GateValue : public FilterValue<CountingBloom> {
                                           .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'g', 't'},
                                           .kind = CountingBloom::kKind,
                                           .layout = ImageLayout::flat,
-                                          .flags = 0,
                                           .state_bytes = 2 * sizeof(std::uint64_t) + kMarkBytes + kIdBytes,
                                           .is_of_one_moment = true,
                                           .load_command = "gate.loadchunk"};
@@ -45,7 +44,7 @@ class GateValue : public FilterValue<CountingBloom> {
   /// Whether it is short enough, and printable without blanks; none at all is one.
   [[nodiscard]] static bool is_mark(std::string_view mark) noexcept;
 
-  /// Puts keys in, takes others out, and stands at a position from then on, whose mark is one.
+  /// Adds keys, removes others, and moves to a position, whose mark is valid.
   void apply(std::span<const std::string_view> inserted, std::span<const std::string_view> erased,
              const Position& position) noexcept;
 

@@ -7,10 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "modules/redis/engine/facts.hpp"
 #include "modules/redis/engine/family.hpp"
 #include "modules/redis/engine/lookup.hpp"
-#include "modules/redis/engine/url_length.hpp"
 #include "modules/redis/guard/value.hpp"
 #include "modules/redis/image/move.hpp"
 
@@ -40,7 +38,7 @@ enum class Outcome : std::uint8_t {
   out_of_memory,
 };
 
-/// The arguments: rules, and perhaps ID and a number behind them.
+/// The arguments: rules, optionally followed by ID and a number.
 struct RuleArguments {
   std::size_t end = 0;  ///< of the rules
   std::optional<std::uint64_t> id;
@@ -155,7 +153,7 @@ Result<void> create(GuardLookup& lookup, MemoryLimit& limit, std::vector<std::by
   return {};
 }
 
-/// Makes the changes in order. Where there is no memory left, that rule and all behind it are told so.
+/// Makes the changes in order. Without memory, that rule and all after it get that outcome.
 void change_rules(const Call& call, const RuleCommand& command, const RuleArguments& arguments, GuardKey& key,
                   std::span<Outcome> outcomes, MemoryLimit& limit) noexcept {
   try {
@@ -177,7 +175,7 @@ void change_rules(const Call& call, const RuleCommand& command, const RuleArgume
 
 bool is_change(Outcome outcome) noexcept { return outcome == Outcome::changed || outcome == Outcome::still_held; }
 
-/// A key that was made for rules of which none was taken goes again; of others replicas get the seed.
+/// Deletes a key that was made for rules none of which was added; of other new keys replicas get the seed.
 void keep_if_changed(const Call& call, GuardLookup& lookup, std::span<const Outcome> outcomes,
                      std::span<const std::byte> bytes) noexcept {
   if (std::ranges::none_of(outcomes, is_change)) {

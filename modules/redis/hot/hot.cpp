@@ -1,12 +1,234 @@
-#include <array>
+/// The HOT.* commands: the items with the highest decayed counts.
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "mankai/base/time.hpp"
+#include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/family.hpp"
-#include "modules/redis/hot/commands.hpp"
+#include "modules/redis/engine/reserve.hpp"
+#include "modules/redis/hot/settings.hpp"
 #include "modules/redis/hot/value.hpp"
+#include "modules/redis/image/key.hpp"
 #include "modules/redis/image/move.hpp"
+#include "modules/redis/image/reserve.hpp"
 
 namespace mankai::redis {
 namespace {
+
+using Moment = std::chrono::sys_time<std::chrono::milliseconds>;
+
+/// The latest moment that filters know.
+constexpr Moment kLatestMoment{std::chrono::floor<std::chrono::milliseconds>(Duration::max())};
+constexpr std::chrono::milliseconds kFarAhead = std::chrono::hours(24);
+constexpr const char* kBadTime = "ERR the time must be an integer: milliseconds since 1970";
+
+Moment clock_now() noexcept { return Moment(std::chrono::milliseconds(engine.milliseconds())); }
+
+// The first moment that is not before a time.
+Moment moment_after(Time time) noexcept {
+  return std::min(Moment(std::chrono::ceil<std::chrono::milliseconds>(time)), kLatestMoment);
+}
+
+std::optional<Moment> read_moment(const Call& call, std::size_t index) noexcept {
+  const auto value = call.integer(index);
+  if (!value || *value < 0 || *value > kLatestMoment.time_since_epoch().count()) {
+    return std::nullopt;
+  }
+  return Moment(std::chrono::milliseconds(*value));
+}
+
+// Whether a client counts something so far ahead of the server's clock that it must be a mistake, which would make all
+// earlier counts worthless. The primary has decided about what replicas and AOF files say.
+bool is_far_future(const Call& call, Moment at) noexcept {
+  return call.is_from_client() && at > clock_now() + kFarAhead;
+}
+
+// Whether at least one pair of an item and an increment follows from an argument on.
+bool are_pairs(const Call& call, std::size_t first) noexcept {
+  return call.size() > first && (call.size() - first) % 2 == 0;
+}
+
+// Returns an increment, or 0 where it is none.
+std::uint32_t increment_at(const Call& call, std::size_t index) noexcept {
+  const long long value = call.integer(index).value_or(0);
+  return value >= 1 && value <= HotValue::kMostIncrement ? static_cast<std::uint32_t>(value) : 0;
+}
+
+// Counts the pairs from an argument on, and replies with the counts after each. Without a time it is
+// now, but never before the newest event: a clock that was set back does not make events late. Replicas get the time.
+Answer increase(const Call& call, std::size_t first, std::optional<Moment> at) {
+  for (std::size_t i = first; i < call.size(); i += 2) {
+    if (increment_at(call, i + 1) == 0) {
+      return refuse("ERR the increment must be an integer in the range [1, 4294967295]");
+    }
+  }
+  const Lookup<ImageKey<HotValue>> lookup(call, kRead | kWrite);
+  MANKAI_TRY(lookup.must_be_whole());
+  HotValue& value = *lookup.value();
+  const Moment when = at ? *at : std::max(clock_now(), moment_after(value.filter().newest()));
+  const auto pairs = call.arguments().subspan(first);
+  call.array(pairs.size() / 2);
+  for (std::size_t i = first; i < call.size(); i += 2) {
+    call.real_number(value.add(call.text(i), increment_at(call, i + 1), when));
+  }
+  engine.replicate(call.context(), "HOT.INCRBYAT", "slv", call.key(),
+                   static_cast<long long>(when.time_since_epoch().count()), pairs.data(), pairs.size());
+  call.key_changed("hot.incrby");
+  return kOk;
+}
+
+// Errors: invalid_argument with what to reply, without ERR.
+Result<HotSettings> read_settings(const Call& call) {
+  HotRequest request;
+  MANKAI_TRY(request.read(call, 2));
+  return request.settings();
+}
+
+using HotLookup = ImageLookup<HotValue>;
+/// Returns a number about an item as of a time.
+using Tell = double (HotValue::*)(std::string_view key, Time at) const noexcept;
+
+constexpr std::size_t kUsualTop = 10;
+/// Of one command: a few milliseconds, most of them for the reply.
+constexpr long long kMostTop = 10'000;
+
+Answer reply_each(const Call& call, std::size_t first, Tell tell, Moment at) {
+  const HotLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
+  call.array(call.size() - first);
+  for (std::size_t i = first; i < call.size(); ++i) {
+    call.real_number((lookup.value()->*tell)(call.text(i), at));
+  }
+  return kOk;
+}
+
+Answer tell_now(const Call& call, Tell tell) { return reply_each(call, 2, tell, clock_now()); }
+
+Answer tell_at(const Call& call, Tell tell) {
+  const auto at = read_moment(call, 2);
+  return at ? reply_each(call, 3, tell, *at) : refuse(kBadTime);
+}
+
+/// What HOT.TOP is asked for.
+struct TopRequest {
+  std::size_t most = kUsualTop;
+  std::size_t skip = 0;
+  bool has_counts = false;
+  std::optional<Moment> at;
+
+  /// Reads the arguments after the key. Errors: to be replied.
+  Result<void> read(const Call& call) {
+    std::size_t i = 2;
+    if (i < call.size() && call.integer(i)) {
+      const long long wanted = *call.integer(i++);
+      if (wanted < 1 || wanted > kMostTop) {
+        return refuse("ERR the number of items must be in the range [1, 10000]: ask for more with OFFSET");
+      }
+      most = static_cast<std::size_t>(wanted);
+    }
+    for (; i < call.size(); ++i) {
+      if (call.is(i, "WITHCOUNTS")) {
+        has_counts = true;
+      } else if (call.is(i, "AT")) {
+        at = ++i < call.size() ? read_moment(call, i) : std::nullopt;
+        if (!at) {
+          return refuse(kBadTime);
+        }
+      } else if (call.is(i, "OFFSET")) {
+        const auto offset = ++i < call.size() ? call.integer(i) : std::nullopt;
+        if (!offset || *offset < 0) {
+          return refuse("ERR the offset must be an integer, not below 0");
+        }
+        skip = static_cast<std::size_t>(*offset);
+      } else {
+        return refuse(kUnknownArgument);
+      }
+    }
+    return {};
+  }
+};
+
+// As ZRANGE … WITHSCORES: pairs in RESP3, one after the other in RESP2.
+void reply_with_counts(const Call& call, const std::vector<HotValue::Item>& items) noexcept {
+  const bool is_resp3 = call.is_resp3();
+  call.array(is_resp3 ? items.size() : 2 * items.size());
+  for (const HotValue::Item& item : items) {
+    if (is_resp3) {
+      call.array(2);
+    }
+    call.bytes(item.key);
+    call.real_number(item.count);
+  }
+}
+
+Answer hot_reserve(Call& call) {
+  const auto settings = read_settings(call);
+  if (!settings) {
+    return refuse("ERR " + settings.error().detail);
+  }
+  return reserve<HotValue>(call, *settings, "hot.reserve", replicate_creation);
+}
+
+Answer hot_incrby(Call& call) {
+  constexpr std::size_t kFirst = 2;
+  return are_pairs(call, kFirst) ? increase(call, kFirst, std::nullopt) : call.wrong_arity();
+}
+
+Answer hot_incrbyat(Call& call) {
+  constexpr std::size_t kFirst = 3;
+  if (!are_pairs(call, kFirst)) {
+    return call.wrong_arity();
+  }
+  const auto at = read_moment(call, 2);
+  if (!at) {
+    return refuse(kBadTime);
+  }
+  return is_far_future(call, *at) ? refuse("ERR the time is more than a day ahead of the server's clock")
+                                  : increase(call, kFirst, at);
+}
+
+Answer hot_count(Call& call) { return tell_now(call, &HotValue::count); }
+Answer hot_countat(Call& call) { return tell_at(call, &HotValue::count); }
+Answer hot_rate(Call& call) { return tell_now(call, &HotValue::rate); }
+Answer hot_rateat(Call& call) { return tell_at(call, &HotValue::rate); }
+
+Answer hot_top(Call& call) {
+  TopRequest request;
+  MANKAI_TRY(request.read(call));
+  const HotLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
+  const auto items = lookup.value()->top(request.most, request.skip, request.at.value_or(clock_now()));
+  if (request.has_counts) {
+    reply_with_counts(call, items);
+    return kOk;
+  }
+  call.array(items.size());
+  for (const HotValue::Item& item : items) {
+    call.bytes(item.key);
+  }
+  return kOk;
+}
+
+Answer hot_info(Call& call) {
+  const HotLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
+  const DecayedTop& filter = lookup.value()->filter();
+  return reply_facts(call, {{"Half-life", filter.decay().half_life_seconds()},
+                            {"Lambda", filter.decay().lambda()},
+                            {"Epoch", std::chrono::duration<double>(filter.epoch()).count()},
+                            {"Size", lookup.found()->memory_bytes()},
+                            {"Places", filter.candidates_capacity()},
+                            {"Items in places", filter.candidates()},
+                            {"Events", filter.keys_inserted()},
+                            {"Late events", filter.late_records()},
+                            {"Newest event", moment_after(filter.newest()).time_since_epoch().count()},
+                            {"Saturations", filter.saturations()}});
+}
 
 constexpr CommandArgument kTime = argument("unix_time_ms", ArgumentKind::unix_time);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The arguments that filters are made with, and how a filter that was made is told to replicas.
+/// The arguments that filters are made with, and how replicas are told to make the same filter.
 
 #include <optional>
 #include <string>

@@ -59,11 +59,6 @@ Result<HotValue> HotValue::create(const HotSettings& settings) {
   return HotValue(std::move(filter));
 }
 
-Result<HotValue> HotValue::from_image(AssembledImage source) {
-  MANKAI_ASSIGN(auto filter, filter_of<DecayedTop>(std::move(source)));
-  return HotValue(std::move(filter));
-}
-
 double HotValue::add(std::string_view key, std::uint32_t increment, Time at) noexcept {
   const Digest digest = filter().hasher()(key);
   // After a pause of many epochs a server cannot wait until they have passed one by one.

@@ -16,7 +16,7 @@
 
 namespace mankai::redis {
 
-/// What a filter is made with; all of it is told to replicas.
+/// What a filter is made with; replicas get all of it.
 struct HotSettings {
   Decay decay;
   std::uint64_t bytes = 0;  ///< of the image; 0: sized by capacity
@@ -31,8 +31,6 @@ class HotValue : public FilterValue<DecayedTop> {
                                        .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'h', 't'},
                                        .kind = DecayedTop::kKind,
                                        .layout = ImageLayout::flat,
-                                       .flags = 0,
-                                       .state_bytes = 0,
                                        .is_of_one_moment = true,
                                        .load_command = "hot.loadchunk"};
   /// The largest image that is made: all of it fades, in one go, at the start of every epoch.
@@ -51,7 +49,9 @@ class HotValue : public FilterValue<DecayedTop> {
   /// Errors: invalid_argument, out_of_space.
   [[nodiscard]] static Result<HotValue> create(const HotSettings& settings);
   /// Errors: corrupt.
-  [[nodiscard]] static Result<HotValue> from_image(AssembledImage source);
+  [[nodiscard]] static Result<HotValue> from_image(AssembledImage image) {
+    return value_of<HotValue>(filter_of<DecayedTop>(std::move(image)));
+  }
 
   /// Counts an item, and returns its count after that, as of the newest event. Pre: increment >= 1.
   double add(std::string_view key, std::uint32_t increment, Time at) noexcept;
@@ -60,15 +60,15 @@ class HotValue : public FilterValue<DecayedTop> {
   [[nodiscard]] double count(std::string_view key, Time at) const noexcept;
   /// Events per hour, as `mankai hot` prints them: of a stream as steady as the count would be as it is then.
   [[nodiscard]] double rate(std::string_view key, Time at) const noexcept;
-  /// The hottest items behind the first `skip`, hottest first; those of which nothing is left are not among them.
+  /// The hottest items after the first `skip`, hottest first, without those whose count has decayed to nothing.
   /// Errors: std::bad_alloc.
   [[nodiscard]] std::vector<Item> top(std::size_t most, std::size_t skip, Time at) const;
 
   [[nodiscard]] ImageParts parts() const;
 
- private:
   explicit HotValue(DecayedTop filter) noexcept : FilterValue(std::move(filter)) {}
 
+ private:
   /// What is left at a moment of what is counted now.
   [[nodiscard]] double share_left(Time at) const noexcept;
   /// The count that one event a second has come to at a moment.

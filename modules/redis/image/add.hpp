@@ -1,6 +1,6 @@
 #pragma once
 
-/// Adding keys in order to a filter that grows, as far as there is room: what the families of such filters share.
+/// Adding keys in order to a filter that grows, as far as there is room: shared by the families of such filters.
 
 #include <algorithm>
 #include <array>
@@ -17,20 +17,20 @@ namespace mankai::redis {
 /// Why a batch of keys ended early. Full is a filter that must not grow, or has as many slices as one can have.
 enum class AddStop : std::uint8_t { none, full, out_of_memory };
 
-/// The first `done` keys of a batch are in; the one behind them met `stop`.
+/// The first `done` keys of a batch were added; `stop` is why the next one was not.
 struct AddReport {
   std::size_t done = 0;
   AddStop stop = AddStop::none;
 };
 
-/// How many new keys the newest slice takes.
+/// Returns how many more new keys fit the newest slice.
 template <class Filter>
 [[nodiscard]] std::uint64_t room_in_newest(const Filter& filter) noexcept {
   const auto& newest = filter.slice(filter.slice_count() - 1);
   return newest.is_full() ? 0 : newest.capacity_keys() - newest.keys_inserted();
 }
 
-/// How many new keys a filter surely takes. Slices that open are no smaller than the newest.
+/// Returns a lower bound of the new keys that still fit. New slices are no smaller than the newest.
 template <class Filter>
 [[nodiscard]] std::uint64_t room_in(const Filter& filter, bool may_grow) noexcept {
   constexpr std::uint64_t kPlenty = std::uint64_t{1} << 32;
@@ -39,7 +39,7 @@ template <class Filter>
   return room_in_newest(filter) + slices * each;
 }
 
-/// How many of the digests stand before the first one that the filter does not know. Shape: at most kHashWindow.
+/// Returns the number of digests before the first one that is absent. Shape: at most kHashWindow.
 template <class Filter>
 [[nodiscard]] std::size_t known_before_stranger(const Filter& filter, std::span<const Digest> digests) noexcept {
   std::array<bool, kHashWindow> known;

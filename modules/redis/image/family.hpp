@@ -23,18 +23,18 @@ namespace mankai::redis {
 
 /// Names and numbers of a family; those that files hold are forever.
 struct ImageFamily {
-  const char* type_name;         ///< of the native type, 9 characters; in RDB files
-  std::array<char, 8> magic;     ///< what its headers begin with; in RDB files
-  std::uint16_t kind;            ///< of its images
-  std::uint16_t other_kind = 0;  ///< of some of its images; 0: there is no other
-  ImageLayout layout;            ///< of its images
-  std::uint8_t flags;            ///< all that it knows of
-  std::size_t state_bytes;       ///< what it keeps besides the image, behind the prefix of a header
-  bool is_of_one_moment;         ///< its pieces are of use with no other header than that of the same moment
-  const char* load_command;      ///< its LOADCHUNK; in AOF files, and what is told to subscribers then
+  const char* type_name;          ///< of the native type, 9 characters; in RDB files
+  std::array<char, 8> magic;      ///< what its headers begin with; in RDB files
+  std::uint16_t kind;             ///< of its images
+  std::uint16_t other_kind = 0;   ///< of some of its images; 0: there is no other
+  ImageLayout layout;             ///< of its images
+  std::uint8_t flags = 0;         ///< all that it knows of
+  std::size_t state_bytes = 0;    ///< what it keeps besides the image, after the prefix of a header
+  bool is_of_one_moment = false;  ///< its pieces are of use with no other header than that of the same moment
+  const char* load_command;       ///< its LOADCHUNK; in AOF files, and the event of it
 };
 
-/// A value taken apart. The spans are the value's own: they stand until it changes.
+/// The parts of a value. The spans point into the value and are valid until it changes.
 struct ImageParts {
   std::uint8_t flags = 0;
   std::vector<std::byte> state;
@@ -62,7 +62,7 @@ template <class Filter>
   return parts;
 }
 
-/// Binds the pieces of a value to its state and headers as they are now, so that they are refused behind those of
+/// Binds the pieces of a value to its state and headers as they are now, so that they are refused after those of
 /// another moment: for families that are of one moment. Errors: std::bad_alloc.
 void bind_to_moment(ImageParts& parts);
 
@@ -81,7 +81,7 @@ concept ImageValue = std::movable<Value> && requires(const Value value, Assemble
   /// unsupported_version, out_of_space.
   { Value::from_image(std::move(image)) } -> std::same_as<Result<Value>>;
   { value.parts() } -> std::same_as<ImageParts>;
-  /// What it takes from the engine beside the object.
+  /// Bytes that it allocates from the engine, without the object.
   { value.heap_bytes() } noexcept -> std::same_as<std::size_t>;
   // And relocate(mover), or memory_pieces() and relocate(piece, mover), for an engine that defragments.
 };

@@ -23,7 +23,7 @@ struct Chunk {
   std::span<const std::byte> data;
 };
 
-/// Replies with a chunk, and the iterator behind it.
+/// Replies with the iterator after a chunk, and the chunk.
 int reply_chunk(const Call& call, long long next, std::span<const std::byte> chunk) noexcept;
 /// Replies with what the iterator asks for. Errors: to be replied; std::bad_alloc.
 Answer reply_piece(const Call& call, const ImageFamily& family, const ImageParts& parts);
@@ -74,11 +74,11 @@ Result<void> load_cells(ImageLookup<Value>& lookup, const Chunk& chunk, MemoryLi
   return load_piece(lookup.found()->assembly(), cells_bytes, chunk);
 }
 
-/// Makes the value when this was the last piece, tells everybody and replies.
+/// Makes the value if this was the last piece, replicates, notifies and replies.
 template <class KeyValue>
 Answer finish_load(const Call& call, Lookup<KeyValue>& lookup, const char* event) {
   if (!lookup.found()->finish_if_complete()) {
-    // It is no value. Replicas, which may still wait for the last piece, drop theirs, too.
+    // It is invalid. Replicas, which may still wait for the last piece, delete theirs, too.
     lookup.remove();
     engine.replicate(call.context(), "DEL", "s", call.key());
     call.key_changed("del");

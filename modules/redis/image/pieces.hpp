@@ -3,7 +3,7 @@
 /// A value in pieces of at most 16 MiB: what SCANDUMP gives and LOADCHUNK takes, and what RDB and AOF files hold
 /// (docs/formats/redis_dump.md). So a filter of any size passes through a protocol whose strings end at 512 MB.
 ///
-/// First comes a header: flags and state of the key and the headers of its image. The pieces behind it are the cells of
+/// First comes a header: flags and state of the key and the headers of its image. The pieces after it are the cells of
 /// all slices, one after the other. Every piece ends in a checksum that its place is part of.
 ///
 /// Cells that change between two pieces are taken as they are then. What was in when the header was taken, and still is
@@ -28,7 +28,7 @@ inline constexpr std::size_t kMaxPieceCells = kMaxPieceBytes - kPieceChecksumByt
 
 /// The header of a value. Errors: std::bad_alloc.
 [[nodiscard]] std::vector<std::byte> header_of(const ImageFamily& family, const ImageParts& parts);
-/// The piece that begins at `start` of the cells; empty at and behind their end. Errors: std::bad_alloc.
+/// The piece that begins at `start` of the cells; empty at and after their end. Errors: std::bad_alloc.
 [[nodiscard]] std::vector<std::byte> piece_of(const ImageParts& parts, std::uint64_t start,
                                               std::size_t most_cells = kMaxPieceCells);
 
@@ -58,7 +58,7 @@ class Assembly {
   /// Gives the image away; the assembly must be complete and is empty afterwards. Cost: a pass over the cells.
   [[nodiscard]] AssembledImage finish();
 
-  /// As of a value, with the cells that have come: for those who save or copy one that is not complete.
+  /// As of a value, with the cells that have come: for saving or copying an incomplete one.
   [[nodiscard]] ImageParts parts() const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 

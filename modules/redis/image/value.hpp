@@ -10,6 +10,7 @@
 #include "mankai/filter/parts/hash_windows.hpp"
 #include "mankai/filter/parts/image.hpp"
 #include "modules/redis/engine/memory.hpp"
+#include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/image/family.hpp"
 
 namespace mankai::redis {
@@ -28,7 +29,7 @@ template <class Filter>
   }
 }
 
-/// What a filter whose memory is `engine_memory()` takes from the engine beside the object.
+/// Returns the bytes that a filter with `engine_memory()` allocates from the engine, without the object.
 template <class Filter>
 [[nodiscard]] std::size_t heap_bytes_of(const Filter& filter) noexcept {
   if constexpr (SlicedFilter<Filter>) {
@@ -41,6 +42,25 @@ template <class Filter>
   } else {
     return engine_bytes(filter.image_bytes());
   }
+}
+
+/// Makes the value of a filter. Errors: the filter's.
+template <class Value, class Filter>
+[[nodiscard]] Result<Value> value_of(Result<Filter> filter) {
+  if (!filter) {
+    return std::unexpected(std::move(filter.error()));
+  }
+  return Value(std::move(*filter));
+}
+
+/// Makes a filter that grows. Errors: invalid_argument for an impossible request; out_of_space.
+template <class Filter>
+[[nodiscard]] Result<Filter> growing_filter(const GrowingSettings& settings) {
+  return Filter::create({.keys = settings.capacity_keys,
+                         .fpr = settings.fpr,
+                         .growth = {.factor = settings.expansion},
+                         .hash = settings.hash,
+                         .memory = engine_memory()});
 }
 
 /// A base of values.

@@ -1,14 +1,15 @@
 #pragma once
 
-/// How much work one command may be: the engine runs one at a time, and everybody else waits.
+/// How much work one command may be: the engine runs one command at a time, and all clients wait.
 ///
 /// A filter that grew asks each of its sub-filters about an item. With many of them (EXPANSION 1) a large batch takes
-/// seconds, so it is refused before anything is done. Who has few sub-filters never meets the limit.
+/// seconds, so it is refused before anything is done. Filters with few sub-filters never reach the limit.
 
 #include <cstdint>
 
 #include "mankai/filter/parts/sliced_image.hpp"
 #include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/image/add.hpp"
 
 namespace mankai::redis {
@@ -32,6 +33,16 @@ template <class Filter>
           .room = room_in_newest(filter),
           .newest = filter.slice(filter.slice_count() - 1).capacity_keys(),
           .expansion = may_grow ? filter.growth().factor : 0};
+}
+
+/// The same for the filter that there is, or that would be made of the defaults. Pre: `Value` has a filter that grows.
+template <class Value>
+[[nodiscard]] WorkShape work_shape(const Value* value, const GrowingDefaults& defaults) noexcept {
+  if (value != nullptr) {
+    return work_shape(value->filter());
+  }
+  const auto keys = static_cast<std::uint64_t>(defaults.capacity_keys);
+  return {.room = keys, .newest = keys, .expansion = static_cast<std::uint64_t>(defaults.expansion)};
 }
 
 /// The work of items all of which are new, when they open slices.

@@ -8,9 +8,7 @@
 
 #include "mankai/filter/parts/hash_windows.hpp"
 #include "mankai/url/canonical_url.hpp"
-#include "modules/redis/engine/facts.hpp"
 #include "modules/redis/engine/family.hpp"
-#include "modules/redis/engine/url_length.hpp"
 #include "modules/redis/image/move.hpp"
 #include "modules/redis/image/reserve.hpp"
 #include "modules/redis/image/work.hpp"
@@ -75,7 +73,7 @@ void mark_refused(const Call& call, std::size_t start, std::span<Outcome> outcom
   }
 }
 
-/// Adds the URLs of a call, in order. Where there is no room left, that one and all behind it are told so.
+/// Adds the URLs of a call, in order. Without room, that one and all after it get that outcome.
 void add_urls(const Call& call, UrlValue& value, std::span<Outcome> outcomes) noexcept {
   try {
     UrlWindow window(outcomes.size(), value.rules().value());
@@ -167,15 +165,6 @@ bool replicate_fresh(const Call& call, std::span<const Outcome> outcomes, std::v
   return true;
 }
 
-// Of the filter that there is or would be made.
-WorkShape shape_of(const UrlLookup& lookup) noexcept {
-  if (lookup.value() != nullptr) {
-    return work_shape(lookup.value()->filter());
-  }
-  const auto keys = static_cast<std::uint64_t>(defaults.capacity_keys);
-  return {.room = keys, .newest = keys, .expansion = static_cast<std::uint64_t>(defaults.expansion)};
-}
-
 constexpr const char* kReserve = "URL.RESERVE";
 constexpr const char* kReserveEvent = "url.reserve";
 
@@ -194,7 +183,7 @@ Answer url_add(Call& call) {
   UrlLookup lookup(call, kRead | kWrite);
   lookup.limit(limit);
   const bool is_new = lookup.is_absent();
-  if (is_too_much(call, work_of_adding(shape_of(lookup), outcomes.size()))) {
+  if (is_too_much(call, work_of_adding(work_shape(lookup.value(), defaults), outcomes.size()))) {
     return refuse(kTooMuchWork);
   }
   if (is_new) {

@@ -5,11 +5,7 @@
 namespace mankai::redis {
 
 Result<UrlValue> UrlValue::create(const GrowingSettings& settings) {
-  MANKAI_ASSIGN(auto filter, ScalableBloom::create({.keys = settings.capacity_keys,
-                                                    .fpr = settings.fpr,
-                                                    .growth = {.factor = settings.expansion},
-                                                    .hash = settings.hash,
-                                                    .memory = engine_memory()}));
+  MANKAI_ASSIGN(auto filter, growing_filter<ScalableBloom>(settings));
   filter.set_canonical_version(static_cast<std::uint8_t>(settings.url_rules));
   return UrlValue(std::move(filter));
 }

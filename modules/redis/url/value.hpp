@@ -28,16 +28,13 @@ class UrlValue : public FilterValue<ScalableBloom> {
                                           .magic = {'m', 'a', 'n', 'k', 'a', 'i', 'u', 'r'},
                                           .kind = ScalableBloom::kKind,
                                           .layout = ImageLayout::sliced,
-                                          .flags = 0,
-                                          .state_bytes = 0,
-                                          .is_of_one_moment = false,
                                           .load_command = "url.loadchunk"};
 
   /// Errors: invalid_argument for an impossible request; out_of_space.
   [[nodiscard]] static Result<UrlValue> create(const GrowingSettings& settings);
   [[nodiscard]] static Result<UrlValue> from_image(AssembledImage image);
 
-  /// Adds URLs in canonical form in order, as far as there is room, and tells which had been seen. Shape: urls[c],
+  /// Adds canonical URLs in order while there is room, and tells which had been seen. Shape: urls[c],
   /// seen[c], c at most kHashWindow.
   [[nodiscard]] AddReport add(std::span<const std::string_view> urls, std::span<bool> seen);
 
