@@ -7,11 +7,11 @@
 
 namespace mankai {
 
-/// What the library asks of the operating system about files. All of it goes through here, so that a test can put a
-/// disk that fails in its place.
+/// The system calls on files that the library uses. All of them are made through this class, so that tests can simulate
+/// a disk that fails.
 ///
 /// Each function is the system call of its name, with the same result: -1 (mmap, mremap: MAP_FAILED; realpath: nullptr)
-/// and errno when it fails. Short transfers and EINTR are passed on; going on with them is the caller's part.
+/// and errno when it fails. Callers handle short transfers and EINTR.
 /// Threads: as the system's, safe.
 class FileCalls {
  public:
@@ -27,9 +27,9 @@ class FileCalls {
   virtual int fsync(int file) = 0;
   virtual int fdatasync(int file) = 0;
   virtual int ftruncate(int file, off_t bytes) = 0;
-  /// As posix_fallocate (the file is at least so long then, and the room taken), but -1 and errno.
+  /// As posix_fallocate, but fails with -1 and errno.
   virtual int fallocate(int file, off_t offset, off_t bytes) = 0;
-  /// As fallocate with FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE. Where a disk has no such thing: ENOTSUP.
+  /// As fallocate with FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE. ENOTSUP unless it is overridden.
   virtual int punch_hole(int file, off_t offset, off_t bytes) noexcept;
   virtual int flock(int file, int operation) = 0;
   virtual int fstat(int file, struct stat* status) = 0;

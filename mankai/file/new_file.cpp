@@ -18,7 +18,7 @@ using detail::system_error;
 
 constexpr mode_t kPrivateMode = 0600;
 constexpr mode_t kPermissionBits = 07777;
-/// Of the temporary of who holds the file's lock: a name that nobody else gives to a file of theirs.
+/// Suffix of the temporary of the holder of the file's lock, which no other process uses.
 constexpr const char* kHoldersSuffix = "-checkpoint";
 
 std::string folder_of(const std::string& path) {
@@ -29,8 +29,8 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Whether errno says that there is no such file yet. What is wrong with its folder is found out, and said, when a file
-// is made or opened in it.
+// Whether errno means that there is no such file yet. Problems of its folder are reported when a file is created or
+// opened in it.
 bool may_be_new() noexcept { return errno == ENOENT || errno == ENOTDIR || errno == EACCES; }
 
 std::unexpected<Error> exists_already(const std::string& path) {
@@ -99,14 +99,14 @@ Result<void> NewFile::look_at_old() {
   return {};
 }
 
-// Nobody but the holder of the file's lock uses that name, so what has it was left by an earlier one, which ended.
+// Only the holder of the file's lock uses that suffix, so such a file was left by an earlier holder.
 std::string NewFile::temporary_name(unsigned attempt) const {
   return held_ != nullptr && attempt < 2
              ? target_ + kHoldersSuffix
              : target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
 }
 
-// A file is its owner's alone until it has the permissions that it is to have.
+// Private to its owner until it gets its permissions.
 Result<void> NewFile::create_temporary() {
   for (unsigned attempt = 0;; ++attempt) {
     std::string name = temporary_name(attempt);
@@ -154,7 +154,7 @@ Result<void> NewFile::sync() {
 Result<void> NewFile::put_in_place() {
   MANKAI_ASSERT(is_synced_ && !is_in_place());
   FileCalls& calls = file_.calls();
-  // Locked before it can be seen, while the old file still is: there is no moment at which a third could lock either.
+  // Locked before it is visible, while the old file still is locked, so that no other process can lock either.
   Descriptor locked(calls, held_ == nullptr ? -1 : calls.duplicate(file_.get()));
   if (held_ != nullptr &&
       (locked.get() < 0 || detail::uninterrupted([&] { return calls.flock(locked.get(), LOCK_EX | LOCK_NB); }) != 0)) {

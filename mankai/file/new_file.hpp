@@ -21,12 +21,12 @@ using FileMode = std::optional<mode_t>;
 /// What to do when the path exists already.
 enum class Existing : std::uint8_t { refuse, replace };
 
-/// A file that takes its place at the end, whole: until then it is a temporary beside the path, which is gone again
-/// unless put_in_place succeeded. A crash, a full disk or a signal leaves the old file as it was; only what ends the
-/// process at once leaves the temporary too. One that the holder of the file's lock left is replaced by the next.
+/// A file that replaces its path atomically. Until put_in_place it is a temporary beside the path, which the destructor
+/// removes. A crash or a full disk leaves the old file unchanged; a process crash also leaves the temporary, which the
+/// next holder of the file's lock removes.
 ///
-/// Keeps an existing file's owner, where that is allowed, and permissions unless it is given others, and goes through a
-/// symbolic link to an existing file. The calls must outlive it.
+/// Keeps the permissions of an existing file unless others are given, and its owner if allowed, and follows symbolic
+/// links to an existing file. The calls must outlive it.
 class NewFile {
  public:
   /// A lock that is held on the old file outlives this. Errors: io, also for what is no regular file or may not be
@@ -44,10 +44,10 @@ class NewFile {
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
   /// Returns when the disk has what was written. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync();
-  /// Takes the path's place in one step, and returns when the disk has the name. The lock that is held on the old file
-  /// goes over to the new one before anybody can see it. Errors: io; invalid_argument when it exists by now and must
-  /// not. The one error after which the new file is in place, and the lock on it, is that its folder cannot be
-  /// synchronized; is_in_place() tells. Pre: synchronized since the last write; called once.
+  /// Renames the file to the path atomically, and returns when the disk has the name. A lock held on the old file moves
+  /// to the new one before it is visible. Errors: io; invalid_argument if the path exists by now and must not. If only
+  /// the folder cannot be synchronized, the new file is in place and locked; is_in_place() tells. Pre: synchronized
+  /// since the last write; called once.
   [[nodiscard]] Result<void> put_in_place();
 
   [[nodiscard]] bool is_in_place() const noexcept { return temporary_.empty(); }
@@ -77,22 +77,22 @@ class NewFile {
   bool is_synced_ = false;
 };
 
-/// The file that a chain of symbolic links ends at; the path itself where there is none yet. Errors: io.
+/// Returns the file at the end of a chain of symbolic links; the path itself if there is none yet. Errors: io.
 [[nodiscard]] Result<std::string> resolve_links(const std::string& path, FileCalls& calls = system_calls());
 
-/// The permissions of a file, for one beside it; nothing where there is no such file.
+/// Returns the permissions of a file; nothing if it does not exist.
 [[nodiscard]] FileMode mode_of(const std::string& path, FileCalls& calls = system_calls());
 
-/// Removes the temporary that an earlier holder of the file's lock left, who ended at once. Pre: the lock is held, and
-/// the path has no symbolic links.
+/// Removes the temporary that an earlier holder of the file's lock left when it crashed. Pre: the lock is held, and the
+/// path has no symbolic links.
 void remove_left_over(const std::string& target, FileCalls& calls = system_calls()) noexcept;
 
-/// Removes a file and returns when its name is gone for good; its folder is synchronized also when there was no file.
+/// Removes a file and synchronizes its folder, even if there was no file.
 /// Errors: io.
 [[nodiscard]] Result<void> remove_file(const std::string& path, FileCalls& calls = system_calls());
 
-/// Returns when the disk has the names in a file's folder. Some file systems synchronize no folders, and some folders
-/// may be written but not read: how soon a name lasts there is theirs to say. Errors: io.
+/// Returns when the disk has the names in a file's folder. Has no effect if the file system does not synchronize
+/// folders or the folder is not readable. Errors: io.
 [[nodiscard]] Result<void> sync_folder_of(const std::string& path, FileCalls& calls = system_calls());
 
 }  // namespace mankai

@@ -11,8 +11,8 @@
 
 namespace mankai {
 
-/// Which file a path names: two paths, or a path at two moments, name the same file when these are equal. Beyond the
-/// file's life another one may get them.
+/// Identifies a file: two paths, or a path at two times, name the same file if these are equal. After the file has been
+/// removed, another one may get the same identity.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -36,7 +36,7 @@ class OpenFile {
 
   /// In bytes, when it was opened.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  /// Of which the disk holds so many, as far as the file system tells; the others are holes, which read as zeros.
+  /// Bytes allocated on the disk, as the file system reports them; the others are holes, which read as zeros.
   [[nodiscard]] std::uint64_t bytes_on_disk() const noexcept { return bytes_on_disk_; }
   [[nodiscard]] FileIdentity identity() const noexcept { return identity_; }
   /// How many names it had when it was opened.
@@ -46,11 +46,11 @@ class OpenFile {
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
   /// Errors: io; out_of_space. Some of the bytes may be written then. Pre: mode write.
   [[nodiscard]] Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const;
-  /// Writes what stands there, from `offset` to before `end`, once more. After a sync that failed, of whomever, systems
-  /// take what they have in memory for written, and no later sync makes up for it: only writing does. Errors: io, also
-  /// when the file ends before; out_of_space. Pre: mode write.
+  /// Writes the bytes from `offset` to before `end` again. After a failed sync of any process, systems mark cached
+  /// pages as clean, so a later sync succeeds without writing them. Errors: io, also if the file ends before;
+  /// out_of_space. Pre: mode write.
   [[nodiscard]] Result<void> rewrite(std::uint64_t offset, std::uint64_t end) const;
-  /// Returns when the disk has what was written, by whomever. Errors: io; out_of_space.
+  /// Returns when the disk has what any process has written. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync() const;
 
   /// The file's first bytes, read. Errors: out_of_space; io, also when there are fewer.

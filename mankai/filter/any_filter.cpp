@@ -16,14 +16,10 @@ HashSpec hash_of(const FilterSpec& spec) {
 // Applies change after change: `encode(start, count)` encodes the keys of a window.
 template <class Encode>
 Result<void> apply_windows(AnyFilter& filter, std::size_t keys, const Outcomes& outcomes, const Encode& encode) {
-  const auto part = [](auto all, std::size_t start, std::size_t count) {
-    return all.empty() ? all : all.subspan(start, count);
-  };
   for (std::size_t start = 0; start < keys; start += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(ChangeEncoder::kMaxKeys, keys - start);
     MANKAI_ASSIGN(const Change change, encode(start, count));
-    MANKAI_TRY(filter.apply(
-        change, {.seen = part(outcomes.seen, start, count), .erased = part(outcomes.erased, start, count)}));
+    MANKAI_TRY(filter.apply(change, outcomes.part(start, count)));
   }
   return {};
 }

@@ -1,16 +1,15 @@
 #pragma once
 
-/// What is done to a filter, as bytes that can be kept and done again: an operation and a payload of digests, ids,
-/// times, values and names. The payload is part of the journal's format (docs/formats/journal.md). The same changes in
-/// the same order make an equal filter of an equal one, byte for byte, whoever does them, and however they are cut into
-/// batches.
+/// A change to a filter as bytes that can be stored and replayed: an operation and a payload of digests, ids, times,
+/// values and names. The payload is part of the journal's format (docs/formats/journal.md). Applying the same changes
+/// in the same order to equal filters gives equal filters, byte for byte, however they are divided into batches.
 ///
 /// Payloads are arrays one after the other, little-endian; n is the number of keys, at most ChangeEncoder::kMaxKeys.
 /// Each array begins at a multiple of 8 bytes; where one ends before that, zeros follow.
 ///
 ///     insert           whole, numbered, valued keys:  u64 digest[n]
-///                      paths:  u32 end[n] | u64 digest[end[n-1]]: those of path i's segments stand before end[i] and
-///                      behind those of path i - 1; a path has one at least
+///                      paths:  u32 end[n] | u64 digest[end[n-1]]: path i's segments are those from end[i-1] to
+///                      before end[i]; a path has at least one
 ///     insert_with_ids  u64 digest[n] | u64 id[n]
 ///     insert_at        u64 digest[n] | i64 time[n] | u32 end[n] | u8 name[end[n-1]]: microseconds since 1970, and the
 ///                      keys' bytes; of a key of more than 1024 bytes the first 1025
@@ -19,8 +18,8 @@
 ///     put              u64 digest[n] | u32 value[n] | f64 strength
 ///     advance          u64 tick; n is 1
 ///
-/// A key that comes without a number gets the next one, without a value the value 0 at full strength, without a time
-/// that at which the filter stood: the first two are found out again, the last one is written down.
+/// A key without an id gets the next one, without a value the value 0 at full strength, without a time the filter's
+/// current time. Replay derives the first two again; the time is recorded.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +36,7 @@ namespace mankai {
 class AnyFilter;
 class FilterBody;
 
-/// What a change does. The values stand in journals and are never reused.
+/// What a change does. The values are part of the journal's format and are never reused.
 enum class Operation : std::uint16_t {
   insert = 1,
   insert_with_ids = 2,
@@ -58,21 +57,21 @@ struct Change {
   std::span<const std::byte> payload = {};  ///< aligned to 8, a multiple of 8 bytes long
 };
 
-/// Turns keys into changes, as the filter's kind wants them. What cannot be done is refused here, with nothing done;
-/// so a change that was made for a filter as it stands can be applied to it.
+/// Encodes keys as changes for a filter's kind. Impossible requests are refused here, so an encoded change can be
+/// applied to the filter in its current state.
 ///
-/// Shape:   at most kMaxKeys keys a call, and ids, times and values for each; may be empty. A change's payload stands
+/// Shape:   at most kMaxKeys keys per call, with one id, time or value each; may be empty. A change's payload is valid
 ///          until the next call.
-/// Cost:    the hash and 8 bytes per key, and what belongs to it; no allocation once as much has been encoded before,
-///          but for keys that are made canonical and are no URLs.
+/// Cost:    the hash and 8 bytes per key, and its id, time, value or name; no allocation once as much has been encoded
+///          before, except for canonicalized keys that are not URLs.
 /// Threads: one at a time, and not beside changes to the filter.
 class ChangeEncoder {
  public:
   static constexpr std::size_t kMaxKeys = 4096;
-  /// Of all paths in one change: a thousand each.
+  /// Segments of all paths in one change: 1024 per path.
   static constexpr std::size_t kMaxSegments = std::size_t{1} << 22U;
 
-  /// Keeps a reference: the filter outlives the encoder and stays where it is.
+  /// Keeps a reference: the filter must outlive the encoder and not move.
   explicit ChangeEncoder(const AnyFilter& filter);
   ~ChangeEncoder();
   ChangeEncoder(ChangeEncoder&& other) noexcept;
@@ -80,23 +79,22 @@ class ChangeEncoder {
   ChangeEncoder(const ChangeEncoder&) = delete;
   ChangeEncoder& operator=(const ChangeEncoder&) = delete;
 
-  /// As insert_keys. Errors: invalid_argument for paths of more than kMaxSegments together.
+  /// Errors: invalid_argument for paths of more than kMaxSegments together.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys);
-  /// As insert_keys_with_ids, but if one is refused, none is in. Errors: invalid_argument for a kind that takes none,
-  /// and for an id that cannot be, which is named.
+  /// With ids; if one is refused, no key is inserted. Errors: invalid_argument for a kind without ids, and for an
+  /// impossible id.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys, std::span<const std::uint64_t> ids);
-  /// Keys that came at times, in any order. Errors: invalid_argument for a kind that keeps no names: others are told
-  /// the time by advance.
+  /// With the time of each key, in any order. Errors: invalid_argument for a kind that stores no names; others take the
+  /// time by advance.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys, std::span<const Time> times);
-  /// As erase_keys. Errors: invalid_argument for a kind that cannot.
+  /// Errors: invalid_argument for a kind that cannot remove keys.
   [[nodiscard]] Result<Change> erase(std::span<const std::string_view> keys);
-  /// As erase_keys_with_ids. Errors: invalid_argument for a kind that takes no ids.
+  /// Errors: invalid_argument for a kind without ids.
   [[nodiscard]] Result<Change> erase(std::span<const std::string_view> keys, std::span<const std::uint64_t> ids);
-  /// As put_values. Errors: invalid_argument for a kind that keeps no values, and for a strength that is not above 0 to
-  /// 1.
+  /// Errors: invalid_argument for a kind without values, and for a strength that is not above 0 and at most 1.
   [[nodiscard]] Result<Change> put(std::span<const std::string_view> keys, std::span<const std::uint32_t> values,
                                    double strength);
-  /// As advance_filter. Errors: invalid_argument for a kind without time, and for a time before the filter's.
+  /// Errors: invalid_argument for a kind without time, and for a time before the filter's.
   [[nodiscard]] Result<Change> advance(Time time);
 
  private:
@@ -108,10 +106,16 @@ class ChangeEncoder {
   std::unique_ptr<Buffers> buffers_;
 };
 
-/// What a change answers, where somebody asks: empty, or one for each key.
+/// Where to write the results of a change: empty for none, or one element per key.
 struct Outcomes {
   std::span<bool> seen = {};           ///< insert, insert_at: whether the key was there before
   std::span<EraseResult> erased = {};  ///< erase, erase_with_ids
+
+  /// Returns those of `count` keys from `start` on.
+  [[nodiscard]] Outcomes part(std::size_t start, std::size_t count) const {
+    const auto part_of = [&](auto all) { return all.empty() ? all : all.subspan(start, count); };
+    return {.seen = part_of(seen), .erased = part_of(erased)};
+  }
 };
 
 /// Checks a change and applies it; AnyFilter::apply. The result is the same to the last bit whether outcomes are asked

@@ -11,10 +11,10 @@
 
 namespace mankai {
 
-/// What a filter never gets wrong; the contract suite checks it against an exact model.
+/// A filter's guarantee; the contract suite checks it against an exact model.
 struct Promise {
-  bool no_false_negatives = false;  ///< an inserted key is always found, as long as it is kept
-  bool forgets = false;             ///< keys are let go again, by ticks or by keys that come later
+  bool no_false_negatives = false;  ///< an inserted key is always found until it expires or is removed
+  bool forgets = false;             ///< keys expire with time, or are overwritten by later keys
 };
 
 /// Answers "may this key have been inserted?". Queries are total and never throw; inserting never fails.
@@ -29,7 +29,7 @@ concept MembershipFilter = std::movable<F> && requires(F filter, const F asked, 
   requires noexcept(asked.may_contain(digest));
 };
 
-/// Takes many keys in one call: the fast path, which must agree with the single calls made in order.
+/// Batches: the fast path, which must agree with single calls in the same order.
 template <class F>
 concept BatchFilter = MembershipFilter<F> && requires(F filter, const F asked, std::span<const Digest> digests,
                                                       std::span<const std::uint64_t> keys, std::span<bool> outcomes) {
@@ -41,17 +41,17 @@ concept BatchFilter = MembershipFilter<F> && requires(F filter, const F asked, s
   requires noexcept(asked.may_contain(digests, outcomes));
 };
 
-/// What became of a request to take a key out.
+/// The result of removing a key.
 enum class EraseResult : std::uint8_t {
-  erased,     ///< it is one time fewer in the filter
-  absent,     ///< refused: it is certainly not in it, and taking it out would harm others
-  ambiguous,  ///< refused: more than one slice may hold it, and the wrong one would lose somebody else's bits
-  below_ids,  ///< refused: no slice has ids so low
-  stuck,      ///< refused: its counters have reached their largest value, and nobody knows how often it is in
+  erased,     ///< removed once
+  absent,     ///< refused: certainly not present; removing it would corrupt other keys
+  ambiguous,  ///< refused: several slices may hold it, and removing it from the wrong one would corrupt other keys
+  below_ids,  ///< refused: the id is below those of all slices
+  stuck,      ///< refused: its counters are at their largest value, so its count is unknown
 };
 
-/// Takes keys out again. What was inserted n times and taken out fewer times is found. Taking out a key that was never
-/// inserted is refused where the filter can tell, and harms others at its false positive rate where it cannot.
+/// Removes keys. A key that was inserted more often than removed is found. Removing an absent key is refused unless it
+/// is a false positive, whose removal corrupts other keys.
 template <class F>
 concept DeletableFilter = MembershipFilter<F> && requires(F filter, Digest digest, std::span<const Digest> digests,
                                                           std::span<EraseResult> results) {
@@ -61,12 +61,12 @@ concept DeletableFilter = MembershipFilter<F> && requires(F filter, Digest diges
 
 /// How often a key may have been inserted.
 struct KeyCount {
-  std::uint32_t value = 0;    ///< an upper bound, unless saturated
-  bool is_saturated = false;  ///< every cell of the key is at its largest value: it may have been more often
+  std::uint32_t value = 0;    ///< upper bound unless saturated
+  bool is_saturated = false;  ///< every cell of the key is at its largest value: the count may be higher
   friend bool operator==(const KeyCount&, const KeyCount&) = default;
 };
 
-/// Says how often a key was inserted, less how often it was taken out: never too little.
+/// Counts insertions less removals of a key: never too low unless saturated.
 template <class F>
 concept FrequencyFilter = MembershipFilter<F> && requires(const F asked, Digest digest, std::span<const Digest> digests,
                                                           std::span<KeyCount> counts) {
@@ -75,9 +75,8 @@ concept FrequencyFilter = MembershipFilter<F> && requires(const F asked, Digest 
   requires noexcept(asked.estimate(digest));
 };
 
-/// Expires or decays. The caller passes the time, tick by tick or leaping, and never goes back: an earlier tick changes
-/// nothing. What is inserted belongs to the tick that the filter stands at. Skipping many ticks equals taking each, and
-/// costs one pass over the cells.
+/// Expires or decays. The caller passes the time; an earlier tick has no effect. Inserted keys belong to the current
+/// tick. Skipping many ticks equals single ones, and costs one pass over the cells.
 template <class F>
 concept DecayingFilter = requires(F filter, const F asked, Tick tick) {
   { filter.advance(tick) } -> std::same_as<void>;
@@ -86,15 +85,15 @@ concept DecayingFilter = requires(F filter, const F asked, Tick tick) {
   requires noexcept(filter.advance(tick));
 };
 
-/// A decayed count: each time counts λ to the power of the ticks since.
+/// A decayed count: an insertion counts λ to the power of the ticks since.
 struct DecayedCount {
   double raw = 0;             ///< Σ λ^age
-  double rate = 0;            ///< (1 − λ) · raw: times an epoch, smoothed; 0 where λ is 1
+  double rate = 0;            ///< (1 − λ) · raw: smoothed insertions per epoch; 0 if λ is 1
   bool is_saturated = false;  ///< a cell of the key has been at its largest value and may be too low
   friend bool operator==(const DecayedCount&, const DecayedCount&) = default;
 };
 
-/// Returns decayed counts. What it promises about errors depends on how it rounds.
+/// Returns decayed counts; the bound of their error depends on the rounding policy.
 template <class F>
 concept DecayedFrequencyFilter =
     DecayingFilter<F> && MembershipFilter<F> &&
@@ -105,15 +104,15 @@ concept DecayedFrequencyFilter =
       requires noexcept(asked.estimate(digest));
     };
 
-/// A value of a key, and in how many of the key's cells it was found.
+/// A value of a key, and the number of the key's cells that hold it.
 struct ValueMatches {
   std::uint32_t value = 0;
   std::uint32_t matches = 0;
   friend bool operator==(const ValueMatches&, const ValueMatches&) = default;
 };
 
-/// Keeps values with keys, and lists the recent ones of a key: those with more matches later or more often. What it
-/// says of a key that it does not know looks like values with one match.
+/// Stores values with keys, and lists the recent ones of a key: the later and more frequent a value, the more matches.
+/// For an absent key it returns random values with one match.
 template <class F>
 concept AssociativeFilter = std::movable<F> && requires(F filter, const F asked, Digest key, std::uint32_t value,
                                                         double strength, std::span<ValueMatches> ranked) {
@@ -127,7 +126,7 @@ concept AssociativeFilter = std::movable<F> && requires(F filter, const F asked,
   requires noexcept(asked.get(key, ranked, std::uint32_t{}));
 };
 
-/// Numbers keys in the order in which they come, and takes a key out by its number: the number says where it is.
+/// Numbers keys in the order of insertion, and removes a key by its number, which selects the sub-filter.
 template <class F>
 concept NumberedFilter = DeletableFilter<F> && requires(F filter, Digest digest, std::uint64_t id) {
   { filter.insert(digest, id) } -> std::same_as<Result<void>>;
@@ -142,8 +141,8 @@ concept NamedFilter = DecayingFilter<F> && MembershipFilter<F> &&
                         { asked.newest() } -> std::same_as<Time>;
                       };
 
-/// Answers about keys that are paths: a digest for each segment. A batch is many paths, their digests one after the
-/// other and where each of them ends; it is the fast path and agrees with the single calls made in order.
+/// Answers about keys that are paths: a digest per segment. A batch is the digests of many paths, and where each path
+/// ends; it is the fast path and agrees with single calls in the same order.
 template <class F>
 concept PathFilter = std::movable<F> && requires(F filter, const F asked, std::span<const Digest> segments,
                                                  std::span<const std::uint32_t> ends, std::span<bool> outcomes) {
@@ -160,7 +159,7 @@ concept PathFilter = std::movable<F> && requires(F filter, const F asked, std::s
   requires noexcept(asked.may_contain(segments, ends, outcomes));
 };
 
-/// Takes in the keys of another filter of the same layout: afterwards it answers as if they had all been inserted here.
+/// Merges another filter of the same layout: the result answers as if its keys had been inserted here.
 template <class F>
 concept MergeableFilter = MembershipFilter<F> && requires(F filter, const F other) {
   { filter.merge(other) } -> std::same_as<Result<void>>;

@@ -4,18 +4,15 @@
 ///
 /// That file writes a struct with the members below and ends with MANKAI_DEFINE_KIND(NAME, STRUCT):
 ///
+///     struct BloomKind : KindDefaults {                     // key shape, growth and readers, where they differ
 ///     using Filter = Bloom;                                 // the class
 ///     struct Options { … };                                 // what only this kind can be asked for, with defaults
 ///     static constexpr std::string_view kSummary = "…";
-///     static constexpr KeyShape kKeyShape = …;              // kind.hpp lists them
-///     static constexpr bool kCanGrow = …;                   // beyond the keys that it was created for
-///     static constexpr bool kHasLockFreeReaders = …;        // readers may run beside every change, advance included
 ///     static constexpr std::array kOptions = {…};           // of OptionOf<Options>, see kind_options.hpp
 ///     static constexpr std::array<std::string_view, N> kExamples = {"keys=500", …};  // KindDescription::examples
 ///     static Result<Filter> create(const CreateRequest& request, const Options& options);
 ///     static Options options_of(const Filter& filter);      // so that create makes the same filter again
 ///     static void describe(const Filter& filter, FilterInfo& info);
-///     static const KindDescription& description() noexcept; // the macro defines it
 ///     // optional: plan, plan_within, plan_forgetting, with the types of KindDescription's members
 ///
 /// Everything else is derived from the concepts that the class satisfies.
@@ -43,6 +40,13 @@ struct CreateRequest {
   double fpr = 0;
   HashSpec hash{};
   Memory memory{};
+};
+
+/// Defaults of the structs of kinds.
+struct KindDefaults {
+  static constexpr KeyShape kKeyShape = KeyShape::whole;
+  static constexpr bool kCanGrow = false;             ///< beyond the keys that it was created for
+  static constexpr bool kHasLockFreeReaders = false;  ///< readers may run beside every change, advance included
 };
 
 /// Add the fields of FilterInfo that several kinds have.
@@ -124,6 +128,10 @@ Result<Tick> tick_of_filter(const F& filter, Time time) {
   return tick;
 }
 
+/// The description that K's file defines; the macro specializes it.
+template <class K>
+const KindDescription& description_of() noexcept;
+
 /// The kind of the description that K's file defines.
 template <class K>
 class KindBody final : public FilterBody {
@@ -132,7 +140,7 @@ class KindBody final : public FilterBody {
 
   explicit KindBody(F filter) noexcept : filter_(std::move(filter)) {}
 
-  [[nodiscard]] const KindDescription& kind() const noexcept override { return K::description(); }
+  [[nodiscard]] const KindDescription& kind() const noexcept override { return description_of<K>(); }
   [[nodiscard]] void* address() noexcept override { return &filter_; }
 
   void may_contain(Keys keys, std::span<bool> outcomes) const override { may_contain_keys_of(filter_, keys, outcomes); }
@@ -324,7 +332,10 @@ constexpr KindDescription description_from() {
 #define MANKAI_DEFINE_KIND(name, K)                                             \
   extern const KindDescription name##_kind;                                     \
   constinit const KindDescription name##_kind = detail::description_from<K>();  \
-  const KindDescription& K::description() noexcept { return name##_kind; }      \
+  template <>                                                                   \
+  const KindDescription& detail::description_of<K>() noexcept {                 \
+    return name##_kind;                                                         \
+  }                                                                             \
   template <>                                                                   \
   AnyFilter erase_type(K::Filter filter) {                                      \
     return AnyFilter(std::make_unique<detail::KindBody<K>>(std::move(filter))); \

@@ -227,17 +227,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mankai::kernel {
-namespace {
 
-HWY_EXPORT(target_block_ops);
-
-}  // namespace
-
-const BlockOps& block_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_block_ops)(); }
-
-std::vector<const BlockOps*> all_block_ops() {
-  return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_block_ops)(); });
-}
+MANKAI_EXPORT_TABLES(BlockOps, block_ops)
 
 }  // namespace mankai::kernel
 #endif  // HWY_ONCE

@@ -182,17 +182,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mankai::kernel {
-namespace {
 
-HWY_EXPORT(target_bloom_ops);
-
-}  // namespace
-
-const BloomOps& bloom_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_bloom_ops)(); }
-
-std::vector<const BloomOps*> all_bloom_ops() {
-  return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_bloom_ops)(); });
-}
+MANKAI_EXPORT_TABLES(BloomOps, bloom_ops)
 
 }  // namespace mankai::kernel
 #endif  // HWY_ONCE

@@ -361,17 +361,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mankai::kernel {
-namespace {
 
-HWY_EXPORT(target_blocked_count_ops);
-
-}  // namespace
-
-const CountOps& blocked_count_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_blocked_count_ops)(); }
-
-std::vector<const CountOps*> all_blocked_count_ops() {
-  return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_blocked_count_ops)(); });
-}
+MANKAI_EXPORT_TABLES(CountOps, blocked_count_ops)
 
 }  // namespace mankai::kernel
 #endif  // HWY_ONCE

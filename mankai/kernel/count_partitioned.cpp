@@ -297,17 +297,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mankai::kernel {
-namespace {
 
-HWY_EXPORT(target_partitioned_count_ops);
-
-}  // namespace
-
-const CountOps& partitioned_count_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_partitioned_count_ops)(); }
-
-std::vector<const CountOps*> all_partitioned_count_ops() {
-  return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_partitioned_count_ops)(); });
-}
+MANKAI_EXPORT_TABLES(CountOps, partitioned_count_ops)
 
 const CountOps& stepped_count_ops() noexcept { return ReferenceCounts<reference::SteppedCounters>::kOps; }
 

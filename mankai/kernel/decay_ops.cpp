@@ -315,17 +315,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mankai::kernel {
-namespace {
 
-HWY_EXPORT(target_decay_ops);
-
-}  // namespace
-
-const DecayOps& decay_ops() noexcept { return *HWY_DYNAMIC_DISPATCH(target_decay_ops)(); }
-
-std::vector<const DecayOps*> all_decay_ops() {
-  return resolve_every_target([] { return HWY_DYNAMIC_DISPATCH(target_decay_ops)(); });
-}
+MANKAI_EXPORT_TABLES(DecayOps, decay_ops)
 
 void decay_words(std::uint64_t* words, std::size_t count, unsigned width_bits, const DecayStep& step,
                  Epochs epochs) noexcept {

@@ -99,9 +99,8 @@ class MemoryFilter {
     for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
       const std::size_t count = std::min(ChangeEncoder::kMaxKeys, keys - begin);
       MANKAI_ASSIGN(const Change encoded, encode(begin, count));
-      const auto part = [&](auto all) { return all.empty() ? all : all.subspan(begin, count); };
       const std::scoped_lock alone(reading_);
-      MANKAI_TRY(filter_.apply(encoded, {.seen = part(outcomes.seen), .erased = part(outcomes.erased)}));
+      MANKAI_TRY(filter_.apply(encoded, outcomes.part(begin, count)));
     }
     return {};
   }

@@ -9,7 +9,7 @@
 
 namespace mankai::detail {
 
-/// An open file's number, closed at the end. -1 is none.
+/// Owns an open file descriptor; -1: none.
 class Descriptor {
  public:
   Descriptor(FileCalls& calls, int value) noexcept : calls_(&calls), value_(value) {}
@@ -35,7 +35,7 @@ class Descriptor {
   int value_;
 };
 
-/// Makes a call until no signal interrupts it.
+/// Repeats a call while signals interrupt it.
 template <class Call>
 auto uninterrupted(const Call& call) {
   auto result = call();
@@ -45,16 +45,16 @@ auto uninterrupted(const Call& call) {
   return result;
 }
 
-/// Opens, and never waits for the writer of a FIFO: who opens looks at what it is.
+/// Opens without waiting for the writer of a FIFO; callers check the type of the file.
 [[nodiscard]] Descriptor open_descriptor(FileCalls& calls, const std::string& path, int flags, mode_t mode = 0);
 
-/// What errno says, as one of our codes.
+/// Returns the error in errno.
 [[nodiscard]] std::unexpected<Error> system_error(std::string what);
 
 /// The status of an open file that is regular. Errors: io.
 [[nodiscard]] Result<struct stat> regular_status(const Descriptor& file, const std::string& path);
 
-/// Gives an open file the owner and group, where we may, and the permissions. Errors: io.
+/// Sets the permissions of an open file and, if allowed, its owner and group. Errors: io.
 [[nodiscard]] Result<void> set_permissions(const Descriptor& file, const struct stat& alike, const std::string& path);
 
 }  // namespace mankai::detail

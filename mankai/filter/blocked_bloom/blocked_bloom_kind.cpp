@@ -5,17 +5,14 @@
 namespace mankai {
 namespace {
 
-struct BlockedBloomKind {
+struct BlockedBloomKind : KindDefaults {
   using Filter = BlockedBloom;
   struct Options {};
   static constexpr std::string_view kSummary = "seen before? one cache line per key; the default";
-  static constexpr KeyShape kKeyShape = KeyShape::whole;
-  static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = true;
   static constexpr std::array<OptionOf<Options>, 0> kOptions = {};
   static constexpr std::array<std::string_view, 3> kExamples = {"keys=500,hash=xxh3", "keys=500,canonical=yes",
                                                                 "keys=500,hash=siphash,canonical=yes"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& /*options*/) {
     return Filter::create({.keys = request.keys, .fpr = request.fpr, .hash = request.hash, .memory = request.memory});

@@ -17,13 +17,11 @@ struct BloomOptions {
   BloomAddressing addressing = BloomAddressing::range;
 };
 
-struct BloomKind {
+struct BloomKind : KindDefaults {
   using Filter = Bloom;
   using Options = BloomOptions;
   static constexpr std::string_view kSummary =
       "seen before? the classic filter: fewest bits, up to k cache lines per key";
-  static constexpr KeyShape kKeyShape = KeyShape::whole;
-  static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = true;
   static constexpr std::array kOptions = {
       probes_option<Options>(),
@@ -33,7 +31,6 @@ struct BloomKind {
           "of a power of two [default: range].")};
   static constexpr std::array<std::string_view, 3> kExamples = {"keys=500", "keys=500,addressing=fields,hash=xxh3",
                                                                 "keys=500,hash=siphash"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     return Filter::create({.keys = request.keys,

@@ -232,7 +232,7 @@ void CountingBloom::insert(std::span<const std::uint64_t> keys) noexcept {
     count_inserted(keys.size(), ops_->insert_integers(words_, shape_, keys.data(), spec.seed[0], keys.size()));
     return;
   }
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
+  FlatFilter::insert(keys);
 }
 
 void CountingBloom::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
@@ -257,9 +257,7 @@ void CountingBloom::may_contain(std::span<const std::uint64_t> keys, std::span<b
     ops_->may_contain_integers(words_, shape_, keys.data(), spec.seed[0], keys.size(), outcomes.data());
     return;
   }
-  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    may_contain(digests, outcomes.subspan(start, digests.size()));
-  });
+  FlatFilter::may_contain(keys, outcomes);
 }
 
 void CountingBloom::estimate(std::span<const Digest> digests, std::span<KeyCount> counts) const noexcept {

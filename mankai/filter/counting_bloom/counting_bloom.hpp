@@ -1,39 +1,37 @@
 #pragma once
 
-/// A Bloom filter of 4-bit counters instead of bits, from which keys can be taken out again.
+/// A Bloom filter of 4-bit counters instead of bits, from which keys can be removed.
 ///
-/// Inserting a key adds one to each of its counters, erasing it takes one away; the key may be present while none of
-/// them is 0. A counter that reaches 15 is stuck: it is never changed again, since nobody knows how often it was
-/// counted, so that overflow costs a little false positive rate and never a member. Stuck counters are counted.
+/// Inserting a key increments each of its counters, erasing it decrements them; the key may be present if none of them
+/// is 0. A counter that reaches 15 is stuck: its true count is unknown, so it never changes again. Overflow therefore
+/// costs a little false-positive rate and never a member. Stuck counters are counted.
 ///
 /// Three layouts:
-///   - `blocked` (default): a key's counters lie in one cache line. The line of 512 bits has eight lanes of sixteen
-///     counters; a key has one in each. Block and lane fields are blocked-bloom's; of a field's six bits the upper four
-///     choose the counter, so its lowest bit is the field with its lower two bits cleared.
+///   - `blocked` (default): a key's counters are in one cache line. The line of 512 bits has eight lanes of sixteen
+///     counters; a key has one in each. Block and lane fields are blocked-bloom's; the upper four of a field's six bits
+///     select the counter, so its lowest bit is the field with its lower two bits cleared.
 ///
 ///         block: | lane 0: 16 × 4 bits | lane 1 | lane 2 | lane 3 | lane 4 | lane 5 | lane 6 | lane 7 |
-///                      ▲ one counter a key in each lane
+///                      ▲ one counter per key in each lane
 ///
 ///   - `partitioned`: the classic shape. k partitions of counters, each with one of the key's, anywhere in memory:
 ///
 ///         cells: | partition 0: size counters | partition 1 | … | partition k - 1 | zeros up to a whole line |
 ///
-///   - `dablooms`: partitions as well, sized and addressed as [Dablooms2012] has them: for its files, which are taken
-///     over counter by counter (store/dablooms_import.hpp). Its batches are single calls one after the other, and its
-///     rate is a little above the target, so take another one for what is new.
+///   - `dablooms`: partitions, sized and addressed as in [Dablooms2012], for importing its files counter by counter
+///     (store/dablooms_import.hpp). Its batches are single calls, and its rate is slightly above the target: use
+///     another layout for new filters.
 ///
-/// In all of them a key never meets one counter twice, so the smallest of its counters is a bound for how often it is
-/// in.
+/// A key's counters are distinct in every layout, so the smallest of them is an upper bound of its count.
 ///
-/// Source:  [Fan2000] counting Bloom filters, 4 bits a counter; the partitioned layout is that of [Dablooms2012].
-///          Differs: there a counter that overflows is decremented later, and an erase does not look first: both lose
-///          members. Here a counter sticks, and an erase is refused where one of the key's counters is 0.
+/// Source:  [Fan2000] counting Bloom filters, 4 bits per counter; the partitioned layout is that of [Dablooms2012].
+///          Differs: there a counter that overflowed is decremented later, and erase does not test first: both cause
+///          false negatives. Here a counter sticks, and erase is refused if one of the key's counters is 0.
 /// Formula: blocked f(n) = Σ_j P[Binomial(n, 1/blocks) = j] · (1 - (15/16)^j)^8, partitioned (1 - (1 - 1/size)^n)^k,
 ///          n distinct keys. 45.7 and 38.4 bits per key at 1 %.
-/// Cannot:  tell a false positive from a member. Erasing a false positive (a share of all absent keys
-///          equal to the false positive rate) takes one away from counters that belong to others, who may be lost.
-///          Erase what is known to have been inserted: from an exact source, or by number (scalable-counting-bloom).
-///          Nor can it say how often a key is in once that is 15 or more, and keys like that are never taken out.
+/// Cannot:  tell a false positive from a member. Erasing a false positive decrements counters of other keys, which may
+///          become false negatives. Erase only what is known to have been inserted: from an exact source, or by number
+///          (scalable-counting-bloom). Counts of 15 or more are not distinguished, and such keys are never removed.
 
 #include <cstddef>
 #include <cstdint>

@@ -12,18 +12,15 @@ struct CountingBloomOptions {
   CountingLayout layout = CountingLayout::blocked;
 };
 
-struct CountingBloomKind {
+struct CountingBloomKind : KindDefaults {
   using Filter = CountingBloom;
   using Options = CountingBloomOptions;
   static constexpr std::string_view kSummary = "present, how often? keys can be removed; four times the bits";
-  static constexpr KeyShape kKeyShape = KeyShape::whole;
-  static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = true;
   static constexpr std::array kOptions = {probes_option<Options>(), layout_option<Options>()};
   static constexpr std::array<std::string_view, 4> kExamples = {"keys=300",
                                                                 "keys=300,layout=partitioned,canonical=yes,hash=xxh3",
                                                                 "keys=300,layout=dablooms,hash=murmur3", "keys=5"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     return Filter::create({.keys = request.keys,

@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/parts/hash_windows.hpp"
-#include "mankai/filter/parts/sizing.hpp"
 
 // What events do, and what is answered. decayed_top_image.cpp has the sizes and the checks of images.
 
@@ -211,22 +209,7 @@ bool DecayedTop::observe(Digest digest) noexcept {
   return seen;
 }
 
-void DecayedTop::insert(std::span<const Digest> digests) noexcept {
-  for (const Digest digest : digests) {
-    insert(digest);
-  }
-}
-
-void DecayedTop::insert(std::span<const std::uint64_t> keys) noexcept {
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
-}
-
-void DecayedTop::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
-  MANKAI_ASSERT(digests.size() == seen.size());
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    seen[i] = observe(digests[i]);
-  }
-}
+template class SingleCallFilter<DecayedTop>;
 
 std::uint64_t DecayedTop::bound_of(Digest digest) const noexcept {
   const std::uint32_t slot = table_.find(digest);
@@ -242,31 +225,7 @@ DecayedCount DecayedTop::count_of(std::uint64_t score) const noexcept {
           .is_saturated = ledger_->cut.may_concern(units_of(score + kMostStuck)) || score == kMostScore};
 }
 
-DecayedCount DecayedTop::estimate(Digest digest) const noexcept { return count_of(bound_of(digest)); }
-
-void DecayedTop::estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const noexcept {
-  MANKAI_ASSERT(digests.size() == counts.size());
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    counts[i] = estimate(digests[i]);
-  }
-}
-
-void DecayedTop::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(digests.size() == outcomes.size());
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    outcomes[i] = may_contain(digests[i]);
-  }
-}
-
-void DecayedTop::may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(keys.size() == outcomes.size());
-  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    may_contain(digests, outcomes.subspan(start, digests.size()));
-  });
-}
-
 Time DecayedTop::newest() const noexcept { return time_of(image().state(kNewest)); }
-std::uint64_t DecayedTop::late_records() const noexcept { return ledger_->late_records; }
 
 std::vector<DecayedTop::Entry> DecayedTop::hottest(std::uint64_t least_score, std::size_t skip,
                                                    std::size_t most) const {
@@ -354,33 +313,6 @@ Result<void> DecayedTop::merge(const DecayedTop& other) {
     }
   });
   return {};
-}
-
-double DecayedTop::lines_per_key() const noexcept {
-  // The digests, scores and times of a bucket.
-  constexpr double kTableLines = 4;
-  return kTableLines + probes_per_key();
-}
-
-double DecayedTop::fill_ratio() const noexcept {
-  std::uint64_t filled = 0;
-  for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
-    filled += sketch_.count_left(probe);
-  }
-  return static_cast<double>(filled) / static_cast<double>(cell_count());
-}
-
-double DecayedTop::keys_estimate() const noexcept {
-  return estimate_keys(fill_ratio(), static_cast<double>(sketch_.shape().cells_per_probe), 1) +
-         static_cast<double>(candidates());
-}
-
-double DecayedTop::fpr_estimate() const noexcept {
-  double rate = 1;
-  for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
-    rate *= static_cast<double>(sketch_.count_left(probe)) / static_cast<double>(sketch_.shape().cells_per_probe);
-  }
-  return rate;
 }
 
 }  // namespace mankai

@@ -1,45 +1,42 @@
 #pragma once
 
-/// What is hot: which keys came most, each time weighed by how long ago it was, in a bounded image.
+/// The hottest keys: decayed counts of all keys, and the names of those with the highest counts, in a bounded image.
 ///
 /// Two structures share the work. A table holds the keys that seem hottest, with their bytes and a counter of their
-/// own; a sketch holds an upper bound for all the others, in cells that keys share. Both fade by λ at the start of
+/// own; a sketch holds an upper bound for all other keys, in cells that keys share. Both decay by λ at the start of
 /// every epoch.
 ///
 ///     cells: | ledger, a line | k partitions of cells_per_probe cells of 32 bits | buckets of 448 bytes | arena |
 ///
 /// Buckets and arena are the table (key_table.hpp).
 ///
-/// An event of a key in the table is added to its score and goes nowhere else. That of another one is added to the
-/// smallest of the key's k cells, and cells below it are raised to it (conservative update); the key enters the table
-/// when this bound is above the score of the coldest of its 16 places. The one that leaves has its cells raised to its
-/// score. So the bound of every key, in the table or not, is never below the truth, and hot keys, which would spoil the
-/// cells of all that share one with them, are not in the sketch at all.
+/// An event of a key in the table is added to its score only. For any other key it is added to the smallest of the
+/// key's k cells, and cells below that sum are raised to it (conservative update); the key enters the table when this
+/// bound exceeds the lowest score of the 16 slots of its bucket. The evicted key's cells are raised to its score. So
+/// the bound of every key, in the table or not, is never too low, and hot keys, which would inflate the cells that they
+/// share, are not in the sketch.
 ///
-/// Cells hold multiples of 2^-F and end at 2^(32-F), scores hold multiples of 2^-28 and end at 2^34. Fading rounds up.
-/// F is such that what can no longer fade, 2^-F / (1 - λ), is at most 1/64.
+/// Cells hold multiples of 2^-F up to 2^(32-F), scores hold multiples of 2^-28 up to 2^34. Decay rounds up. F is such
+/// that what never decays, 2^-F / (1 - λ), is at most 1/64.
 ///
-/// An event earlier than the newest epoch is late; it counts for what is left of it, λ^age rounded up: to 2^-28 where
-/// its key is in the table, so that many of them, each worth nothing, are worth nothing together (a million are at most
-/// 1/256 too much). In the sketch it is 2^-F, and adds up; but a key whose bound has come above the coldest of its
-/// places is in the table from then on. So late events lift no key above what is listed that does not belong there.
+/// An event before the current epoch is late and counts λ^age, rounded up. In the table that is a multiple of 2^-28, so
+/// a million negligible events add at most 1/256. In the sketch it is a multiple of 2^-F, which adds up; but a key
+/// whose bound exceeds the lowest score of its bucket is in the table from then on. So late events do not raise a key
+/// above hotter keys that are listed.
 ///
-///
-/// Source:  [Estan2002] conservative update; [Roy2016] a table before a sketch. Differs: both fade; a key that leaves
+/// Source:  [Estan2002] conservative update; [Roy2016] a table before a sketch. Differs: both decay; a key that leaves
 ///          the table raises its cells instead of adding to them, which conservative cells allow; keys keep their
-///          bytes. [Cheng2005] for cells that fade; theirs round down.
-/// Formula: a key outside the table is overestimated when all its cells are shared: (1 - (1 - 1/cells_per_probe)^n)^k
-///          of n such keys at the most; what others add is less, since only the smallest cells grow.
-/// Cannot:  list a key that was not hot enough when it came last, or name one that was only ever given as a digest.
-/// Tried:   scores as coarse as cells: half a million hits of three years ago came out above the thousand of today, as
-///          each was 2^-13. One remainder for the late events of all keys, added to every bound: what is below a cell's
-///          unit is then exact, but the late events of one key are paid for by all. Leaving out what is worth less than
-///          some 2^-40: then a count can be too low.
-///          Writing every event to the sketch as well: 48 instead of 34 ns an event on Zipf 1.2 (2e6 events of 3e5
-/// keys,
-///          256 KiB), and what is said of keys outside the table is 3 % higher. More or less than a quarter for the
-///          table: at 256 KiB on Zipf 1.0, an eighth finds 80 % of the top 500, a quarter 99 %, half all of them, while
-///          the mean excess over all keys grows from 4.2 to 5.1 to 8.3; the top 100 are found by each.
+///          bytes. [Cheng2005] for decaying cells; theirs round down.
+/// Formula: a key outside the table is overestimated if all its cells are shared: at most (1 - (1 -
+///          1/cells_per_probe)^n)^k for n such keys; the error is lower, since only the smallest cells grow.
+/// Cannot:  list a key that was not hot enough at its last event, or name a key that was only passed as a digest.
+/// Tried:   scores as coarse as cells: half a million events of three years ago ranked above a thousand of today, as
+///          each counted 2^-13. One shared remainder for the late events of all keys, added to every bound: then the
+///          late events of one key raise all. Ignoring what counts less than about 2^-40: then a count can be too low.
+///          Writing every event to the sketch as well: 48 instead of 34 ns per event on Zipf 1.2 (2e6 events of 3e5
+///          keys, 256 KiB), and estimates of keys outside the table are 3 % higher. A table of more or less than a
+///          quarter: at 256 KiB on Zipf 1.0, an eighth finds 80 % of the top 500, a quarter 99 %, half all of them,
+///          while the mean excess over all keys grows from 4.2 to 5.1 to 8.3; the top 100 are found by each.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,13 +48,13 @@
 #include "mankai/filter/concepts.hpp"
 #include "mankai/filter/decayed_top/key_table.hpp"
 #include "mankai/filter/parts/decayed_cells.hpp"
-#include "mankai/filter/parts/flat_filter.hpp"
+#include "mankai/filter/parts/single_call_filter.hpp"
 
 namespace mankai {
 
 /// See the top of this file. Cost: two to four lines for a key in the table, k more for another; no allocation.
 /// Threads: const calls beside each other; changes need the filter alone.
-class DecayedTop : public FlatFilter<DecayedTop> {
+class DecayedTop : public SingleCallFilter<DecayedTop> {
  public:
   static constexpr std::uint16_t kKind = 13;
   static constexpr std::string_view kName = "decayed-top";
@@ -122,18 +119,16 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   void insert(Digest digest) noexcept { static_cast<void>(observe(digest)); }
   /// As insert; returns whether the key had been seen before, as far as the filter can tell.
   bool observe(Digest digest) noexcept;
-  void insert(std::span<const Digest> digests) noexcept;
-  void insert(std::span<const std::uint64_t> keys) noexcept;
-  void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
+  using SingleCallFilter::insert;
+  using SingleCallFilter::observe;
 
   /// Whether more is left of a key than what never fades, at most 1/64.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept { return sketch_.is_left(units_of(bound_of(digest))); }
-  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
-  void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
+  using SingleCallFilter::may_contain;
 
   /// The decayed count of a key at the filter's tick: never too little, unless it says that it is saturated.
-  [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept;
-  void estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const noexcept;
+  [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept { return count_of(bound_of(digest)); }
+  using SingleCallFilter::estimate;
 
   /// The hottest keys of the table, at most `most` behind the first `skip`, hottest first, equal ones by their bytes.
   /// Cost: a pass over the table and a sort of those that are returned. Throws bad_alloc.
@@ -154,7 +149,7 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   /// The time of the newest event; 1970 before the first one. Events before 1970 are taken as of 1970.
   [[nodiscard]] Time newest() const noexcept;
   /// Events that came after one of a later epoch.
-  [[nodiscard]] std::uint64_t late_records() const noexcept;
+  [[nodiscard]] std::uint64_t late_records() const noexcept { return ledger_->late_records; }
   /// How often a cell could not hold what was added to it. Estimates that this may have made too low are saturated, as
   /// in time-decaying-counts; scores hold far more and are cut never.
   [[nodiscard]] std::uint64_t saturations() const noexcept { return image().state(kSaturations); }
@@ -178,13 +173,16 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   /// Cells of the sketch.
   [[nodiscard]] std::uint64_t cell_count() const noexcept { return sketch_.cell_count(); }
   [[nodiscard]] unsigned probes_per_key() const noexcept { return sketch_.shape().k; }
-  [[nodiscard]] double lines_per_key() const noexcept;
+  /// The digests, scores and times of a bucket, and the sketch's cells.
+  [[nodiscard]] double lines_per_key() const noexcept { return 4.0 + probes_per_key(); }
   /// The sketch's cells that are not 0 over all. Cost: a pass over the sketch.
-  [[nodiscard]] double fill_ratio() const noexcept;
+  [[nodiscard]] double fill_ratio() const noexcept { return sketch_.partitions().ratio(); }
   /// How many distinct keys are in the sketch and the table, from the fill. Infinite when no cell is 0.
-  [[nodiscard]] double keys_estimate() const noexcept;
+  [[nodiscard]] double keys_estimate() const noexcept {
+    return sketch_.partitions().keys() + static_cast<double>(candidates());
+  }
   /// The probability that a key that never came is answered yes: the product of the partitions' fills.
-  [[nodiscard]] double fpr_estimate() const noexcept;
+  [[nodiscard]] double fpr_estimate() const noexcept { return sketch_.partitions().product(); }
 
  private:
   // The words of the image's state.
@@ -239,6 +237,8 @@ class DecayedTop : public FlatFilter<DecayedTop> {
   std::int64_t epoch_begin_ = 0;  ///< the newest epoch, in microseconds since 1970
   std::int64_t epoch_last_ = 0;   ///< its last microsecond
 };
+
+extern template class SingleCallFilter<DecayedTop>;
 
 static_assert(BatchFilter<DecayedTop>);
 static_assert(DecayedFrequencyFilter<DecayedTop>);

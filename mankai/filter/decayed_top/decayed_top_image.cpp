@@ -6,6 +6,7 @@
 
 #include "mankai/base/bits.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
+#include "mankai/filter/parts/decay_checks.hpp"
 #include "mankai/filter/parts/sizing.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 
@@ -43,9 +44,7 @@ constexpr std::uint64_t bytes_beside_sketch(const Params& params) noexcept {
 }
 
 Result<void> check_options(const DecayedTop::Options& options) {
-  if (options.decay.epoch <= Duration::zero() || options.decay.lambda_q32 > kLambdaOne) {
-    return fail(ErrorCode::invalid_argument, "no decay: give a half-life, or lambda and an epoch");
-  }
+  MANKAI_TRY(check_decay(options.decay));
   if (fraction_bits_for(options.decay.lambda_q32) > kMostFractionBits) {
     return fail(ErrorCode::invalid_argument,
                 "lambda is so near 1 that counts would end at 4096: take longer epochs, at most 11000 a half-life");
@@ -172,7 +171,7 @@ Result<std::uint64_t> DecayedTop::image_bytes_of(const Options& options) {
 }
 
 DecayedTop::DecayedTop(Image source, const Shape& shape) noexcept
-    : FlatFilter(std::move(source)),
+    : SingleCallFilter(std::move(source)),
       ledger_(reinterpret_cast<Ledger*>(image().words().data())),
       sketch_(image().words().subspan(kLineWords, shape.cells_per_probe * shape.params.k / 2),
               {.cells_per_probe = shape.cells_per_probe,
@@ -199,12 +198,7 @@ void DecayedTop::relocate(const Mover& mover) noexcept {
 namespace {
 
 Result<void> check_params(const Params& params) {
-  if (params.lambda_q32 > kLambdaOne) {
-    return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1");
-  }
-  if (params.epoch_us == 0 || params.epoch_us > static_cast<std::uint64_t>(Duration::max().count())) {
-    return fail(ErrorCode::corrupt, "epoch of " + std::to_string(params.epoch_us) + " microseconds at offset 72");
-  }
+  MANKAI_TRY(check_stored_decay(params.lambda_q32, params.epoch_us));
   if (params.buckets == 0 || params.key_units == 0 || !has_room_for(params.buckets, params.key_units)) {
     return fail(ErrorCode::corrupt, std::to_string(params.buckets) + " buckets at offset 80, " +
                                         std::to_string(params.key_units) + " units a key at offset 86");

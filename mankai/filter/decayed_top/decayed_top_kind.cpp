@@ -16,13 +16,11 @@ struct DecayedTopOptions : DecayOptions {
   std::uint32_t candidates = 0;
 };
 
-struct DecayedTopKind {
+struct DecayedTopKind : KindDefaults {
   using Filter = DecayedTop;
   using Options = DecayedTopOptions;
   static constexpr std::string_view kSummary = "what is hot? decayed counts, and the names of the hottest keys";
   static constexpr KeyShape kKeyShape = KeyShape::named;
-  static constexpr bool kCanGrow = false;
-  static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
       probes_option<Options>(),
       half_life_option<Options>(),
@@ -33,7 +31,6 @@ struct DecayedTopKind {
           "candidates", "N", "Number of keys stored by name [default: what a quarter of the memory holds].")};
   static constexpr std::array<std::string_view, 2> kExamples = {"keys=300,hash=xxh3",
                                                                 "keys=300,candidates=20,canonical=yes"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     MANKAI_ASSIGN(const Decay decay, decay_from(options, false));

@@ -38,21 +38,6 @@ template <class T, class U>
 /// Returns the fewest digits that are read back as the same number.
 [[nodiscard]] std::string shortest(double value);
 
-/// Reads one of a few names; `name` is found for each value by its overload.
-template <class T, std::size_t count>
-[[nodiscard]] Result<void> read_choice(std::string_view what, const std::array<T, count>& values, std::string_view text,
-                                       T& target) {
-  std::string known;
-  for (const T value : values) {
-    if (text == name(value)) {
-      target = value;
-      return {};
-    }
-    known += (known.empty() ? "" : " or ") + std::string(name(value));
-  }
-  return bad(what, text, known);
-}
-
 /// Reads yes or no.
 [[nodiscard]] inline Result<void> read_flag(std::string_view what, std::string_view text, bool& target) {
   if (text != "yes" && text != "no") {
@@ -60,12 +45,6 @@ template <class T, std::size_t count>
   }
   target = text == "yes";
   return {};
-}
-
-/// What is written for a value that may be the default.
-template <class T>
-[[nodiscard]] std::string unless_default(const T& value, const T& standard, std::string_view written) {
-  return value == standard ? std::string() : std::string(written);
 }
 
 }  // namespace mankai::detail

@@ -154,10 +154,6 @@ void FadingFingerprints::insert_concurrent(std::span<const Digest> digests) noex
   ops_->insert_concurrent(array_, digests.data(), digests.size());
 }
 
-void FadingFingerprints::insert(std::span<const std::uint64_t> keys) noexcept {
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
-}
-
 void FadingFingerprints::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
   MANKAI_ASSERT(digests.size() == seen.size());
   image().add_keys(digests.size());
@@ -167,13 +163,6 @@ void FadingFingerprints::observe(std::span<const Digest> digests, std::span<bool
 void FadingFingerprints::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
   MANKAI_ASSERT(digests.size() == outcomes.size());
   ops_->may_contain(array_, digests.data(), digests.size(), outcomes.data());
-}
-
-void FadingFingerprints::may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(keys.size() == outcomes.size());
-  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    may_contain(digests, outcomes.subspan(start, digests.size()));
-  });
 }
 
 double FadingFingerprints::fill_ratio() const noexcept {

@@ -1,31 +1,30 @@
 #pragma once
 
-/// An array of fingerprints that forgets because later events overwrite earlier ones: it knows recent events with high
-/// probability and older ones with less, in one array of a few hundred bytes if need be, without a clock.
+/// An array of fingerprints in which later events overwrite earlier ones: it recognizes recent events with high
+/// probability and older ones with less, in an array of any size, down to a few hundred bytes, and without a clock.
 ///
 ///     event ──hash──▶ fingerprint of b bits, 1 to 2^b - 1 (0: empty)
 ///                     n slots, anywhere in the array
 ///
-///     slots: | 0 | 7 | 0 | 3 | 7 | … | 7 |    insert writes the fingerprint into its n slots, whatever was there;
-///                  ▲       ▲           ▲      may_contain asks whether at least r of its n slots hold it
+///     slots: | 0 | 7 | 0 | 3 | 7 | … | 7 |    insert overwrites the event's n slots with its fingerprint;
+///                  ▲       ▲           ▲      may_contain tests whether at least r of its n slots hold it
 ///
-/// An event that comes again is written anew, and is as young as a new one. Slots are cells of 4, 8, 16 or 32 bits one
-/// after the other (two in a byte for 4, the even one in its lower half), filled up with zeros to a whole cache line.
+/// Inserting an event again makes it as recent as a new one. Slots are cells of 4, 8, 16 or 32 bits without gaps (two
+/// per byte for 4, the even one in its lower half), padded with zeros to a whole cache line.
 ///
 /// Source:  [Kifi2013], n, b and s; r is the minHits of their production code, which the text does not have.
-///          Differs: fingerprint 0 is left for empty slots, so that an empty filter knows nothing (theirs says yes to a
-///          share 1 - (1 - 2^-b)^n of all); positions come from a mixed digest, not from a congruential generator on
-///          the key itself, which on sequential ids gave 2.4 times the false positives of the formula; one fingerprint
-///          a key as in their text, where the code has one for each slot.
-/// Formula: filter/fading_size.hpp: survival φ(t), plateau, half-life, and the size for a wish.
-/// Choose:  {b = 8, n < 4} and {b = 16, 4 <= n <= 32}, their advice: one byte has a plateau of n · 0.4 %. More slots an
-///          event keep the youngest events better and forget faster later.
-/// Cannot:  promise that an event is known, however young. Take one out; merge; say when an event came.
-/// Tried:   an early end of a look-up at the r-th match, for r = 1 and bytes. Where one of two keys asked about is
-/// known
-///          it took 2.6 to 3.6 times as long for n = 2 and 3 in cache, 1.4 to 1.5 with 1e7 slots, and as long for 16:
-///          the branch is a coin toss. For absent keys 1.0 to 1.3 in cache, .75 to .9 with 1e7 slots. It pays where
-///          nearly all are known, in cache: .5 to .8, for n = 16 a seventh; with 1e7 slots .9 to 1.15.
+///          Differs: fingerprint 0 marks empty slots, so an empty filter has no false positives (theirs has a rate of
+///          1 - (1 - 2^-b)^n); positions come from a mixed digest, not from a congruential generator on the key itself,
+///          which on sequential ids gave 2.4 times the false positives of the formula; one fingerprint per key as in
+///          their text, where the code has one per slot.
+/// Formula: filter/fading_size.hpp: survival φ(t), plateau, half-life, and the size for a request.
+/// Choose:  {b = 8, n < 4} and {b = 16, 4 <= n <= 32}, their advice: one byte has a plateau of n · 0.4 %. More slots
+///          per event keep the newest events better and lose older ones faster.
+/// Cannot:  promise that an event is found, however recent; remove one; merge; tell when an event was inserted.
+/// Tried:   an early end of a look-up at the r-th match, for r = 1 and bytes. With half of the keys present it took
+///          2.6 to 3.6 times as long for n = 2 and 3 in cache, 1.4 to 1.5 with 1e7 slots, and as long for 16, since the
+///          branch is unpredictable. For absent keys 1.0 to 1.3 in cache, .75 to .9 with 1e7 slots. It pays if nearly
+///          all keys are present, in cache: .5 to .8, for n = 16 a seventh; with 1e7 slots .9 to 1.15.
 
 #include <cstddef>
 #include <cstdint>
@@ -89,11 +88,11 @@ class FadingFingerprints : public FlatFilter<FadingFingerprints> {
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an outcome for each; may be empty; must not
   /// overlap. Integer keys are hashed as `hasher()` would.
   void insert(std::span<const Digest> digests) noexcept;
-  void insert(std::span<const std::uint64_t> keys) noexcept;
   void insert_concurrent(std::span<const Digest> digests) noexcept;
   void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
-  void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
+  using FlatFilter::insert;
+  using FlatFilter::may_contain;
 
   /// Lets the image be moved in memory. Threads: needs the filter alone.
   void relocate(const Mover& mover) noexcept;

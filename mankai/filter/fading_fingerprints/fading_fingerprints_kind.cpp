@@ -17,13 +17,10 @@ struct FadingFingerprintsOptions {
   std::uint32_t min_matches = 1;
 };
 
-struct FadingFingerprintsKind {
+struct FadingFingerprintsKind : KindDefaults {
   using Filter = FadingFingerprints;
   using Options = FadingFingerprintsOptions;
   static constexpr std::string_view kSummary = "seen recently? newer keys overwrite older ones; any size";
-  static constexpr KeyShape kKeyShape = KeyShape::whole;
-  static constexpr bool kCanGrow = false;
-  static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
       probes_option<Options>(), width_option<Options>(),
       count_option<Options, &Options::slots>("slots", "Number of slots [default: what --keys needs]."),
@@ -31,7 +28,6 @@ struct FadingFingerprintsKind {
           "min-matches", "R", "Number of fingerprints of a key that must be found [default: 1].")};
   static constexpr std::array<std::string_view, 2> kExamples = {"keys=300,hash=xxh3",
                                                                 "slots=1000,k=5,min-matches=2,canonical=yes"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     return Filter::create({.keys = request.keys,

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <new>
 #include <string>
 
@@ -39,14 +38,8 @@ Result<BloomSize> level_size(const LayeredUrlBloom::Options& options) {
   return size;
 }
 
-LayeredUrlBloom::Params params_in(const ImageHeader& header) noexcept {
-  LayeredUrlBloom::Params params;
-  std::memcpy(&params, header.kind_params.data(), sizeof(params));
-  return params;
-}
-
 Result<UrlLevel> make_array(const ImageHeader& outer, std::uint64_t place, const Memory& memory) {
-  const LayeredUrlBloom::Params params = params_in(outer);
+  const auto params = params_in<LayeredUrlBloom::Params>(outer);
   MANKAI_ASSIGN(auto image, Image::create(Bloom::kKind,
                                           {.capacity_keys = outer.capacity_keys,
                                            .fpr_target = std::bit_cast<double>(outer.fpr_target_bits),
@@ -108,8 +101,8 @@ struct Paths {
   }
 };
 
-/// Some URLs of a batch on their way through the arrays. `outcomes[i]` becomes false where an array has not got URL i,
-/// and is left alone otherwise.
+/// A window of a batch, queried array by array. `outcomes[i]` becomes false if an array lacks URL i, and is unchanged
+/// otherwise.
 class Window {
  public:
   Window(const Paths& batch, std::size_t start, std::size_t count, bool* outcomes) noexcept
@@ -127,7 +120,7 @@ class Window {
     }
     return needed;
   }
-  /// A URL that needs a level more than there are is not in.
+  /// A URL that needs more levels than there are is absent.
   void drop_deeper_than(std::size_t levels, std::size_t max_levels) noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
       outcomes_[i] = outcomes_[i] && levels_for(paths_[i], max_levels) <= levels;
@@ -135,7 +128,7 @@ class Window {
     take_open();
   }
 
-  /// Asks for the digests of whole URLs, and goes on with those that may be there.
+  /// Queries the digests of whole URLs, and keeps those that may be present.
   void ask_whole(const UrlLevel& array) noexcept {
     hash_whole();
     array.may_contain(digests(), answers());
@@ -148,7 +141,7 @@ class Window {
     note();
   }
 
-  /// Asks for the segments of one level, and goes on with the URLs that may be there and have a segment more.
+  /// Queries the segments of one level, and keeps the URLs that may be present.
   void ask_level(const UrlLevel& array, UrlLayering layering, std::size_t level) noexcept {
     hash_level(layering, level);
     array.may_contain(digests(), answers());
@@ -160,7 +153,7 @@ class Window {
     array.observe(digests(), answers());
     note();
   }
-  /// The segments from the level on, which share an array: URL by URL, as they come.
+  /// The segments from the level on, which share an array: URL by URL, in order.
   void observe_rest(UrlLevel& array, UrlLayering layering, std::size_t first) noexcept {
     for (std::size_t i = 0; i < open_; ++i) {
       const auto path = paths_[places_[i]];
@@ -171,13 +164,13 @@ class Window {
     }
     note();
   }
-  /// Goes on with the URLs that have a segment at the level; returns whether there are any.
+  /// Keeps the URLs that have a segment at the level; returns whether there are any.
   [[nodiscard]] bool keep_those_at(std::size_t level) noexcept {
     keep([this, level](std::size_t place) { return level < paths_[place].size(); });
     return open_ != 0;
   }
 
-  /// Calls `use(cells)`, whose answer is noted, for all URLs or those not yet answered, their cells on the way.
+  /// Calls `use(cells)`, whose answer is recorded, for the kept URLs, with their cells prefetched.
   template <class Use>
   void for_each_xored(const UrlLevel& array, const LayeredUrlBloom::Params& params, const Use& use) noexcept {
     std::array<XoredCells, kGroup> group;
@@ -194,11 +187,11 @@ class Window {
     note();
   }
 
-  /// Goes on with every URL.
+  /// Keeps every URL.
   void take_all() noexcept {
     take([](std::size_t) { return true; });
   }
-  /// Goes on with every URL that may be there.
+  /// Keeps every URL that may be present.
   void take_open() noexcept {
     take([this](std::size_t place) { return outcomes_[place]; });
   }
@@ -241,7 +234,7 @@ class Window {
   }
 
   std::array<std::span<const Digest>, kWindow> paths_;
-  std::array<std::uint16_t, kWindow> places_;  // of the URLs that are still on their way
+  std::array<std::uint16_t, kWindow> places_;  // of the URLs that are kept
   std::array<Digest, kWindow> digests_;
   std::array<bool, kWindow> answers_;
   std::size_t count_;
@@ -293,14 +286,11 @@ Result<LayeredUrlBloom> LayeredUrlBloom::create(const Options& options) {
                                                  " levels; give 1 to " + std::to_string(kMaxLevels));
   }
   MANKAI_ASSIGN(const auto size, level_size(options));
-  ImageHeader header =
-      make_header(kKind, ImageLayout::sliced,
-                  {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
   const Params params{.cell_count = size.cell_count,
                       .k = size.k,
                       .layering = static_cast<std::uint32_t>(options.layering),
                       .max_levels = options.max_levels};
-  std::memcpy(header.kind_params.data(), &params, sizeof(params));
+  const ImageHeader header = make_outer(options, params);
   MANKAI_ASSIGN(auto last, make_array(header, 0, options.memory));
   return LayeredUrlBloom(make_parts(header, std::move(last), options.memory));
 }
@@ -319,13 +309,10 @@ Result<LayeredUrlBloom> LayeredUrlBloom::create_like(const Memory& memory) const
 }
 
 Result<void> LayeredUrlBloom::check_header(const ImageHeader& header) {
-  const Params params = params_in(header);
+  const auto params = params_in<Params>(header);
   if (params.layering > static_cast<std::uint32_t>(UrlLayering::faithful)) {
     return fail(ErrorCode::unsupported_version,
                 "mode " + std::to_string(params.layering) + " at offset 76 of a later library: use a newer one");
-  }
-  if (header.slice_tag != 0 || header.kind_state[2] != 0) {
-    return fail(ErrorCode::corrupt, "reserved bytes before offset 120 are not zero");
   }
   if (params.max_levels == 0 || params.max_levels > kMaxLevels) {
     return fail(ErrorCode::corrupt, std::to_string(params.max_levels) + " levels at offset 80, where there are 1 to " +
@@ -339,15 +326,12 @@ Result<void> LayeredUrlBloom::check_header(const ImageHeader& header) {
     return fail(ErrorCode::corrupt, std::to_string(header.kind_state[0]) + " arrays at offset 96, where there are " +
                                         std::to_string(params.max_levels + 1) + " at most");
   }
-  if (!check_request({.keys = header.capacity_keys, .fpr = std::bit_cast<double>(header.fpr_target_bits)})) {
-    return fail(ErrorCode::corrupt, "capacity at offset 40 or rate at offset 48 is impossible");
-  }
-  return {};
+  return check_outer(header);
 }
 
 // All arrays have the outer header's shape, or a URL would have cells in one that another has not.
 Result<void> LayeredUrlBloom::check_slice(const ImageHeader& outer, const UrlLevel& slice, std::size_t index) {
-  const Params expected = params_in(outer);
+  const auto expected = params_in<Params>(outer);
   const Bloom::Params shape = slice.params();
   if (slice.slice_tag() != index || shape.cell_count != expected.cell_count || shape.k != expected.k ||
       shape.field_bits != 0 || slice.capacity_keys() != outer.capacity_keys ||
@@ -486,13 +470,7 @@ Result<void> LayeredUrlBloom::merge(const LayeredUrlBloom& other) {
   for (std::size_t i = 0; i < other.slice_count(); ++i) {
     MANKAI_TRY(slices()[i].merge(other.slice(i)));
   }
-  const std::uint64_t least = std::max(keys_inserted(), other.keys_inserted());
-  const std::uint64_t most = keys_inserted() + other.keys_inserted();
-  const double estimated = keys_estimate();
-  // False for an estimate of infinity or NaN, too: an array with every cell set.
-  const bool is_usable = estimated < static_cast<double>(most);
-  const std::uint64_t keys = is_usable ? std::max(least, static_cast<std::uint64_t>(std::llround(estimated))) : most;
-  add_keys(keys - keys_inserted());
+  add_keys(merged_keys(keys_inserted(), other.keys_inserted(), keys_estimate()) - keys_inserted());
   return {};
 }
 

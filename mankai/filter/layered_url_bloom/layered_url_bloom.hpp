@@ -8,10 +8,10 @@
 ///
 ///     http://a/x/y      level 0: a     level 1: x     level 2: y      last array: a, x and y together
 ///
-/// Every array has m cells and is sized for as many keys as there will be URLs, as the source has it; levels are made
-/// when a URL first reaches so deep. A URL with more segments than there are levels is therefore not in the filter.
-/// There are at most `max_levels`, or whoever chooses the URLs would choose our memory, an array a slash. The segments
-/// from there on share the last level, which fills faster than the others and denies fewer absent keys.
+/// Every array has m cells and is sized for the number of URLs, as in the source; a level is created with the first URL
+/// that needs it. A URL that needs more levels than there are is therefore absent. There are at most `max_levels`, so
+/// that URLs cannot exhaust memory. Deeper segments share the last level, which fills faster and rejects fewer absent
+/// keys.
 ///
 /// Two modes:
 ///   - `repaired` (default): a segment is hashed with its level, and the last array holds the digest of the whole URL
@@ -31,14 +31,14 @@
 ///            known directories, last one new   f_L f_x
 ///            all segments known, so recombined URLs and prefixes     f_x
 ///
-///          so the filter can promise f_x and no more: no better than the last array alone, which takes a fraction of
-///          the memory. `fpr_estimate` and `fpr_expected` are f_x.
-/// Faithful: XOR forgets order and cancels what comes twice. Where x and y are known at both levels, inserting a/x/y
-///          makes the answer about a/y/x a certain yes, and a/x/x that about a/y/y; and a/x/x that about "a" alone,
-///          which has the same cells in the last array. f_x does not hold for them; repaired, it holds for all URLs.
-/// Cannot:  forget one URL. A flat filter of the whole URL's digest (`url::prefix_digests`) with as many bits in all is
-///          better on every class but the first: at 31 bits a URL 3e-7 instead of 5 %. What the levels give is an
-///          early no for unknown hosts, and an answer about each segment.
+///          so the filter guarantees only f_x: no better than the last array alone, which takes a fraction of the
+///          memory. `fpr_estimate` and `fpr_expected` are f_x.
+/// Faithful: XOR ignores order and cancels segments that occur twice. If x and y are known at both levels, inserting
+///          a/x/y makes a/y/x a certain false positive, and inserting a/x/x makes a/y/y and "a" alone false positives,
+///          which have the same cells in the last array. f_x does not hold for them; repaired, it holds for all URLs.
+/// Cannot:  remove one URL. A flat filter of the whole URL's digest (`url::prefix_digests`) with as many bits in all is
+///          better on every class but the first: at 31 bits per URL 3e-7 instead of 5 %. The levels give an early no
+///          for unknown hosts, and an answer about each segment.
 
 #include <algorithm>
 #include <cstddef>
@@ -106,7 +106,7 @@ class LayeredUrlBloom : public GrowingFilter<LayeredUrlBloom, UrlLevel> {
   /// Makes an empty filter that merges with this one. Errors: out_of_space.
   [[nodiscard]] Result<LayeredUrlBloom> create_like(const Memory& memory = system_memory()) const;
 
-  [[nodiscard]] Params params() const noexcept { return params_as<Params>(); }
+  [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
   [[nodiscard]] UrlLayering layering() const noexcept { return static_cast<UrlLayering>(params().layering); }
   /// How many levels there may be.
   [[nodiscard]] std::size_t max_levels() const noexcept { return static_cast<std::size_t>(params().max_levels); }

@@ -12,12 +12,11 @@ struct LayeredUrlBloomOptions {
   UrlLayering layering = UrlLayering::repaired;
 };
 
-struct LayeredUrlBloomKind {
+struct LayeredUrlBloomKind : KindDefaults {
   using Filter = LayeredUrlBloom;
   using Options = LayeredUrlBloomOptions;
   static constexpr std::string_view kSummary = "seen this URL? an array per level of its path, and one for the whole";
   static constexpr KeyShape kKeyShape = KeyShape::path;
-  static constexpr bool kCanGrow = false;
   static constexpr bool kHasLockFreeReaders = true;
   static constexpr std::array kOptions = {
       number_option<Options, &Options::levels, 1, Filter::kMaxLevels>(
@@ -29,7 +28,6 @@ struct LayeredUrlBloomKind {
           "were never added [default: repaired].")};
   static constexpr std::array<std::string_view, 3> kExamples = {"keys=300", "keys=300,layering=faithful,hash=siphash",
                                                                 "keys=300,levels=2,hash=xxh3"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     return Filter::create({.keys = request.keys,

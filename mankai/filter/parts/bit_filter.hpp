@@ -6,7 +6,6 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/filter/parts/flat_filter.hpp"
-#include "mankai/filter/parts/hash_windows.hpp"
 #include "mankai/filter/parts/sizing.hpp"
 #include "mankai/kernel/scan_ops.hpp"
 
@@ -63,7 +62,7 @@ class BitFilter : public FlatFilter<Derived> {
       return;
     }
     // Batches only: what is not inlined into every caller must not call what is compiled to that caller's flags.
-    for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
+    FlatFilter<Derived>::insert(keys);
   }
   void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
     MANKAI_ASSERT(digests.size() == seen.size());
@@ -79,9 +78,7 @@ class BitFilter : public FlatFilter<Derived> {
       ops_->may_contain_integers(words_, shape_, keys.data(), spec.seed[0], keys.size(), outcomes.data());
       return;
     }
-    for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-      may_contain(digests, outcomes.subspan(start, digests.size()));
-    });
+    FlatFilter<Derived>::may_contain(keys, outcomes);
   }
 
   /// Adds the other filter's keys. Errors: invalid_argument when size, shape or seed differ.

@@ -5,12 +5,12 @@
 namespace mankai {
 namespace {
 
-/// A count of 1/64 may stay forever (fraction_bits_for), so less is not said to be missing.
+/// A count of 1/64 may never decay (fraction_bits_for), so a smaller loss is not reported.
 constexpr float kForgotten = 1.0F / 64;
 /// More than can be inserted.
 constexpr float kMostLost = 0x1p64F;
 
-// Never down, so that what is lost is never said to be less. The next float is the next integer of its bits.
+// Up, so that a loss is never understated. The next float is the next integer of its bits.
 float round_up(double value) noexcept {
   const auto nearest = static_cast<float>(value);
   return nearest < value ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) + 1) : nearest;

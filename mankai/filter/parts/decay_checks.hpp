@@ -1,16 +1,29 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "mankai/base/error.hpp"
 #include "mankai/base/time.hpp"
+#include "mankai/filter/parts/image.hpp"
 
 namespace mankai {
+
+/// The words of the state of an image of decayed counts.
+struct DecayState {
+  static constexpr std::size_t kTick = 0;
+  static constexpr std::size_t kSaturations = 1;
+  static constexpr std::size_t kCutCells = 2;
+  static constexpr std::size_t kWords = 3;
+};
 
 /// Checks the decay that a filter is to be created with. Errors: invalid_argument where there is none.
 [[nodiscard]] Result<void> check_decay(const Decay& decay);
 
-/// Checks the epoch of an image's params, which stands at offset 72. Errors: corrupt.
-[[nodiscard]] Result<void> check_epoch(std::uint64_t epoch_us);
+/// Checks the decay in an image's params, which begin with λ at offset 64 and the epoch at offset 72. Errors: corrupt.
+[[nodiscard]] Result<void> check_stored_decay(std::uint64_t lambda_q32, std::uint64_t epoch_us);
+
+/// Checks the words of an image's state; `largest` is what a cell holds at most. Errors: corrupt.
+[[nodiscard]] Result<void> check_decay_state(const Image& image, std::uint32_t largest);
 
 }  // namespace mankai

@@ -362,14 +362,14 @@ std::uint64_t DecayedCells::merge(std::span<const std::uint64_t> other) noexcept
   });
 }
 
-std::uint64_t DecayedCells::count_left(std::uint32_t probe) const noexcept {
-  return with_cells(words_.data(), shape_.width_bits, [&](const auto* cells) {
-    const auto* partition = cells + probe * shape_.cells_per_probe;
-    std::uint64_t count = 0;
-    for (std::uint64_t i = 0; i < shape_.cells_per_probe; ++i) {
-      count += static_cast<std::uint64_t>(is_left(load_cell(partition + i)));
+PartitionFill DecayedCells::partitions() const noexcept {
+  return with_cells(words_.data(), shape_.width_bits, [this](const auto* cells) {
+    PartitionFill fill{.size = {.cells_per_probe = shape_.cells_per_probe, .k = shape_.k}};
+    for (std::uint32_t probe = 0; probe < shape_.k; ++probe, cells += shape_.cells_per_probe) {
+      fill.used[probe] = static_cast<std::uint64_t>(std::count_if(
+          cells, cells + shape_.cells_per_probe, [this](const auto& cell) { return is_left(load_cell(&cell)); }));
     }
-    return count;
+    return fill;
   });
 }
 

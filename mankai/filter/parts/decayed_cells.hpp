@@ -1,11 +1,11 @@
 #pragma once
 
-/// The array of counters that fade, without an owner: what time-decaying-counts and the kinds built on it have in
-/// common. k partitions of cells, each with one of a key's, so that a key never meets a cell twice:
+/// A view of an array of decaying counters, which time-decaying-counts and decayed-top share: k partitions of cells,
+/// one cell of each per key, so that a key's cells are distinct:
 ///
 ///     cells: | partition 0: cells_per_probe | partition 1 | … | partition k - 1 | zeros up to a whole line |
 ///
-/// A cell of 8, 16 or 32 bits holds a count in units of 2^-fraction_bits. Whoever owns the words keeps the tick.
+/// A cell of 8, 16 or 32 bits holds a count in units of 2^-fraction_bits. The owner of the words keeps the tick.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,31 +13,32 @@
 #include <string_view>
 
 #include "mankai/filter/parts/cut_cells.hpp"
+#include "mankai/filter/parts/sizing.hpp"
 #include "mankai/hash/digest.hpp"
 #include "mankai/kernel/decay_ops.hpp"
 #include "mankai/kernel/narrow_cells.hpp"
 
 namespace mankai {
 
-/// How a fading count is rounded. The values are part of the image format.
+/// How a decayed count is rounded. The values are part of the image format.
 enum class DecayPolicy : std::uint8_t {
-  fixed_point = 0,  ///< up, in cells with fraction bits: never too little, and what cannot fade any more is near 0
-  floor = 1,        ///< down, as in the paper's integers: too little by up to 1 / (1 - λ)
-  ceil = 2,         ///< up, in whole numbers: never too little, but counts below 1 / (1 - λ) never fade
-  stochastic = 3,   ///< up with a probability equal to the fraction: right in the mean
+  fixed_point = 0,  ///< up, in cells with fraction bits: never too low, and what never decays is near 0
+  floor = 1,        ///< down, as in the paper's integers: too low by up to 1 / (1 - λ)
+  ceil = 2,         ///< up, in whole numbers: never too low, but counts below 1 / (1 - λ) never decay
+  stochastic = 3,   ///< up with a probability equal to the fraction: unbiased
 };
 
 /// Which of a key's cells an insertion raises. The values are part of the image format.
 enum class IncrementRule : std::uint8_t {
-  all = 0,      ///< each by what is inserted
-  minimum = 1,  ///< those below it, to the smallest plus what is inserted: fewer collisions are counted
+  all = 0,      ///< each by the amount inserted
+  minimum = 1,  ///< up to the smallest plus the amount inserted: counts fewer collisions
 };
 
 /// Return the names used in specs.
 [[nodiscard]] std::string_view name(DecayPolicy policy) noexcept;
 [[nodiscard]] std::string_view name(IncrementRule rule) noexcept;
 
-/// All that the cells' meaning depends on.
+/// The shape and the rules of the cells.
 struct DecayedShape {
   std::uint64_t cells_per_probe = 0;  ///< >= 1
   std::uint64_t lambda_q32 = 0;       ///< at most 2^32
@@ -49,17 +50,17 @@ struct DecayedShape {
   IncrementRule rule = IncrementRule::all;
 };
 
-/// Returns the fewest fraction bits with which the largest count that cannot fade any more, 2^-F / (1 - λ), is at most
-/// 1/64, as rounding up keeps it; 0 where λ is 1.
+/// Returns the fewest fraction bits F with which the largest count that never decays when rounded up, 2^-F / (1 - λ),
+/// is at most 1/64; 0 if λ is 1.
 [[nodiscard]] std::uint32_t fraction_bits_for(std::uint64_t lambda_q32) noexcept;
 
-/// Returns what is left of one after so many epochs, λ^epochs, in units of 2^-fraction_bits and rounded up.
+/// Returns λ^epochs in units of 2^-fraction_bits, rounded up.
 /// Pre: 1 <= fraction_bits <= 62. Cost: a multiplication or two for each bit of `epochs`.
 [[nodiscard]] std::uint64_t late_count(std::uint64_t lambda_q32, std::uint64_t epochs,
                                        std::uint32_t fraction_bits) noexcept;
 
-/// See the top of this file. Amounts are in units of 2^-fraction_bits; where two add up to more than a cell holds, the
-/// cell keeps its largest value, and what was cut is reported.
+/// See the top of this file. Amounts are in units of 2^-fraction_bits. A cell that cannot hold a sum keeps its largest
+/// value, and the cut is reported.
 /// Cost:    a cache line for each of the k cells; batches fetch them ahead.
 /// Threads: any number of readers beside one writer, which see each cell before or after a change. `decay` and `merge`
 ///          need the cells alone.
@@ -83,27 +84,27 @@ class DecayedCells {
   [[nodiscard]] std::uint32_t smallest(Digest digest) const noexcept;
   void smallest(std::span<const Digest> digests, std::span<std::uint32_t> found) const noexcept;
 
-  /// Whether a key whose smallest cell is so is still there. What never fades any more, at most 1/64 of an insertion,
-  /// is not: else, rounding up, no key would ever leave. Where more than that stays forever, so does the key.
+  /// Whether a key with this smallest cell is still present. A value that never decays does not count as present if it
+  /// is at most 1/64 of an insertion; otherwise no key would ever expire when rounding up.
   [[nodiscard]] bool is_left(std::uint64_t units) const noexcept { return units > faint_; }
 
-  /// Lets all cells fade by so many epochs from a tick on.
+  /// Decays all cells by a number of epochs from a tick on.
   void decay(std::uint64_t tick, std::uint64_t epochs) noexcept;
-  /// Returns what a cell's value is at least after so many epochs.
+  /// Returns a lower bound of a cell's value after so many epochs.
   [[nodiscard]] std::uint32_t decayed(std::uint32_t units, std::uint64_t epochs) const noexcept;
   /// Multiplies all cells by a factor, at most 2^32 for 1, rounding as at the start of an epoch.
   void scale(std::uint64_t factor_q32) noexcept;
   /// Returns the cut cells as they are after that.
   [[nodiscard]] CutCells scaled(CutCells cells, std::uint64_t factor_q32) const noexcept;
-  /// Returns the cut cells with so many that are cut now and have lost at most so much each.
-  /// Cost: a step for each, so that a batch is what single calls are.
+  /// Returns the cut cells with `cut` more, each of which lost at most `units`.
+  /// Cost: a step for each, so that a batch equals single calls.
   [[nodiscard]] CutCells with_cut(CutCells cells, std::uint64_t cut, std::uint64_t units) const noexcept;
   /// Returns them as they are after so many epochs.
   [[nodiscard]] CutCells decayed(CutCells cells, std::uint64_t epochs) const noexcept;
-  /// The largest amount that never fades: 0 where rounding is not up or λ is 0, every amount where λ is 1.
+  /// The largest amount that never decays: 0 if rounding is not up or λ is 0, every amount if λ is 1.
   [[nodiscard]] std::uint64_t stuck() const noexcept;
-  /// Returns what is still to be counted of one insertion so many epochs ago, λ^epochs, rounded by the policy; `draw`
-  /// is uniform where that is by chance.
+  /// Returns what is left of one insertion after `epochs`, λ^epochs, rounded by the policy; `draw` is a uniform random
+  /// number for the stochastic policy.
   [[nodiscard]] std::uint64_t late_units(std::uint64_t epochs, std::uint64_t draw) const noexcept;
   /// Adds the cells of another array of the same shape, at the same tick. Returns how many could not hold their sum.
   std::uint64_t merge(std::span<const std::uint64_t> other) noexcept;
@@ -117,8 +118,8 @@ class DecayedCells {
   [[nodiscard]] double count_of(std::uint64_t units) const noexcept {
     return static_cast<double>(units) / static_cast<double>(one());
   }
-  /// How many cells of a partition are left (is_left). Cost: a pass over it.
-  [[nodiscard]] std::uint64_t count_left(std::uint32_t probe) const noexcept;
+  /// Returns how many cells of each partition are left (is_left). Cost: a pass over the cells.
+  [[nodiscard]] PartitionFill partitions() const noexcept;
   /// Whether all cells behind the last are 0.
   [[nodiscard]] bool is_tail_zero() const noexcept;
 
@@ -127,7 +128,7 @@ class DecayedCells {
 
   std::span<std::uint64_t> words_;
   DecayedShape shape_;
-  std::uint64_t faint_;  // the largest that counts as nothing
+  std::uint64_t faint_;  // the largest value that does not count as present
 };
 
 }  // namespace mankai

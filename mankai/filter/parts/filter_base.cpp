@@ -49,12 +49,11 @@ Result<void> FilterBase::check_mergeable(const FilterBase& other) const {
   return {};
 }
 
-void FilterBase::merge_keys(const FilterBase& other, double estimated) noexcept {
-  const std::uint64_t least = std::max(keys_inserted(), other.keys_inserted());
-  const std::uint64_t most = keys_inserted() + other.keys_inserted();
+std::uint64_t merged_keys(std::uint64_t mine, std::uint64_t theirs, double estimated) noexcept {
+  const std::uint64_t most = mine + theirs;
   // False for an estimate of infinity or NaN, too: filters with every cell set.
   const bool is_usable = estimated < static_cast<double>(most);
-  image_.set_keys_inserted(is_usable ? std::max(least, static_cast<std::uint64_t>(std::llround(estimated))) : most);
+  return is_usable ? std::max({mine, theirs, static_cast<std::uint64_t>(std::llround(estimated))}) : most;
 }
 
 Result<void> check_kind(const Image& image, std::uint16_t kind, std::size_t param_words, std::size_t state_words) {

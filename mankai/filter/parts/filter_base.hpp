@@ -11,6 +11,9 @@
 
 namespace mankai {
 
+/// Returns the count of keys of two merged filters: `estimated`, but no fewer than either had and no more than both.
+[[nodiscard]] std::uint64_t merged_keys(std::uint64_t mine, std::uint64_t theirs, double estimated) noexcept;
+
 /// What every filter over one flat image has: its bytes, hash, counts and checks. Kinds inherit and add their cells'
 /// meaning.
 class FilterBase {
@@ -67,8 +70,10 @@ class FilterBase {
   /// Filters merge when a key has the same digest and the same cells in both. Errors: invalid_argument with what
   /// differs.
   [[nodiscard]] Result<void> check_mergeable(const FilterBase& other) const;
-  /// Takes over the other's count: `estimated` distinct keys, but no fewer than either had and no more than both.
-  void merge_keys(const FilterBase& other, double estimated) noexcept;
+  /// Takes over the other's count, as merged_keys says.
+  void merge_keys(const FilterBase& other, double estimated) noexcept {
+    image_.set_keys_inserted(merged_keys(keys_inserted(), other.keys_inserted(), estimated));
+  }
 
  private:
   Image image_;

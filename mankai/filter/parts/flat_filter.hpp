@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
+#include "mankai/base/assert.hpp"
 #include "mankai/filter/parts/filter_base.hpp"
+#include "mankai/filter/parts/hash_windows.hpp"
 
 namespace mankai {
 
@@ -42,6 +45,20 @@ class FlatFilter : public FilterBase {
   }
 
  protected:
+  /// Batches of integer keys, hashed as `hasher()` would. Kinds with batches of digests make them public by a
+  /// using-declaration. Shape: keys[c], outcomes[c]; may be empty; must not overlap.
+  void insert(std::span<const std::uint64_t> keys) {
+    for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) {
+      static_cast<Derived&>(*this).insert(digests);
+    });
+  }
+  void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
+    MANKAI_ASSERT(keys.size() == outcomes.size());
+    for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
+      static_cast<const Derived&>(*this).may_contain(digests, outcomes.subspan(start, digests.size()));
+    });
+  }
+
   // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): BitFilter, between it and the kinds, makes one, too
   explicit FlatFilter(Image image) noexcept : FilterBase(std::move(image)) {}
 };

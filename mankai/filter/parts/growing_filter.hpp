@@ -77,6 +77,12 @@ class GrowingFilter {
       ask_slices(slice_count(), digests.subspan(start, count), outcomes.subspan(start, count));
     }
   }
+  /// Integer keys are hashed as `hasher()` would.
+  void insert(std::span<const std::uint64_t> keys) {
+    for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) {
+      static_cast<Derived&>(*this).insert(digests);
+    });
+  }
   void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
     MANKAI_ASSERT(keys.size() == outcomes.size());
     if (slice_count() == 0) {  // moved from, and so without a hash
@@ -297,23 +303,28 @@ class GrowingFilter {
 
   [[nodiscard]] const ImageHeader& header() const noexcept { return header_; }
   [[nodiscard]] ImageHeader& mutable_header() noexcept { return header_; }
-  template <class Params>
-  [[nodiscard]] Params params_as() const noexcept {
-    static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
-    Params params;
-    std::memcpy(&params, header().kind_params.data(), sizeof(params));
-    return params;
-  }
 
   [[nodiscard]] SliceList<Slice>& slices() noexcept { return slices_; }
   [[nodiscard]] const SliceList<Slice>& slices() const noexcept { return slices_; }
   [[nodiscard]] const Memory& memory() const noexcept { return memory_; }
 
-  /// Checks what every growing kind's header has. Errors: corrupt.
+  /// Returns an empty filter's header.
+  template <class Options, class Params>
+  [[nodiscard]] static ImageHeader make_outer(const Options& options, const Params& params) noexcept {
+    ImageHeader outer =
+        make_header(Derived::kKind, ImageLayout::sliced,
+                    {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
+    set_params(outer, params);
+    return outer;
+  }
+  /// Checks what every such header has. Errors: corrupt.
   [[nodiscard]] static Result<void> check_growing(const ImageHeader& outer, const Growth& growth) {
     if (auto valid = check_growth(growth); !valid) {
       return fail(ErrorCode::corrupt, valid.error().detail + " (offset 64)");
     }
+    return check_outer(outer);
+  }
+  [[nodiscard]] static Result<void> check_outer(const ImageHeader& outer) {
     if (!check_request({.keys = outer.capacity_keys, .fpr = std::bit_cast<double>(outer.fpr_target_bits)})) {
       return fail(ErrorCode::corrupt, "capacity at offset 40 or rate at offset 48 is impossible");
     }

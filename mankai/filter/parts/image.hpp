@@ -16,6 +16,21 @@
 
 namespace mankai {
 
+/// Returns the kind's own Params, which live in a header.
+template <class Params>
+[[nodiscard]] Params params_in(const ImageHeader& header) noexcept {
+  static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
+  static_assert(std::has_unique_object_representations_v<Params> && std::is_trivially_copyable_v<Params>);
+  Params params;
+  std::memcpy(&params, header.kind_params.data(), sizeof(params));
+  return params;
+}
+template <class Params>
+void set_params(ImageHeader& header, const Params& params) noexcept {
+  static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
+  std::memcpy(header.kind_params.data(), &params, sizeof(params));
+}
+
 /// How much of an image to check before using it.
 enum class Trust : std::uint8_t {
   checked,  ///< everything: header, trailer and all cells, at memory speed
@@ -65,16 +80,11 @@ class Image {
   /// The kind's own Params, which live in the header.
   template <class Params>
   [[nodiscard]] Params params() const noexcept {
-    static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
-    static_assert(std::has_unique_object_representations_v<Params> && std::is_trivially_copyable_v<Params>);
-    Params params;
-    std::memcpy(&params, header().kind_params.data(), sizeof(params));
-    return params;
+    return params_in<Params>(header());
   }
   template <class Params>
   void set_params(const Params& params) noexcept {
-    static_assert(sizeof(Params) <= sizeof(ImageHeader::kind_params));
-    std::memcpy(header().kind_params.data(), &params, sizeof(params));
+    mankai::set_params(header(), params);
   }
   /// One of the kind's own counts, which change with the cells. Threads: as keys_inserted.
   [[nodiscard]] std::uint64_t state(std::size_t word) const noexcept {

@@ -280,4 +280,21 @@ Result<CountersSize> counters_size(const CountersRequest& request) {
   return CountersSize{.keys = keys, .cells_per_probe = cells, .k = k};
 }
 
+double PartitionFill::ratio() const noexcept {
+  const std::uint64_t all = std::accumulate(used.begin(), used.end(), std::uint64_t{0});
+  return static_cast<double>(all) / static_cast<double>(size.cells_per_probe * size.k);
+}
+
+double PartitionFill::keys() const noexcept {
+  return estimate_keys(ratio(), static_cast<double>(size.cells_per_probe), 1);
+}
+
+double PartitionFill::product() const noexcept {
+  double product = 1;
+  for (std::uint32_t probe = 0; probe < size.k; ++probe) {
+    product *= static_cast<double>(used[probe]) / static_cast<double>(size.cells_per_probe);
+  }
+  return product;
+}
+
 }  // namespace mankai

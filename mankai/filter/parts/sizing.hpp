@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "mankai/base/error.hpp"
+#include "mankai/kernel/bloom_ops.hpp"
 
 namespace mankai {
 
@@ -107,5 +109,18 @@ inline constexpr std::uint32_t kMaxDabloomsProbes = 1024;
 /// Returns how many distinct keys set so large a share of `cell_count` cells with `k` probes each, by inverting the
 /// expected fill: ln(1 - fill) / (k ln(1 - 1/m)). Infinite when every cell is set. Source: [Swamidass2007].
 [[nodiscard]] double estimate_keys(double fill_ratio, double cell_count, double k) noexcept;
+
+/// How full the partitions of a filter are, one cell of each partition per key.
+struct PartitionFill {
+  PartitionedSize size;
+  std::array<std::uint64_t, kernel::kMaxProbes> used{};  ///< cells of each partition that hold something
+
+  /// Returns the share of used cells.
+  [[nodiscard]] double ratio() const noexcept;
+  /// Returns how many distinct keys use so many cells; infinite when all are used.
+  [[nodiscard]] double keys() const noexcept;
+  /// Returns the product of the partitions' shares: the probability that an absent key finds only used cells.
+  [[nodiscard]] double product() const noexcept;
+};
 
 }  // namespace mankai

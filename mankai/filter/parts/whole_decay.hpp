@@ -1,6 +1,6 @@
 #pragma once
 
-/// Counts in whole numbers that fade: what the kinds whose counters are in pieces (digits, tiers) have in common.
+/// Decay of whole counts, for the kinds whose counters are split into digits or tiers.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,10 +16,10 @@ struct WholeDecay {
   std::uint64_t lambda_q32 = 0;  ///< at most 2^32
   bool rounds_up = false;
 
-  /// Returns what becomes of a count after so many epochs; the same as one after the other.
+  /// Returns a count after a number of epochs; equals single epochs.
   ///
-  /// An epoch takes away ⌈v (1 − λ)⌉, or rounding up ⌊v (1 − λ)⌋, and the same for as long as v stays above a bound: so
-  /// epochs are taken in strides. There are at most some 2^17 of them for any λ and epochs, and a few in practice.
+  /// An epoch subtracts ⌈v (1 − λ)⌉, or rounding up ⌊v (1 − λ)⌋, which is constant while v is above a bound: so epochs
+  /// are taken in strides. There are at most about 2^17 of them for any λ and epochs, and a few in practice.
   /// Pre: value < 2^32.
   [[nodiscard]] constexpr std::uint64_t after(std::uint64_t value, std::uint64_t epochs) const noexcept {
     const std::uint64_t lost_q32 = kLambdaOne - lambda_q32;
@@ -39,7 +39,7 @@ struct WholeDecay {
   }
 };
 
-/// Returns an estimate of so large a count.
+/// Returns the estimate for a count.
 [[nodiscard]] inline DecayedCount decayed_count(std::uint64_t count, const Decay& decay, bool is_saturated) noexcept {
   const auto raw = static_cast<double>(count);
   return {.raw = raw, .rate = (1 - decay.lambda()) * raw, .is_saturated = is_saturated};

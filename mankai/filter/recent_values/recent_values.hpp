@@ -2,28 +2,28 @@
 
 /// For each key the values that were put with it recently, ranked: "recent results for this query" in a fixed array.
 ///
-/// A key has n cells, one in each of n partitions. A put looks which of them do not hold the value yet (open ones) and
-/// overwrites a share of those, its strength, chosen anew each time. So the share of a key's cells that hold a value is
-/// a score that rises each time the value comes and falls as others take its place, those of the key and absent keys.
+/// A key has n cells, one in each of n partitions. A put finds which of them do not hold the value yet (open ones) and
+/// overwrites a share of these, its strength, chosen at random each time. So the share of a key's cells that hold a
+/// value is a score that rises with each put of the value and falls as other values of this or other keys replace it.
 ///
 ///     cells: | partition 0: u32 … | partition 1 | … | partition n - 1 | zeros up to a whole line |
-///                   ▲ one cell a key in each
+///                   ▲ one cell per key in each
 ///
 ///     cell = value ^ salt(key, partition), or 1 where that is 0; 0 is empty
 ///
-/// To any other key the cell says something else, salted otherwise, and in each of its cells something different: what
-/// absent keys wrote looks like values that came once, each a random number, and never like one that came twice.
+/// Another key decodes the cell with other salts: values of other keys appear as random numbers with one match each,
+/// and practically never as one with two matches.
 ///
 /// Source:  [Kifi2013], `ProbabilisticLRU` in their production code: n = 12, strength 0.5, 32-bit cells.
-///          Differs: partitions, so that a key's cells are n different ones; the empty cell is left out of the answers;
-///          which cells are overwritten follows from the seed and how many puts there were, so that it can be replayed.
+///          Differs: partitions, so that a key's cells are n different ones; answers omit empty cells; the cells to
+///          overwrite follow from the seed and the number of puts, so that puts can be replayed.
 /// Formula: with n partitions of c cells, fill after t puts of w cells each 1 - (1 - w/(n c))^t, the share of a key's
 ///          entries that is left after t puts of others (1 - w/(n c))^t, values of absent keys with a match n · fill,
-///          that match twice n (n - 1)/2 · fill² · 2^-32, the probability that a pair never put counts at least one
+///          with two matches n (n - 1)/2 · fill² · 2^-32, the probability that a pair never put counts at least one
 ///          n · fill · 2^-32.
-/// Choose:  for the value put last to come first use strength 0.5 or more; for the one put most often less.
-/// Cannot:  take a value out; promise to know one, or that one with a single match is not an absent key's. Ask for two.
-///          A value whose stored form would be 0, one in 2^32 a cell, counts, but does not show in that cell.
+/// Choose:  strength 0.5 or more to rank the latest value first; less to rank the most frequent one first.
+/// Cannot:  remove a value, or promise to find one. A single match may be another key's: ask for two. A value whose
+///          stored form would be 0, one in 2^32 per cell, counts, but is not found in that cell.
 
 #include <cstddef>
 #include <cstdint>

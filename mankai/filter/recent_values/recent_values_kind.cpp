@@ -11,20 +11,17 @@ struct RecentValuesOptions {
   std::uint64_t slots = 0;
 };
 
-struct RecentValuesKind {
+struct RecentValuesKind : KindDefaults {
   using Filter = RecentValues;
   using Options = RecentValuesOptions;
   static constexpr std::string_view kSummary =
       "which values came with this key recently? the most frequent and the latest";
   static constexpr KeyShape kKeyShape = KeyShape::valued;
-  static constexpr bool kCanGrow = false;
-  static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
       probes_option<Options>(),
       count_option<Options, &Options::slots>("slots", "Number of slots [default: what --keys needs].")};
   static constexpr std::array<std::string_view, 2> kExamples = {"keys=200,hash=xxh3",
                                                                 "keys=200,hash=siphash,canonical=yes"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     const std::uint32_t k = options.k == 0 ? Filter::kDefaultK : options.k;

@@ -7,7 +7,6 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
-#include "mankai/filter/parts/hash_windows.hpp"
 #include "mankai/filter/parts/sizing.hpp"
 #include "mankai/kernel/scan_ops.hpp"
 
@@ -109,7 +108,7 @@ void RotatingBloom::insert(std::span<const std::uint64_t> keys) noexcept {
     count(keys.size(), ops_->insert_integers(newest_, block_count_, keys.data(), spec.seed[0], keys.size()));
     return;
   }
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
+  FlatFilter::insert(keys);
 }
 
 // Adds to the outcomes what all generations but the newest say; `ask` asks one of them.
@@ -157,9 +156,7 @@ void RotatingBloom::may_contain(std::span<const std::uint64_t> keys, std::span<b
     ask_older(keys, outcomes, ask);
     return;
   }
-  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    may_contain(digests, outcomes.subspan(start, digests.size()));
-  });
+  FlatFilter::may_contain(keys, outcomes);
 }
 
 void RotatingBloom::take_tick(std::uint64_t tick) noexcept {
@@ -197,12 +194,8 @@ Result<void> RotatingBloom::merge(const RotatingBloom& other) {
   }
   image().add_keys(other.keys_inserted());
   if (behind == 0) {
-    const double estimate = keys_in(newest_);
-    const std::uint64_t least = std::max(keys_of_epoch(), other.keys_of_epoch());
-    const std::uint64_t most = std::min(keys_of_epoch() + other.keys_of_epoch(), kMaxKeysInserted);
-    const bool is_usable = estimate < static_cast<double>(most);
-    image().set_state(kEpochKeys,
-                      is_usable ? std::max(least, static_cast<std::uint64_t>(std::llround(estimate))) : most);
+    image().set_state(
+        kEpochKeys, std::min(merged_keys(keys_of_epoch(), other.keys_of_epoch(), keys_in(newest_)), kMaxKeysInserted));
   }
   return {};
 }

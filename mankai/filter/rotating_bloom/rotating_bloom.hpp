@@ -1,27 +1,25 @@
 #pragma once
 
-/// A Bloom filter that forgets what is older than a window: have I seen it in the last seven days?
+/// A Bloom filter whose keys expire after a window of time: have I seen it in the last seven days?
 ///
-/// Time is cut into epochs of window / (g - 1). Each of g generations is an array of blocks like blocked-bloom's, and
-/// holds the keys of one epoch: the generation of tick t is number t mod g. Keys go into the newest one; when a new
-/// epoch begins, the oldest one is emptied and becomes the newest. A key may have been seen when any generation says
-/// so.
+/// Time is divided into epochs of window / (g - 1). Each of g generations is an array of blocks like blocked-bloom's
+/// with the keys of one epoch: generation t mod g is that of tick t. Keys are inserted into the newest one; when a new
+/// epoch begins, the oldest one is cleared and becomes the newest. A key may be present if any generation answers yes.
 ///
 ///     cells: | generation 0: blocks of 64 bytes | generation 1 | … | generation g - 1 |
 ///
 ///     tick 9, g = 4:   | tick 8 | tick 9 | tick 6 | tick 7 |
-///                                 ▲ keys go here    the next one emptied is that of tick 6
+///                                 ▲ keys are inserted here    the next one cleared is that of tick 6
 ///
-/// A key that comes again is put into the newest generation too, so what counts is when it came last: it is found for
-/// at least the window after that, and forgotten at most an epoch later, after window · g / (g - 1) in all.
+/// Inserting a key again inserts it into the newest generation, so its last insertion counts: the key is found for at
+/// least the window after that, and expires at most an epoch later, after window · g / (g - 1) in all.
 ///
 /// Source:  [Yoon2010] two buffers in turn; [Shtul2020] with more of them. Differs: blocks of a line; generations are
-///          turned by time and not by fill, so that the window is promised and the rate is not.
-/// Formula: false positive rate 1 - Π (1 - f(n_j)), n_j the keys of generation j and f blocked-bloom's. Each is made
-/// for
-///          keys / (g - 1) at 1 - (1 - rate)^(1/g): then all g of them, full, are at the rate. 17.7 bits per key of the
-///          window at 1 % with g of 4, where blocked-bloom, which never forgets, takes 10.1.
-/// Cannot:  hold the rate when an epoch brings more than its share: is_full() says so. A key that comes in several
+///          rotated by time and not by fill, so the window is guaranteed and the rate is not.
+/// Formula: false-positive rate 1 - Π (1 - f(n_j)), n_j the keys of generation j and f blocked-bloom's. Each is sized
+///          for keys / (g - 1) at 1 - (1 - rate)^(1/g), so that g full ones have the rate. 17.7 bits per key of the
+///          window at 1 % with g of 4, where blocked-bloom, whose keys never expire, takes 10.1.
+/// Cannot:  keep the rate if an epoch has more keys than its share: is_full() tells. A key that is inserted in several
 ///          epochs counts in each.
 
 #include <algorithm>

@@ -15,14 +15,11 @@ struct RotatingBloomOptions {
   std::uint32_t generations = 4;
 };
 
-struct RotatingBloomKind {
+struct RotatingBloomKind : KindDefaults {
   using Filter = RotatingBloom;
   using Options = RotatingBloomOptions;
   static constexpr std::string_view kSummary =
       "seen within a window of time? generations of blocked-bloom, of which the oldest expires";
-  static constexpr KeyShape kKeyShape = KeyShape::whole;
-  static constexpr bool kCanGrow = false;
-  static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
       duration_option<Options, &Options::window>("window",
                                                  "Time for which a key is never a false negative [default: 7d]."),
@@ -31,7 +28,6 @@ struct RotatingBloomKind {
           "Number of generations. A key expires after G / (G - 1) times the window at the latest [default: 4].")};
   static constexpr std::array<std::string_view, 2> kExamples = {"keys=500,window=3h,hash=xxh3",
                                                                 "keys=500,window=3h,generations=2,canonical=yes"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     return Filter::create({.keys = request.keys,

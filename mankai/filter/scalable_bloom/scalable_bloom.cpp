@@ -101,14 +101,10 @@ Result<ScalableBloom> ScalableBloom::create(const Options& options) {
   MANKAI_TRY(check_request({.keys = options.keys, .fpr = options.fpr}));
   MANKAI_TRY(check_growth(options.growth));
   MANKAI_ASSIGN(auto first, make_slice(options, 0));
-  ImageHeader header =
-      make_header(kKind, ImageLayout::sliced,
-                  {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
   const Params params{.tightening_bits = std::bit_cast<std::uint64_t>(options.growth.tightening),
                       .growth_factor = options.growth.factor,
                       .bound = static_cast<std::uint32_t>(options.growth.bound)};
-  std::memcpy(header.kind_params.data(), &params, sizeof(params));
-  return ScalableBloom(make_parts(header, std::move(first), options.memory));
+  return ScalableBloom(make_parts(make_outer(options, params), std::move(first), options.memory));
 }
 
 Result<ScalableBloom> ScalableBloom::create_like(const Memory& memory) const {
@@ -121,8 +117,7 @@ Result<ScalableBloom> ScalableBloom::create_like(const Memory& memory) const {
 }
 
 Result<void> ScalableBloom::check_header(const ImageHeader& header) {
-  Params params;
-  std::memcpy(&params, header.kind_params.data(), sizeof(params));
+  const auto params = params_in<Params>(header);
   if (params.bound > static_cast<std::uint32_t>(FprBound::first)) {
     return fail(ErrorCode::unsupported_version,
                 "bound " + std::to_string(params.bound) + " at offset 76 of a later library: use a newer one");
@@ -134,8 +129,7 @@ Result<void> ScalableBloom::check_header(const ImageHeader& header) {
 }
 
 Result<void> ScalableBloom::check_slice(const ImageHeader& outer, const BlockedBloom& slice, std::size_t index) {
-  Params params;
-  std::memcpy(&params, outer.kind_params.data(), sizeof(params));
+  const auto params = params_in<Params>(outer);
   const std::uint64_t generation = slice.slice_tag();
   if (generation >= kMaxSlices || (index == 0 && generation != 0) ||
       slice.capacity_keys() != slice_keys(outer.capacity_keys, growth_of(params), generation)) {
@@ -204,10 +198,6 @@ void ScalableBloom::insert(std::span<const Digest> digests) {
   for (std::size_t start = 0; start < digests.size(); start += kSliceWindow) {
     observe_window(digests.subspan(start, std::min(kSliceWindow, digests.size() - start)), seen.data());
   }
-}
-
-void ScalableBloom::insert(std::span<const std::uint64_t> keys) {
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
 }
 
 Result<void> ScalableBloom::merge(const ScalableBloom& other) {

@@ -1,21 +1,21 @@
 #pragma once
 
-/// A Bloom filter that grows: slices, each a blocked filter larger and stricter than the one before.
+/// A Bloom filter that grows: sub-filters (slices), each a blocked filter larger and stricter than the one before.
 ///
-/// Keys go to the newest slice; when it has the keys it was made for, the next new key opens another. A key may be
-/// present when one slice says so, so rates add up; each slice is made for a smaller rate by the tightening ratio r,
-/// and the sum stays below the target however many there will be.
+/// Keys are inserted into the newest slice; when that is full, the next new key opens another. A key may be present if
+/// any slice answers yes, so rates add up; each slice is sized for a rate lower by the tightening ratio r, and the sum
+/// stays below the target for any number of slices.
 ///
 ///     slice 0: n keys at p0     slice 1: s n keys at p0 r     slice 2: s^2 n keys at p0 r^2     …
 ///
-/// A key that some slice knows already is not inserted again, so repeats take no room.
+/// A key for which some slice already answers yes is not inserted again, so repeated keys use no capacity.
 ///
 /// Source:  [Almeida2007]; dablooms [Dablooms2012] has the same growth with counters.
-/// Formula: total rate F = 1 - Π(1 - p_i) <= Σ p_i, with p_i as growth.hpp has them. Tightening by r = 0.7 is within a
-///          tenth of the fewest bits from 1 to 7 doublings: at 1 % it takes 12.8, 14.1, 15.8, 17.9, 20.3 bits per key
+/// Formula: total rate F = 1 - Π(1 - p_i) <= Σ p_i, with p_i as in growth.hpp. Tightening by r = 0.7 is within a tenth
+///          of the fewest bits from 1 to 7 doublings: at 1 % it takes 12.8, 14.1, 15.8, 17.9, 20.3 bits per key
 ///          in 1, 3, 5, 7 and 9 full slices; r = 0.5 takes 11.6, 14.1, 17.6, 22.2 and 28.1, r = 0.9 15.7 to 18.0.
-/// Growth:  s = 2 doubles; s = 1 makes all slices equal, as dablooms does: n/n0 of them, and as many lines a miss.
-/// Cannot:  forget one key. A miss touches one line per slice: 6 of them when grown 50 times by doubling.
+/// Growth:  s = 2 doubles; s = 1 makes all slices equal, as dablooms does: n/n0 slices, and as many lines per miss.
+/// Cannot:  remove one key. A miss touches one line per slice: 6 lines after growing 50-fold by doubling.
 
 #include <cstdint>
 #include <span>
@@ -56,7 +56,7 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
   /// Makes an empty filter that merges with this one. Errors: out_of_space.
   [[nodiscard]] Result<ScalableBloom> create_like(const Memory& memory = system_memory()) const;
 
-  [[nodiscard]] Params params() const noexcept { return params_as<Params>(); }
+  [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
   [[nodiscard]] Growth growth() const noexcept;
 
   /// Inserts a key that no slice knows. Errors: std::bad_alloc where a slice cannot be made, which leaves the filter as
@@ -68,7 +68,7 @@ class ScalableBloom : public GrowingFilter<ScalableBloom, BlockedBloom> {
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], outcomes[c]; may be empty; must not overlap.
   /// After std::bad_alloc the keys before the one that found no room are in.
   void insert(std::span<const Digest> digests);
-  void insert(std::span<const std::uint64_t> keys);
+  using GrowingFilter::insert;
   void observe(std::span<const Digest> digests, std::span<bool> seen);
 
   /// Adds the other filter's keys: a slice joins one of the same generation that has room for its keys, or is taken

@@ -6,18 +6,16 @@
 namespace mankai {
 namespace {
 
-struct ScalableBloomKind {
+struct ScalableBloomKind : KindDefaults {
   using Filter = ScalableBloom;
   using Options = Growth;
   static constexpr std::string_view kSummary =
       "seen before, for any number of keys? sub-filters that grow; a cache line per sub-filter";
-  static constexpr KeyShape kKeyShape = KeyShape::whole;
   static constexpr bool kCanGrow = true;
   static constexpr bool kHasLockFreeReaders = true;
   static constexpr std::array kOptions = {growth_option<Options>(), tightening_option<Options>(),
                                           bound_option<Options>()};
   static constexpr std::array<std::string_view, 2> kExamples = {"keys=60,hash=xxh3", "keys=60,growth=1,canonical=yes"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     return Filter::create(

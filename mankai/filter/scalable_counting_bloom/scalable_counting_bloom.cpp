@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,14 +13,8 @@ namespace {
 using Params = ScalableCountingBloom::Params;
 
 constexpr std::size_t kNoLimit = ~std::size_t{0};
-// A slice that is not the newest takes late keys until it has so many times what it was made for.
+// A slice that is not the newest takes late keys up to this multiple of its capacity.
 constexpr double kLateFactor = 2;
-
-Params params_in(const ImageHeader& header) noexcept {
-  Params params;
-  std::memcpy(&params, header.kind_params.data(), sizeof(params));
-  return params;
-}
 
 Growth growth_of(const Params& params) noexcept {
   return {.factor = params.growth_factor,
@@ -29,7 +22,7 @@ Growth growth_of(const Params& params) noexcept {
           .bound = static_cast<FprBound>(params.bound)};
 }
 
-// A slice's word holds the id behind its last one, and is its first while there is none.
+// A slice's word holds the id after its last one; its first id while there is none.
 Result<CountingBloom> make_slice(const ScalableCountingBloom::Options& options, std::uint64_t generation,
                                  std::uint64_t first_id) {
   auto slice = CountingBloom::create({.keys = slice_keys(options.keys, options.growth, generation),
@@ -46,12 +39,12 @@ Result<CountingBloom> make_slice(const ScalableCountingBloom::Options& options, 
 
 bool has_ids(const CountingBloom& slice) noexcept { return slice.slice_state() > slice.slice_tag(); }
 
-// Ids that are given out stop at the greatest.
+// Automatic ids stop at the greatest.
 std::uint64_t last_of(std::uint64_t first, std::size_t count) noexcept {
   return count - 1 > ScalableCountingBloom::kMaxId - first ? ScalableCountingBloom::kMaxId : first + (count - 1);
 }
 
-// How many keys a slice takes, if it may have so many times what it was made for.
+// Returns how many more keys a slice takes, up to a multiple of its capacity.
 std::size_t room_in(const CountingBloom& slice, double factor) noexcept {
   const auto most = static_cast<std::uint64_t>(factor * static_cast<double>(slice.capacity_keys()));
   return static_cast<std::size_t>(most - std::min(most, slice.keys_inserted()));
@@ -77,7 +70,7 @@ class Holders {
       }
     }
   }
-  /// As `note`, but of several the first that was noted stands.
+  /// As `note`, but keeps the first of several.
   void note_first(std::size_t slice, std::span<const bool> answers) noexcept {
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (answers[i] && holders_[i] == kNone) {
@@ -123,15 +116,12 @@ Result<ScalableCountingBloom> ScalableCountingBloom::from_slices(const Options& 
 
 Result<ScalableCountingBloom> ScalableCountingBloom::assemble(const Options& options,
                                                               std::vector<CountingBloom> slices) {
-  ImageHeader header =
-      make_header(kKind, ImageLayout::sliced,
-                  {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
   const Params params{.tightening_bits = std::bit_cast<std::uint64_t>(options.growth.tightening),
                       .growth_factor = options.growth.factor,
                       .bound = static_cast<std::uint16_t>(options.growth.bound),
                       .layout = static_cast<std::uint16_t>(options.layout),
                       .first_id = options.first_id};
-  std::memcpy(header.kind_params.data(), &params, sizeof(params));
+  const ImageHeader header = make_outer(options, params);
   const HashSpec hash = trimmed(options.hash);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const auto valid = check_slice(header, slices[i], i);
@@ -163,7 +153,7 @@ Result<ScalableCountingBloom> ScalableCountingBloom::create_like(const Memory& m
 }
 
 Result<void> ScalableCountingBloom::check_header(const ImageHeader& header) {
-  const Params params = params_in(header);
+  const Params params = params_in<Params>(header);
   if (params.bound > static_cast<std::uint16_t>(FprBound::first) ||
       params.layout > static_cast<std::uint16_t>(CountingLayout::dablooms)) {
     return fail(ErrorCode::unsupported_version, "bound " + std::to_string(params.bound) + " or layout " +
@@ -179,7 +169,7 @@ Result<void> ScalableCountingBloom::check_header(const ImageHeader& header) {
 
 Result<void> ScalableCountingBloom::check_slice(const ImageHeader& outer, const CountingBloom& slice,
                                                 std::size_t index) {
-  const Params params = params_in(outer);
+  const Params params = params_in<Params>(outer);
   const Growth growth = growth_of(params);
   if (slice.slice_tag() > kMaxId || slice.slice_state() < slice.slice_tag()) {
     return fail(ErrorCode::corrupt, "impossible range of ids, from " + std::to_string(slice.slice_tag()) +
@@ -343,10 +333,6 @@ void ScalableCountingBloom::insert(std::span<const Digest> digests) {
     note_ids(slice_count() - 1, last_of(id, count));
     digests = digests.subspan(count);
   }
-}
-
-void ScalableCountingBloom::insert(std::span<const std::uint64_t> keys) {
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
 }
 
 std::size_t ScalableCountingBloom::insert(std::span<const Digest> digests, std::span<const std::uint64_t> ids) {

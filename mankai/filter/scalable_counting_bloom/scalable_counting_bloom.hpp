@@ -1,45 +1,45 @@
 #pragma once
 
-/// A counting Bloom filter that grows, and from which keys are taken out by number.
+/// A counting Bloom filter that grows, and from which keys are removed by id.
 ///
-/// Slices are counting filters, each larger and stricter than the one before, as in scalable-bloom. To take a key out
-/// one must know which slice it is in: counters of another slice that merely seem to hold it belong to somebody else.
-/// So every key comes with an id, such as its time of insertion or a sequence number, and every slice owns a range of
-/// ids; the same id takes the key out again. Ids need be neither unique nor dense, and should not fall far behind.
+/// Slices are counting filters, each larger and stricter than the one before, as in scalable-bloom. Removing a key
+/// needs its slice: another slice that answers yes has a false positive, whose counters belong to other keys. So every
+/// key has an id, such as its time of insertion or a sequence number, every slice owns a range of ids, and the same id
+/// removes the key. Ids need be neither unique nor dense, and should not decrease by much.
 ///
 ///     slice 0: ids 0 ‥ 6312     slice 1: ids 6312 ‥ 20108     slice 2: ids 20109 ‥      (the newest takes what comes)
 ///                       └── equal ids go on counting: the boundary id may be in both
 ///
-/// Insert:  the newest slice whose first id is not above the key's takes it. If that is the newest of all, and full, a
-///          new slice opens, and this id is its first. A key with an older id goes to an older slice, which takes up to
-///          twice the keys it was made for: then the rate rises, and `overfilled_slices` says so. For one more a new
-///          slice opens, which begins where that one does and takes its range from then on. So ids in any order scale:
+/// Insert:  the key goes into the newest slice whose first id is not above the key's. If that is the newest of all, and
+///          full, a new slice opens, and this id is its first. A key with an older id goes into an older slice, which
+///          takes up to twice its capacity; its rate rises, and `overfilled_slices` counts it. Beyond that a new slice
+///          with the same first id opens and takes the range from then on. So ids in any order scale:
 ///          20 000 keys in room for 1000 at 1 % take 5 slices at 0.8 % if ids rise, 7.9 % if they fall, 5.8 % in no
 ///          order and 1.8 % if every tenth is late; without growth (s = 1) 20 at 1.0 % and 32 %, 15 at 26 %, 19 at 3.4
 ///          %.
-/// Erase:   candidates are the slices whose range has the id; without an id, all of them. The key is taken out if
-///          exactly one of them may hold it; if none does or several do, nothing is changed and the answer says which.
-///          Several are rare: the slices that share a boundary id, or overlap after a merge or late ids, must both seem
-///          to hold the key. Only a key that is in twice under one id, with a boundary in between, is in both for sure:
-///          it is ambiguous forever. Of keys that come again under their id d inserts later, d a boundary stay.
-/// Count:   every insert counts, also of a key that is in (counting-bloom): a key in twice is taken out twice.
-/// Oldest:  who has no ids to give back uses `observe_in_oldest` and `erase_from_oldest` instead, and nothing else to
-///          change the filter: a key is counted in the oldest slice that may hold it, and in the newest if none does.
-///          Counting a key in a slice that says yes to it already makes that slice say yes to no other; so what slices
-///          before the newest say only ever turns from yes to no, and the oldest one that may hold a key is where all
-///          of it is for as long as it is in. No answer is ambiguous, and repeats take no room: slices count distinct
-///          keys then.
+/// Erase:   candidates are the slices whose range has the id; without an id, all of them. The key is removed if exactly
+///          one of them may hold it; otherwise nothing changes, and the result is absent or ambiguous. Ambiguity is
+///          rare: two slices that share a boundary id, or overlap after a merge or late ids, must both answer yes. Only
+///          a key that was inserted twice under one id, on both sides of a boundary, is certainly in both, and stays
+///          ambiguous. If keys are inserted again under their id after d inserts, d keys per boundary stay.
+/// Count:   every insert counts, also of a key that is present (counting-bloom): it is removed as often.
+/// Oldest:  callers without ids use only `observe_in_oldest` and `erase_from_oldest` to change the filter: a key is
+///          counted in the oldest slice that may hold it, and in the newest if none does. Counting a key in a slice
+///          that already answers yes creates no new false positive; so answers of slices before the newest only change
+///          from yes to no, and all of a key's counts are in the oldest slice that may hold it. No answer is ambiguous,
+///          and repeated keys use no capacity: slices count distinct keys.
 /// Source:  [Dablooms2012], grown after [Almeida2007]. The faithful mode is the partitioned layout with growth 1.
 ///          Differs: there
 ///   - a new filter opens only for an id above the greatest so far, so equal ids never scale: 20 000 keys of one
 ///     timestamp in a filter for 1000 end with a rate of 1;
 ///   - removing does not look whether the key is in: removing 300 absent keys from 900 keys loses 476 of them;
 ///   - a counter that overflows stays at 15 and is decremented later: 20 additions of a key and 19 removals lose it;
-///   - growth is constant by nature, so a miss at 50 times the first capacity asks 51 filters with 1683 probes in all;
-///     here growth is a factor, 2 by default, and that takes 6 slices with a line each.
-/// Formula: rates as growth.hpp has them, slices' as counting-bloom's.
-/// Cannot:  tell absent keys from members better than counting-bloom: erasing, with an id of somebody else's range, a
-///          key that was not inserted harms that slice at its false positive rate.
+///   - growth is constant, so a miss at 50 times the first capacity queries 51 filters with 1683 probes in all; here
+///     growth is a factor, 2 by default, and that takes 6 slices with a line each.
+/// Formula: rates as in growth.hpp, slices' as counting-bloom's.
+/// Cannot:  detect absent keys better than counting-bloom: erasing a key that was not inserted corrupts the slice of
+/// its
+///          id at that slice's false-positive rate.
 
 #include <cstddef>
 #include <cstdint>
@@ -95,7 +95,7 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   /// Makes an empty filter that merges with this one. Errors: out_of_space.
   [[nodiscard]] Result<ScalableCountingBloom> create_like(const Memory& memory = system_memory()) const;
 
-  [[nodiscard]] Params params() const noexcept { return params_as<Params>(); }
+  [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
   [[nodiscard]] Growth growth() const noexcept;
   [[nodiscard]] CountingLayout layout() const noexcept { return static_cast<CountingLayout>(params().layout); }
 
@@ -126,7 +126,7 @@ class ScalableCountingBloom : public GrowingFilter<ScalableCountingBloom, Counti
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an id and an outcome for each; may be empty;
   /// must not overlap. After std::bad_alloc the keys before the one that found no room are in.
   void insert(std::span<const Digest> digests);
-  void insert(std::span<const std::uint64_t> keys);
+  using GrowingFilter::insert;
   /// Returns how many keys were refused for their ids; the others are in. Pays off where neighbors share a slice.
   [[nodiscard]] std::size_t insert(std::span<const Digest> digests, std::span<const std::uint64_t> ids);
   void observe(std::span<const Digest> digests, std::span<bool> seen);

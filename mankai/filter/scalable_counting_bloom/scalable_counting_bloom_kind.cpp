@@ -12,7 +12,7 @@ struct ScalableCountingBloomOptions : Growth {
   std::uint64_t first_id = 0;
 };
 
-struct ScalableCountingBloomKind {
+struct ScalableCountingBloomKind : KindDefaults {
   using Filter = ScalableCountingBloom;
   using Options = ScalableCountingBloomOptions;
   static constexpr std::string_view kSummary =
@@ -27,7 +27,6 @@ struct ScalableCountingBloomKind {
   static constexpr std::array<std::string_view, 4> kExamples = {
       "keys=60", "keys=60,first-id=1000,layout=partitioned,growth=1,hash=xxh3",
       "keys=60,layout=dablooms,growth=1,hash=murmur3", "keys=60,hash=siphash,canonical=yes"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     return Filter::create({.keys = request.keys,

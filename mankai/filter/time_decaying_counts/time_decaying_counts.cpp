@@ -10,9 +10,6 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
-#include "mankai/filter/parts/decay_checks.hpp"
-#include "mankai/filter/parts/hash_windows.hpp"
-#include "mankai/filter/parts/sizing.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 
 namespace mankai {
@@ -146,10 +143,7 @@ Result<void> check_fraction(const Params& params) {
 }
 
 Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
-  if (params.lambda_q32 > kLambdaOne) {
-    return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1");
-  }
-  MANKAI_TRY(check_epoch(params.epoch_us));
+  MANKAI_TRY(check_stored_decay(params.lambda_q32, params.epoch_us));
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 80 is not 1 to 64");
   }
@@ -167,7 +161,7 @@ Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
 }  // namespace
 
 TimeDecayingCounts::TimeDecayingCounts(Image source, const DecayedShape& shape) noexcept
-    : FlatFilter(std::move(source)), cells_(image().words(), shape) {}
+    : DecayingCounts(std::move(source)), cells_(image().words(), shape) {}
 
 Result<TimeDecayingCounts> TimeDecayingCounts::create(const Options& options) {
   MANKAI_TRY(check_decay(options.decay));
@@ -199,40 +193,18 @@ Result<TimeDecayingCounts> TimeDecayingCounts::create(const Options& options) {
 }
 
 Result<TimeDecayingCounts> TimeDecayingCounts::from_image(Image source) {
-  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
-  MANKAI_TRY(check_params(source.params<Params>(), source.header().cells_bytes));
-  return checked(std::move(source));
-}
-
-// The cells behind the last would be added to by a merge, and mean nothing.
-Result<TimeDecayingCounts> TimeDecayingCounts::checked(Image source) {
-  const DecayedShape shape = shape_of(source.params<Params>(), source.header().cells_bytes, source.hash());
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), DecayState::kWords));
+  const auto params = source.params<Params>();
+  MANKAI_TRY(check_params(params, source.header().cells_bytes));
+  MANKAI_TRY(check_decay_state(source, kernel::largest_cell(params.width_bits)));
+  const DecayedShape shape = shape_of(params, source.header().cells_bytes, source.hash());
   TimeDecayingCounts filter(std::move(source), shape);
+  // A merge would add to cells behind the last.
   if (!filter.cells_.is_tail_zero()) {
     return fail(ErrorCode::corrupt,
                 "cells behind the last of " + std::to_string(filter.cell_count()) + " are not zero");
   }
-  if (filter.tick().value > kMaxTick) {
-    return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(filter.tick().value) + " at offset 96");
-  }
-  MANKAI_TRY(filter.check_cuts());
   return filter;
-}
-
-Result<void> TimeDecayingCounts::check_cuts() const {
-  const CutCells cut = cut_cells();
-  if (saturations() > kMaxKeysInserted || (saturations() == 0 && cut.word() != 0)) {
-    return fail(ErrorCode::corrupt, "impossible count of saturations at offset 104");
-  }
-  if (!cut.is_possible(cells_.largest())) {
-    return fail(ErrorCode::corrupt, "impossible cut cells at offset 112");
-  }
-  return {};
-}
-
-Decay TimeDecayingCounts::decay() const noexcept {
-  const Params stored = params();
-  return {.lambda_q32 = stored.lambda_q32, .epoch = Duration(static_cast<std::int64_t>(stored.epoch_us))};
 }
 
 double TimeDecayingCounts::stuck_count() const noexcept {
@@ -240,23 +212,10 @@ double TimeDecayingCounts::stuck_count() const noexcept {
                                                  : cells_.count_of(cells_.stuck());
 }
 
-void TimeDecayingCounts::advance(Tick tick) noexcept {
-  const std::uint64_t now = image().state(kTick);
-  const std::uint64_t then = std::min(tick.value, kMaxTick);
-  if (then <= now) {
-    return;
-  }
-  if (keys_inserted() != 0) {
-    cells_.decay(now + 1, then - now);
-    set_cut_cells(cells_.decayed(cut_cells(), then - now));
-  }
-  image().set_state(kTick, then);
-}
-
 void TimeDecayingCounts::count_inserted(std::uint64_t keys, std::uint64_t cut, std::uint64_t units) noexcept {
   image().add_keys(keys);
   if (cut != 0) {
-    image().set_state(kSaturations, std::min(saturations() + cut, kMaxKeysInserted));
+    add_saturations(cut);
     set_cut_cells(cells_.with_cut(cut_cells(), cut, units));
   }
 }
@@ -291,10 +250,6 @@ void TimeDecayingCounts::insert(std::span<const Digest> digests) noexcept {
   count_inserted(digests.size(), cells_.insert(digests, cells_.one()), cells_.one());
 }
 
-void TimeDecayingCounts::insert(std::span<const std::uint64_t> keys) noexcept {
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
-}
-
 void TimeDecayingCounts::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
   MANKAI_ASSERT(digests.size() == seen.size());
   count_inserted(digests.size(), cells_.observe(digests, seen, cells_.one()), cells_.one());
@@ -310,13 +265,6 @@ void TimeDecayingCounts::may_contain(std::span<const Digest> digests, std::span<
       outcomes[start + i] = cells_.is_left(found[i]);
     }
   }
-}
-
-void TimeDecayingCounts::may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(keys.size() == outcomes.size());
-  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    may_contain(digests, outcomes.subspan(start, digests.size()));
-  });
 }
 
 void TimeDecayingCounts::estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const noexcept {
@@ -349,40 +297,10 @@ Result<void> TimeDecayingCounts::merge(const TimeDecayingCounts& other) {
   const CutCells their_cut = other.cells_.decayed(other.cut_cells(), behind);
   const std::uint64_t cut = merge_cells(other, behind);
   image().add_keys(other.keys_inserted());
-  image().set_state(kSaturations, std::min(saturations() + other.saturations() + cut, kMaxKeysInserted));
+  add_saturations(other.saturations() + cut);
   // A cell is added to once, and so cut once.
   set_cut_cells(cells_.with_cut(cut_cells().with(their_cut), std::min<std::uint64_t>(cut, 1), cells_.largest()));
   return {};
-}
-
-void TimeDecayingCounts::clear() noexcept {
-  const Tick now = tick();
-  FlatFilter::clear();
-  image().set_state(kTick, now.value);
-}
-
-double TimeDecayingCounts::fill_ratio() const noexcept {
-  std::uint64_t filled = 0;
-  for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
-    filled += cells_.count_left(probe);
-  }
-  return static_cast<double>(filled) / static_cast<double>(cell_count());
-}
-
-double TimeDecayingCounts::keys_estimate() const noexcept {
-  return estimate_keys(fill_ratio(), static_cast<double>(cells_per_probe()), 1);
-}
-
-double TimeDecayingCounts::fpr_estimate() const noexcept {
-  double product = 1;
-  for (std::uint32_t probe = 0; probe < probes_per_key(); ++probe) {
-    product *= static_cast<double>(cells_.count_left(probe)) / static_cast<double>(cells_per_probe());
-  }
-  return product;
-}
-
-double TimeDecayingCounts::fpr_expected(std::uint64_t keys) const noexcept {
-  return partitioned_fpr(keys, {.cells_per_probe = cells_per_probe(), .k = probes_per_key()});
 }
 
 }  // namespace mankai

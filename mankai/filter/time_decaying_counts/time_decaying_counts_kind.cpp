@@ -21,13 +21,10 @@ struct TimeDecayingCountsOptions : DecayOptions {
   bool forced = false;
 };
 
-struct TimeDecayingCountsKind {
+struct TimeDecayingCountsKind : KindDefaults {
   using Filter = TimeDecayingCounts;
   using Options = TimeDecayingCountsOptions;
   static constexpr std::string_view kSummary = "how often, weighted by age? decayed counts";
-  static constexpr KeyShape kKeyShape = KeyShape::whole;
-  static constexpr bool kCanGrow = false;
-  static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
       probes_option<Options>(),
       half_life_option<Options>(),
@@ -48,7 +45,6 @@ struct TimeDecayingCountsKind {
   static constexpr std::array<std::string_view, 4> kExamples = {
       "keys=300", "keys=300,policy=stochastic,width=8,canonical=yes", "keys=300,policy=floor,rule=minimum",
       "keys=300,policy=ceil,width=8,lambda=0.875,epoch=1s"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     MANKAI_ASSIGN(const Decay decay, decay_from(options, options.policy != DecayPolicy::fixed_point));

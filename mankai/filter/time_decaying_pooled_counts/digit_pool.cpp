@@ -8,8 +8,8 @@ namespace {
 
 constexpr unsigned kWordBits = 64;
 
-// Homes are an eighth more than digits, so that a slot is found in some three steps when all are used; behind the last
-// home is room for those that are pushed on.
+// Homes are an eighth more than digits, so that a slot is found in about three steps when all are used; after the last
+// home there is space for slots that are pushed on.
 constexpr std::uint64_t kSpareShare = 8;
 constexpr std::uint64_t kTailSlots = 64;
 
@@ -303,7 +303,7 @@ DigitLists::Group DigitLists::read(std::uint64_t group) const noexcept {
   return found;
 }
 
-// Writes numbers with no more digits than before, and gives back those that are left.
+// Writes numbers with no more digits than before, and frees the digits that are left.
 void DigitLists::rewrite(std::uint64_t group, const std::array<std::uint64_t, kShared>& highs) noexcept {
   std::array<std::uint64_t, kShared> left = highs;
   std::uint64_t last = 0;
@@ -347,7 +347,7 @@ void DigitLists::fade(FirstDigits& first, const Fading& fading) noexcept {
 
 namespace {
 
-// Whether a digit has been met before; now it has.
+// Marks a digit as seen; returns whether it was before.
 bool is_again(std::span<std::uint64_t> seen, std::uint64_t digit) noexcept {
   std::uint64_t& word = seen[digit / kWordBits];
   const std::uint64_t bit = std::uint64_t{1} << (digit % kWordBits);
@@ -358,7 +358,7 @@ bool is_again(std::span<std::uint64_t> seen, std::uint64_t digit) noexcept {
 
 }  // namespace
 
-// Every digit is met once at most, so lists neither meet nor turn back, and the walk ends.
+// Every digit is visited at most once, so lists neither join nor loop, and the traversal ends.
 Result<void> DigitLists::check(std::uint64_t offset) const {
   if (ledger_->in_use > ledger_->peak || ledger_->peak > digits_.count() || ledger_->first_free > ledger_->peak) {
     return wrong("impossible counts of digits", offset);

@@ -1,22 +1,22 @@
 #pragma once
 
-/// Extra digits of counters whose first digit, 4 bits, is somewhere else: a pool of digits, and a lookup table that
-/// says which of them belong to which counter. Views over words that somebody else owns; two ways to do the same:
+/// Extra digits of counters whose first digit, 4 bits, is stored elsewhere: a pool of digits, and a lookup table that
+/// maps counters to them. Two interchangeable views over words that the caller owns:
 ///
 ///   - `DigitTable`: digits and lookup in one array of slots, sorted by counter, with gaps. A slot is the counter's
-///     number plus one, 0 where it is free, and a digit. Counter c's slots begin at its home, the share c / m of the
-///     array, or right behind those of the counters before it; they stand one behind the other, lowest digit first:
+///     number plus one (0: free) and a digit. Counter c's slots begin at its home, the share c / m of the array, or
+///     right after those of the counters before it; they are adjacent, lowest digit first:
 ///
 ///         slots: | 0 | 7,d1 | 7,d2 | 9,d1 | 0 | 0 | 14,d1 | 0 | …          counter 7 = d2 d1 and its first digit
 ///                      ▲ home of 7   ▲ home of 8 and 9
 ///
-///     A linear-probing hash table whose hash is monotone: counters that overflow are spread evenly, since keys hash to
-///     them, and so a pass over counters and table is one sequential merge. There are no links. Where a slot is follows
-///     from which there are, so an image is checked by computing it.
+///     A linear-probing hash table with a monotone hash: counters that overflow are spread evenly, since keys hash to
+///     them, and a pass over counters and table is one sequential merge. There are no links. The positions of slots
+///     follow from the set of slots, so an image is checked by recomputing them.
 ///
-///   - `DigitLists`: the pool as an array of digits, each with a link to the next in its list, and free ones listed,
-///     too. A head for each counter (the array of m links), or one for 16 counters and in each digit a second link,
-///     back to its counter (two-way links).
+///   - `DigitLists`: an array of digits, each with a link to the next in its list; free ones are listed, too. One head
+///     per counter (the array of m links), or one per 16 counters and a second link in each digit, back to its counter
+///     (two-way links).
 ///
 /// Source:  [Cheng2005] §4.1, "free counter pool" and "lookup table". The paper does not say how the table is searched,
 ///          nor what it costs, which decides whether anything is saved: docs/filters/time_decaying_pooled_counts.md.
@@ -39,7 +39,7 @@ inline constexpr unsigned kDigitBits = 4;
 inline constexpr std::uint64_t kLargestDigit = 15;
 /// Extra digits of a counter: with the first, 32 bits.
 inline constexpr unsigned kMaxExtraDigits = 7;
-/// Counters, and digits, that can be numbered in 32 bits with room for what is added to them.
+/// Most counters and digits: their numbers plus one fit in 32 bits.
 inline constexpr std::uint64_t kMaxCounters = std::uint64_t{1} << 31;
 inline constexpr std::uint64_t kMaxDigits = std::uint64_t{1} << 31;
 
@@ -54,14 +54,14 @@ struct Shape {
   std::uint64_t digits = 0;    ///< 1 to kMaxDigits
 };
 
-/// The counts that change with the digits; they stand in the image before the cells.
+/// The counts that change with the digits, in the image before the cells.
 struct Ledger {
   std::uint64_t in_use = 0;      ///< digits that belong to counters
-  std::uint64_t peak = 0;        ///< the most there ever were; lists: digits from it on were never used
-  std::uint64_t first_free = 0;  ///< lists: a digit that was given back, plus one; 0: none
+  std::uint64_t peak = 0;        ///< largest value of it so far; lists: digits from it on were never used
+  std::uint64_t first_free = 0;  ///< lists: a returned digit, plus one; 0: none
 };
 
-/// What it occupies, in bits: of what was allocated, and of that which is in use.
+/// Sizes in bits, allocated and in use.
 struct Bits {
   std::uint64_t digits = 0;
   std::uint64_t lookup = 0;
@@ -80,7 +80,7 @@ class FirstDigits {
   }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t* words() const noexcept { return words_; }
-  /// Whether the digits behind the last are zero, as they must be.
+  /// Whether the padding is zero, as it must be.
   [[nodiscard]] bool is_tail_zero() const noexcept {
     return count_ % kInWord == 0 || words_[count_ / kInWord] >> shift(count_) == 0;
   }
@@ -95,7 +95,7 @@ class FirstDigits {
   void increment(std::uint64_t at) noexcept { words_[at / kInWord] += std::uint64_t{1} << shift(at); }
   void prefetch(std::uint64_t at) const noexcept { __builtin_prefetch(words_ + at / kInWord, 1); }
 
-  /// Lets the counters from `begin` to `end` fade, which have no other digits.
+  /// Decays the counters from `begin` to before `end`, which have no extra digits.
   void fade(std::uint64_t begin, std::uint64_t end, const std::array<std::uint8_t, 256>& pairs) noexcept;
 
  private:
@@ -108,13 +108,13 @@ class FirstDigits {
   std::uint64_t count_ = 0;
 };
 
-/// So many epochs of decay, ready for first digits and whole counters.
+/// The decay of a number of epochs, as a table for first digits and a function for whole counters.
 class Fading {
  public:
   Fading(const WholeDecay& decay, std::uint64_t epochs) noexcept;
 
   [[nodiscard]] std::uint64_t operator()(std::uint64_t value) const noexcept { return decay_.after(value, epochs_); }
-  /// What becomes of two digits at once.
+  /// Maps two digits at once.
   [[nodiscard]] const std::array<std::uint8_t, 256>& pairs() const noexcept { return pairs_; }
 
  private:
@@ -134,11 +134,11 @@ class DigitTable {
   /// Returns the counter's extra digits as a number: its value is 16 times that plus its first digit. Never fails.
   /// Cost: some three slots beside each other, while the pool is not full.
   [[nodiscard]] std::uint64_t high(std::uint64_t counter) const noexcept;
-  /// Replaces them by a number with no fewer digits. Pre: has_room() for the digits it has more.
+  /// Replaces them by a number with at least as many digits. Pre: has_room() for the additional digits.
   void raise(std::uint64_t counter, std::uint64_t high) noexcept;
-  /// Whether so many digits more can be given out, whichever counters they go to.
+  /// Whether that many more digits can be taken, by any counters.
   [[nodiscard]] bool has_room(std::uint64_t digits) const noexcept;
-  /// Whether all that is in here, and so many digits more, have room in a table of another size.
+  /// Whether these digits, and that many more, fit in a table of another size.
   [[nodiscard]] bool fits(const Shape& shape, std::uint64_t digits) const noexcept;
 
   /// Calls `visit(counter, high)` for each counter that has extra digits, in order.
@@ -156,14 +156,14 @@ class DigitTable {
     }
   }
 
-  /// Lets all counters fade, and gives digits back that are zero at the high end. Cost: a pass over counters and table.
+  /// Decays all counters, and frees leading digits that become 0. Cost: a pass over counters and table.
   void fade(FirstDigits& first, const Fading& fading) noexcept;
   /// Whether everything is where it must be; `offset` is that of our first word. Errors: corrupt.
   [[nodiscard]] Result<void> check(std::uint64_t offset) const;
   [[nodiscard]] Bits bits() const noexcept;
 
  private:
-  /// The digits of one counter, which stand beside each other.
+  /// The digits of one counter, which are adjacent.
   struct Run {
     std::uint64_t high = 0;
     std::uint64_t digits = 0;

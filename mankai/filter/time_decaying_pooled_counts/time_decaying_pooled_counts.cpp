@@ -8,10 +8,6 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
-#include "mankai/filter/parts/decay_checks.hpp"
-#include "mankai/filter/parts/hash_windows.hpp"
-#include "mankai/filter/parts/sizing.hpp"
-#include "mankai/filter/parts/whole_decay.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/scan_ops.hpp"
 
@@ -26,9 +22,6 @@ constexpr std::uint64_t kWordBits = 64;
 constexpr std::uint32_t kLargestCount = ~std::uint32_t{0};
 // Growing by half each time costs some three copies of a digit in all.
 constexpr std::uint64_t kLeastGrowth = 64;
-// Keys whose lines are fetched ahead. Of 2^28 counters, additions take twice as long without and half as long again
-// with one; from 4 to 32 there is no difference that one could rely on.
-constexpr std::size_t kAhead = 16;
 
 std::uint8_t number(bool flag) noexcept { return static_cast<std::uint8_t>(flag); }
 
@@ -67,10 +60,7 @@ Result<void> check_enums(const Params& params) {
 }
 
 Result<void> check_params(const Params& params) {
-  if (params.lambda_q32 > kLambdaOne) {
-    return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1");
-  }
-  MANKAI_TRY(check_epoch(params.epoch_us));
+  MANKAI_TRY(check_stored_decay(params.lambda_q32, params.epoch_us));
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 80 is not 1 to 64");
   }
@@ -100,7 +90,7 @@ std::string_view name(OverflowRule rule) noexcept { return rule == OverflowRule:
 
 std::string_view name(EmptyPool policy) noexcept { return policy == EmptyPool::grow ? "grow" : "saturate"; }
 
-TimeDecayingPooledCounts::TimeDecayingPooledCounts(Image source) noexcept : FlatFilter(std::move(source)) {
+TimeDecayingPooledCounts::TimeDecayingPooledCounts(Image source) noexcept : DecayingCounts(std::move(source)) {
   const Params stored = params();
   k_ = stored.k;
   lookup_ = static_cast<PoolLookup>(stored.lookup);
@@ -225,43 +215,24 @@ Result<void> TimeDecayingPooledCounts::check_cells() const {
 }
 
 Result<TimeDecayingPooledCounts> TimeDecayingPooledCounts::from_image(Image source) {
-  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), DecayState::kWords));
   MANKAI_TRY(check_params(source.params<Params>()));
   MANKAI_TRY(check_head(source));
-  if (source.state(kTick) > kMaxTick) {
-    return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(source.state(kTick)) + " at offset 96");
-  }
-  if (source.state(kSaturations) > kMaxKeysInserted ||
-      (source.state(kCutCells) != 0 && source.state(kSaturations) == 0)) {
-    return fail(ErrorCode::corrupt, "impossible count of saturations at offset 104");
-  }
-  if (!CutCells::of_word(source.state(kCutCells)).is_possible(kLargestCount)) {
-    return fail(ErrorCode::corrupt, "impossible cut counters at offset 112");
-  }
+  MANKAI_TRY(check_decay_state(source, kLargestCount));
   TimeDecayingPooledCounts filter(std::move(source));
   MANKAI_TRY(filter.check_cells());
   return filter;
 }
 
-Decay TimeDecayingPooledCounts::decay() const noexcept {
-  const Params stored = params();
-  return {.lambda_q32 = stored.lambda_q32, .epoch = Duration(static_cast<std::int64_t>(stored.epoch_us))};
-}
-
-void TimeDecayingPooledCounts::advance(Tick tick) noexcept {
-  const std::uint64_t now = image().state(kTick);
-  const std::uint64_t then = std::min(tick.value, kMaxTick);
-  if (then <= now) {
+void TimeDecayingPooledCounts::decay_cells(std::uint64_t /*now*/, std::uint64_t epochs) noexcept {
+  const WholeDecay decay{.lambda_q32 = params().lambda_q32, .rounds_up = policy() == DecayPolicy::ceil};
+  if (decay.lambda_q32 == kLambdaOne) {
     return;
   }
-  const WholeDecay decay{.lambda_q32 = params().lambda_q32, .rounds_up = policy() == DecayPolicy::ceil};
-  if (keys_inserted() != 0 && decay.lambda_q32 != kLambdaOne) {
-    const pool::Fading fading(decay, then - now);
-    std::visit([&](auto& pool) { pool.fade(first_, fading); }, pool_);
-    const auto oldest = static_cast<std::uint32_t>(fading(cut_cells().oldest));
-    set_cut_cells(cut_cells().faded(oldest, decay.lambda_q32, then - now));
-  }
-  image().set_state(kTick, then);
+  const pool::Fading fading(decay, epochs);
+  std::visit([&](auto& pool) { pool.fade(first_, fading); }, pool_);
+  const auto oldest = static_cast<std::uint32_t>(fading(cut_cells().oldest));
+  set_cut_cells(cut_cells().faded(oldest, decay.lambda_q32, epochs));
 }
 
 template <class Visit>
@@ -340,7 +311,7 @@ TimeDecayingPooledCounts::Carries TimeDecayingPooledCounts::find_carries(Digest 
 }
 
 void TimeDecayingPooledCounts::count_cut(std::uint64_t counter_value) noexcept {
-  image().set_state(kSaturations, std::min(saturations() + 1, kMaxKeysInserted));
+  add_saturations(1);
   set_cut_cells(cut_cells().with(CutCells::one(static_cast<std::uint32_t>(counter_value), 1)));
 }
 
@@ -413,70 +384,17 @@ void TimeDecayingPooledCounts::insert(Digest digest) {
   image().add_keys(1);
 }
 
-bool TimeDecayingPooledCounts::observe(Digest digest) {
-  const bool seen = may_contain(digest);
-  insert(digest);
-  return seen;
-}
-
 void TimeDecayingPooledCounts::prefetch(Digest digest) const noexcept {
   for_each_counter(digest, [this](std::uint64_t counter) { first_.prefetch(counter); });
 }
 
-// Does it for each, in order, while the lines of those to come are on their way.
-template <class Do>
-void TimeDecayingPooledCounts::for_each_ahead(std::span<const Digest> digests, const Do& act) const {
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    if (i + kAhead < digests.size()) {
-      prefetch(digests[i + kAhead]);
-    }
-    act(i);
-  }
-}
-
-void TimeDecayingPooledCounts::insert(std::span<const Digest> digests) {
-  for_each_ahead(digests, [&](std::size_t i) { insert(digests[i]); });
-}
-
-void TimeDecayingPooledCounts::insert(std::span<const std::uint64_t> keys) {
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
-}
-
-void TimeDecayingPooledCounts::observe(std::span<const Digest> digests, std::span<bool> seen) {
-  MANKAI_ASSERT(digests.size() == seen.size());
-  for_each_ahead(digests, [&](std::size_t i) { seen[i] = observe(digests[i]); });
-}
-
-void TimeDecayingPooledCounts::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(digests.size() == outcomes.size());
-  for_each_ahead(digests, [&](std::size_t i) { outcomes[i] = may_contain(digests[i]); });
-}
-
-void TimeDecayingPooledCounts::may_contain(std::span<const std::uint64_t> keys,
-                                           std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(keys.size() == outcomes.size());
-  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    may_contain(digests, outcomes.subspan(start, digests.size()));
-  });
-}
-
-void TimeDecayingPooledCounts::estimate(std::span<const Digest> digests,
-                                        std::span<DecayedCount> counts) const noexcept {
-  MANKAI_ASSERT(digests.size() == counts.size());
-  for_each_ahead(digests, [&](std::size_t i) { counts[i] = estimate(digests[i]); });
-}
+template class SingleCallFilter<TimeDecayingPooledCounts>;
 
 void TimeDecayingPooledCounts::clear() noexcept {
-  const Tick now = tick();
   const std::uint64_t digits = head().pool_digits;
-  FlatFilter::clear();
+  DecayingCounts::clear();
   head().cells_per_probe = cells_per_probe_;
   head().pool_digits = digits;
-  image().set_state(kTick, now.value);
-}
-
-DecayedCount TimeDecayingPooledCounts::count_of(std::uint64_t value) const noexcept {
-  return decayed_count(value, decay(), cut_cells().may_concern(value));
 }
 
 TimeDecayingPooledCounts::Use TimeDecayingPooledCounts::use() const noexcept {
@@ -494,39 +412,23 @@ TimeDecayingPooledCounts::Use TimeDecayingPooledCounts::use() const noexcept {
           .digits_peak = ledger.peak};
 }
 
-std::array<std::uint64_t, kernel::kMaxProbes> TimeDecayingPooledCounts::count_nonzero() const noexcept {
-  std::array<std::uint64_t, kernel::kMaxProbes> counts{};
+PartitionFill TimeDecayingPooledCounts::partitions() const noexcept {
+  PartitionFill fill{.size = {.cells_per_probe = cells_per_probe_, .k = k_}};
   for (std::uint32_t probe = 0; probe < k_; ++probe) {
-    counts[probe] = kernel::count_nonzero(first_.words(), probe * cells_per_probe_, cells_per_probe_);
+    fill.used[probe] = kernel::count_nonzero(first_.words(), probe * cells_per_probe_, cells_per_probe_);
   }
   std::visit(
       [&](const auto& pool) {
         pool.for_each([&](std::uint64_t counter, std::uint64_t) {
-          counts[counter / cells_per_probe_] += first_[counter] == 0 ? 1 : 0;
+          fill.used[counter / cells_per_probe_] += first_[counter] == 0 ? 1 : 0;
         });
       },
       pool_);
-  return counts;
-}
-
-double TimeDecayingPooledCounts::fill_ratio() const noexcept {
-  std::uint64_t filled = 0;
-  for (const std::uint64_t count : count_nonzero()) {
-    filled += count;
-  }
-  return static_cast<double>(filled) / static_cast<double>(cell_count());
-}
-
-double TimeDecayingPooledCounts::keys_estimate() const noexcept {
-  return estimate_keys(fill_ratio(), static_cast<double>(cells_per_probe_), 1);
+  return fill;
 }
 
 double TimeDecayingPooledCounts::fpr_estimate() const noexcept {
-  const auto counts = count_nonzero();
-  double product = 1;
-  for (std::uint32_t probe = 0; probe < k_; ++probe) {
-    product *= static_cast<double>(counts[probe]) / static_cast<double>(cells_per_probe_);
-  }
+  double product = DecayingCounts::fpr_estimate();
   if (has_gate_) {
     std::uint64_t open = 0;
     for (const std::uint64_t word : std::span(gate_, divide_up(cell_count(), kWordBits))) {
@@ -535,10 +437,6 @@ double TimeDecayingPooledCounts::fpr_estimate() const noexcept {
     product *= std::pow(static_cast<double>(open) / static_cast<double>(cell_count()), k_);
   }
   return product;
-}
-
-double TimeDecayingPooledCounts::fpr_expected(std::uint64_t keys) const noexcept {
-  return partitioned_fpr(keys, {.cells_per_probe = cells_per_probe_, .k = k_});
 }
 
 }  // namespace mankai

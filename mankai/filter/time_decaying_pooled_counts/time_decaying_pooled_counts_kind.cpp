@@ -24,14 +24,11 @@ struct TimeDecayingPooledCountsOptions : DecayOptions {
   bool gate = false;
 };
 
-struct TimeDecayingPooledCountsKind {
+struct TimeDecayingPooledCountsKind : KindDefaults {
   using Filter = TimeDecayingPooledCounts;
   using Options = TimeDecayingPooledCountsOptions;
   static constexpr std::string_view kSummary =
       "how often, weighted by age? digits of 4 bits, and further digits from a pool where needed";
-  static constexpr KeyShape kKeyShape = KeyShape::whole;
-  static constexpr bool kCanGrow = false;
-  static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
       probes_option<Options>(),
       half_life_option<Options>(),
@@ -57,7 +54,6 @@ struct TimeDecayingPooledCountsKind {
       "keys=300,pool-share=0.01,hash=xxh3", "keys=300,pool-share=0.01,lookup=links,gate=yes",
       "keys=300,pool-share=0.01,lookup=array,overflow=all,canonical=yes",
       "keys=300,pool-share=0.02,when-empty=saturate"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     MANKAI_ASSIGN(const Decay decay, decay_from(options, true));

@@ -7,10 +7,6 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/bits.hpp"
-#include "mankai/filter/parts/decay_checks.hpp"
-#include "mankai/filter/parts/hash_windows.hpp"
-#include "mankai/filter/parts/sizing.hpp"
-#include "mankai/filter/parts/whole_decay.hpp"
 #include "mankai/hash/probes.hpp"
 #include "mankai/kernel/bloom_ops.hpp"
 
@@ -27,8 +23,6 @@ constexpr std::uint32_t kLargestCount = ~std::uint32_t{0};
 constexpr std::uint8_t kDownwards = 16;
 // Where counts fade more slowly, skipping many epochs takes too long: each is a pass over what hangs together.
 constexpr std::uint64_t kLeastLoss = kLambdaOne >> 12;
-// As time-decaying-pooled-counts, but only the lowest tier is fetched; it makes no difference that one could rely on.
-constexpr std::size_t kAhead = 16;
 
 bool is_width(std::uint32_t bits) noexcept { return bits == 4 || bits == 8; }
 
@@ -76,10 +70,10 @@ Result<void> check_choices(const Options& options) {
 }
 
 Result<void> check_params(const Params& params, std::uint64_t cells_bytes) {
+  MANKAI_TRY(check_stored_decay(params.lambda_q32, params.epoch_us));
   if (!is_lambda(params.lambda_q32)) {
-    return fail(ErrorCode::corrupt, "lambda at offset 64 is above 1, or too close to it");
+    return fail(ErrorCode::corrupt, "lambda at offset 64 is too close to 1");
   }
-  MANKAI_TRY(check_epoch(params.epoch_us));
   if (params.k == 0 || params.k > kernel::kMaxProbes) {
     return fail(ErrorCode::corrupt, "k of " + std::to_string(params.k) + " at offset 84 is not 1 to 64");
   }
@@ -107,7 +101,7 @@ std::string_view name(RemainderRule rule) noexcept {
 }
 
 TimeDecayingTieredCounts::TimeDecayingTieredCounts(Image source, const Params& params) noexcept
-    : FlatFilter(std::move(source)),
+    : DecayingCounts(std::move(source)),
       lambda_q32_(params.lambda_q32),
       cells_per_probe_(params.cells_per_probe),
       k_(params.k),
@@ -153,19 +147,10 @@ Result<TimeDecayingTieredCounts> TimeDecayingTieredCounts::create(const Options&
 }
 
 Result<TimeDecayingTieredCounts> TimeDecayingTieredCounts::from_image(Image source) {
-  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), DecayState::kWords));
   const auto params = source.params<Params>();
   MANKAI_TRY(check_params(params, source.header().cells_bytes));
-  if (source.state(kTick) > kMaxTick) {
-    return fail(ErrorCode::corrupt, "impossible tick " + std::to_string(source.state(kTick)) + " at offset 96");
-  }
-  if (source.state(kSaturations) > kMaxKeysInserted ||
-      (source.state(kCutCells) != 0 && source.state(kSaturations) == 0)) {
-    return fail(ErrorCode::corrupt, "impossible count of saturations at offset 104");
-  }
-  if (!CutCells::of_word(source.state(kCutCells)).is_possible(kLargestCount)) {
-    return fail(ErrorCode::corrupt, "impossible cut paths at offset 112");
-  }
+  MANKAI_TRY(check_decay_state(source, kLargestCount));
   std::uint64_t used = 0;
   TimeDecayingTieredCounts filter(std::move(source), params);
   for (unsigned tier = 0; tier < filter.tier_count_; ++tier) {
@@ -183,10 +168,6 @@ Result<TimeDecayingTieredCounts> TimeDecayingTieredCounts::from_image(Image sour
                                         " to the end of the cells are not zero");
   }
   return filter;
-}
-
-Decay TimeDecayingTieredCounts::decay() const noexcept {
-  return {.lambda_q32 = lambda_q32_, .epoch = Duration(static_cast<std::int64_t>(params().epoch_us))};
 }
 
 template <class Visit>
@@ -231,84 +212,33 @@ std::uint64_t TimeDecayingTieredCounts::smallest(Digest digest) const noexcept {
 void TimeDecayingTieredCounts::insert(Digest digest) noexcept {
   for_each_cell(digest, [this](const Node& cell) {
     if (!raise(cell)) {
-      image().set_state(kSaturations, std::min(saturations() + 1, kMaxKeysInserted));
+      add_saturations(1);
       set_cut_cells(cut_cells().with(CutCells::one(kLargestCount, 1)));
     }
   });
   image().add_keys(1);
 }
 
-bool TimeDecayingTieredCounts::observe(Digest digest) noexcept {
-  const bool seen = may_contain(digest);
-  insert(digest);
-  return seen;
-}
-
+// Only the lowest tier: more makes no significant difference.
 void TimeDecayingTieredCounts::prefetch(Digest digest) const noexcept {
   for_each_cell(digest, [this](const Node& cell) { tiers_[0].prefetch(number(cell)); });
 }
 
-// Does it for each, in order, while the lines of those to come are on their way.
-template <class Do>
-void TimeDecayingTieredCounts::for_each_ahead(std::span<const Digest> digests, const Do& act) const {
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    if (i + kAhead < digests.size()) {
-      prefetch(digests[i + kAhead]);
-    }
-    act(i);
-  }
-}
+template class SingleCallFilter<TimeDecayingTieredCounts>;
 
-void TimeDecayingTieredCounts::insert(std::span<const Digest> digests) noexcept {
-  for_each_ahead(digests, [&](std::size_t i) { insert(digests[i]); });
-}
-
-void TimeDecayingTieredCounts::insert(std::span<const std::uint64_t> keys) noexcept {
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
-}
-
-void TimeDecayingTieredCounts::observe(std::span<const Digest> digests, std::span<bool> seen) noexcept {
-  MANKAI_ASSERT(digests.size() == seen.size());
-  for_each_ahead(digests, [&](std::size_t i) { seen[i] = observe(digests[i]); });
-}
-
-void TimeDecayingTieredCounts::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(digests.size() == outcomes.size());
-  for_each_ahead(digests, [&](std::size_t i) { outcomes[i] = may_contain(digests[i]); });
-}
-
-void TimeDecayingTieredCounts::may_contain(std::span<const std::uint64_t> keys,
-                                           std::span<bool> outcomes) const noexcept {
-  MANKAI_ASSERT(keys.size() == outcomes.size());
-  for_each_hashed_window(hasher(), keys, [&](std::size_t start, std::span<const Digest> digests) {
-    may_contain(digests, outcomes.subspan(start, digests.size()));
-  });
-}
-
-void TimeDecayingTieredCounts::estimate(std::span<const Digest> digests,
-                                        std::span<DecayedCount> counts) const noexcept {
-  MANKAI_ASSERT(digests.size() == counts.size());
-  for_each_ahead(digests, [&](std::size_t i) { counts[i] = estimate(digests[i]); });
-}
-
-void TimeDecayingTieredCounts::advance(Tick tick) noexcept {
-  const std::uint64_t now = image().state(kTick);
-  const std::uint64_t then = std::min(tick.value, kMaxTick);
-  if (then <= now) {
+void TimeDecayingTieredCounts::decay_cells(std::uint64_t /*now*/, std::uint64_t epochs) noexcept {
+  if (lambda_q32_ == kLambdaOne) {
     return;
   }
-  if (keys_inserted() != 0 && lambda_q32_ != kLambdaOne) {
-    const unsigned top = tier_count_ - 1;
-    for (std::uint32_t probe = 0; probe < k_; ++probe) {
-      for (std::uint64_t at = 0; at < per_probe_[top]; ++at) {
-        fade_tree({.tier = top, .at = at, .probe = probe}, then - now);
-      }
+  const unsigned top = tier_count_ - 1;
+  for (std::uint32_t probe = 0; probe < k_; ++probe) {
+    for (std::uint64_t at = 0; at < per_probe_[top]; ++at) {
+      fade_tree({.tier = top, .at = at, .probe = probe}, epochs);
     }
-    const WholeDecay down{.lambda_q32 = lambda_q32_, .rounds_up = false};
-    const auto oldest = static_cast<std::uint32_t>(down.after(cut_cells().oldest, then - now));
-    set_cut_cells(cut_cells().faded(oldest, lambda_q32_, then - now));
   }
-  image().set_state(kTick, then);
+  const WholeDecay down{.lambda_q32 = lambda_q32_, .rounds_up = false};
+  const auto oldest = static_cast<std::uint32_t>(down.after(cut_cells().oldest, epochs));
+  set_cut_cells(cut_cells().faded(oldest, lambda_q32_, epochs));
 }
 
 TimeDecayingTieredCounts::Children TimeDecayingTieredCounts::children_of(const Node& node) const noexcept {
@@ -386,16 +316,6 @@ bool TimeDecayingTieredCounts::fade_once(const Node& node, std::int64_t rest_q32
   return has_changed;
 }
 
-void TimeDecayingTieredCounts::clear() noexcept {
-  const Tick now = tick();
-  FlatFilter::clear();
-  image().set_state(kTick, now.value);
-}
-
-DecayedCount TimeDecayingTieredCounts::count_of(std::uint64_t value) const noexcept {
-  return decayed_count(value, decay(), cut_cells().may_concern(value));
-}
-
 // Paths that are not 0 among those through a counter.
 std::uint64_t TimeDecayingTieredCounts::count_nonzero(const Node& node) const noexcept {
   if (digit(node) != 0) {
@@ -412,37 +332,15 @@ std::uint64_t TimeDecayingTieredCounts::count_nonzero(const Node& node) const no
   return count;
 }
 
-std::uint64_t TimeDecayingTieredCounts::count_nonzero(std::uint32_t probe) const noexcept {
+PartitionFill TimeDecayingTieredCounts::partitions() const noexcept {
+  PartitionFill fill{.size = {.cells_per_probe = cells_per_probe_, .k = k_}};
   const unsigned top = tier_count_ - 1;
-  std::uint64_t count = 0;
-  for (std::uint64_t at = 0; at < per_probe_[top]; ++at) {
-    count += count_nonzero({.tier = top, .at = at, .probe = probe});
-  }
-  return count;
-}
-
-double TimeDecayingTieredCounts::fill_ratio() const noexcept {
-  std::uint64_t filled = 0;
   for (std::uint32_t probe = 0; probe < k_; ++probe) {
-    filled += count_nonzero(probe);
+    for (std::uint64_t at = 0; at < per_probe_[top]; ++at) {
+      fill.used[probe] += count_nonzero({.tier = top, .at = at, .probe = probe});
+    }
   }
-  return static_cast<double>(filled) / static_cast<double>(cell_count());
-}
-
-double TimeDecayingTieredCounts::keys_estimate() const noexcept {
-  return estimate_keys(fill_ratio(), static_cast<double>(cells_per_probe_), 1);
-}
-
-double TimeDecayingTieredCounts::fpr_estimate() const noexcept {
-  double product = 1;
-  for (std::uint32_t probe = 0; probe < k_; ++probe) {
-    product *= static_cast<double>(count_nonzero(probe)) / static_cast<double>(cells_per_probe_);
-  }
-  return product;
-}
-
-double TimeDecayingTieredCounts::fpr_expected(std::uint64_t keys) const noexcept {
-  return partitioned_fpr(keys, {.cells_per_probe = cells_per_probe_, .k = k_});
+  return fill;
 }
 
 }  // namespace mankai

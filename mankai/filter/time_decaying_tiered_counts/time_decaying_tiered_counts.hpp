@@ -1,11 +1,11 @@
 #pragma once
 
-/// Decayed counts of keys, as time-decaying-counts does, in tiers of counters that share their high
-/// digits: only few keys come so often that they need them.
+/// Decayed counts of keys as in time-decaying-counts, in tiers of counters that share their high digits, which only few
+/// keys need.
 ///
 /// Tier 0 has a counter of w bits for each cell, tier 1 one for every 2^a of those, and so on: the parent of counter i
-/// is counter i >> a of the next tier. A counter that passes 2^w - 1 starts again at 0 and adds 1 to its parent. The
-/// value of a cell is that of its path: Σ digit_j · 2^(w j), from the bottom to the top, 32 bits in all.
+/// is counter i >> a of the next tier. A counter that exceeds 2^w - 1 wraps to 0 and carries 1 to its parent. The value
+/// of a cell is that of its path: Σ digit_j · 2^(w j), from the bottom to the top, 32 bits in all.
 ///
 ///     tier 2: |               3               |               0               | …    w = 4, a = 1
 ///     tier 1: |       0       |       2       |       1       |       0       | …
@@ -14,31 +14,31 @@
 ///
 ///     cells: | tier 0: k partitions | tier 1: k partitions | … | zeros |     each tier from a whole word on
 ///
-/// With as many of them, a key's cells are where time-decaying-counts has them. A parent counts the carries of all its
-/// children, so a path is never too low; what it counts of others makes it too high, which is the price for having no
-/// pool and no links.
+/// With equally many cells, a key's cells are those of time-decaying-counts. A parent counts the carries of all its
+/// children, so a path is never too low; the carries of other children make it too high, the price of having no pool
+/// and no links.
 ///
-/// **Decay** needs no keys. From the top down a counter p that is to become t = λ p + what its own parent leaves it
-/// becomes ⌊t⌋, and the rest, 2^w (t - ⌊t⌋), goes to each of its children; where one of them could not hold that, it
-/// becomes ⌈t⌉, and 2^w (⌈t⌉ - t) is taken from each of its children, who take it from theirs where they have less. At
-/// the bottom the policy rounds, and what cannot be taken there is a gift. So the path of the largest value under a
-/// parent fades as a whole number does, and its neighbors no further down than what they share with it. All of it is
-/// computed in units of 2^-32, the same everywhere.
+/// **Decay** needs no keys and runs from the top down. The target of a counter p is t = λ p + the remainder from its
+/// parent. It becomes ⌊t⌋, and the remainder 2^w (t - ⌊t⌋) is added to each of its children; if one of them could not
+/// hold that, it becomes ⌈t⌉, and 2^w (⌈t⌉ - t) is subtracted from each child, which borrows from its own children if
+/// it has less. At the bottom the policy rounds; a borrow that cannot be met there is dropped, which rounds up. So the
+/// path of the largest value under a parent decays as a whole number does, and its neighbors not below what they share
+/// with it. All computation is exact in units of 2^-32.
 ///
-/// The rule `downwards` takes nothing from the children. It is the reading that we first made of the paper, and strict,
-/// too; but a path with two digits hardly fades, since its lower digit must be near 0 before the upper one can be
-/// rounded down. 300 with λ = 0.9 is 286 after ten epochs and 149 after thirty, where 102 and 8 are right; with the
-/// policy ceil it stays at 298 forever, where 10 is what cannot fade any more (tests).
+/// The rule `downwards` subtracts nothing from children: another reading of the paper, which never undercounts either.
+/// But a path with two digits hardly decays, since its lower digit must be near 0 before the upper one can be rounded
+/// down. 300 with λ = 0.9 is 286 after ten epochs and 149 after thirty, where 102 and 8 are right; with the policy ceil
+/// it stays at 298 forever, where the limit is 10 (tests).
 ///
 /// Source:  [Cheng2005] §1, the "exponential" time-decaying Bloom filter: "a series of basic TBFs as components, each
 ///          responsible for a small group of bits in a large counter". It is named there and nowhere described; which
 ///          counter is whose parent, the carry and the decay are ours. Partitions and λ as in time-decaying-counts.
 /// Formula: with c cells in tier 0, w c Σ_j 2^(-a j) bits: 5.33 a cell with w = 4, a = 2. A path is never below what a
 ///          cell of time-decaying-counts has with the floor policy and 32 bits, nor with ceil below the exact count.
-/// Cannot:  fade very slowly: λ is at most 1 - 2^-12, or 1, since epochs that are skipped are computed one by one where
-///          counters hang together. Keep neighbors apart: a key that came 1e6 times lifts 2^a - 1 others beside each
-///          of its counters to 1e6 less the low digit. Keys with one such neighbor in each of their k partitions are
-///          overcounted.
+/// Cannot:  decay very slowly: λ is at most 1 - 2^-12, or 1, since skipped epochs are computed one by one for counters
+///          that depend on each other. Separate neighbors: a key with 1e6 insertions raises the 2^a - 1 neighbors of
+///          each of its counters to 1e6 less the low digit. Keys with one such neighbor in each of their k partitions
+///          are overcounted.
 
 #include <array>
 #include <cstddef>
@@ -48,25 +48,27 @@
 
 #include "mankai/base/time.hpp"
 #include "mankai/filter/concepts.hpp"
-#include "mankai/filter/parts/cut_cells.hpp"
 #include "mankai/filter/parts/decayed_cells.hpp"
-#include "mankai/filter/parts/flat_filter.hpp"
+#include "mankai/filter/parts/decaying_counts.hpp"
 #include "mankai/filter/parts/packed_fields.hpp"
+#include "mankai/filter/parts/whole_decay.hpp"
 
 namespace mankai {
 
-/// What becomes of the difference when a parent is rounded. The values are part of the image format.
+/// What happens to the remainder when a parent is rounded. The values are part of the image format.
 enum class RemainderRule : std::uint8_t {
-  both_ways = 0,  ///< it goes to the children when the parent is rounded down, and is taken from them when up
-  downwards = 1,  ///< it goes to the children when the parent is rounded down, and is a gift when up
+  both_ways = 0,  ///< added to the children if the parent is rounded down, subtracted from them if up
+  downwards = 1,  ///< added to the children if the parent is rounded down, dropped if up
 };
 
 /// Returns the name used in specs.
 [[nodiscard]] std::string_view name(RemainderRule rule) noexcept;
 
 /// See the top of this file. Cost: k · 32 / w cache lines per key, of which all but k are nearly always in the cache.
-/// Threads: any number of readers, or one writer alone: a carry is seen in halves.
-class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
+/// `advance` passes over the cells, and in each epoch over the counters below one that is not 0, until it is, or until
+/// nothing changes any more.
+/// Threads: any number of readers, or one writer alone: a carry is not atomic.
+class TimeDecayingTieredCounts : public DecayingCounts<TimeDecayingTieredCounts> {
  public:
   static constexpr std::uint16_t kKind = 9;
   static constexpr std::string_view kName = "time-decaying-tiered-counts";
@@ -83,11 +85,11 @@ class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
     std::uint8_t rounding;          ///< 1 DecayPolicy floor, 2 ceil; plus 16 with RemainderRule downwards
   };
 
-  /// What to create: sized for so many distinct keys at such a false positive rate, or by its cells.
+  /// What to create: sized for a number of distinct keys at a false-positive rate, or by its cells.
   struct Options {
-    std::uint64_t keys = 0;  ///< with counters: 0 for as many as they hold at the rate
+    std::uint64_t keys = 0;  ///< with counters: 0 for as many as fit at the rate
     double fpr = 0.01;
-    std::uint64_t counters = 0;     ///< so many in tier 0, less what k does not divide; 0: what the keys need
+    std::uint64_t counters = 0;     ///< in tier 0, rounded down to a multiple of k; 0: what the keys need
     std::uint32_t k = 0;            ///< cells per key, at most 64; 0 for ceil(log2(1 / fpr)), with counters 4
     std::uint32_t width_bits = 4;   ///< of a counter: 4 or 8
     std::uint32_t shrink_bits = 2;  ///< a parent for 2 to the power of it, at most 8
@@ -103,40 +105,18 @@ class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
   /// Takes over an image of this kind. Errors: corrupt; unsupported_version for an unknown policy or rule.
   [[nodiscard]] static Result<TimeDecayingTieredCounts> from_image(Image source);
 
-  /// Goes on to a later tick: every counter fades by as many epochs. An earlier tick changes nothing.
-  /// Cost: a pass over the cells; and for each epoch one over the counters below one that is not 0, until it is, or
-  /// nothing changes any more.
-  void advance(Tick tick) noexcept;
-  [[nodiscard]] Tick tick() const noexcept { return {image().state(kTick)}; }
-  [[nodiscard]] Duration epoch() const noexcept { return decay().epoch; }
-  [[nodiscard]] Decay decay() const noexcept;
-
   /// Never fails. Every insert counts, also of a key that is in.
   void insert(Digest digest) noexcept;
-  /// Inserts, and returns whether anything of the key was left before, as far as the filter can tell.
-  bool observe(Digest digest) noexcept;
+  using DecayingCounts::insert;
   /// Returns whether anything of the key may be left.
   [[nodiscard]] bool may_contain(Digest digest) const noexcept { return smallest(digest) != 0; }
   /// Returns the decayed count of the key: with ceil never too little, unless saturated.
-  [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept { return count_of(smallest(digest)); }
-
-  /// Batches, in order: the fast path. Shape: digests[c] or keys[c], and an outcome for each; may be empty; must not
-  /// overlap. Integer keys are hashed as `hasher()` would.
-  void insert(std::span<const Digest> digests) noexcept;
-  void insert(std::span<const std::uint64_t> keys) noexcept;
-  void observe(std::span<const Digest> digests, std::span<bool> seen) noexcept;
-  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
-  void may_contain(std::span<const std::uint64_t> keys, std::span<bool> outcomes) const noexcept;
-  void estimate(std::span<const Digest> digests, std::span<DecayedCount> counts) const noexcept;
-
-  /// Forgets every key, and goes on at its tick.
-  void clear() noexcept;
-
-  /// How many times a key was inserted.
-  [[nodiscard]] std::uint64_t keys_inserted() const noexcept { return FilterBase::keys_inserted(); }
-  /// How often a path had no room for one more. Estimates that this may have made too low are saturated, and others as
-  /// high, until what was lost has faded (CutCells).
-  [[nodiscard]] std::uint64_t saturations() const noexcept { return image().state(kSaturations); }
+  [[nodiscard]] DecayedCount estimate(Digest digest) const noexcept {
+    const std::uint64_t value = smallest(digest);
+    return decayed_count(value, decay(), cut_cells().may_concern(value));
+  }
+  using DecayingCounts::estimate;
+  using DecayingCounts::may_contain;
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
   [[nodiscard]] DecayPolicy policy() const noexcept { return rounds_up_ ? DecayPolicy::ceil : DecayPolicy::floor; }
@@ -154,23 +134,9 @@ class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
   /// The cache lines that an operation touches, at most.
   [[nodiscard]] double lines_per_key() const noexcept { return static_cast<double>(k_) * tier_count_; }
 
-  /// Paths that are not 0 over all. Cost: a pass over the cells; also of those below.
-  [[nodiscard]] double fill_ratio() const noexcept;
-  /// How many distinct keys have not faded to nothing, from the fill: too many by those that share a parent with one
-  /// that came often. Infinite when no path is 0.
-  [[nodiscard]] double keys_estimate() const noexcept;
-  /// The probability that a key that is not in has a count, from the cells as they are: the product of the partitions'
-  /// fills.
-  [[nodiscard]] double fpr_estimate() const noexcept;
-  /// The rate that the formula gives for so many distinct keys none of which came 2^w times.
-  [[nodiscard]] double fpr_expected(std::uint64_t keys) const noexcept;
-
  private:
-  // The words of the image's state.
-  static constexpr std::size_t kTick = 0;
-  static constexpr std::size_t kSaturations = 1;
-  static constexpr std::size_t kCutCells = 2;
-  static constexpr std::size_t kStateWords = 3;
+  friend DecayingCounts<TimeDecayingTieredCounts>;
+  friend SingleCallFilter<TimeDecayingTieredCounts>;
 
   static constexpr std::size_t kMaxTiers = 8;
 
@@ -201,18 +167,15 @@ class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
   bool raise(const Node& cell) noexcept;
   [[nodiscard]] std::uint64_t smallest(Digest digest) const noexcept;
   void prefetch(Digest digest) const noexcept;
-  template <class Do>
-  void for_each_ahead(std::span<const Digest> digests, const Do& act) const;
-  [[nodiscard]] CutCells cut_cells() const noexcept { return CutCells::of_word(image().state(kCutCells)); }
-  void set_cut_cells(CutCells cells) noexcept { image().set_state(kCutCells, cells.word()); }
-  [[nodiscard]] DecayedCount count_of(std::uint64_t value) const noexcept;
+  void decay_cells(std::uint64_t now, std::uint64_t epochs) noexcept;
 
   void fade_tree(const Node& root, std::uint64_t epochs) noexcept;
   bool fade_once(const Node& node, std::int64_t rest_q32) noexcept;
   [[nodiscard]] bool can_hold(const Node& node, std::uint64_t target_q32) const noexcept;
   [[nodiscard]] bool can_take(const Node& node, std::uint64_t rest_q32) const noexcept;
   [[nodiscard]] std::uint64_t count_nonzero(const Node& node) const noexcept;
-  [[nodiscard]] std::uint64_t count_nonzero(std::uint32_t probe) const noexcept;
+  /// The paths that are not 0: those that share a parent with a frequent key count, too.
+  [[nodiscard]] PartitionFill partitions() const noexcept;
 
   std::uint64_t lambda_q32_;
   std::uint64_t cells_per_probe_;
@@ -225,6 +188,8 @@ class TimeDecayingTieredCounts : public FlatFilter<TimeDecayingTieredCounts> {
   std::array<std::uint64_t, kMaxTiers> per_probe_{};
   std::array<PackedFields, kMaxTiers> tiers_;
 };
+
+extern template class SingleCallFilter<TimeDecayingTieredCounts>;
 
 static_assert(BatchFilter<TimeDecayingTieredCounts>);
 static_assert(DecayedFrequencyFilter<TimeDecayingTieredCounts>);

@@ -19,14 +19,11 @@ struct TimeDecayingTieredCountsOptions : DecayOptions {
   RemainderRule remainder = RemainderRule::both_ways;
 };
 
-struct TimeDecayingTieredCountsKind {
+struct TimeDecayingTieredCountsKind : KindDefaults {
   using Filter = TimeDecayingTieredCounts;
   using Options = TimeDecayingTieredCountsOptions;
   static constexpr std::string_view kSummary =
       "how often, weighted by age? a small counter per key, larger ones shared";
-  static constexpr KeyShape kKeyShape = KeyShape::whole;
-  static constexpr bool kCanGrow = false;
-  static constexpr bool kHasLockFreeReaders = false;
   static constexpr std::array kOptions = {
       probes_option<Options>(),
       half_life_option<Options>(),
@@ -45,7 +42,6 @@ struct TimeDecayingTieredCountsKind {
   static constexpr std::array<std::string_view, 3> kExamples = {
       "keys=300,hash=xxh3", "keys=300,hash=siphash,canonical=yes",
       "keys=300,width=8,shrink-bits=1,remainder=downwards,policy=ceil"};
-  static const KindDescription& description() noexcept;
 
   static Result<Filter> create(const CreateRequest& request, const Options& options) {
     MANKAI_ASSIGN(const Decay decay, decay_from(options, true));

@@ -183,9 +183,7 @@ Result<void> Store::Impl::change_windows(std::size_t keys, const Outcomes& outco
   for (std::size_t begin = 0; begin < keys; begin += ChangeEncoder::kMaxKeys) {
     const std::size_t count = std::min(keys - begin, ChangeEncoder::kMaxKeys);
     const auto change = encoded(encode, begin, count);
-    const auto part = [&](auto all) { return all.empty() ? all : all.subspan(begin, count); };
-    const Outcomes answers{.seen = part(outcomes.seen), .erased = part(outcomes.erased)};
-    auto changed = change ? change_window(*change, answers, is_in_batch_ || begin + count < keys)
+    auto changed = change ? change_window(*change, outcomes.part(begin, count), is_in_batch_ || begin + count < keys)
                           : Result<void>(std::unexpected(change.error()));
     if (!changed) {
       // The windows before this one are applied in memory, so they are committed; each record leaves room for that. If
