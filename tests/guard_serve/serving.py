@@ -107,19 +107,22 @@ def redirect_target(url):
 
 
 class Load:
-    """Clients that ask again and again, each on a connection of its own, until they are told to end."""
+    """Clients that ask again and again, each on a connection of its own, until they are told to end.
+
+    All are connected when this returns: one that connects later may find a service that is ending.
+    """
 
     def __init__(self, port, target, count=8):
         self.answers = []
         self.failures = []
         self._is_ending = threading.Event()
-        self._threads = [threading.Thread(target=self._ask, args=(port, target)) for _ in range(count)]
+        self._threads = [threading.Thread(target=self._ask, args=(Client(port), target)) for _ in range(count)]
         for thread in self._threads:
             thread.start()
 
-    def _ask(self, port, target):
+    def _ask(self, client, target):
         try:
-            with Client(port) as client:
+            with client:
                 while not self._is_ending.is_set():
                     answer = client.ask(target)
                     if answer is None:

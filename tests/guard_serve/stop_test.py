@@ -23,8 +23,18 @@ class Stop(serving.ServeTest):
             self.assertEqual(process.wait(serving.PATIENCE), 0)
             self.assertEqual(load.failures, [])
             self.assertEqual(set(load.answers), {(200, b'{"url":"http://new.example/","answer":"blocked","rule":"new.example"}\n')})
-            with self.assertRaises(ConnectionRefusedError):
-                Client(process.port)
+
+    def test_clients_in_the_queue_are_answered(self):
+        process = self.serve()
+        os.kill(process.pid, signal.SIGSTOP)
+        clients = [self.client(process) for _ in range(100)]
+        for client in clients:
+            client.send(b"GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n")
+        os.kill(process.pid, signal.SIGTERM)
+        os.kill(process.pid, signal.SIGCONT)
+        for client in clients:
+            self.assertEqual(client.answer().status, 200)
+        self.assertEqual(process.wait(serving.PATIENCE), 0)
 
     def test_a_request_on_its_way_is_answered(self):
         process = self.serve()
@@ -34,6 +44,9 @@ class Stop(serving.ServeTest):
             self.wait_for(lambda: self.metrics(process)["mankai_http_connections"] >= 3, "both connections")
             os.kill(process.pid, signal.SIGTERM)
             self.assertTrue(idle.has_ended())
+            # While the service lives, no other program has the port.
+            with self.assertRaises(ConnectionRefusedError):
+                Client(process.port)
             client.send(b"new.example/")
             answer = client.answer()
             self.assertEqual((answer.body, answer.headers["connection"]), (b"blocked\thttp://new.example/\tnew.example\n", "close"))

@@ -335,13 +335,14 @@ void HttpServer::end_overdue() {
 }
 
 void HttpServer::begin_stop() {
+  is_stopping_ = true;
+  stop_begun_ = Clock::now();
+  // Closing resets the clients that are in the queue: accept them first, and nothing between the two.
   try {
-    accept_all();  // clients that are in the queue already
+    accept_all();
   } catch (const std::bad_alloc&) {
     pause_accepting();
   }
-  is_stopping_ = true;
-  stop_begun_ = Clock::now();
   listener_.close();
 }
 
