@@ -130,7 +130,8 @@ bool has_time_of(const F& filter) noexcept {
 template <class F>
 Result<Tick> tick_of_filter(const F& filter, Time time) {
   if (!has_time_of(filter)) {
-    return fail(ErrorCode::invalid_argument, "the filter's keys do not expire: it was created without max-ttl");
+    return fail(ErrorCode::invalid_argument, "the keys of this " + std::string(F::kName) +
+                                                 " filter do not expire: create it with max-ttl, such as 7d");
   }
   const Tick tick = tick_of(time, filter.epoch());
   if (tick < filter.tick()) {

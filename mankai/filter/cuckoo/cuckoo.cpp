@@ -348,7 +348,7 @@ void Cuckoo::advance(Tick tick) noexcept {
 Result<std::uint64_t> Cuckoo::until_of(Time expiry) const {
   if (!has_time()) {
     return fail(ErrorCode::invalid_argument,
-                "the filter's keys do not expire: create it with max-ttl, such as 7d, to give them a time to live");
+                "the keys of this cuckoo filter do not expire: create it with max-ttl, such as 7d");
   }
   const std::uint64_t until = tick_of(expiry, epoch()).value + 1;
   if (expiry <= start_of(tick(), epoch())) {
@@ -373,7 +373,7 @@ Result<void> Cuckoo::check_room(std::size_t keys) const {
 Result<void> Cuckoo::check_erase() const {
   if (has_time() && slot().count == 0) {
     return fail(ErrorCode::invalid_argument,
-                "keys that expire cannot be removed from a filter without counts: create it with counts=2");
+                "a cuckoo filter with a time to live and without counts cannot remove keys: create it with counts=2");
   }
   return {};
 }
@@ -397,6 +397,18 @@ Result<void> Cuckoo::merge(const Cuckoo& other) {
     sort_slices();
   }
   return {};
+}
+
+void Cuckoo::compact() noexcept {
+  for (std::size_t newer = slice_count(); newer-- > 1;) {
+    for (std::size_t older = 0; older < newer && slices()[newer].taken_slots() != 0; ++older) {
+      slices()[older].absorb(slices()[newer]);
+    }
+    if (slices()[newer].taken_slots() == 0) {
+      slices().move_to_end(newer);
+      slices().drop_last();
+    }
+  }
 }
 
 void Cuckoo::clear() noexcept {

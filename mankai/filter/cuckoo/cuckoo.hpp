@@ -126,6 +126,9 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Takes over the other filter's sub-filters. The rates add up. Errors: invalid_argument when seeds, growth or time
   /// differ, or there would be too many sub-filters; out_of_space, which leaves both as they were.
   [[nodiscard]] Result<void> merge(const Cuckoo& other);
+  /// Moves keys to older sub-filters, as far as these have room, and drops those that are empty. Cost: a pass over the
+  /// cells, and a search for room per key. Threads: needs the filter alone.
+  void compact() noexcept;
   /// Forgets every key and all sub-filters but the first.
   void clear() noexcept;
 

@@ -213,6 +213,41 @@ class CuckooTable::Code {
     return taken;
   }
 
+  /// An entry as tables of all widths have it; `meta` is its count and tag.
+  struct Entry {
+    std::uint64_t bucket;
+    std::uint32_t fingerprint;
+    std::uint32_t meta;
+  };
+  /// Calls `take(entry)` for every entry, and frees those for which it returns true.
+  template <class Take>
+  void take_out(CuckooTable& table, const Take& take) const noexcept {
+    for (std::uint64_t line = 0; line < table.lines_; ++line) {
+      for_each_slot(table, line, [&](const Place& place, std::uint32_t value) {
+        const bool is_expired = table_.slot_.tag != 0 && is_dead(value);
+        const Entry entry{
+            .bucket = place.bucket, .fingerprint = value >> meta_bits_, .meta = value & low_bits(meta_bits_)};
+        if (is_expired || take(entry)) {
+          free_expired(table, place, value);
+        }
+      });
+    }
+  }
+  /// Puts an entry of a newer table into a slot of its own; false where there is no room.
+  bool put_in(CuckooTable& table, const Entry& entry, std::uint32_t newer_level) const noexcept {
+    const std::uint64_t first = entry.bucket >> (newer_level - table_.level_);
+    const std::uint32_t fingerprint = entry.fingerprint & table_.fingerprint_mask_;
+    const Key key{
+        .first = first, .second = other(first, fingerprint & table_.base_mask_), .pattern = fingerprint << meta_bits_};
+    const auto place = make_room(table, key);
+    if (!place) {
+      return false;
+    }
+    fill(table, *place, key.pattern | entry.meta);
+    table.add_units(table_.slot_.count == 0 ? 1 : count_of(key.pattern | entry.meta));
+    return true;
+  }
+
   /// Frees what has expired by a generation that is not before this one, but for what expires with it.
   void sweep_until(CuckooTable& table, std::uint64_t tick) const noexcept {
     for (std::uint64_t line = 0; line < table.lines_; ++line) {
@@ -556,6 +591,18 @@ bool CuckooTable::refresh(Digest digest, std::uint64_t until) noexcept {
 
 CuckooTable::Taken CuckooTable::erase(Digest digest) noexcept {
   return with_code([&](const auto& code) { return code.erase(*this, code.key(digest)); });
+}
+
+void CuckooTable::absorb(CuckooTable& newer) noexcept {
+  MANKAI_ASSERT(newer.level_ >= level_ && newer.tick() == tick());
+  with_code([&](const auto& here) {
+    newer.with_code([&](const auto& there) {
+      there.take_out(newer, [&](const auto& entry) {
+        return here.put_in(*this, {.bucket = entry.bucket, .fingerprint = entry.fingerprint, .meta = entry.meta},
+                           newer.level_);
+      });
+    });
+  });
 }
 
 bool CuckooTable::may_contain(Digest digest) const noexcept {

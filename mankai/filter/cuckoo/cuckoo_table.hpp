@@ -133,6 +133,10 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   /// Takes a unit of the key's class. Pre: without expiry or with counts.
   Taken erase(Digest digest) noexcept;
 
+  /// Moves the entries of a newer table here, as far as there is room: the buckets of a pair there lie in those of a
+  /// pair here, and its fingerprints are cut. Threads: needs both tables alone.
+  void absorb(CuckooTable& newer) noexcept;
+
   [[nodiscard]] bool may_contain(Digest digest) const noexcept;
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept;
   [[nodiscard]] KeyCount estimate(Digest digest) const noexcept;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -47,7 +48,8 @@ double measured_fpr(const Cuckoo& filter, std::size_t asked) {
   return static_cast<double>(std::ranges::count(outcomes, true)) / static_cast<double>(asked);
 }
 
-/// The filter beside an exact model: how often each key is in, and until when.
+/// The filter beside an exact model: the additions of each key that have neither expired nor been taken out. A removal
+/// takes out the one that would expire first.
 class Model {
  public:
   Model(Cuckoo filter, std::uint64_t seed) : filter_(std::move(filter)), random_(seed) {}
@@ -57,9 +59,7 @@ class Model {
   void add(std::uint64_t key) {
     const std::uint64_t until = filter_.tick().value + (filter_.has_time() ? 1 + random_() % (kCuckooLifetime + 1) : 1);
     filter_.insert_until(digest(key), until);
-    Member& member = members_[key];
-    ++member.units;
-    member.until = std::max(member.until, until);
+    members_[key].insert(until);
   }
   // Takes a member out that is in.
   void erase_one() {
@@ -70,19 +70,23 @@ class Model {
     std::advance(chosen, static_cast<std::ptrdiff_t>(random_() % std::min<std::size_t>(members_.size(), 50)));
     const EraseResult result = filter_.erase(digest(chosen->first));
     EXPECT_TRUE(result == EraseResult::erased || result == EraseResult::stuck) << "a member's removal was refused";
-    if (--chosen->second.units == 0) {
+    chosen->second.erase(chosen->second.begin());
+    if (chosen->second.empty()) {
       members_.erase(chosen);
     }
   }
   void advance(std::uint64_t ticks) {
     const Tick to{filter_.tick().value + ticks};
     filter_.advance(to);
-    std::erase_if(members_, [to](const auto& each) { return each.second.until <= to.value; });
+    for (auto& [key, untils] : members_) {
+      untils.erase(untils.begin(), untils.upper_bound(to.value));
+    }
+    std::erase_if(members_, [](const auto& each) { return each.second.empty(); });
   }
   // Returns how many members are not found.
   std::size_t missing() {
     std::size_t missing = 0;
-    for (const auto& [key, member] : members_) {
+    for (const auto& [key, untils] : members_) {
       missing += filter_.may_contain(digest(key)) ? 0U : 1U;
       checks_ += 1;
     }
@@ -92,14 +96,9 @@ class Model {
   [[nodiscard]] std::size_t checks() const { return checks_; }
 
  private:
-  struct Member {
-    std::uint64_t units = 0;
-    std::uint64_t until = 0;
-  };
-
   Cuckoo filter_;
   std::mt19937_64 random_;
-  std::unordered_map<std::uint64_t, Member> members_;
+  std::unordered_map<std::uint64_t, std::multiset<std::uint64_t>> members_;
   std::size_t checks_ = 0;
 };
 
@@ -130,6 +129,9 @@ TEST_P(CuckooMembers, NoneIsLostWhenOthersAreAddedRemovedMovedAndExpire) {
       }
       for (int i = 0; i < 25 && model.filter().check_erase(); ++i) {
         model.erase_one();
+      }
+      if (round % 40 == 39) {
+        model.filter().compact();
       }
       if (shape.expires && round % 8 == 7) {
         model.advance(1 + model.random() % 2);
@@ -305,6 +307,26 @@ TEST(Cuckoo, SkippingTicksEqualsTakingEach) {
     }
     leap.advance({skipped});
     EXPECT_EQ(steps.to_bytes(), leap.to_bytes()) << skipped;
+  }
+}
+
+TEST(Cuckoo, CompactionDropsSubFiltersThatAreEmptied) {
+  for (const std::uint32_t counts : {0U, 4U}) {
+    Cuckoo filter = make({.keys = 100, .fpr = 0.01, .counts = counts});
+    filter.insert(digests(0, 5000));
+    const std::size_t before = filter.slice_count();
+    std::vector<EraseResult> results(4900);
+    filter.erase(digests(100, 4900), results);
+    EXPECT_EQ(std::ranges::count(results, EraseResult::erased), 4900);
+    filter.compact();
+    EXPECT_LT(filter.slice_count(), before);
+    EXPECT_LE(filter.slice_count(), 2U);
+    EXPECT_EQ(filter.keys_inserted(), 100U);
+    for (std::uint64_t key = 0; key < 100; ++key) {
+      EXPECT_TRUE(filter.may_contain(digest(key)));
+    }
+    filter.insert(digests(10'000, 1000));
+    EXPECT_EQ(filter.keys_inserted(), 1100U);
   }
 }
 
