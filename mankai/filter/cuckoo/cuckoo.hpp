@@ -11,8 +11,9 @@
 /// one erases.
 ///
 /// Expiry: a generation lasts `max_ttl / 13`, and a key lives until one of the next 14 begins: never less than its time
-/// to live, and one generation longer at most. A unit that is taken out may have been another key's; so whatever else
-/// matches the key is made to live as long as the unit that was taken.
+///         to live, and one generation longer at most. A key that was added several times lives as long as the addition
+///         that expires last; erasing it takes out the addition that would expire first. The unit that is taken may
+///         have been another key's, so whatever else matches the key is made to live as long as that unit.
 ///
 /// Formula: rate of a sub-filter at its capacity 7.64 / 2^f. The rate of a growing filter is split evenly over 17
 ///          sub-filters, and halved for each that follows them: the whole stays below the target.

@@ -225,6 +225,11 @@ class CuckooTable::Code {
     for (std::uint64_t line = 0; line < table.lines_; ++line) {
       for_each_slot(table, line, [&](const Place& place, std::uint32_t value) {
         const bool is_expired = table_.slot_.tag != 0 && is_dead(value);
+        // A class that is stuck because it fills its pair must go on filling it.
+        const Key key{.first = place.bucket, .second = other_of(place.bucket, value), .pattern = value};
+        if (is_plain() && is_full_class(key)) {
+          return;
+        }
         const Entry entry{
             .bucket = place.bucket, .fingerprint = value >> meta_bits_, .meta = value & low_bits(meta_bits_)};
         if (is_expired || take(entry)) {
