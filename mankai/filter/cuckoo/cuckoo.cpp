@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "mankai/base/assert.hpp"
-#include "mankai/filter/parts/hash_windows.hpp"
 
 namespace mankai {
 namespace {
@@ -25,12 +23,6 @@ constexpr std::uint32_t kMostFingerprint = 28;
 constexpr std::uint32_t kTagBits = 4;
 
 Growth growth_of(std::uint32_t growth) noexcept { return {.factor = std::max(growth, 1U), .tightening = 0.5}; }
-
-Params params_in(const ImageHeader& header) noexcept {
-  Params params;
-  std::memcpy(&params, header.kind_params.data(), sizeof(params));
-  return params;
-}
 
 double slice_rate(double fpr, std::uint32_t growth, std::uint64_t generation) noexcept {
   if (growth == 0) {
@@ -58,7 +50,7 @@ std::uint32_t fingerprint_for(double fpr) noexcept {
 
 /// What the slots of a sub-filter hold: as the header's rate needs, or as its fingerprint_bits say.
 CuckooSlot slot_of(const ImageHeader& header, std::uint64_t generation) noexcept {
-  const Params params = params_in(header);
+  const Params params = params_in<Params>(header);
   CuckooSlot slot{.fingerprint = 0, .count = params.count_bits, .tag = params.tag_bits};
   const std::uint32_t most = cuckoo::kSlotBits.back() - slot.count - slot.tag;
   if (params.fingerprint_bits != 0) {
@@ -71,7 +63,7 @@ CuckooSlot slot_of(const ImageHeader& header, std::uint64_t generation) noexcept
 }
 
 Result<CuckooTable> make_slice(const ImageHeader& header, std::uint64_t generation, Tick tick, const Memory& memory) {
-  const Params params = params_in(header);
+  const Params params = params_in<Params>(header);
   const double fpr = std::bit_cast<double>(header.fpr_target_bits);
   return CuckooTable::create({.keys = slice_keys(header.capacity_keys, growth_of(params.growth), generation),
                               .fpr = slice_rate(fpr, params.growth, generation),
@@ -147,9 +139,9 @@ ImageHeader header_of(const Cuckoo::Options& options) noexcept {
                 .count_bits = static_cast<std::uint8_t>(options.counts),
                 .tag_bits = static_cast<std::uint8_t>(options.max_ttl == Duration::zero() ? 0 : kTagBits),
                 .fingerprint_bits = static_cast<std::uint8_t>(options.fingerprint_bits)};
-  std::memcpy(header.kind_params.data(), &params, sizeof(params));
+  set_params(header, params);
   params.base_bits = static_cast<std::uint8_t>(slot_of(header, 0).fingerprint);
-  std::memcpy(header.kind_params.data(), &params, sizeof(params));
+  set_params(header, params);
   return header;
 }
 
@@ -179,7 +171,7 @@ Result<Cuckoo> Cuckoo::create_like(const Memory& memory) const {
 }
 
 Result<void> Cuckoo::check_header(const ImageHeader& header) {
-  const Params params = params_in(header);
+  const Params params = params_in<Params>(header);
   if (params.growth != 0 && !std::has_single_bit(params.growth)) {
     return fail(ErrorCode::corrupt, "growth of " + std::to_string(params.growth) + " at offset 80, not a power of 2");
   }
@@ -193,7 +185,7 @@ Result<void> Cuckoo::check_header(const ImageHeader& header) {
 }
 
 Result<void> Cuckoo::check_slice(const ImageHeader& outer, const CuckooTable& slice, std::size_t index) {
-  const Params params = params_in(outer);
+  const Params params = params_in<Params>(outer);
   const std::uint64_t generation = slice.slice_tag();
   const CuckooTable::Params own = slice.params();
   if (generation >= kMaxSlices || (index == 0 && generation != 0) ||
@@ -297,10 +289,6 @@ void Cuckoo::insert(std::span<const Digest> digests) {
       insert(digest);
     }
   });
-}
-
-void Cuckoo::insert(std::span<const std::uint64_t> keys) {
-  for_each_hashed_window(hasher(), keys, [this](std::size_t, std::span<const Digest> digests) { insert(digests); });
 }
 
 void Cuckoo::insert_until(std::span<const Digest> digests, std::span<const std::uint64_t> until) {

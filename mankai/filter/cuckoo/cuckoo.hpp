@@ -73,7 +73,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Makes an empty filter that merges with this one, at the same time. Errors: out_of_space.
   [[nodiscard]] Result<Cuckoo> create_like(const Memory& memory = system_memory()) const;
 
-  [[nodiscard]] Params params() const noexcept { return params_as<Params>(); }
+  [[nodiscard]] Params params() const noexcept { return params_in<Params>(header()); }
 
   /// Adds a unit of a key; it lives for the longest time to live. A fixed filter takes keys beyond its capacity, too
   /// (check_room). Errors: std::bad_alloc where a sub-filter cannot be made, which leaves the filter as it was.
@@ -93,11 +93,11 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   [[nodiscard]] std::optional<Time> expiry(Digest digest) const noexcept;
   void prefetch(Digest digest) const noexcept { slices().back().prefetch(digest); }
 
+  using GrowingFilter::insert;
   using GrowingFilter::may_contain;
   /// Batches, in order: the fast path. Shape: digests[c] or keys[c], outcomes[c]; may be empty; must not overlap.
   /// After std::bad_alloc the keys before the one that found no room are in.
   void insert(std::span<const Digest> digests);
-  void insert(std::span<const std::uint64_t> keys);
   void insert_until(std::span<const Digest> digests, std::span<const std::uint64_t> until);
   void observe(std::span<const Digest> digests, std::span<bool> seen);
   void erase(std::span<const Digest> digests, std::span<EraseResult> results) noexcept;

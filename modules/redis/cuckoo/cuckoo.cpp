@@ -14,10 +14,9 @@
 
 #include "modules/redis/cuckoo/value.hpp"
 #include "modules/redis/engine/call.hpp"
-#include "modules/redis/engine/facts.hpp"
 #include "modules/redis/engine/family.hpp"
+#include "modules/redis/engine/moment.hpp"
 #include "modules/redis/engine/reserve.hpp"
-#include "modules/redis/hot/times.hpp"
 #include "modules/redis/image/move.hpp"
 #include "modules/redis/image/reserve.hpp"
 #include "modules/redis/image/work.hpp"
@@ -218,13 +217,13 @@ class Expiry {
   }
   /// Errors: to be replied.
   Result<void> read(const Call& call, std::size_t index) {
-    const auto value = index + 1 < call.size() ? call.integer(index + 1) : std::nullopt;
+    const long long value = index + 1 < call.size() ? call.integer(index + 1).value_or(0) : 0;
     constexpr long long kMost = kLongestDuration.count() / 1000;
     const bool is_seconds = call.is(index, "EX") || call.is(index, "EXAT");
-    if (!value || *value <= 0 || *value > (is_seconds ? kMost / 1000 : kMost)) {
+    if (value <= 0 || value > (is_seconds ? kMost / 1000 : kMost)) {
       return refuse(kBadTtl);
     }
-    const std::chrono::milliseconds span(is_seconds ? *value * 1000 : *value);
+    const std::chrono::milliseconds span(is_seconds ? value * 1000 : value);
     const bool is_absolute = call.is(index, "EXAT") || call.is(index, "PXAT");
     at_ = is_absolute ? Moment(span) : clock_now() + span;
     return {};

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include "mankai/filter/cuckoo/cuckoo.hpp"
@@ -45,38 +44,14 @@ class CuckooValue : public FilterValue<Cuckoo> {
                                           .load_command = "cf.loadchunk"};
 
   /// Errors: invalid_argument for an impossible request; out_of_space.
-  [[nodiscard]] static Result<CuckooValue> create(const CuckooSettings& settings) {
-    // Items that expire and can be deleted need counts: see cuckoo.hpp.
-    constexpr std::uint32_t kCountsWithTtl = 2;
-    MANKAI_ASSIGN(auto filter, Cuckoo::create({.keys = settings.capacity_keys,
-                                               .fpr = settings.fpr,
-                                               .growth = settings.expansion,
-                                               .counts = settings.max_ttl == Duration::zero() ? 0 : kCountsWithTtl,
-                                               .max_ttl = settings.max_ttl,
-                                               .ttl_resolution = settings.ttl_resolution,
-                                               .hash = settings.hash,
-                                               .memory = engine_memory()}));
-    return CuckooValue(std::move(filter),
-                       {.deleted = 0, .bucket_size = settings.bucket_size, .max_iterations = settings.max_iterations});
-  }
+  [[nodiscard]] static Result<CuckooValue> create(const CuckooSettings& settings);
   /// Errors: corrupt.
-  [[nodiscard]] static Result<CuckooValue> from_image(AssembledImage source) {
-    State state{};
-    std::memcpy(&state, source.state.data(), sizeof(state));
-    MANKAI_ASSIGN(auto filter, filter_of<Cuckoo>(std::move(source)));
-    return CuckooValue(std::move(filter), state);
-  }
+  [[nodiscard]] static Result<CuckooValue> from_image(AssembledImage source);
 
   [[nodiscard]] State& state() noexcept { return state_; }
   [[nodiscard]] const State& state() const noexcept { return state_; }
 
-  [[nodiscard]] ImageParts parts() const {
-    ImageParts parts = parts_of(filter());
-    const auto bytes = std::as_bytes(std::span(&state_, 1));
-    parts.state.assign(bytes.begin(), bytes.end());
-    bind_to_moment(parts);
-    return parts;
-  }
+  [[nodiscard]] ImageParts parts() const;
 
  private:
   CuckooValue(Cuckoo filter, const State& state) noexcept : FilterValue(std::move(filter)), state_(state) {}
