@@ -19,15 +19,16 @@ bool is_answered(std::size_t outcomes, const Change& change, std::initializer_li
 }  // namespace
 
 std::string_view name(Operation operation) noexcept {
-  constexpr std::array<std::string_view, 8> kNames{"unknown",        "insert", "insert_with_ids", "insert_at", "erase",
-                                                   "erase_with_ids", "put",    "advance"};
+  constexpr std::array<std::string_view, 9> kNames{
+      "unknown", "insert", "insert_with_ids", "insert_at", "erase", "erase_with_ids", "put", "advance", "insert_until"};
   const auto number = static_cast<std::size_t>(operation);
   return number < kNames.size() ? kNames[number] : kNames.front();
 }
 
 Result<void> apply_change(FilterBody& filter, const Change& change, const Outcomes& outcomes) {
   MANKAI_ASSERT(reinterpret_cast<std::uintptr_t>(change.payload.data()) % detail::kPayloadAlignment == 0);
-  MANKAI_ASSERT(is_answered(outcomes.seen.size(), change, {Operation::insert, Operation::insert_at}));
+  MANKAI_ASSERT(
+      is_answered(outcomes.seen.size(), change, {Operation::insert, Operation::insert_at, Operation::insert_until}));
   MANKAI_ASSERT(is_answered(outcomes.erased.size(), change, {Operation::erase, Operation::erase_with_ids}));
   if (change.keys > ChangeEncoder::kMaxKeys) {
     return fail(ErrorCode::corrupt, "a change '" + std::string(name(change.operation)) + "' of " +

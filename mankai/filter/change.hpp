@@ -13,6 +13,7 @@
 ///     insert_with_ids  u64 digest[n] | u64 id[n]
 ///     insert_at        u64 digest[n] | i64 time[n] | u32 end[n] | u8 name[end[n-1]]: microseconds since 1970, and the
 ///                      keys' bytes; of a key of more than 1024 bytes the first 1025
+///     insert_until     u64 digest[n] | u64 until[n]: the tick before which each expires
 ///     erase            u64 digest[n]
 ///     erase_with_ids   u64 digest[n] | u64 id[n]
 ///     put              u64 digest[n] | u32 value[n] | f64 strength
@@ -45,6 +46,7 @@ enum class Operation : std::uint16_t {
   erase_with_ids = 5,
   put = 6,
   advance = 7,
+  insert_until = 8,  ///< kinds whose keys have times to live
 };
 
 /// Returns the name used in messages, such as "insert_at"; "unknown" for an invalid value.
@@ -79,7 +81,8 @@ class ChangeEncoder {
   ChangeEncoder(const ChangeEncoder&) = delete;
   ChangeEncoder& operator=(const ChangeEncoder&) = delete;
 
-  /// Errors: invalid_argument for paths of more than kMaxSegments together.
+  /// Errors: invalid_argument for paths of more than kMaxSegments together; out_of_space for a filter that does not grow
+  /// and is full.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys);
   /// With ids; if one is refused, no key is inserted. Errors: invalid_argument for a kind without ids, and for an
   /// impossible id.
@@ -87,7 +90,10 @@ class ChangeEncoder {
   /// With the time of each key, in any order. Errors: invalid_argument for a kind that stores no names; others take the
   /// time by advance.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys, std::span<const Time> times);
-  /// Errors: invalid_argument for a kind that cannot remove keys.
+  /// With the time at which each key expires. Errors: out_of_space as insert; invalid_argument for a filter without times
+  /// to live, and for a time that has passed or is too far away.
+  [[nodiscard]] Result<Change> insert_until(std::span<const std::string_view> keys, std::span<const Time> expiries);
+  /// Errors: invalid_argument for a kind or filter that cannot remove keys.
   [[nodiscard]] Result<Change> erase(std::span<const std::string_view> keys);
   /// Errors: invalid_argument for a kind without ids.
   [[nodiscard]] Result<Change> erase(std::span<const std::string_view> keys, std::span<const std::uint64_t> ids);

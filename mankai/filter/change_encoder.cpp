@@ -198,6 +198,7 @@ ChangeEncoder& ChangeEncoder::operator=(ChangeEncoder&& other) noexcept = defaul
 
 Result<Change> ChangeEncoder::insert(Keys keys) {
   MANKAI_ASSERT(keys.size() <= kMaxKeys);
+  MANKAI_TRY(filter_->check_room(keys.size()));
   return buffers_->insert(*filter_, keys);
 }
 
@@ -216,9 +217,21 @@ Result<Change> ChangeEncoder::insert(Keys keys, std::span<const Time> times) {
   return buffers_->change(Operation::insert_at, keys.size());
 }
 
+Result<Change> ChangeEncoder::insert_until(Keys keys, std::span<const Time> expiries) {
+  MANKAI_ASSERT(keys.size() <= kMaxKeys && keys.size() == expiries.size());
+  MANKAI_TRY(filter_->check_room(keys.size()));
+  buffers_->begin_with_digests(*filter_, keys);
+  const std::span<std::uint64_t> until = buffers_->payload().add<std::uint64_t>(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    MANKAI_ASSIGN(until[i], filter_->until_of(expiries[i]));
+  }
+  return buffers_->change(Operation::insert_until, keys.size());
+}
+
 Result<Change> ChangeEncoder::erase(Keys keys) {
   MANKAI_ASSERT(keys.size() <= kMaxKeys);
   MANKAI_TRY(check_can_erase(filter_->kind()));
+  MANKAI_TRY(filter_->check_erase());
   buffers_->begin_with_digests(*filter_, keys);
   return buffers_->change(Operation::erase, keys.size());
 }

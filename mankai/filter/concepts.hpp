@@ -85,6 +85,17 @@ concept DecayingFilter = requires(F filter, const F asked, Tick tick) {
   requires noexcept(filter.advance(tick));
 };
 
+/// Gives each key a time to live of its own, if it was created so. The generation until which a key lives is counted in
+/// ticks: it is found at all of those before it.
+template <class F>
+concept ExpiringFilter = DecayingFilter<F> && MembershipFilter<F> &&
+                         requires(F filter, const F asked, std::span<const Digest> digests,
+                                  std::span<const std::uint64_t> until, Time expiry) {
+                           { asked.until_of(expiry) } -> std::same_as<Result<std::uint64_t>>;
+                           { asked.is_until(std::uint64_t{}) } -> std::same_as<bool>;
+                           { filter.insert_until(digests, until) } -> std::same_as<void>;
+                         };
+
 /// A decayed count: an insertion counts λ to the power of the ticks since.
 struct DecayedCount {
   double raw = 0;             ///< Σ λ^age

@@ -116,9 +116,23 @@ void count_keys_of(const F& filter, Keys keys, std::span<Count> counts) {
   });
 }
 
+/// Whether keys of a filter expire or decay: in some kinds only if it was created so.
+template <class F>
+bool has_time_of(const F& filter) noexcept {
+  if constexpr (requires { filter.has_time(); }) {
+    return filter.has_time();
+  } else {
+    return true;
+  }
+}
+
 /// Returns the tick of a time that is not before the filter's. Errors: invalid_argument.
 template <class F>
 Result<Tick> tick_of_filter(const F& filter, Time time) {
+  if (!has_time_of(filter)) {
+    return fail(ErrorCode::invalid_argument, "the keys of this " + std::string(F::kName) +
+                                                 " filter do not expire: create it with max-ttl, such as 7d");
+  }
   const Tick tick = tick_of(time, filter.epoch());
   if (tick < filter.tick()) {
     return fail(ErrorCode::invalid_argument,
@@ -174,7 +188,7 @@ class KindBody final : public FilterBody {
   }
   [[nodiscard]] std::optional<Time> time() const noexcept override {
     if constexpr (DecayingFilter<F>) {
-      return start_of(filter_.tick(), filter_.epoch());
+      return has_time_of(filter_) ? std::optional(start_of(filter_.tick(), filter_.epoch())) : std::nullopt;
     } else {
       return std::nullopt;
     }
@@ -258,6 +272,28 @@ class KindBody final : public FilterBody {
       return {};
     }
   }
+  [[nodiscard]] Result<void> check_room(std::size_t keys) const override {
+    if constexpr (requires { filter_.check_room(keys); }) {
+      return filter_.check_room(keys);
+    } else {
+      return {};
+    }
+  }
+  [[nodiscard]] Result<void> check_erase() const override {
+    if constexpr (requires { filter_.check_erase(); }) {
+      return filter_.check_erase();
+    } else {
+      return {};
+    }
+  }
+  [[nodiscard]] Result<std::uint64_t> until_of(Time expiry) const override {
+    if constexpr (ExpiringFilter<F>) {
+      return filter_.until_of(expiry);
+    } else {
+      return unable(kind(), "has no time to live for each key",
+                    [](const KindDescription& each) { return each.has_ttl; });
+    }
+  }
   void prefetch(Digest digest, std::optional<std::uint64_t> id) const noexcept override {
     if constexpr (requires { filter_.prefetch(digest, *id); }) {
       filter_.prefetch(digest, id ? *id : filter_.next_id());
@@ -303,6 +339,7 @@ constexpr KindDescription description_from() {
                               .can_merge = MergeableFilter<F> || PathFilter<F>,
                               .counts_decay = DecayedFrequencyFilter<F>,
                               .has_time = DecayingFilter<F>,
+                              .has_ttl = ExpiringFilter<F>,
                               .forgets = F::kPromise.forgets,
                               .has_lock_free_readers = K::kHasLockFreeReaders,
                               .examples = K::kExamples,

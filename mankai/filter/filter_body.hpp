@@ -58,6 +58,12 @@ class FilterBody {
   [[nodiscard]] virtual Time now() const noexcept = 0;
   /// Errors: invalid_argument for an id that the filter cannot take.
   [[nodiscard]] virtual Result<void> check_id(std::uint64_t id) const = 0;
+  /// Errors: out_of_space for a filter that does not grow and has no room for so many keys more.
+  [[nodiscard]] virtual Result<void> check_room(std::size_t keys) const = 0;
+  /// Errors: invalid_argument for a filter that was created so that keys cannot be removed, of a kind where they can.
+  [[nodiscard]] virtual Result<void> check_erase() const = 0;
+  /// Returns the generation until which a key lives. Errors: as ChangeEncoder::insert_until.
+  [[nodiscard]] virtual Result<std::uint64_t> until_of(Time expiry) const = 0;
   /// Prefetches the cells of a single key, with its id where it has one.
   virtual void prefetch(Digest digest, std::optional<std::uint64_t> id) const noexcept = 0;
 };

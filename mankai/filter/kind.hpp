@@ -57,7 +57,8 @@ struct KindDescription {
   bool can_grow;
   bool can_merge;
   bool counts_decay;           ///< its counts decay with time
-  bool has_time;               ///< keys expire or decay with the time that the caller passes
+  bool has_time;               ///< keys expire or decay with the time that the caller passes, or can be made to
+  bool has_ttl;                ///< filters can be created so that each key has a time to live of its own
   bool forgets;                ///< keys are dropped with time, or as other keys arrive
   bool has_lock_free_readers;  ///< readers may run beside the single writer
 

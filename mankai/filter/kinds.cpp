@@ -5,7 +5,7 @@
   kind(blocked_bloom) kind(bloom) kind(scalable_bloom) kind(counting_bloom) kind(scalable_counting_bloom) \
       kind(layered_url_bloom) kind(rotating_bloom) kind(fading_fingerprints) kind(decayed_top)            \
           kind(time_decaying_counts) kind(time_decaying_pooled_counts) kind(time_decaying_tiered_counts)  \
-              kind(recent_values)
+              kind(recent_values) kind(cuckoo)
 
 namespace mankai {
 

@@ -104,6 +104,13 @@ Result<void> Store::insert(Keys keys, std::span<const Time> times) {
   });
 }
 
+Result<void> Store::insert_until(Keys keys, std::span<const Time> expiries) {
+  MANKAI_ASSERT(expiries.size() == keys.size());
+  return impl_->change(keys.size(), {}, [&](std::size_t begin, std::size_t count) {
+    return impl_->encoder().insert_until(keys.subspan(begin, count), expiries.subspan(begin, count));
+  });
+}
+
 Result<void> Store::observe(Keys keys, std::span<bool> seen) {
   MANKAI_ASSERT(seen.size() == keys.size());
   return impl_->change(keys.size(), {.seen = seen}, [&](std::size_t begin, std::size_t count) {

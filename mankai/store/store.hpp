@@ -115,6 +115,8 @@ class Store {
   [[nodiscard]] Result<void> insert(Keys keys, std::span<const std::uint64_t> ids);
   /// For kinds that keep names: each key at the time of its record.
   [[nodiscard]] Result<void> insert(Keys keys, std::span<const Time> times);
+  /// Keys that expire, each at its own time: see ChangeEncoder.
+  [[nodiscard]] Result<void> insert_until(Keys keys, std::span<const Time> expiries);
   [[nodiscard]] Result<void> observe(Keys keys, std::span<bool> seen);
   [[nodiscard]] Result<void> erase(Keys keys, std::span<EraseResult> results);
   [[nodiscard]] Result<void> erase(Keys keys, std::span<const std::uint64_t> ids, std::span<EraseResult> results);

@@ -2,7 +2,7 @@
 
 // The list of families: the one line to add for a new one, after its folder.
 #define MANKAI_FOR_EACH_FAMILY(family) \
-  family(bloom) family(counting) family(url) family(hot) family(fade) family(guard) family(gate)
+  family(bloom) family(counting) family(url) family(hot) family(fade) family(guard) family(gate) family(cuckoo)
 
 namespace mankai::redis {
 

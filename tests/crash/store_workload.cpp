@@ -25,6 +25,7 @@ Result<Answers> done_by(Store& store, const Request& request, bool observes) {
       break;
     case Operation::insert_with_ids: done = store.insert(keys, request.ids); break;
     case Operation::insert_at: done = store.insert(keys, request.times); break;
+    case Operation::insert_until: done = store.insert_until(keys, request.times); break;
     case Operation::erase:
       answers.erased.resize(keys.size());
       done = store.erase(keys, answers.erased);

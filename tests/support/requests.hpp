@@ -14,6 +14,7 @@
 
 #include "mankai/filter/any_filter.hpp"
 #include "mankai/filter/change.hpp"
+#include "mankai/filter/cuckoo/cuckoo.hpp"
 #include "mankai/filter/decayed_top/decayed_top.hpp"
 #include "mankai/filter/recent_values/recent_values.hpp"
 #include "mankai/filter/scalable_counting_bloom/scalable_counting_bloom.hpp"
@@ -86,6 +87,7 @@ inline Result<Change> encoded(ChangeEncoder& encoder, const Request& request) {
     case Operation::insert: return encoder.insert(keys);
     case Operation::insert_with_ids: return encoder.insert(keys, request.ids);
     case Operation::insert_at: return encoder.insert(keys, request.times);
+    case Operation::insert_until: return encoder.insert_until(keys, request.times);
     case Operation::erase: return encoder.erase(keys);
     case Operation::erase_with_ids: return encoder.erase(keys, request.ids);
     case Operation::put: return encoder.put(keys, request.values, request.strength);
@@ -98,6 +100,11 @@ inline Result<Change> encoded(ChangeEncoder& encoder, const Request& request) {
 inline std::string_view hashed_form(const AnyFilter& filter, std::string_view key, url::CanonicalUrl& canonical) {
   const auto rules = url::url_rules(filter.canonical_version());
   return rules && url::canonicalize(key, canonical, *rules) ? canonical.text() : key;
+}
+
+/// Whether an operation says which keys were there before.
+inline bool answers_seen(Operation operation) noexcept {
+  return operation == Operation::insert || operation == Operation::insert_at || operation == Operation::insert_until;
 }
 
 /// Fulfils a request key by key: by the calls of the class where only one class has them. Pre: the kind can.
@@ -123,6 +130,12 @@ inline Answers done_directly(AnyFilter& filter, const Request& request) {
         seen.span()[i] = filter.as<DecayedTop>()->may_contain(digest);
         filter.as<DecayedTop>()->insert(digest, hashed, request.times[i]);
         break;
+      case Operation::insert_until: {
+        auto* cuckoo = filter.as<Cuckoo>();
+        seen.span()[i] = cuckoo->may_contain(digest);
+        cuckoo->insert_until(digest, cuckoo->until_of(request.times[i]).value());
+        break;
+      }
       case Operation::erase:
         filter.erase({&keys[i], 1}, {&erased, 1}).value();
         answers.erased.push_back(erased);
@@ -134,14 +147,14 @@ inline Answers done_directly(AnyFilter& filter, const Request& request) {
       case Operation::advance: break;
     }
   }
-  const bool inserts = request.operation == Operation::insert || request.operation == Operation::insert_at;
+  const bool inserts = answers_seen(request.operation);
   answers.seen = inserts ? seen.list() : std::vector<bool>();
   return answers;
 }
 
 /// Does a change and asks for its answers.
 inline Result<Answers> applied(AnyFilter& filter, const Change& change) {
-  const bool inserts = change.operation == Operation::insert || change.operation == Operation::insert_at;
+  const bool inserts = answers_seen(change.operation);
   const bool erases = change.operation == Operation::erase || change.operation == Operation::erase_with_ids;
   Flags seen(inserts ? change.keys : 0);
   Answers answers;
@@ -171,16 +184,21 @@ class RequestMaker {
     operations_.push_back(Operation::insert);
     add(Operation::insert_with_ids, info_.key_shape == KeyShape::numbered);
     add(Operation::insert_at, info_.key_shape == KeyShape::named);
-    add(Operation::erase, info_.can_erase);
+    add(Operation::erase, info_.can_erase && ChangeEncoder(filter).erase({}).has_value());
     add(Operation::erase_with_ids, info_.key_shape == KeyShape::numbered);
     add(Operation::put, info_.key_shape == KeyShape::valued);
-    add(Operation::advance, info_.has_time);
+    add(Operation::advance, filter.time().has_value());
+    add(Operation::insert_until, info_.has_ttl && filter.time().has_value());
   }
 
   /// What the kind can do.
   [[nodiscard]] std::span<const Operation> operations() const noexcept { return operations_; }
   /// A kind of operation at random, of up to so many keys.
   Request next(std::size_t most_keys) {
+    const bool has_ttl = operations_.back() == Operation::insert_until;
+    if (has_ttl && !is_told_the_time_) {
+      return of(Operation::advance, 0);
+    }
     return of(operations_[random_.below(operations_.size())], 1 + random_.below(most_keys));
   }
   Request of(Operation operation, std::size_t keys) {
@@ -188,6 +206,7 @@ class RequestMaker {
     if (operation == Operation::advance) {
       now_ += std::chrono::minutes(random_.below(90));
       request.time = now_;
+      is_told_the_time_ = true;
       return request;
     }
     for (std::size_t i = 0; i < keys; ++i) {
@@ -232,6 +251,9 @@ class RequestMaker {
         now_ += std::chrono::seconds(random_.below(60));
         request.times.push_back(random_.below(10) == 0 ? now_ - std::chrono::minutes(random_.below(600)) : now_);
         break;
+      case Operation::insert_until:
+        request.times.push_back(now_ + std::chrono::minutes(1 + random_.below(std::uint64_t{12} * 60)));
+        break;
       case Operation::put: request.values.push_back(static_cast<std::uint32_t>(random_.below(100))); break;
       default: break;
     }
@@ -243,6 +265,7 @@ class RequestMaker {
   std::uint64_t first_id_ = 0;
   std::uint64_t newest_id_;
   Time now_;
+  bool is_told_the_time_ = false;  // times to live count from there
 };
 
 }  // namespace mankai::test

@@ -16,6 +16,7 @@ inline Result<void> asked(Store& store, const Request& request) {
     case Operation::insert: return store.insert(keys);
     case Operation::insert_with_ids: return store.insert(keys, request.ids);
     case Operation::insert_at: return store.insert(keys, request.times);
+    case Operation::insert_until: return store.insert_until(keys, request.times);
     case Operation::erase: return store.erase(keys, erased);
     case Operation::erase_with_ids: return store.erase(keys, request.ids, erased);
     case Operation::put: return store.put(keys, request.values, request.strength);

@@ -221,6 +221,28 @@ Result<void> insert_with_ids(F& filter, const Change& change) {
   return {};
 }
 
+template <class F>
+Result<void> insert_until(F& filter, const Change& change, std::span<bool> seen) {
+  PayloadReader reader(change.payload);
+  const auto digests = reader.take<Digest>(change.keys);
+  const auto until = reader.take<std::uint64_t>(change.keys);
+  if (!reader.is_done()) {
+    return wrong_size(change);
+  }
+  if (!std::ranges::all_of(until, [&](std::uint64_t each) { return filter.is_until(each); })) {
+    return wrong(change, "hold an expiry that the filter cannot have at its time");
+  }
+  if (seen.empty()) {
+    filter.insert_until(digests, until);
+    return {};
+  }
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    seen[i] = filter.may_contain(digests[i]);
+    filter.insert_until(digests.subspan(i, 1), until.subspan(i, 1));
+  }
+  return {};
+}
+
 /// Where results go that nobody asked for.
 class EraseResults {
  public:
@@ -326,6 +348,11 @@ Result<void> apply_to(F& filter, const Change& change, const Outcomes& outcomes)
     case Operation::put:
       if constexpr (AssociativeFilter<F>) {
         return put(filter, change);
+      }
+      break;
+    case Operation::insert_until:
+      if constexpr (ExpiringFilter<F>) {
+        return insert_until(filter, change, outcomes.seen);
       }
       break;
     case Operation::advance:

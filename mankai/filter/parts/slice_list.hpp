@@ -76,6 +76,13 @@ class SliceList {
       std::swap((*this)[index], (*this)[index + 1]);
     }
   }
+  /// Drops the last one of several. Threads: not beside readers.
+  void drop_last() noexcept {
+    const std::size_t last = size() - 1;
+    MANKAI_ASSERT(last != 0);
+    count_.store(last, std::memory_order_relaxed);
+    (*segments_)[segment_of(last)][place_in_segment(last)].reset();
+  }
   /// Drops all but the first. Threads: not beside readers.
   void keep_first() noexcept {
     count_.store(1, std::memory_order_relaxed);

@@ -10,6 +10,7 @@
 #include "mankai/base/time.hpp"
 #include "modules/redis/engine/call.hpp"
 #include "modules/redis/engine/family.hpp"
+#include "modules/redis/engine/moment.hpp"
 #include "modules/redis/engine/reserve.hpp"
 #include "modules/redis/hot/settings.hpp"
 #include "modules/redis/hot/value.hpp"
@@ -19,34 +20,6 @@
 
 namespace mankai::redis {
 namespace {
-
-using Moment = std::chrono::sys_time<std::chrono::milliseconds>;
-
-/// The latest moment that filters know.
-constexpr Moment kLatestMoment{std::chrono::floor<std::chrono::milliseconds>(Duration::max())};
-constexpr std::chrono::milliseconds kFarAhead = std::chrono::hours(24);
-constexpr const char* kBadTime = "ERR the time must be an integer: milliseconds since 1970";
-
-Moment clock_now() noexcept { return Moment(std::chrono::milliseconds(engine.milliseconds())); }
-
-// The first moment that is not before a time.
-Moment moment_after(Time time) noexcept {
-  return std::min(Moment(std::chrono::ceil<std::chrono::milliseconds>(time)), kLatestMoment);
-}
-
-std::optional<Moment> read_moment(const Call& call, std::size_t index) noexcept {
-  const auto value = call.integer(index);
-  if (!value || *value < 0 || *value > kLatestMoment.time_since_epoch().count()) {
-    return std::nullopt;
-  }
-  return Moment(std::chrono::milliseconds(*value));
-}
-
-// Whether a client counts something so far ahead of the server's clock that it must be a mistake, which would make all
-// earlier counts worthless. The primary has decided about what replicas and AOF files say.
-bool is_far_future(const Call& call, Moment at) noexcept {
-  return call.is_from_client() && at > clock_now() + kFarAhead;
-}
 
 // Whether at least one pair of an item and an increment follows from an argument on.
 bool are_pairs(const Call& call, std::size_t first) noexcept {

@@ -1,0 +1,420 @@
+#include "mankai/filter/cuckoo/cuckoo.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mankai/base/assert.hpp"
+
+namespace mankai {
+namespace {
+
+using Params = Cuckoo::Params;
+
+/// Sub-filters that share the rate evenly, and one share for all that follow.
+constexpr std::uint64_t kEvenSlices = 16;
+/// Digests whose lines are fetched before any of them is inserted or erased.
+constexpr std::size_t kPrefetchWindow = 32;
+constexpr std::uint32_t kMostFingerprint = 28;
+constexpr std::uint32_t kTagBits = 4;
+
+Growth growth_of(std::uint32_t growth) noexcept { return {.factor = std::max(growth, 1U), .tightening = 0.5}; }
+
+double slice_rate(double fpr, std::uint32_t growth, std::uint64_t generation) noexcept {
+  if (growth == 0) {
+    return fpr;
+  }
+  const double share = fpr / static_cast<double>(kEvenSlices + 1);
+  return generation < kEvenSlices
+             ? share
+             : std::ldexp(share, -static_cast<int>(std::min<std::uint64_t>(generation - kEvenSlices + 1, 40)));
+}
+
+std::uint32_t level_of(std::uint32_t growth, std::uint64_t generation) noexcept {
+  const auto doublings = static_cast<std::uint64_t>(std::bit_width(std::max(growth, 1U)) - 1);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(doublings * generation, 64));
+}
+
+/// The fingerprint that keeps a rate with a full table.
+std::uint32_t fingerprint_for(double fpr) noexcept {
+  std::uint32_t bits = 4;
+  while (bits < kMostFingerprint && CuckooSlot{.fingerprint = bits}.fpr() * 0.955 > fpr) {
+    ++bits;
+  }
+  return bits;
+}
+
+/// What the slots of a sub-filter hold: as the header's rate needs, or as its fingerprint_bits say.
+CuckooSlot slot_of(const ImageHeader& header, std::uint64_t generation) noexcept {
+  const Params params = params_in<Params>(header);
+  CuckooSlot slot{.fingerprint = 0, .count = params.count_bits, .tag = params.tag_bits};
+  const std::uint32_t most = cuckoo::kSlotBits.back() - slot.count - slot.tag;
+  if (params.fingerprint_bits != 0) {
+    slot.fingerprint = static_cast<std::uint32_t>(std::min<std::uint64_t>(params.fingerprint_bits + generation, most));
+    return slot;
+  }
+  const double fpr = slice_rate(std::bit_cast<double>(header.fpr_target_bits), params.growth, generation);
+  slot.fingerprint = std::min(fingerprint_for(fpr), most);
+  return slot.widened();
+}
+
+Result<CuckooTable> make_slice(const ImageHeader& header, std::uint64_t generation, Tick tick, const Memory& memory) {
+  const Params params = params_in<Params>(header);
+  const double fpr = std::bit_cast<double>(header.fpr_target_bits);
+  return CuckooTable::create({.keys = slice_keys(header.capacity_keys, growth_of(params.growth), generation),
+                              .fpr = slice_rate(fpr, params.growth, generation),
+                              .first_buckets = params.first_buckets,
+                              .level = level_of(params.growth, generation),
+                              .slot = slot_of(header, generation),
+                              .base_bits = params.base_bits,
+                              .epoch = Duration(static_cast<std::int64_t>(params.epoch_us)),
+                              .tick = tick,
+                              .hash = {.kind = static_cast<HashKind>(header.hash_kind), .seed = header.seed},
+                              .memory = memory,
+                              .slice_tag = generation});
+}
+
+Result<void> check_options(const Cuckoo::Options& options) {
+  MANKAI_TRY(check_request({.keys = options.keys, .fpr = options.fpr}));
+  if (options.growth != 0) {
+    MANKAI_TRY(check_growth(growth_of(options.growth)));
+    if (!std::has_single_bit(options.growth)) {
+      return fail(ErrorCode::invalid_argument, "a cuckoo filter cannot grow by a factor of " +
+                                                   std::to_string(options.growth) + ": give a power of 2, such as 2");
+    }
+  }
+  if (options.counts != 0 && options.counts != 2 && options.counts != 4) {
+    return fail(ErrorCode::invalid_argument, std::to_string(options.counts) + " bits of count: give 0, 2 or 4");
+  }
+  if (options.fingerprint_bits != 0 && (options.fingerprint_bits < 4 || options.fingerprint_bits > kMostFingerprint)) {
+    return fail(ErrorCode::invalid_argument, "fingerprints of " + std::to_string(options.fingerprint_bits) +
+                                                 " bits: give 4 to " + std::to_string(kMostFingerprint));
+  }
+  if (options.max_ttl < Duration::zero() || options.ttl_resolution < Duration::zero() ||
+      options.max_ttl > kLongestDuration) {
+    return fail(ErrorCode::invalid_argument, "a time to live is from 1 microsecond to 1000 years");
+  }
+  if (options.ttl_resolution != Duration::zero() &&
+      options.ttl_resolution * static_cast<std::int64_t>(kCuckooLifetime) < options.max_ttl) {
+    return fail(ErrorCode::invalid_argument,
+                "the resolution of the time to live is at least a thirteenth of the longest one");
+  }
+  if (options.max_ttl == Duration::zero() && options.ttl_resolution != Duration::zero()) {
+    return fail(ErrorCode::invalid_argument, "a resolution without a longest time to live: give max-ttl, such as 7d");
+  }
+  return {};
+}
+
+Duration epoch_of(const Cuckoo::Options& options) noexcept {
+  if (options.ttl_resolution != Duration::zero() && options.max_ttl != Duration::zero()) {
+    return options.ttl_resolution;
+  }
+  return Duration(divide_up(options.max_ttl.count(), static_cast<std::int64_t>(kCuckooLifetime)));
+}
+
+/// Calls `use(start, window)` for windows of digests whose lines have been asked for.
+template <class Use>
+void for_each_fetched(const Cuckoo& filter, std::span<const Digest> digests, const Use& use) {
+  for (std::size_t start = 0; start < digests.size(); start += kPrefetchWindow) {
+    const auto window = digests.subspan(start, std::min(kPrefetchWindow, digests.size() - start));
+    for (const Digest digest : window) {
+      filter.prefetch(digest);
+    }
+    use(start, window);
+  }
+}
+
+ImageHeader header_of(const Cuckoo::Options& options) noexcept {
+  ImageHeader header =
+      make_header(Cuckoo::kKind, ImageLayout::sliced,
+                  {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
+  Params params{.first_buckets = CuckooTable::buckets_for(options.keys),
+                .epoch_us = static_cast<std::uint64_t>(epoch_of(options).count()),
+                .growth = options.growth,
+                .base_bits = 0,
+                .count_bits = static_cast<std::uint8_t>(options.counts),
+                .tag_bits = static_cast<std::uint8_t>(options.max_ttl == Duration::zero() ? 0 : kTagBits),
+                .fingerprint_bits = static_cast<std::uint8_t>(options.fingerprint_bits)};
+  set_params(header, params);
+  params.base_bits = static_cast<std::uint8_t>(slot_of(header, 0).fingerprint);
+  set_params(header, params);
+  return header;
+}
+
+}  // namespace
+
+Result<Cuckoo::Size> Cuckoo::size_of(const Options& options) {
+  MANKAI_TRY(check_options(options));
+  const CuckooSlot slot = slot_of(header_of(options), 0);
+  const std::uint64_t buckets = CuckooTable::buckets_for(options.keys);
+  return Size{.slot = slot,
+              .cells_bytes = CuckooTable::cells_bytes_for(buckets, slot.bits()),
+              .load = static_cast<double>(options.keys) / static_cast<double>(buckets * cuckoo::kSlotsPerBucket)};
+}
+
+Result<Cuckoo> Cuckoo::create(const Options& options) {
+  MANKAI_TRY(check_options(options));
+  const ImageHeader header = header_of(options);
+  MANKAI_ASSIGN(auto first, make_slice(header, 0, {}, options.memory));
+  return Cuckoo(make_parts(header, std::move(first), options.memory));
+}
+
+Result<Cuckoo> Cuckoo::create_like(const Memory& memory) const {
+  ImageHeader like = header();
+  like.keys_inserted = 0;
+  MANKAI_ASSIGN(auto first, make_slice(like, 0, tick(), memory));
+  return Cuckoo(make_parts(like, std::move(first), memory));
+}
+
+Result<void> Cuckoo::check_header(const ImageHeader& header) {
+  const Params params = params_in<Params>(header);
+  if (params.growth != 0 && !std::has_single_bit(params.growth)) {
+    return fail(ErrorCode::corrupt, "growth of " + std::to_string(params.growth) + " at offset 80, not a power of 2");
+  }
+  if ((params.count_bits != 0 && params.count_bits != 2 && params.count_bits != 4) ||
+      (params.tag_bits != 0 && params.tag_bits != kTagBits) || (params.tag_bits != 0) != (params.epoch_us != 0) ||
+      params.epoch_us > static_cast<std::uint64_t>(kLongestDuration.count()) ||
+      params.fingerprint_bits > kMostFingerprint || params.base_bits != slot_of(header, 0).fingerprint) {
+    return fail(ErrorCode::corrupt, "impossible bits of a slot, or length of a generation, from offset 72 on");
+  }
+  return check_growing(header, growth_of(params.growth));
+}
+
+Result<void> Cuckoo::check_slice(const ImageHeader& outer, const CuckooTable& slice, std::size_t index) {
+  const Params params = params_in<Params>(outer);
+  const std::uint64_t generation = slice.slice_tag();
+  const CuckooTable::Params own = slice.params();
+  if (generation >= kMaxSlices || (index == 0 && generation != 0) ||
+      slice.capacity_keys() != slice_keys(outer.capacity_keys, growth_of(params.growth), generation)) {
+    return fail(ErrorCode::corrupt, "a sub-filter for " + std::to_string(slice.capacity_keys()) +
+                                        " keys at offset 40 is not what generation " + std::to_string(generation) +
+                                        " at offset 88 has");
+  }
+  if (own.first_buckets != params.first_buckets || own.level != level_of(params.growth, generation) ||
+      own.epoch_us != params.epoch_us || own.base_bits != params.base_bits ||
+      slice.slot() != slot_of(outer, generation)) {
+    return fail(ErrorCode::corrupt,
+                "buckets, slots or expiry from offset 64 on are not those of generation " + std::to_string(generation));
+  }
+  return {};
+}
+
+Duration Cuckoo::epoch() const noexcept {
+  return has_time() ? Duration(static_cast<std::int64_t>(params().epoch_us)) : kLongestDuration;
+}
+
+void Cuckoo::open_slice() {
+  // A hostile image may have the last generation that there can be.
+  const std::uint64_t generation = std::min<std::uint64_t>(latest().slice_tag() + 1, kMaxSlices - 1);
+  if (!grow([&] { return make_slice(header(), generation, tick(), memory()); })) {
+    throw std::bad_alloc();
+  }
+}
+
+// By their generations, so that the newest stays the one to erase from first.
+void Cuckoo::sort_slices() noexcept {
+  for (std::size_t unsorted = slice_count(); unsorted > 0; --unsorted) {
+    std::size_t least = 0;
+    for (std::size_t i = 1; i < unsorted; ++i) {
+      least = slices()[i].slice_tag() < slices()[least].slice_tag() ? i : least;
+    }
+    slices().move_to_end(least);
+  }
+}
+
+void Cuckoo::insert_until(Digest digest, std::uint64_t until) {
+  while (slices().back().insert(digest, until) == CuckooTable::Added::full) {
+    open_slice();
+  }
+}
+
+bool Cuckoo::try_insert_until(Digest digest, std::uint64_t until) {
+  if (growth() == 0) {
+    return slices().back().insert(digest, until) == CuckooTable::Added::added;
+  }
+  insert_until(digest, until);
+  return true;
+}
+
+bool Cuckoo::observe(Digest digest) {
+  const bool seen = may_contain(digest);
+  insert(digest);
+  return seen;
+}
+
+EraseResult Cuckoo::erase(Digest digest) noexcept {
+  if (!check_erase()) {
+    return EraseResult::stuck;
+  }
+  // The newest first: the one with the most buckets and the widest fingerprints.
+  std::size_t order = slice_count();
+  CuckooTable::Taken taken;
+  while (order-- > 0 && taken.result == EraseResult::absent) {
+    taken = slices()[order].erase(digest);
+  }
+  if (taken.result == EraseResult::erased && has_time()) {
+    for (std::size_t i = 0; i < slice_count(); ++i) {
+      slices()[i].refresh(digest, taken.until);
+    }
+  }
+  return taken.result;
+}
+
+KeyCount Cuckoo::estimate(Digest digest) const noexcept {
+  KeyCount count;
+  for (std::size_t i = 0; i < slice_count(); ++i) {
+    const KeyCount more = slices()[i].estimate(digest);
+    count.value += more.value;
+    count.is_saturated = count.is_saturated || more.is_saturated;
+  }
+  return count;
+}
+
+std::optional<Time> Cuckoo::expiry(Digest digest) const noexcept {
+  MANKAI_ASSERT(has_time());
+  std::uint64_t until = 0;
+  for (std::size_t i = 0; i < slice_count(); ++i) {
+    until = std::max(until, slices()[i].until(digest));
+  }
+  return until == 0 ? std::nullopt : std::optional(start_of({until}, epoch()));
+}
+
+void Cuckoo::insert(std::span<const Digest> digests) {
+  for_each_fetched(*this, digests, [&](std::size_t, std::span<const Digest> window) {
+    for (const Digest digest : window) {
+      insert(digest);
+    }
+  });
+}
+
+void Cuckoo::insert_until(std::span<const Digest> digests, std::span<const std::uint64_t> until) {
+  MANKAI_ASSERT(digests.size() == until.size());
+  for_each_fetched(*this, digests, [&](std::size_t start, std::span<const Digest> window) {
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      insert_until(window[i], until[start + i]);
+    }
+  });
+}
+
+void Cuckoo::observe(std::span<const Digest> digests, std::span<bool> seen) {
+  MANKAI_ASSERT(digests.size() == seen.size());
+  for_each_fetched(*this, digests, [&](std::size_t start, std::span<const Digest> window) {
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      seen[start + i] = observe(window[i]);
+    }
+  });
+}
+
+void Cuckoo::erase(std::span<const Digest> digests, std::span<EraseResult> results) noexcept {
+  MANKAI_ASSERT(digests.size() == results.size());
+  for_each_fetched(*this, digests, [&](std::size_t start, std::span<const Digest> window) {
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      results[start + i] = erase(window[i]);
+    }
+  });
+}
+
+void Cuckoo::estimate(std::span<const Digest> digests, std::span<KeyCount> counts) const noexcept {
+  MANKAI_ASSERT(digests.size() == counts.size());
+  for_each_fetched(*this, digests, [&](std::size_t start, std::span<const Digest> window) {
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      counts[start + i] = estimate(window[i]);
+    }
+  });
+}
+
+void Cuckoo::advance(Tick tick) noexcept {
+  for (std::size_t i = 0; i < slice_count(); ++i) {
+    slices()[i].advance(tick);
+  }
+}
+
+Result<std::uint64_t> Cuckoo::until_of(Time expiry) const {
+  if (!has_time()) {
+    return fail(ErrorCode::invalid_argument,
+                "the keys of this cuckoo filter do not expire: create it with max-ttl, such as 7d");
+  }
+  const std::uint64_t until = tick_of(expiry, epoch()).value + 1;
+  if (expiry <= start_of(tick(), epoch())) {
+    return fail(ErrorCode::invalid_argument, "a time to live that is over: it ends before the filter's time");
+  }
+  if (!is_until(until)) {
+    return fail(ErrorCode::invalid_argument,
+                "a time to live beyond the filter's longest, " + std::to_string(max_ttl().count() / 1'000'000) +
+                    " seconds: give a shorter one, or create the filter with a longer max-ttl");
+  }
+  return until;
+}
+
+Result<void> Cuckoo::check_room(std::size_t keys) const {
+  if (growth() == 0 && taken_slots() + keys > capacity_keys()) {
+    return fail(ErrorCode::out_of_space, "the filter is full: it has room for " + std::to_string(capacity_keys()) +
+                                             " keys and does not grow; create one with more keys or with growth=2");
+  }
+  return {};
+}
+
+Result<void> Cuckoo::check_erase() const {
+  if (has_time() && slot().count == 0) {
+    return fail(ErrorCode::invalid_argument,
+                "a cuckoo filter with a time to live and without counts cannot remove keys: create it with counts=2");
+  }
+  return {};
+}
+
+Result<void> Cuckoo::merge(const Cuckoo& other) {
+  MANKAI_TRY(check_same_hash(other));
+  std::vector<CuckooTable> taken_over;
+  for (std::size_t i = 0; i < other.slice_count(); ++i) {
+    if (other.slices()[i].taken_slots() == 0) {
+      continue;
+    }
+    MANKAI_ASSIGN(auto copy, copy_of(other.slices()[i]));
+    taken_over.push_back(std::move(copy));
+  }
+  MANKAI_TRY(reserve_slices(taken_over.size()));
+  for (CuckooTable& slice : taken_over) {
+    slices().append(std::move(slice));
+  }
+  advance(std::max(tick(), other.tick()));
+  if (!taken_over.empty()) {
+    sort_slices();
+  }
+  return {};
+}
+
+void Cuckoo::compact() noexcept {
+  for (std::size_t newer = slice_count(); newer-- > 1;) {
+    for (std::size_t older = 0; older < newer && slices()[newer].taken_slots() != 0; ++older) {
+      slices()[older].absorb(slices()[newer]);
+    }
+    if (slices()[newer].taken_slots() == 0) {
+      slices().move_to_end(newer);
+      slices().drop_last();
+    }
+  }
+}
+
+void Cuckoo::clear() noexcept {
+  slices().keep_first();
+  slices().back().clear();
+}
+
+double Cuckoo::fpr_expected(std::uint64_t keys) const noexcept {
+  double all_no = 0;
+  for (std::uint64_t generation = 0; keys > 0 && generation < kMaxSlices; ++generation) {
+    const std::uint64_t room = slice_keys(initial_keys(), growth_of(growth()), generation);
+    const std::uint64_t inside = std::min(keys, room);
+    const double slots = static_cast<double>(CuckooTable::buckets_for(initial_keys()) * cuckoo::kSlotsPerBucket) *
+                         std::ldexp(1, static_cast<int>(level_of(growth(), generation)));
+    all_no += std::log1p(-slot_of(header(), generation).fpr() * static_cast<double>(inside) / slots);
+    keys -= inside;
+  }
+  return 0 - std::expm1(all_no);  // not -0 for an empty filter
+}
+
+}  // namespace mankai

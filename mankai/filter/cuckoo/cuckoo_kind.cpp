@@ -1,0 +1,101 @@
+#include "mankai/filter/cuckoo/cuckoo.hpp"
+#include "mankai/filter/define_kind.hpp"
+#include "mankai/filter/parts/plan_rows.hpp"
+
+namespace mankai {
+namespace {
+
+struct CuckooOptions {
+  std::uint32_t growth = 2;
+  std::optional<std::uint32_t> counts = std::nullopt;
+  Duration max_ttl{};
+  Duration ttl_resolution{};
+};
+
+struct CuckooKind {
+  using Filter = Cuckoo;
+  using Options = CuckooOptions;
+  static constexpr std::string_view kSummary =
+      "present, how often? keys can be removed and can have a time to live; grows; two cache lines per sub-filter";
+  static constexpr KeyShape kKeyShape = KeyShape::whole;
+  static constexpr bool kCanGrow = true;
+  static constexpr bool kHasLockFreeReaders = true;
+  static constexpr std::array kOptions = {
+      number_option<Options, &Options::growth, 0, Growth::kMaxFactor>(
+          "growth", "S",
+          "Factor by which the capacity of each sub-filter exceeds that of the one before, a power of 2; 0 for a "
+          "filter that does not grow, which takes fewer bits and refuses keys when it is full [default: 2]."),
+      number_option<Options, &Options::counts, 0, 4>(
+          "counts", "BITS",
+          "Bits that count how often a key was added: 4, 2 or 0. With 0 each time takes a slot, up to 8; with 0 and "
+          "--max-ttl keys cannot be removed [default: 4; with --max-ttl 0]."),
+      duration_option<Options, &Options::max_ttl>(
+          "max-ttl", "Longest time to live of a key: each key can have a shorter one of its own [default: none]."),
+      duration_option<Options, &Options::ttl_resolution>(
+          "ttl-resolution", "How much longer than its time to live a key may be found [default: max-ttl / 13]."),
+  };
+  static constexpr std::array<std::string_view, 5> kExamples = {
+      "keys=60,hash=xxh3", "keys=60,counts=0,growth=1,canonical=yes", "keys=60,fpr=0.0001,growth=4",
+      "keys=60,max-ttl=13h", "keys=60,max-ttl=13h,counts=2"};
+  static const KindDescription& description() noexcept;
+
+  static Result<Filter> create(const CreateRequest& request, const Options& options) {
+    return Filter::create({.keys = request.keys,
+                           .fpr = request.fpr,
+                           .growth = options.growth,
+                           .counts = options.counts.value_or(options.max_ttl == Duration::zero() ? 4 : 0),
+                           .max_ttl = options.max_ttl,
+                           .ttl_resolution = options.ttl_resolution,
+                           .hash = request.hash,
+                           .memory = request.memory});
+  }
+  static Options options_of(const Filter& filter) {
+    Options options{.growth = filter.growth(), .counts = filter.slot().count, .max_ttl = {}, .ttl_resolution = {}};
+    if (filter.has_time()) {
+      options.max_ttl = filter.max_ttl();
+    }
+    return options;
+  }
+
+  static void describe(const Filter& filter, FilterInfo& info) {
+    info.fpr_formula = "slots compared, times the share of them that is taken, over the values of a fingerprint";
+    info.fields.push_back({"slices", "sub-filters", std::uint64_t{filter.slice_count()}});
+    info.fields.push_back({"initial_keys", "keys of the first sub-filter", filter.initial_keys()});
+    info.fields.push_back({"growth", "growth", std::uint64_t{filter.growth()}});
+    info.fields.push_back({"fingerprint_bits", "bits of a fingerprint", std::uint64_t{filter.slot().fingerprint}});
+    info.fields.push_back({"count_bits", "bits of a count", std::uint64_t{filter.slot().count}});
+    info.fields.push_back({"taken_slots", "slots taken", filter.taken_slots()});
+    if (filter.has_time()) {
+      describe_time(filter.tick(), filter.epoch(), info);
+      info.fields.push_back({"max_ttl_seconds", "longest time to live", seconds_of(filter.max_ttl())});
+    }
+  }
+
+  static Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
+    std::vector<PlanRow> rows;
+    for (const std::uint32_t growth : {2U, 0U}) {
+      for (const std::uint32_t counts : {4U, 0U}) {
+        const Filter::Options options{.keys = request.keys, .fpr = request.fpr, .growth = growth, .counts = counts};
+        MANKAI_ASSIGN(const Filter::Size size, Filter::size_of(options));
+        FilterSpec spec{.kind = Kind{Filter::kKind}, .keys = request.keys, .fpr = request.fpr};
+        if (growth != Options{}.growth) {
+          set_option(spec, "growth", std::to_string(growth));
+        }
+        if (counts == 0) {
+          set_option(spec, "counts", "0");
+        }
+        rows.push_back(plan_row(spec, {.cells_bytes = size.cells_bytes,
+                                       .fpr = size.slot.fpr() * size.load,
+                                       .probes = 2 * cuckoo::kSlotsPerBucket,
+                                       .lines = 2}));
+      }
+    }
+    return rows;
+  }
+};
+
+}  // namespace
+
+MANKAI_DEFINE_KIND(cuckoo, CuckooKind)
+
+}  // namespace mankai

@@ -1,0 +1,666 @@
+#include "mankai/filter/cuckoo/cuckoo_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "mankai/base/assert.hpp"
+#include "mankai/base/bits.hpp"
+
+namespace mankai {
+namespace {
+
+using cuckoo::kSlotsPerBucket;
+
+/// Keys whose lines are fetched before any of them is looked at.
+constexpr std::size_t kWindow = 32;
+/// Buckets that a search for room looks at before it gives up; reaches a load of 0.967.
+constexpr std::size_t kMostNodes = 1000;
+/// The most slots that one class takes with counts.
+constexpr unsigned kMostSlots = 4;
+/// Load at the capacity; the search for room finds it up to 0.96.
+constexpr double kLoad = 0.955;
+
+/// Two multipliers for the distance between the buckets of a pair: odd, and without a pattern.
+constexpr std::uint64_t kFirstMix = 0x9E3779B97F4A7C15;
+constexpr std::uint64_t kLowMix = 0xD1342543DE82EF95;
+
+constexpr std::uint32_t low_bits(std::uint32_t bits) noexcept {
+  return bits >= 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << bits) - 1;
+}
+
+/// The slot of a bucket.
+struct Place {
+  std::uint64_t bucket = 0;
+  unsigned slot = 0;
+};
+
+}  // namespace
+
+CuckooSlot CuckooSlot::widened() const noexcept {
+  const std::uint32_t least = fingerprint + count + tag;
+  const auto* width = std::ranges::find_if(cuckoo::kSlotBits, [least](unsigned bits) { return bits >= least; });
+  MANKAI_ASSERT(width != cuckoo::kSlotBits.end());
+  return {.fingerprint = *width - count - tag, .count = count, .tag = tag};
+}
+
+std::uint32_t CuckooSlot::bits() const noexcept {
+  const std::uint32_t least = fingerprint + count + tag;
+  return *std::ranges::find_if(cuckoo::kSlotBits, [least](unsigned bits) { return bits >= least; });
+}
+
+double CuckooSlot::fpr() const noexcept {
+  // One value of the low eight bits stands for a free slot.
+  const double values = std::exp2(fingerprint) * (1 - std::exp2(-static_cast<double>(std::min(fingerprint, 8U))));
+  return -std::expm1(2 * kSlotsPerBucket * std::log1p(-1 / values));
+}
+
+/// What is done to slots of one width.
+template <unsigned slot_bits>
+class CuckooTable::Code {
+ public:
+  using Slots = cuckoo::Slots<slot_bits>;
+  using Lanes = typename Slots::BucketLanes;
+
+  explicit Code(const CuckooTable& table) noexcept
+      : table_(table),
+        meta_bits_(table.slot_.count + table.slot_.tag),
+        fingerprint_mask_(table.fingerprint_mask_ << meta_bits_),
+        tag_mask_(low_bits(table.slot_.tag)),
+        dead_tag_(table.slot_.tag == 0 ? 0 : tag_of(table.tick().value)) {}
+
+  /// Where a key is looked for, and its slot's fingerprint.
+  struct Key {
+    std::uint64_t first;
+    std::uint64_t second;
+    std::uint32_t pattern;
+  };
+
+  [[nodiscard]] Key key(Digest digest) const noexcept {
+    std::uint32_t fingerprint = static_cast<std::uint32_t>(digest.value) & table_.fingerprint_mask_;
+    // The low bits of a fingerprint that is in are not 0, in tables of all widths alike.
+    const std::uint32_t low = table_.base_mask_ & 0xFFU;
+    fingerprint |= static_cast<std::uint32_t>((fingerprint & low) == 0);
+    const std::uint64_t first = fastrange(digest.value, table_.buckets());
+    return {
+        .first = first, .second = other(first, fingerprint & table_.base_mask_), .pattern = fingerprint << meta_bits_};
+  }
+
+  void prefetch(const Key& key) const noexcept {
+    __builtin_prefetch(Slots::line_of(table_.cells_, key.first));
+    __builtin_prefetch(Slots::line_of(table_.cells_, key.second));
+  }
+
+  [[nodiscard]] bool contains(const Key& key) const noexcept {
+    return matches(key.first, key.pattern).any() || matches(key.second, key.pattern).any();
+  }
+
+  /// As contains, right beside a writer that moves slots.
+  [[nodiscard]] bool may_contain(const Key& key) const noexcept {
+    while (true) {
+      const std::uint64_t moves = table_.moves_.now();
+      if (contains(key)) {
+        return true;
+      }
+      if (table_.moves_.now() == moves) {
+        return false;
+      }
+    }
+  }
+
+  void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
+    std::array<Key, kWindow> keys;
+    for (std::size_t start = 0; start < digests.size(); start += kWindow) {
+      const std::size_t count = std::min(kWindow, digests.size() - start);
+      for (std::size_t i = 0; i < count; ++i) {
+        keys[i] = key(digests[start + i]);
+        prefetch(keys[i]);
+      }
+      const std::uint64_t moves = table_.moves_.now();
+      for (std::size_t i = 0; i < count; ++i) {
+        outcomes[start + i] = contains(keys[i]);
+      }
+      if (table_.moves_.now() != moves) {
+        for (std::size_t i = 0; i < count; ++i) {
+          outcomes[start + i] = outcomes[start + i] || may_contain(keys[i]);
+        }
+      }
+    }
+  }
+
+  /// Calls `use(place, value)` for each slot of the key's class, until it returns false.
+  template <class Use>
+  void for_each_match(const Key& key, const Use& use) const noexcept {
+    for (const std::uint64_t bucket : {key.first, key.second}) {
+      const Lanes lanes = Slots::read(table_.cells_, bucket);
+      const Lanes found = live(lanes, lanes.equal(key.pattern, fingerprint_mask_));
+      for (unsigned slot = 0; found.any() && slot < kSlotsPerBucket; ++slot) {
+        if (found[slot] != 0 && !use(Place{.bucket = bucket, .slot = slot}, lanes[slot])) {
+          return;
+        }
+      }
+      if (key.first == key.second) {
+        return;
+      }
+    }
+  }
+
+  [[nodiscard]] KeyCount estimate(const Key& key) const noexcept {
+    KeyCount count;
+    unsigned slots = 0;
+    for_each_match(key, [&](const Place&, std::uint32_t value) {
+      ++slots;
+      count.value += table_.slot_.count == 0 ? 1 : count_of(value);
+      count.is_saturated = count.is_saturated || (table_.slot_.count != 0 && count_of(value) == stuck_count());
+      return true;
+    });
+    count.is_saturated = count.is_saturated || (is_plain() && slots == slots_of_pair(key));
+    return count;
+  }
+
+  [[nodiscard]] std::uint64_t until(const Key& key) const noexcept {
+    std::uint64_t latest = 0;
+    for_each_match(key, [&](const Place&, std::uint32_t value) {
+      latest = std::max(latest, until_of(value));
+      return true;
+    });
+    return latest;
+  }
+
+  bool refresh(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
+    bool is_in = false;
+    for_each_match(key, [&](const Place& place, std::uint32_t value) {
+      is_in = true;
+      keep_later(table, place, value, until);
+      return true;
+    });
+    return is_in;
+  }
+
+  Added insert(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
+    sweep_line(table);
+    return add_to_class(table, key, until) || take_slot(table, key, until) ? Added::added : Added::full;
+  }
+
+  Taken erase(CuckooTable& table, const Key& key) const noexcept {
+    sweep_line(table);
+    std::optional<std::pair<Place, std::uint32_t>> chosen;
+    unsigned slots = 0;
+    bool is_stuck = false;
+    for_each_match(key, [&](const Place& place, std::uint32_t value) {
+      ++slots;
+      is_stuck = is_stuck || (table_.slot_.count != 0 && count_of(value) == stuck_count());
+      chosen = {place, value};
+      return true;
+    });
+    if (!chosen) {
+      return {};
+    }
+    if (is_stuck || (is_plain() && slots == slots_of_pair(key))) {
+      return {.result = EraseResult::stuck};
+    }
+    const auto& [place, value] = *chosen;
+    const Taken taken{.result = EraseResult::erased, .until = table_.slot_.tag == 0 ? 0 : until_of(value)};
+    if (table_.slot_.count != 0 && count_of(value) > 1) {
+      Slots::set_low(table.cells_, place.bucket, place.slot, value - (1U << table_.slot_.tag));
+    } else {
+      Slots::free(table.cells_, place.bucket, place.slot);
+      table.add_taken(-1);
+    }
+    table.add_units(-1);
+    return taken;
+  }
+
+  /// An entry as tables of all widths have it; `meta` is its count and tag.
+  struct Entry {
+    std::uint64_t bucket;
+    std::uint32_t fingerprint;
+    std::uint32_t meta;
+  };
+  /// Calls `take(entry)` for every entry, and frees those for which it returns true.
+  template <class Take>
+  void take_out(CuckooTable& table, const Take& take) const noexcept {
+    for (std::uint64_t line = 0; line < table.lines_; ++line) {
+      for_each_slot(table, line, [&](const Place& place, std::uint32_t value) {
+        const bool is_expired = table_.slot_.tag != 0 && is_dead(value);
+        // A class that is stuck because it fills its pair must go on filling it.
+        const Key key{.first = place.bucket, .second = other_of(place.bucket, value), .pattern = value};
+        if (is_plain() && is_full_class(key)) {
+          return;
+        }
+        const Entry entry{
+            .bucket = place.bucket, .fingerprint = value >> meta_bits_, .meta = value & low_bits(meta_bits_)};
+        if (is_expired || take(entry)) {
+          free_expired(table, place, value);
+        }
+      });
+    }
+  }
+  /// Puts an entry of a newer table into a slot of its own; false where there is no room.
+  bool put_in(CuckooTable& table, const Entry& entry, std::uint32_t newer_level) const noexcept {
+    const std::uint64_t first = entry.bucket >> (newer_level - table_.level_);
+    const std::uint32_t fingerprint = entry.fingerprint & table_.fingerprint_mask_;
+    const Key key{
+        .first = first, .second = other(first, fingerprint & table_.base_mask_), .pattern = fingerprint << meta_bits_};
+    const auto place = make_room(table, key);
+    if (!place) {
+      return false;
+    }
+    fill(table, *place, key.pattern | entry.meta);
+    table.add_units(table_.slot_.count == 0 ? 1 : count_of(key.pattern | entry.meta));
+    return true;
+  }
+
+  /// Frees what has expired by a generation that is not before this one, but for what expires with it.
+  void sweep_until(CuckooTable& table, std::uint64_t tick) const noexcept {
+    for (std::uint64_t line = 0; line < table.lines_; ++line) {
+      for_each_slot(table, line, [&](const Place& place, std::uint32_t value) {
+        if (is_dead(value) || until_of(value) < tick) {
+          free_expired(table, place, value);
+        }
+      });
+    }
+  }
+  /// Frees what expired with this generation, in the lines that have not been swept.
+  void finish_sweep(CuckooTable& table) const noexcept {
+    while (table.image().state(kSweep) < table.lines_) {
+      sweep_line(table);
+    }
+  }
+
+ private:
+  static std::uint32_t tag_of(std::uint64_t generation) noexcept {
+    return static_cast<std::uint32_t>(1 + generation % kCuckooTags);
+  }
+
+  [[nodiscard]] bool is_plain() const noexcept { return meta_bits_ == 0; }
+  [[nodiscard]] std::uint32_t count_of(std::uint32_t value) const noexcept {
+    return value >> table_.slot_.tag & low_bits(table_.slot_.count);
+  }
+  [[nodiscard]] std::uint32_t stuck_count() const noexcept { return low_bits(table_.slot_.count); }
+  [[nodiscard]] static unsigned slots_of_pair(const Key& key) noexcept {
+    return key.first == key.second ? kSlotsPerBucket : 2 * kSlotsPerBucket;
+  }
+  [[nodiscard]] bool is_dead(std::uint32_t value) const noexcept { return (value & tag_mask_) == dead_tag_; }
+  [[nodiscard]] bool is_free(std::uint32_t value) const noexcept {
+    return table_.slot_.tag == 0 ? value == 0 : (value & tag_mask_) == 0 || is_dead(value);
+  }
+  /// Pre: a live slot with a tag.
+  [[nodiscard]] std::uint64_t until_of(std::uint32_t value) const noexcept {
+    const std::uint64_t now = table_.tick().value;
+    return now + ((value & tag_mask_) - 1 + kCuckooTags - now % kCuckooTags) % kCuckooTags;
+  }
+
+  // The involution: both digits of the bucket's number, that of the table of level 0 and the bits below.
+  [[nodiscard]] std::uint64_t other(std::uint64_t bucket, std::uint32_t base) const noexcept {
+    const std::uint32_t level = table_.level_;
+    const std::uint64_t top = bucket >> level;
+    const std::uint64_t sum = fastrange(base * kFirstMix, table_.first_buckets_);
+    const std::uint64_t other_top = sum - top + (top > sum ? table_.first_buckets_ : 0);
+    const std::uint64_t mask = (std::uint64_t{1} << level) - 1;
+    const std::uint64_t low = level == 0 ? 0 : (bucket & mask) ^ ((base * kLowMix) >> (64 - level));
+    return other_top << level | low;
+  }
+  [[nodiscard]] std::uint64_t other_of(std::uint64_t bucket, std::uint32_t value) const noexcept {
+    return other(bucket, value >> meta_bits_ & table_.base_mask_);
+  }
+
+  [[nodiscard]] Lanes live(const Lanes& lanes, const Lanes& found) const noexcept {
+    return table_.slot_.tag == 0 ? found
+                                 : found.without(lanes.equal(0, tag_mask_)).without(lanes.equal(dead_tag_, tag_mask_));
+  }
+  [[nodiscard]] Lanes matches(std::uint64_t bucket, std::uint32_t pattern) const noexcept {
+    const Lanes lanes = Slots::read(table_.cells_, bucket);
+    return live(lanes, lanes.equal(pattern, fingerprint_mask_));
+  }
+
+  void keep_later(CuckooTable& table, const Place& place, std::uint32_t value, std::uint64_t until) const noexcept {
+    if (until_of(value) < until) {
+      Slots::set_low(table.cells_, place.bucket, place.slot, (value & ~tag_mask_) | tag_of(until));
+    }
+  }
+
+  // Adds a unit to a slot that the class has. False where it needs one more.
+  bool add_to_class(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
+    if (table_.slot_.count == 0) {
+      return table_.slot_.tag == 0 ? is_full_class(key) : refresh(table, key, until);
+    }
+    bool is_done = false;
+    std::optional<Place> last;
+    std::uint32_t last_value = 0;
+    unsigned slots = 0;
+    for_each_match(key, [&](const Place& place, std::uint32_t value) {
+      ++slots;
+      last = place;
+      last_value = value;
+      if (count_of(value) == stuck_count()) {
+        is_done = true;
+      } else if (count_of(value) + 1 < stuck_count()) {
+        last_value = value + (1U << table_.slot_.tag);
+        table.add_units(1);
+        is_done = true;
+      }
+      return !is_done;
+    });
+    if (!last) {
+      return false;
+    }
+    // With expiry a slot that is full sticks at once: that ends when it expires.
+    if (!is_done && (slots == kMostSlots || table_.slot_.tag != 0)) {
+      last_value += 1U << table_.slot_.tag;
+      table.add_units(1);
+      is_done = true;
+    }
+    if (is_done) {
+      if (table_.slot_.tag != 0 && until_of(last_value) < until) {
+        last_value = (last_value & ~tag_mask_) | tag_of(until);
+      }
+      Slots::set_low(table.cells_, last->bucket, last->slot, last_value);
+    }
+    return is_done;
+  }
+
+  [[nodiscard]] bool is_full_class(const Key& key) const noexcept {
+    unsigned slots = 0;
+    for_each_match(key, [&](const Place&, std::uint32_t) {
+      ++slots;
+      return true;
+    });
+    return slots == slots_of_pair(key);
+  }
+
+  bool take_slot(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
+    std::uint32_t value = key.pattern;
+    value |= table_.slot_.count == 0 ? 0 : 1U << table_.slot_.tag;
+    value |= table_.slot_.tag == 0 ? 0 : tag_of(until);
+    const auto place = make_room(table, key);
+    if (!place) {
+      return false;
+    }
+    fill(table, *place, value);
+    table.add_units(1);
+    return true;
+  }
+
+  void fill(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
+    if (const std::uint32_t old = Slots::read(table_.cells_, place.bucket)[place.slot]; old != 0) {
+      free_expired(table, place, old);
+    }
+    Slots::fill(table.cells_, place.bucket, place.slot, value);
+    table.add_taken(1);
+  }
+
+  void free_expired(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
+    Slots::free(table.cells_, place.bucket, place.slot);
+    table.add_taken(-1);
+    table.add_units(table_.slot_.count == 0 ? -1 : -static_cast<std::int64_t>(count_of(value)));
+  }
+
+  /// A bucket that the search has reached: from a slot of its parent, whose entry would move here.
+  struct Node {
+    std::uint64_t bucket;
+    std::uint16_t parent;
+    std::uint8_t slot;
+  };
+
+  // Returns a slot of the key's pair that is free or has been freed by moves. Nothing is moved before there is room.
+  std::optional<Place> make_room(CuckooTable& table, const Key& key) const noexcept {
+    std::array<Node, kMostNodes> nodes;
+    constexpr std::uint16_t kNoParent = 0xFFFF;
+    nodes[0] = {.bucket = key.first, .parent = kNoParent, .slot = 0};
+    nodes[1] = {.bucket = key.second, .parent = kNoParent, .slot = 0};
+    std::size_t count = key.first == key.second ? 1 : 2;
+    for (std::size_t next = 0; next < count; ++next) {
+      const Lanes lanes = Slots::read(table_.cells_, nodes[next].bucket);
+      for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
+        if (is_free(lanes[slot])) {
+          return move_back(table, nodes, next, slot);
+        }
+      }
+      for (unsigned slot = 0; slot < kSlotsPerBucket && count < kMostNodes; ++slot) {
+        const std::uint64_t bucket = other_of(nodes[next].bucket, lanes[slot]);
+        if (!is_on_path(nodes, next, bucket)) {
+          __builtin_prefetch(Slots::line_of(table_.cells_, bucket));
+          nodes[count++] = {
+              .bucket = bucket, .parent = static_cast<std::uint16_t>(next), .slot = static_cast<std::uint8_t>(slot)};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  // A path that crosses itself would move an entry twice.
+  static bool is_on_path(const std::array<Node, kMostNodes>& nodes, std::size_t node, std::uint64_t bucket) noexcept {
+    for (std::size_t at = node; at < kMostNodes; at = nodes[at].parent) {
+      if (nodes[at].bucket == bucket) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Moves the entries of a path, from its free end on; the first bucket's slot is free then.
+  Place move_back(CuckooTable& table, const std::array<Node, kMostNodes>& nodes, std::size_t node,
+                  unsigned slot) const noexcept {
+    Place room{.bucket = nodes[node].bucket, .slot = slot};
+    while (nodes[node].parent < kMostNodes) {
+      const Place from{.bucket = nodes[nodes[node].parent].bucket, .slot = nodes[node].slot};
+      const std::uint32_t value = Slots::read(table_.cells_, from.bucket)[from.slot];
+      fill(table, room, value);
+      table.moves_.add();
+      Slots::free(table.cells_, from.bucket, from.slot);
+      table.add_taken(-1);
+      room = from;
+      node = nodes[node].parent;
+    }
+    return room;
+  }
+
+  template <class Use>
+  void for_each_slot(const CuckooTable& table, std::uint64_t line, const Use& use) const noexcept {
+    const std::uint64_t end = std::min((line + 1) * Slots::kPerLine, table.buckets());
+    for (std::uint64_t bucket = line * Slots::kPerLine; bucket < end; ++bucket) {
+      const Lanes lanes = Slots::read(table.cells_, bucket);
+      for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
+        if (lanes[slot] != 0) {
+          use(Place{.bucket = bucket, .slot = slot}, lanes[slot]);
+        }
+      }
+    }
+  }
+
+  void sweep_line(CuckooTable& table) const noexcept {
+    const std::uint64_t line = table.image().state(kSweep);
+    if (table_.slot_.tag == 0 || line >= table.lines_) {
+      return;
+    }
+    for_each_slot(table, line, [&](const Place& place, std::uint32_t value) {
+      if (is_dead(value)) {
+        free_expired(table, place, value);
+      }
+    });
+    table.image().set_state(kSweep, line + 1);
+  }
+
+  const CuckooTable& table_;
+  std::uint32_t meta_bits_;
+  std::uint32_t fingerprint_mask_;
+  std::uint32_t tag_mask_;
+  std::uint32_t dead_tag_;
+};
+
+template <class Use>
+decltype(auto) CuckooTable::with_code(const Use& use) const noexcept {
+  switch (slot_bits_) {
+    case 8: return use(Code<8>(*this));
+    case 10: return use(Code<10>(*this));
+    case 12: return use(Code<12>(*this));
+    case 14: return use(Code<14>(*this));
+    case 16: return use(Code<16>(*this));
+    case 20: return use(Code<20>(*this));
+    case 24: return use(Code<24>(*this));
+    default: return use(Code<32>(*this));
+  }
+}
+
+CuckooTable::CuckooTable(Image source, const Params& params) noexcept
+    : FlatFilter(std::move(source)),
+      cells_(reinterpret_cast<std::byte*>(image().words().data())),
+      first_buckets_(params.first_buckets),
+      level_(params.level),
+      base_mask_(low_bits(params.base_bits)),
+      fingerprint_mask_(low_bits(params.fingerprint_bits)),
+      slot_bits_(params.slot_bits),
+      slot_{.fingerprint = params.fingerprint_bits, .count = params.count_bits, .tag = params.tag_bits},
+      lines_(cells_bytes() / kCacheLineBytes) {}
+
+std::uint64_t CuckooTable::buckets_for(std::uint64_t keys) noexcept {
+  return static_cast<std::uint64_t>(std::ceil(static_cast<double>(keys) / (kLoad * kSlotsPerBucket))) + 2;
+}
+
+std::uint64_t CuckooTable::cells_bytes_for(std::uint64_t buckets, std::uint32_t slot_bits) noexcept {
+  return divide_up(buckets, cuckoo::buckets_per_line(slot_bits)) * kCacheLineBytes;
+}
+
+Result<CuckooTable> CuckooTable::create(const Options& options) {
+  constexpr std::uint64_t kMostBuckets = std::uint64_t{1} << 45;
+  if (options.level >= 45 || options.first_buckets > kMostBuckets >> options.level) {
+    return fail(ErrorCode::invalid_argument,
+                "a cuckoo filter of " + std::to_string(options.keys) + " keys is too large");
+  }
+  const std::uint32_t slot_bits = options.slot.bits();
+  MANKAI_ASSIGN(auto image,
+                Image::create(kKind,
+                              {.capacity_keys = options.keys,
+                               .fpr_target = options.fpr,
+                               .hash = options.hash,
+                               .cells_bytes = cells_bytes_for(options.first_buckets << options.level, slot_bits),
+                               .slice_tag = options.slice_tag},
+                              options.memory));
+  const Params params{.first_buckets = options.first_buckets,
+                      .epoch_us = static_cast<std::uint64_t>(options.epoch.count()),
+                      .level = static_cast<std::uint8_t>(options.level),
+                      .slot_bits = static_cast<std::uint8_t>(slot_bits),
+                      .base_bits = static_cast<std::uint8_t>(options.base_bits),
+                      .count_bits = static_cast<std::uint8_t>(options.slot.count),
+                      .tag_bits = static_cast<std::uint8_t>(options.slot.tag),
+                      .fingerprint_bits = static_cast<std::uint8_t>(options.slot.fingerprint),
+                      .reserved = {}};
+  image.set_params(params);
+  image.set_state(kTick, options.tick.value);
+  return CuckooTable(std::move(image), params);
+}
+
+Result<CuckooTable> CuckooTable::from_image(Image source) {
+  MANKAI_TRY(check_kind(source, kKind, sizeof(Params) / sizeof(std::uint64_t), kStateWords));
+  const auto params = source.params<Params>();
+  const bool has_width = std::ranges::find(cuckoo::kSlotBits, params.slot_bits) != cuckoo::kSlotBits.end();
+  const int most_bits = params.slot_bits - params.count_bits - params.tag_bits;
+  if (!has_width || (params.count_bits != 0 && params.count_bits != 2 && params.count_bits != 4) ||
+      (params.tag_bits != 0 && params.tag_bits != 4) || params.fingerprint_bits > most_bits || params.base_bits < 4 ||
+      params.base_bits > params.fingerprint_bits) {
+    return fail(ErrorCode::corrupt, "impossible bits of a slot at offset 81");
+  }
+  if (params.reserved != decltype(params.reserved){}) {
+    return fail(ErrorCode::corrupt, "reserved bytes before offset 88 are not zero");
+  }
+  const bool has_epoch = params.epoch_us != 0;
+  if (has_epoch != (params.tag_bits != 0) || params.epoch_us > static_cast<std::uint64_t>(kLongestDuration.count())) {
+    return fail(ErrorCode::corrupt, "generation of " + std::to_string(params.epoch_us) + " microseconds at offset 72");
+  }
+  // Compared by division: a hostile count must not overflow its way into a match.
+  const std::uint64_t most = source.header().cells_bytes / kCacheLineBytes * cuckoo::buckets_per_line(params.slot_bits);
+  if (params.level >= 45 || params.first_buckets == 0 || params.first_buckets > most >> params.level ||
+      cells_bytes_for(params.first_buckets << params.level, params.slot_bits) != source.header().cells_bytes) {
+    return fail(ErrorCode::corrupt, std::to_string(params.first_buckets) + " buckets at offset 64, doubled " +
+                                        std::to_string(params.level) + " times, do not fill the cells");
+  }
+  const std::uint64_t slots = (params.first_buckets << params.level) * kSlotsPerBucket;
+  if (source.state(kTaken) > slots || source.state(kTick) > kMaxTick ||
+      source.state(kSweep) > source.header().cells_bytes / kCacheLineBytes ||
+      (!has_epoch && source.state(kSweep) != 0)) {
+    return fail(ErrorCode::corrupt, "impossible count of taken slots, tick or place of the sweep from offset 96 on");
+  }
+  return CuckooTable(std::move(source), params);
+}
+
+CuckooTable::Added CuckooTable::insert(Digest digest, std::uint64_t until) noexcept {
+  return with_code([&](const auto& code) { return code.insert(*this, code.key(digest), until); });
+}
+
+bool CuckooTable::refresh(Digest digest, std::uint64_t until) noexcept {
+  return with_code([&](const auto& code) { return code.refresh(*this, code.key(digest), until); });
+}
+
+CuckooTable::Taken CuckooTable::erase(Digest digest) noexcept {
+  return with_code([&](const auto& code) { return code.erase(*this, code.key(digest)); });
+}
+
+void CuckooTable::absorb(CuckooTable& newer) noexcept {
+  MANKAI_ASSERT(newer.level_ >= level_ && newer.tick() == tick());
+  with_code([&](const auto& here) {
+    newer.with_code([&](const auto& there) {
+      there.take_out(newer, [&](const auto& entry) {
+        return here.put_in(*this, {.bucket = entry.bucket, .fingerprint = entry.fingerprint, .meta = entry.meta},
+                           newer.level_);
+      });
+    });
+  });
+}
+
+bool CuckooTable::may_contain(Digest digest) const noexcept {
+  return with_code([&](const auto& code) { return code.may_contain(code.key(digest)); });
+}
+
+void CuckooTable::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
+  with_code([&](const auto& code) { code.may_contain(digests, outcomes); });
+}
+
+KeyCount CuckooTable::estimate(Digest digest) const noexcept {
+  return with_code([&](const auto& code) { return code.estimate(code.key(digest)); });
+}
+
+std::uint64_t CuckooTable::until(Digest digest) const noexcept {
+  MANKAI_ASSERT(slot_.tag != 0);
+  return with_code([&](const auto& code) { return code.until(code.key(digest)); });
+}
+
+void CuckooTable::prefetch(Digest digest) const noexcept {
+  with_code([&](const auto& code) { code.prefetch(code.key(digest)); });
+}
+
+void CuckooTable::advance(Tick tick) noexcept {
+  const std::uint64_t now = this->tick().value;
+  const std::uint64_t to = std::min(tick.value, kMaxTick);
+  if (to <= now) {
+    return;
+  }
+  if (slot_.tag != 0) {
+    // An empty table is not written to: the first advance of a large one would touch all of its memory.
+    if (taken_slots() != 0) {
+      with_code([&](const auto& code) { to == now + 1 ? code.finish_sweep(*this) : code.sweep_until(*this, to); });
+    }
+    image().set_state(kSweep, 0);
+  }
+  image().set_state(kTick, to);
+}
+
+void CuckooTable::clear() noexcept {
+  const std::uint64_t now = tick().value;
+  FlatFilter::clear();
+  image().set_state(kTick, now);
+}
+
+void CuckooTable::add_taken(std::int64_t slots) noexcept {
+  image().set_state(kTaken, taken_slots() + static_cast<std::uint64_t>(slots));
+}
+
+// A forged count is not driven below 0.
+void CuckooTable::add_units(std::int64_t units) noexcept {
+  const auto before = static_cast<std::int64_t>(keys_inserted());
+  image().set_keys_inserted(static_cast<std::uint64_t>(std::max<std::int64_t>(before + units, 0)));
+}
+
+}  // namespace mankai

@@ -1,0 +1,681 @@
+/// The CF.* commands: RedisBloom's contract of cuckoo filters, and a time to live for each item.
+///
+/// Times: the primary lets a filter's time pass when it changes it (CF.ADVANCE, which replicas get), and tells replicas
+/// at which moment an item expires. What is asked on a primary is answered by its clock; a replica has its primary's.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "modules/redis/cuckoo/value.hpp"
+#include "modules/redis/engine/call.hpp"
+#include "modules/redis/engine/family.hpp"
+#include "modules/redis/engine/moment.hpp"
+#include "modules/redis/engine/reserve.hpp"
+#include "modules/redis/image/move.hpp"
+#include "modules/redis/image/reserve.hpp"
+#include "modules/redis/image/work.hpp"
+
+namespace mankai::redis {
+namespace {
+
+constexpr std::size_t kFirstItem = 2;
+constexpr long long kMostBucketSize = 255;
+constexpr long long kMostIterations = 65535;
+constexpr const char* kReserveEvent = "cf.reserve";
+constexpr const char* kFull = "Filter is full";
+constexpr const char* kNoKey = "Not found";
+constexpr const char* kBadTtl =
+    "ERR the time to live must be above 0 and at most the filter's longest; reserve the filter with TTL";
+
+/// What the configs cf-* set. Threads: the engine's main thread.
+struct Defaults {
+  long long bucket_size = 2;
+  long long capacity = 1024;
+  long long max_iterations = 20;
+  long long expansion = 1;
+  long long max_expansions = 32;
+};
+constinit Defaults defaults{};
+
+int register_configs(Context* context) noexcept {
+  struct Setting {
+    const char* name;
+    long long* value;
+    long long least;
+    long long most;
+  };
+  const std::array settings = {Setting{"cf-bucket-size", &defaults.bucket_size, 1, kMostBucketSize},
+                               Setting{"cf-initial-size", &defaults.capacity, 2, kMaxCapacity},
+                               Setting{"cf-max-iterations", &defaults.max_iterations, 1, kMostIterations},
+                               Setting{"cf-expansion-factor", &defaults.expansion, 0, kMaxExpansion},
+                               Setting{"cf-max-expansions", &defaults.max_expansions, 1, kMostIterations}};
+  const auto is_registered = [context](const Setting& setting) {
+    return engine.register_numeric_config(
+               context, setting.name, *setting.value, kConfigDefault, setting.least, setting.most,
+               [](const char*, void* data) noexcept { return *static_cast<const long long*>(data); },
+               [](const char*, long long value, void* data, String**) noexcept {
+                 *static_cast<long long*>(data) = value;
+                 return kOk;
+               },
+               nullptr, setting.value) == kOk;
+  };
+  return std::ranges::all_of(settings, is_registered) ? kOk : kError;
+}
+
+CuckooSettings default_settings() {
+  return {.capacity_keys = static_cast<std::uint64_t>(defaults.capacity),
+          .expansion = std::bit_ceil(static_cast<std::uint32_t>(defaults.expansion)) *
+                       static_cast<std::uint32_t>(defaults.expansion != 0),
+          .bucket_size = static_cast<std::uint32_t>(defaults.bucket_size),
+          .max_iterations = static_cast<std::uint32_t>(defaults.max_iterations),
+          .hash = HashSpec::random()};
+}
+
+Result<void> read_capacity(const Call& call, std::size_t index, CuckooSettings& settings) {
+  const auto capacity = call.integer(index);
+  if (!capacity) {
+    return refuse("Bad capacity");
+  }
+  settings.capacity_keys = static_cast<std::uint64_t>(*capacity);
+  return *capacity >= 0 ? Result<void>() : refuse("Bad capacity");
+}
+
+// RedisBloom's limits, whatever our buckets hold.
+Result<void> check_capacity(const CuckooSettings& settings, const char* least) {
+  const bool is_possible = settings.capacity_keys >= 2 * std::uint64_t{settings.bucket_size} &&
+                           settings.capacity_keys <= static_cast<std::uint64_t>(kMaxCapacity);
+  return is_possible ? Result<void>()
+                     : refuse("Capacity must be in the range [" + std::string(least) + ", 1073741824]");
+}
+
+/// Reads an option of RESERVE that is a whole number.
+Result<std::uint32_t> read_whole(const Call& call, std::size_t index, const char* name, long long least,
+                                 long long most) {
+  const auto value = call.integer(index);
+  if (!value) {
+    return refuse("Couldn't parse " + std::string(name));
+  }
+  if (*value < least || *value > most) {
+    return refuse(std::string(name) + ": value must be in the range [" + std::to_string(least) + ", " +
+                  std::to_string(most) + "]");
+  }
+  return static_cast<std::uint32_t>(*value);
+}
+
+Result<Duration> read_seconds(const Call& call, std::size_t index, const char* name) {
+  const auto seconds = call.real(index);
+  constexpr double kMost = static_cast<double>(kLongestDuration.count()) / 1e6;
+  if (!seconds || !(*seconds > 0 && *seconds <= kMost)) {
+    return refuse("ERR " + std::string(name) + " must be a number of seconds above 0, at most 1000 years");
+  }
+  return Duration(std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(*seconds * 1e6)), 1));
+}
+
+Result<void> read_option(const Call& call, std::size_t index, CuckooSettings& settings, HashRequest& hash) {
+  if (HashRequest::is_option(call, index)) {
+    return hash.read(call, index);
+  }
+  const std::size_t value = index + 1;
+  if (value == call.size()) {
+    return refuse(kUnknownArgument);
+  }
+  if (call.is(index, "BUCKETSIZE")) {
+    MANKAI_ASSIGN(settings.bucket_size, read_whole(call, value, "BUCKETSIZE", 1, kMostBucketSize));
+  } else if (call.is(index, "MAXITERATIONS")) {
+    MANKAI_ASSIGN(settings.max_iterations, read_whole(call, value, "MAXITERATIONS", 1, kMostIterations));
+  } else if (call.is(index, "EXPANSION")) {
+    MANKAI_ASSIGN(const std::uint32_t expansion, read_whole(call, value, "EXPANSION", 0, kMaxExpansion));
+    settings.expansion = expansion == 0 ? 0 : std::bit_ceil(expansion);
+  } else if (call.is(index, "ERROR")) {
+    const auto fpr = call.real(value);
+    if (!fpr || !(*fpr > 0 && *fpr < 1)) {
+      return refuse("ERR error rate must be in the range (0.000000, 1.000000)");
+    }
+    settings.fpr = *fpr;
+  } else if (call.is(index, "TTL")) {
+    MANKAI_ASSIGN(settings.max_ttl, read_seconds(call, value, "TTL"));
+  } else if (call.is(index, "RESOLUTION")) {
+    MANKAI_ASSIGN(settings.ttl_resolution, read_seconds(call, value, "RESOLUTION"));
+  } else {
+    return refuse(kUnknownArgument);
+  }
+  return {};
+}
+
+void replicate_creation(const Call& call, const CuckooSettings& settings) {
+  constexpr std::size_t kTextBytes = 32;
+  std::array<char, kTextBytes> fpr;
+  std::array<char, kTextBytes> ttl;
+  std::array<char, kTextBytes> resolution;
+  const auto seconds = [](Duration duration, std::array<char, kTextBytes>& text) {
+    std::snprintf(text.data(), text.size(), "%.6f", static_cast<double>(duration.count()) / 1e6);
+    return text.data();
+  };
+  std::snprintf(fpr.data(), fpr.size(), "%.17g", settings.fpr);
+  const HashText hash = hash_text(settings.hash);
+  const auto capacity = static_cast<long long>(settings.capacity_keys);
+  const auto bucket_size = static_cast<long long>(settings.bucket_size);
+  const auto max_iterations = static_cast<long long>(settings.max_iterations);
+  const auto expansion = static_cast<long long>(settings.expansion);
+  if (settings.max_ttl == Duration::zero()) {
+    engine.replicate(call.context(), "CF.RESERVE", "slclclclcccccc", call.key(), capacity, "BUCKETSIZE", bucket_size,
+                     "MAXITERATIONS", max_iterations, "EXPANSION", expansion, "ERROR", fpr.data(), "HASH",
+                     hash.name.data(), "SEED", hash.seed.data());
+    return;
+  }
+  const Duration generation = settings.ttl_resolution != Duration::zero()
+                                  ? settings.ttl_resolution
+                                  : Duration(divide_up<std::int64_t>(settings.max_ttl.count(), kCuckooLifetime));
+  engine.replicate(call.context(), "CF.RESERVE", "slclclclcccccccccc", call.key(), capacity, "BUCKETSIZE", bucket_size,
+                   "MAXITERATIONS", max_iterations, "EXPANSION", expansion, "ERROR", fpr.data(), "HASH",
+                   hash.name.data(), "SEED", hash.seed.data(), "TTL", seconds(settings.max_ttl, ttl), "RESOLUTION",
+                   seconds(generation, resolution));
+}
+
+Answer cuckoo_reserve(Call& call) {
+  CuckooSettings settings = default_settings();
+  MANKAI_TRY(read_capacity(call, 2, settings));
+  HashRequest hash;
+  constexpr std::size_t kFirstOption = 3;
+  for (std::size_t i = kFirstOption; i < call.size(); i += 2) {
+    MANKAI_TRY(read_option(call, i, settings, hash));
+  }
+  settings.hash = hash.hash();
+  MANKAI_TRY(check_capacity(settings, "2 * BUCKETSIZE"));
+  return reserve<CuckooValue>(call, settings, kReserveEvent, replicate_creation);
+}
+
+bool is_replica(const Call& call) noexcept {
+  return !call.is_from_client() ||
+         (static_cast<unsigned>(engine.get_context_flags(call.context())) & kContextReplica) != 0;
+}
+
+/// Lets the time of a filter whose items expire pass until now, and tells replicas.
+void let_time_pass(const Call& call, Cuckoo& filter) {
+  if (!filter.has_time() || !call.is_from_client()) {
+    return;
+  }
+  const Moment now = clock_now();
+  if (tick_of(now, filter.epoch()) > filter.tick()) {
+    filter.advance(tick_of(now, filter.epoch()));
+    engine.replicate(call.context(), "CF.ADVANCE", "sl", call.key(),
+                     static_cast<long long>(now.time_since_epoch().count()));
+  }
+}
+
+/// When the items of a command expire: EX s | PX ms | EXAT s | PXAT ms; nothing: as late as the filter has it.
+class Expiry {
+ public:
+  [[nodiscard]] static bool is_option(const Call& call, std::size_t index) noexcept {
+    return call.is(index, "EX") || call.is(index, "PX") || call.is(index, "EXAT") || call.is(index, "PXAT");
+  }
+  /// Errors: to be replied.
+  Result<void> read(const Call& call, std::size_t index) {
+    const long long value = index + 1 < call.size() ? call.integer(index + 1).value_or(0) : 0;
+    constexpr long long kMost = kLongestDuration.count() / 1000;
+    const bool is_seconds = call.is(index, "EX") || call.is(index, "EXAT");
+    if (value <= 0 || value > (is_seconds ? kMost / 1000 : kMost)) {
+      return refuse(kBadTtl);
+    }
+    const std::chrono::milliseconds span(is_seconds ? value * 1000 : value);
+    const bool is_absolute = call.is(index, "EXAT") || call.is(index, "PXAT");
+    at_ = is_absolute ? Moment(span) : clock_now() + span;
+    return {};
+  }
+  /// The generation until which items live. Errors: to be replied.
+  [[nodiscard]] Result<std::uint64_t> until(const Cuckoo& filter) const {
+    if (!at_) {
+      return filter.tick().value + kCuckooLifetime + 1;
+    }
+    const auto until = filter.until_of(*at_);
+    return until ? *until : Result<std::uint64_t>(refuse("ERR " + until.error().detail));
+  }
+  /// As PXAT tells it; 0: not told.
+  [[nodiscard]] long long milliseconds() const noexcept {
+    return at_ ? static_cast<long long>(at_->time_since_epoch().count()) : 0;
+  }
+
+ private:
+  std::optional<Moment> at_;
+};
+
+/// What became of an item that was to be added.
+enum class Outcome : std::uint8_t { out_of_memory, added, known, full };
+
+struct Adding {
+  std::span<String*> items;
+  Expiry expiry;
+  bool only_new = false;
+};
+
+Digest digest_of(const Cuckoo& filter, String* item) noexcept {
+  std::size_t bytes = 0;
+  const char* text = engine.string_ptr_len(item, &bytes);
+  return filter.hasher()(std::string_view(text, bytes));
+}
+
+Outcome add_one(Cuckoo& filter, Digest digest, std::uint64_t until, bool only_new) {
+  if (only_new && filter.may_contain(digest)) {
+    return Outcome::known;
+  }
+  return filter.try_insert_until(digest, until) ? Outcome::added : Outcome::full;
+}
+
+// In order. Where there is no memory for a sub-filter, that item and all behind it keep their first outcome.
+void add_items(Cuckoo& filter, const Adding& adding, std::uint64_t until, std::span<Outcome> outcomes) noexcept {
+  constexpr std::size_t kWindow = 32;
+  std::array<Digest, kWindow> digests;
+  try {
+    for (std::size_t start = 0; start < outcomes.size(); start += kWindow) {
+      const std::size_t count = std::min(kWindow, outcomes.size() - start);
+      for (std::size_t i = 0; i < count; ++i) {
+        digests[i] = digest_of(filter, adding.items[start + i]);
+        filter.prefetch(digests[i]);
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        outcomes[start + i] = add_one(filter, digests[i], until, adding.only_new);
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+// Replicas get the items that were added, one by one or as a batch.
+void replicate_added(const Call& call, const Adding& adding, std::span<const Outcome> outcomes,
+                     std::vector<String*>& added) {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i] == Outcome::added) {
+      added.push_back(adding.items[i]);
+    }
+  }
+  const long long at = adding.expiry.milliseconds();
+  if (added.empty()) {
+    return;
+  }
+  if (at == 0) {
+    engine.replicate(call.context(), "CF.INSERT", "scv", call.key(), "ITEMS", added.data(), added.size());
+  } else {
+    engine.replicate(call.context(), "CF.INSERT", "sclcv", call.key(), "PXAT", at, "ITEMS", added.data(), added.size());
+  }
+}
+
+/// Adds items to the key's filter, which is made where there is none. Errors: to be replied.
+Result<std::vector<Outcome>> add(const Call& call, const Adding& adding, const CuckooSettings& settings,
+                                 const char* event) {
+  std::vector<Outcome> outcomes(adding.items.size(), Outcome::out_of_memory);
+  std::vector<String*> added;
+  added.reserve(adding.items.size());
+  MemoryLimit limit(call.context());
+  CuckooLookup lookup(call, kRead | kWrite);
+  lookup.limit(limit);
+  const bool is_new = lookup.is_absent();
+  if (is_new) {
+    auto made = CuckooValue::create(settings);
+    if (!made) {
+      return std::unexpected(not_made(made.error()));
+    }
+    MANKAI_TRY(adding.expiry.until(made->filter()));
+    lookup.set(std::make_unique<CuckooKey>(std::move(*made)));
+    replicate_creation(call, settings);
+  }
+  MANKAI_TRY(lookup.must_be_whole());
+  Cuckoo& filter = lookup.value()->filter();
+  if (call.is_from_client() && filter.slice_count() >= static_cast<std::size_t>(defaults.max_expansions)) {
+    return refuse("Maximum expansions reached");
+  }
+  if (is_too_much(call, adding.items.size() * filter.slice_count())) {
+    return refuse(kTooMuchWork);
+  }
+  let_time_pass(call, filter);
+  MANKAI_ASSIGN(const std::uint64_t until, adding.expiry.until(filter));
+  add_items(filter, adding, until, outcomes);
+  replicate_added(call, adding, outcomes, added);
+  if (is_new) {
+    call.key_changed(kReserveEvent);
+  }
+  if (!added.empty()) {
+    call.key_changed(event);
+  }
+  return outcomes;
+}
+
+Answer add_single(Call& call, bool only_new, const char* event) {
+  constexpr std::size_t kOption = 3;
+  constexpr std::size_t kWithOption = 5;
+  if (call.size() != kOption && call.size() != kWithOption) {
+    return call.wrong_arity();
+  }
+  Adding adding{.items = call.arguments().subspan(kFirstItem, 1), .expiry = {}, .only_new = only_new};
+  if (call.size() == kWithOption) {
+    if (!Expiry::is_option(call, kOption)) {
+      return refuse(kUnknownArgument);
+    }
+    MANKAI_TRY(adding.expiry.read(call, kOption));
+  }
+  MANKAI_ASSIGN(const auto outcomes, add(call, adding, default_settings(), event));
+  switch (outcomes.front()) {
+    case Outcome::added: return call.truth(true);
+    case Outcome::known: return call.truth(false);
+    case Outcome::full: return refuse(kFull);
+    case Outcome::out_of_memory: break;
+  }
+  return refuse(memory_error(kNoMemory));
+}
+
+Answer cuckoo_add(Call& call) { return add_single(call, false, "cf.add"); }
+Answer cuckoo_addnx(Call& call) { return add_single(call, true, "cf.addnx"); }
+
+/// The arguments of INSERT and INSERTNX.
+struct Insertion {
+  CuckooSettings settings;
+  Adding adding;
+  bool no_create = false;
+};
+
+Result<Insertion> read_insertion(const Call& call, bool only_new) {
+  Insertion read{.settings = default_settings(), .adding = {.items = {}, .expiry = {}, .only_new = only_new}};
+  for (std::size_t i = kFirstItem; i < call.size(); ++i) {
+    if (call.is(i, "ITEMS")) {
+      read.adding.items = call.arguments().subspan(i + 1);
+      break;
+    }
+    if (call.is(i, "NOCREATE")) {
+      read.no_create = true;
+    } else if (call.is(i, "CAPACITY") && i + 1 < call.size()) {
+      MANKAI_TRY(read_capacity(call, ++i, read.settings));
+      MANKAI_TRY(check_capacity(read.settings, "cf-bucket-size * 2"));
+    } else if (Expiry::is_option(call, i)) {
+      MANKAI_TRY(read.adding.expiry.read(call, i++));
+    } else {
+      return refuse(kUnknownArgument);
+    }
+  }
+  return read;
+}
+
+Answer insert_many(Call& call, bool only_new, const char* event) {
+  MANKAI_ASSIGN(const Insertion read, read_insertion(call, only_new));
+  if (read.adding.items.empty()) {
+    return call.wrong_arity();
+  }
+  if (read.no_create && CuckooLookup(call, kRead).is_absent()) {
+    return refuse(kNotFound);
+  }
+  MANKAI_ASSIGN(const auto outcomes, add(call, read.adding, read.settings, event));
+  call.array(outcomes.size());
+  for (const Outcome outcome : outcomes) {
+    constexpr long long kFullNumber = -1;
+    if (outcome == Outcome::out_of_memory) {
+      call.error(memory_error(kNoMemory));
+    } else if (only_new || !call.is_resp3()) {
+      engine.reply_with_long_long(
+          call.context(), outcome == Outcome::full ? kFullNumber : static_cast<long long>(outcome == Outcome::added));
+    } else {
+      call.truth(outcome == Outcome::added);
+    }
+  }
+  return kOk;
+}
+
+Answer cuckoo_insert(Call& call) { return insert_many(call, false, "cf.insert"); }
+Answer cuckoo_insertnx(Call& call) { return insert_many(call, true, "cf.insertnx"); }
+
+/// Deletes items; each outcome says whether a unit was taken. Errors: to be replied.
+Result<void> delete_items(const Call& call, CuckooLookup& lookup, std::span<bool> outcomes) {
+  Cuckoo& filter = lookup.value()->filter();
+  if (is_too_much(call, outcomes.size() * filter.slice_count())) {
+    return refuse(kTooMuchWork);
+  }
+  let_time_pass(call, filter);
+  bool is_changed = false;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const EraseResult result = filter.erase(digest_of(filter, call.arguments()[kFirstItem + i]));
+    // One that has been added too often to know how often stays, and is answered as RedisBloom would.
+    outcomes[i] = result != EraseResult::absent;
+    lookup.value()->state().deleted += result == EraseResult::erased ? 1 : 0;
+    is_changed = is_changed || result == EraseResult::erased;
+  }
+  // Items that are absent move the sweep on, too.
+  engine.replicate_verbatim(call.context());
+  if (is_changed) {
+    call.key_changed("cf.del");
+  }
+  return {};
+}
+
+Answer cuckoo_del(Call& call) {
+  CuckooLookup lookup(call, kRead | kWrite);
+  if (lookup.value() == nullptr) {
+    return refuse(lookup.found() == nullptr ? kNoKey : kIncomplete);
+  }
+  bool is_deleted = false;
+  MANKAI_TRY(delete_items(call, lookup, std::span(&is_deleted, 1)));
+  return call.truth(is_deleted);
+}
+
+Answer cuckoo_mdel(Call& call) {
+  CuckooLookup lookup(call, kRead | kWrite);
+  if (lookup.value() == nullptr) {
+    return refuse(lookup.found() == nullptr ? kNoKey : kIncomplete);
+  }
+  const KeyBatch batch(call, kFirstItem);
+  MANKAI_TRY(delete_items(call, lookup, batch.answers()));
+  return call.truths(batch.answers());
+}
+
+// A primary's clock decides what has expired; a replica has what its primary told it.
+void ask(const Call& call, const CuckooValue& value, std::span<const std::string_view> keys, std::span<bool> answers) {
+  const Cuckoo& filter = value.filter();
+  if (!filter.has_time() || is_replica(call)) {
+    value.ask(keys, answers);
+    return;
+  }
+  const Moment now = clock_now();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto expiry = filter.expiry(filter.hasher()(keys[i]));
+    answers[i] = expiry && *expiry > now;
+  }
+}
+
+Answer ask_all(const Call& call, const KeyBatch& batch) {
+  const CuckooLookup lookup(call, kRead);
+  if (lookup.value() == nullptr) {
+    return lookup.found() == nullptr ? Result<int>(kOk) : refuse(kIncomplete);
+  }
+  if (is_too_much(call, batch.keys().size() * lookup.value()->filter().slice_count())) {
+    return refuse(kTooMuchWork);
+  }
+  ask(call, *lookup.value(), batch.keys(), batch.answers());
+  return kOk;
+}
+
+Answer cuckoo_exists(Call& call) {
+  const KeyBatch batch(call, kFirstItem);
+  MANKAI_TRY(ask_all(call, batch));
+  return call.truth(batch.answers().front());
+}
+
+Answer cuckoo_mexists(Call& call) {
+  const KeyBatch batch(call, kFirstItem);
+  MANKAI_TRY(ask_all(call, batch));
+  return call.truths(batch.answers());
+}
+
+Answer cuckoo_count(Call& call) {
+  const KeyBatch batch(call, kFirstItem);
+  MANKAI_TRY(ask_all(call, batch));
+  const CuckooLookup lookup(call, kRead);
+  if (!batch.answers().front()) {
+    return call.number(0);
+  }
+  const Cuckoo& filter = lookup.value()->filter();
+  return call.number(filter.estimate(digest_of(filter, call.arguments()[kFirstItem])).value);
+}
+
+Answer cuckoo_ttl(Call& call) {
+  constexpr long long kAbsent = -2;
+  constexpr long long kForever = -1;
+  const KeyBatch batch(call, kFirstItem);
+  MANKAI_TRY(ask_all(call, batch));
+  if (!batch.answers().front()) {
+    return engine.reply_with_long_long(call.context(), kAbsent);
+  }
+  const CuckooLookup lookup(call, kRead);
+  const Cuckoo& filter = lookup.value()->filter();
+  if (!filter.has_time()) {
+    return engine.reply_with_long_long(call.context(), kForever);
+  }
+  const Duration left = *filter.expiry(filter.hasher()(batch.keys().front())) - clock_now();
+  return call.number(
+      static_cast<std::uint64_t>(std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(left).count(), 0)));
+}
+
+Answer cuckoo_advance(Call& call) {
+  CuckooLookup lookup(call, kRead | kWrite);
+  MANKAI_TRY(lookup.must_be_whole());
+  const auto now = read_moment(call, 2);
+  Cuckoo& filter = lookup.value()->filter();
+  if (!now || is_far_future(call, *now)) {
+    return refuse(kBadTime);
+  }
+  if (!filter.has_time()) {
+    return refuse("ERR items of this filter do not expire: reserve it with TTL");
+  }
+  filter.advance(tick_of(*now, filter.epoch()));
+  engine.replicate_verbatim(call.context());
+  return call.ok();
+}
+
+Answer cuckoo_compact(Call& call) {
+  CuckooLookup lookup(call, kRead | kWrite);
+  if (lookup.value() == nullptr) {
+    return refuse(lookup.found() == nullptr ? "Cuckoo filter was not found" : kIncomplete);
+  }
+  let_time_pass(call, lookup.value()->filter());
+  lookup.value()->filter().compact();
+  lookup.value()->state().deleted = 0;
+  engine.replicate_verbatim(call.context());
+  call.key_changed("cf.compact");
+  return call.ok();
+}
+
+std::uint64_t buckets_of(const Cuckoo& filter) noexcept { return filter.cell_count() / cuckoo::kSlotsPerBucket; }
+
+Answer cuckoo_info(Call& call) {
+  const CuckooLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
+  const Cuckoo& filter = lookup.value()->filter();
+  const CuckooValue::State& state = lookup.value()->state();
+  return reply_facts(call, {{"Size", lookup.found()->memory_bytes()},
+                            {"Number of buckets", buckets_of(filter)},
+                            {"Number of filters", filter.slice_count()},
+                            {"Number of items inserted", filter.keys_inserted()},
+                            {"Number of items deleted", state.deleted},
+                            {"Bucket size", state.bucket_size},
+                            {"Expansion rate", filter.growth()},
+                            {"Max iterations", state.max_iterations}});
+}
+
+Answer cuckoo_debug(Call& call) {
+  const CuckooLookup lookup(call, kRead);
+  MANKAI_TRY(lookup.must_be_whole());
+  const Cuckoo& filter = lookup.value()->filter();
+  const CuckooValue::State& state = lookup.value()->state();
+  std::string text = "bktsize:" + std::to_string(state.bucket_size) + " buckets:" + std::to_string(buckets_of(filter)) +
+                     " items:" + std::to_string(filter.keys_inserted()) + " deletes:" + std::to_string(state.deleted) +
+                     " filters:" + std::to_string(filter.slice_count()) +
+                     " max_iterations:" + std::to_string(state.max_iterations) +
+                     " expansion:" + std::to_string(filter.growth());
+  return call.bytes(text);
+}
+
+constexpr CommandArgument whole(const char* name, const char* token) {
+  return argument(name, ArgumentKind::integer, kArgumentOptional, token);
+}
+constexpr CommandArgument number(const char* name, const char* token) {
+  return argument(name, ArgumentKind::real, kArgumentOptional, token);
+}
+constexpr std::array kExpiries = {argument("seconds", ArgumentKind::integer, 0, "EX"),
+                                  argument("milliseconds", ArgumentKind::integer, 0, "PX"),
+                                  argument("unix-time-seconds", ArgumentKind::unix_time, 0, "EXAT"),
+                                  argument("unix-time-milliseconds", ArgumentKind::unix_time, 0, "PXAT"), kEnd};
+constexpr CommandArgument kExpiry = group("expiration", ArgumentKind::one_of, kArgumentOptional, kExpiries.data());
+constexpr CommandArgument kOneItem = argument("item", ArgumentKind::string);
+constexpr std::array kKeyItem = {kKeyArgument, kOneItem, kEnd};
+constexpr std::array kAddArguments = {kKeyArgument, kOneItem, kExpiry, kEnd};
+constexpr std::array kInsertArguments = {kKeyArgument,
+                                         whole("capacity", "CAPACITY"),
+                                         option("nocreate", "NOCREATE"),
+                                         kExpiry,
+                                         argument("item", ArgumentKind::string, kArgumentMultiple, "ITEMS"),
+                                         kEnd};
+constexpr std::array kReserveArguments = {kKeyArgument,
+                                          kCapacity,
+                                          whole("bucketsize", "BUCKETSIZE"),
+                                          whole("maxiterations", "MAXITERATIONS"),
+                                          kExpansion,
+                                          number("error_rate", "ERROR"),
+                                          number("ttl", "TTL"),
+                                          number("resolution", "RESOLUTION"),
+                                          kHash,
+                                          kSeed,
+                                          kEnd};
+constexpr std::array kAdvanceArguments = {kKeyArgument, argument("milliseconds", ArgumentKind::unix_time), kEnd};
+constexpr const char* kBatch = "O(N * F), N items in F sub-filters";
+constexpr const char* kSingle = "O(F), F sub-filters";
+
+constexpr std::array kCommands = {
+    command<-3, cuckoo_reserve>("cf.reserve", "write deny-oom fast",
+                                "Creates an empty cuckoo filter for a number of items", "O(1)", kCreates,
+                                kReserveArguments),
+    command<-3, cuckoo_add>("cf.add", "write deny-oom fast",
+                            "Adds an item to a cuckoo filter, and creates it if it is absent", kSingle, kInserts,
+                            kAddArguments),
+    command<-3, cuckoo_addnx>("cf.addnx", "write deny-oom fast", "Adds an item to a cuckoo filter unless it is found",
+                              kSingle, kInserts, kAddArguments),
+    command<-4, cuckoo_insert>("cf.insert", "write deny-oom fast",
+                               "Adds items to a cuckoo filter, and creates it if it is absent", kBatch, kInserts,
+                               kInsertArguments),
+    command<-4, cuckoo_insertnx>("cf.insertnx", "write deny-oom fast",
+                                 "Adds those items to a cuckoo filter that are not found", kBatch, kInserts,
+                                 kInsertArguments),
+    command<3, cuckoo_exists>("cf.exists", "readonly fast", "Returns whether an item may be in a cuckoo filter",
+                              kSingle, kReads, kKeyItem),
+    command<-3, cuckoo_mexists>("cf.mexists", "readonly fast", "Returns which items may be in a cuckoo filter", kBatch,
+                                kReads, kKeyItems),
+    command<3, cuckoo_del>("cf.del", "write fast", "Deletes an item from a cuckoo filter, once", kSingle, kDeletes,
+                           kKeyItem),
+    command<-3, cuckoo_mdel>("cf.mdel", "write fast", "Deletes items from a cuckoo filter, each once", kBatch, kDeletes,
+                             kKeyItems),
+    command<3, cuckoo_count>("cf.count", "readonly fast", "Returns how often an item may be in a cuckoo filter",
+                             kSingle, kReads, kKeyItem),
+    command<3, cuckoo_ttl>("cf.ttl", "readonly fast", "Returns for how many seconds an item is found at most", kSingle,
+                           kReads, kKeyItem),
+    command<3, cuckoo_advance>("cf.advance", "write fast", "Lets time pass in a cuckoo filter whose items expire",
+                               "O(N), N slots", kUpdates, kAdvanceArguments),
+    command<2, cuckoo_compact>("cf.compact", "write", "Moves items to older sub-filters and drops empty ones",
+                               "O(N), N slots", kUpdates, kKeyOnly),
+    command<2, cuckoo_info>("cf.info", "readonly fast", "Returns facts about a cuckoo filter", kSingle, kReads,
+                            kKeyOnly),
+    command<2, cuckoo_debug>("cf.debug", "readonly fast", "Returns facts about a cuckoo filter as a line of text",
+                             kSingle, kReads, kKeyOnly),
+    scandump<CuckooValue>("cf.scandump"),
+    loadchunk<CuckooValue>(),
+};
+
+}  // namespace
+
+MANKAI_DEFINE_FAMILY(cuckoo) = {.name = "cf",
+                                .category = "cuckoo",
+                                .type = type_of<CuckooKey>,
+                                .commands = kCommands,
+                                .register_settings = register_configs};
+
+}  // namespace mankai::redis

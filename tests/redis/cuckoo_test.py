@@ -1,0 +1,313 @@
+"""CF.*: cuckoo filters with RedisBloom's contract, times to live, an exact model, and what every family must stand.
+
+Usage: cuckoo_test.py MODULE [unittest arguments...]
+"""
+import random
+import time
+
+from client import Error, render
+from families import Family, ForgeryMatrix, KeyMatrix, PersistenceMatrix
+from harness import OneServerTest, ROUNDS, RedisTest, SEED, in_both_protocols, main, needs_module
+
+ITEMS = [f"item{number}" for number in range(300)]
+DAY = 86400
+
+
+class Cuckoo(Family):
+    prefix = "CF"
+    category = "cuckoo"
+    is_of_one_moment = True
+    keys = ("default", "grown", "fixed", "emptied", "expiring")
+    reads = (("CF.EXISTS", "a"), ("CF.MEXISTS", "a", "item1"), ("CF.COUNT", "item1"), ("CF.INFO",), ("CF.DEBUG",), ("CF.TTL", "a"))
+    writes = (("CF.RESERVE", 100), ("CF.ADD", "a"), ("CF.ADDNX", "a"), ("CF.INSERT", "ITEMS", "a"),
+              ("CF.INSERTNX", "ITEMS", "a"), ("CF.DEL", "a"), ("CF.MDEL", "a", "b"), ("CF.COMPACT",),
+              ("CF.ADVANCE", 1), ("CF.LOADCHUNK", 1, "x"), ("CF.SCANDUMP", 0))
+    events = ((("CF.RESERVE", "f", 100), ["cf.reserve"]), (("CF.ADD", "f", "a"), ["cf.add"]),
+              (("CF.ADDNX", "f", "a"), []), (("CF.ADDNX", "f", "b"), ["cf.addnx"]),
+              (("CF.INSERT", "f", "ITEMS", "a", "c"), ["cf.insert"]), (("CF.DEL", "f", "a"), ["cf.del"]),
+              (("CF.DEL", "f", "nobody"), []), (("CF.COUNT", "f", "a"), []), (("CF.COMPACT", "f"), ["cf.compact"]),
+              (("DEL", "f"), ["del"]), (("CF.ADD", "f", "a"), ["cf.reserve", "cf.add"]))
+
+    def fill(self, client):
+        client.must("CF.INSERT", "default", "ITEMS", *ITEMS[:60])
+        client.must("CF.RESERVE", "grown", 20, "EXPANSION", 2)
+        client.must("CF.INSERT", "grown", "ITEMS", *ITEMS)
+        client.must("CF.MDEL", "grown", *ITEMS[:30])
+        client.must("CF.RESERVE", "fixed", 500, "EXPANSION", 0, "ERROR", "0.001")
+        client.must("CF.INSERT", "fixed", "ITEMS", *ITEMS[:200], *ITEMS[:50])
+        client.must("CF.RESERVE", "emptied", 100)
+        client.must("CF.INSERT", "emptied", "ITEMS", *ITEMS[:50])
+        client.must("CF.MDEL", "emptied", *ITEMS[:50])
+        client.must("CF.RESERVE", "expiring", 100, "TTL", 30 * DAY)
+        client.must("CF.INSERT", "expiring", "EX", 20 * DAY, "ITEMS", *ITEMS[:60])
+        client.must("CF.INSERT", "expiring", "ITEMS", *ITEMS[50:90])
+
+    def ask(self, client, key):
+        asked = (*ITEMS, *(f"stranger{number}" for number in range(300)))
+        return client.pipeline([("CF.MEXISTS", key, *asked), *(("CF.COUNT", key, item) for item in asked[:100]),
+                                ("CF.INFO", key), ("CF.DEBUG", key)])
+
+    def add(self, client, key, words):
+        return client.must("CF.INSERT", key, "ITEMS", *words)
+
+    def change_nothing(self, client, key):
+        client.must("CF.ADDNX", "default", "item1")
+        client.call("CF.RESERVE", key, 10)
+        client.call("CF.ADD", key, "a", "EX", 0)
+        client.call("CF.LOADCHUNK", key, 1, "x")
+
+    def reserve_large(self, client, key):
+        return client.call("CF.RESERVE", key, 19_000_000)
+
+    def reserve_steep(self, client, key):
+        client.must("CF.RESERVE", key, 100, "EXPANSION", 32768)
+
+
+def fields_of(reply):
+    return {bytes(name).decode(): value for name, value in zip(reply[::2], reply[1::2])}
+
+
+@needs_module
+class ContractTest(OneServerTest):
+    @in_both_protocols
+    def test_replies(self, client):
+        yes, no = ("#t", "#f") if client.protocol == 3 else (":1", ":0")
+        for words, reply in (
+                (("CF.EXISTS", "f", "a"), no),
+                (("CF.MEXISTS", "f", "a", "b"), f"*[{no} {no}]"),
+                (("CF.COUNT", "f", "a"), ":0"),
+                (("CF.DEL", "f", "a"), "-Not found"),
+                (("CF.COMPACT", "f"), "-Cuckoo filter was not found"),
+                (("CF.INFO", "f"), "-ERR not found"),
+                (("CF.DEBUG", "f"), "-ERR not found"),
+                (("CF.SCANDUMP", "f", 0), "-ERR not found"),
+                (("CF.INSERT", "f", "NOCREATE", "ITEMS", "a"), "-ERR not found"),
+                (("CF.TTL", "f", "a"), ":-2"),
+                (("EXISTS", "f"), ":0"),
+                (("CF.RESERVE", "f", 1000, "BUCKETSIZE", 4), "+OK"),
+                (("CF.RESERVE", "f", 1000), "-ERR item exists"),
+                (("CF.ADD", "f", "a"), yes),
+                (("cf.add", "f", "a"), yes),
+                (("CF.ADDNX", "f", "a"), no),
+                (("CF.ADDNX", "f", "b"), yes),
+                (("CF.COUNT", "f", "a"), ":2"),
+                (("CF.EXISTS", "f", "a"), yes),
+                (("CF.MEXISTS", "f", "a", "c"), f"*[{yes} {no}]"),
+                (("CF.TTL", "f", "a"), ":-1"),
+                (("CF.INSERT", "f", "ITEMS", "a", "c"), f"*[{yes} {yes}]"),
+                (("CF.INSERT", "f", "CAPACITY", 5000, "ITEMS", "c"), f"*[{yes}]"),
+                (("CF.INSERTNX", "f", "ITEMS", "a", "d"), "*[:0 :1]"),
+                (("CF.DEL", "f", "a"), yes),
+                (("CF.DEL", "f", "a"), yes),
+                (("CF.DEL", "f", "a"), yes),
+                (("CF.DEL", "f", "a"), no),
+                (("CF.MDEL", "f", "c", "c", "c"), f"*[{yes} {yes} {no}]"),
+                (("CF.COMPACT", "f"), "+OK"),
+                (("TYPE", "f"), "+mankai-cf")):
+            self.assertEqual(render(client.call(*words)), reply, words)
+
+    def test_errors(self):
+        self.client.must("CF.ADD", "f", "a")
+        for words, error in (
+                (("CF.ADD", "f"), "wrong number of arguments"),
+                (("CF.ADD", "f", "a", "EX"), "wrong number of arguments"),
+                (("CF.EXISTS", "f", "a", "b"), "wrong number of arguments"),
+                (("CF.INSERT", "f", "ITEMS"), "wrong number of arguments"),
+                (("CF.RESERVE", "g"), "wrong number of arguments"),
+                (("CF.RESERVE", "g", "x"), "Bad capacity"),
+                (("CF.RESERVE", "g", 3), r"Capacity must be in the range \[2 \* BUCKETSIZE, 1073741824\]"),
+                (("CF.RESERVE", "g", (1 << 30) + 1), "Capacity must be in the range"),
+                (("CF.RESERVE", "g", 100, "BUCKETSIZE"), "Unknown argument"),
+                (("CF.RESERVE", "g", 100, "BUCKETSIZE", "x"), "Couldn't parse BUCKETSIZE"),
+                (("CF.RESERVE", "g", 100, "BUCKETSIZE", 256), r"BUCKETSIZE: value must be in the range \[1, 255\]"),
+                (("CF.RESERVE", "g", 100, "MAXITERATIONS", 0), r"MAXITERATIONS: value must be in the range \[1, 65535\]"),
+                (("CF.RESERVE", "g", 100, "EXPANSION", 32769), r"EXPANSION: value must be in the range \[0, 32768\]"),
+                (("CF.RESERVE", "g", 100, "ERROR", "1"), "ERR error rate"),
+                (("CF.RESERVE", "g", 100, "TTL", 0), "ERR TTL must be"),
+                (("CF.RESERVE", "g", 100, "TTL", -1), "ERR TTL must be"),
+                (("CF.RESERVE", "g", 100, "TTL", "nan"), "ERR TTL must be"),
+                (("CF.RESERVE", "g", 100, "TTL", 100, "RESOLUTION", 1), "thirteenth"),
+                (("CF.RESERVE", "g", 100, "RESOLUTION", 1), "max-ttl"),
+                (("CF.RESERVE", "g", 100, "FOO", 1), "Unknown argument"),
+                (("CF.INSERT", "g", "CAPACITY", "x", "ITEMS", "a"), "Bad capacity"),
+                (("CF.INSERT", "g", "FOO", "ITEMS", "a"), "Unknown argument"),
+                (("CF.ADD", "f", "a", "FOO", 1), "Unknown argument"),
+                (("CF.ADD", "f", "a", "EX", 100), "do not expire"),
+                (("CF.ADD", "f", "a", "EX", 0), "time to live"),
+                (("CF.ADD", "f", "a", "PX", -5), "time to live"),
+                (("CF.ADD", "f", "a", "EX", "nan"), "time to live"),
+                (("CF.ADVANCE", "f", 1), "do not expire"),
+                (("CF.SCANDUMP", "f", "x"), "ERR the iterator")):
+            self.assertRegex(render(self.client.call(*words)), f"-.*{error}", words)
+        self.assertEqual(self.client.must("EXISTS", "g"), 0)
+
+    @in_both_protocols
+    def test_facts(self, client):
+        client.must("CF.RESERVE", "f", 100, "EXPANSION", 3, "MAXITERATIONS", 7, "BUCKETSIZE", 5)
+        client.must("CF.INSERT", "f", "ITEMS", *ITEMS[:250])
+        client.must("CF.MDEL", "f", *ITEMS[:20])
+        reply = client.must("CF.INFO", "f")
+        fields = {bytes(name).decode(): value for name, value in (reply if client.protocol == 3 else zip(reply[::2], reply[1::2]))}
+        self.assertGreater(client.must("MEMORY", "USAGE", "f"), fields.pop("Size"))
+        self.assertGreater(fields.pop("Number of buckets"), 60)
+        self.assertEqual(fields, {"Number of filters": 2, "Number of items inserted": 230, "Number of items deleted": 20,
+                                  "Bucket size": 5, "Expansion rate": 4, "Max iterations": 7})
+        self.assertRegex(bytes(client.must("CF.DEBUG", "f")).decode(),
+                         r"\Abktsize:5 buckets:\d+ items:230 deletes:20 filters:2 max_iterations:7 expansion:4\Z")
+
+    def test_a_fixed_filter_is_full_in_the_end(self):
+        self.client.must("CF.RESERVE", "f", 100, "EXPANSION", 0)
+        replies = self.client.must("CF.INSERT", "f", "ITEMS", *ITEMS)
+        self.assertEqual({*replies[:100]}, {1})
+        self.assertIn(-1, replies)
+        refused = ITEMS[replies.index(-1)]
+        self.assertEqual(self.client.call("CF.ADD", "f", refused), "Filter is full")
+        self.assertEqual(self.client.must("CF.MEXISTS", "f", *(item for item, reply in zip(ITEMS, replies) if reply == 1)),
+                         [1] * replies.count(1))
+
+    def test_expansions_have_a_limit(self):
+        self.client.config("mankai.cf-max-expansions", 2)
+        self.addCleanup(self.client.config, "mankai.cf-max-expansions", 32)
+        self.client.must("CF.RESERVE", "f", 10, "EXPANSION", 1)
+        self.client.must("CF.INSERT", "f", "ITEMS", *ITEMS[:40])
+        self.assertEqual(self.client.call("CF.ADD", "f", "another"), "Maximum expansions reached")
+
+    def test_a_seed_makes_filters_that_are_alike(self):
+        for key in ("f", "g"):
+            self.client.must("CF.RESERVE", key, 50, "EXPANSION", 2, "SEED", "0123456789abcdef" * 2)
+        self.client.must("CF.INSERT", "f", "ITEMS", *ITEMS)
+        for item in ITEMS:  # one by one is the same as all at once
+            self.client.must("CF.ADD", "g", item)
+        self.assertEqual(*self.client.must("DEBUG", "DIGEST-VALUE", "f", "g"))
+
+    def test_compaction_drops_filters(self):
+        self.client.must("CF.RESERVE", "f", 50, "EXPANSION", 1)
+        self.client.must("CF.INSERT", "f", "ITEMS", *ITEMS)
+        before = fields_of(self.client.must("CF.INFO", "f"))
+        self.client.must("CF.MDEL", "f", *ITEMS[40:])
+        self.client.must("CF.COMPACT", "f")
+        after = fields_of(self.client.must("CF.INFO", "f"))
+        self.assertLess(after["Number of filters"], before["Number of filters"])
+        self.assertLess(after["Size"], before["Size"])
+        self.assertEqual(self.client.must("CF.MEXISTS", "f", *ITEMS[:40]), [1] * 40)
+
+
+@needs_module
+class ExpiryTest(OneServerTest):
+    def test_items_live_for_their_time(self):
+        self.client.must("CF.RESERVE", "f", 1000, "TTL", 6.5, "ERROR", "0.0001")  # generations of half a second
+        self.client.must("CF.INSERT", "f", "PX", 1500, "ITEMS", *ITEMS[:50])
+        start = time.monotonic()
+        self.client.must("CF.INSERT", "f", "ITEMS", *ITEMS[50:100])
+        self.assertEqual(self.client.must("CF.MEXISTS", "f", *ITEMS[:100]), [1] * 100)
+        self.assertIn(self.client.must("CF.TTL", "f", ITEMS[0]), (1, 2))
+        self.assertIn(self.client.must("CF.TTL", "f", ITEMS[60]), (6, 7))
+        self.assertEqual(self.client.must("CF.TTL", "f", "stranger"), -2)
+        while any(found := self.client.must("CF.MEXISTS", "f", *ITEMS[:50])):
+            # It may be asked just before its time; a slow machine makes it later, never earlier.
+            self.assertLess(time.monotonic() - start, 60)
+            time.sleep(0.05)
+        self.assertGreater(time.monotonic() - start, 1.4)
+        if time.monotonic() - start < 6:
+            self.assertEqual(self.client.must("CF.MEXISTS", "f", *ITEMS[50:100]), [1] * 50)
+
+    def test_times_are_absolute_or_relative_and_the_later_wins(self):
+        now = int(time.time())
+        self.client.must("CF.RESERVE", "f", 1000, "TTL", 13 * DAY)
+        self.client.must("CF.ADD", "f", "a", "EX", 3 * DAY)
+        self.client.must("CF.ADD", "f", "b", "EXAT", now + 5 * DAY)
+        self.client.must("CF.ADD", "f", "c", "PXAT", (now + 7 * DAY) * 1000)
+        self.client.must("CF.ADD", "f", "c", "PX", DAY * 1000)
+        for item, days in (("a", 3), ("b", 5), ("c", 7)):
+            left = self.client.must("CF.TTL", "f", item)
+            self.assertGreaterEqual(left, days * DAY - 60, item)
+            self.assertLessEqual(left, (days + 1) * DAY, item)
+        for words in (("EX", 15 * DAY), ("EXAT", now - 100), ("EX", 0)):
+            self.assertIsInstance(self.client.call("CF.ADD", "f", "d", *words), Error, words)
+        self.assertEqual(self.client.must("CF.EXISTS", "f", "d"), 0)
+        self.assertEqual(self.client.must("CF.DEL", "f", "a"), 1)
+        self.assertEqual(self.client.must("CF.EXISTS", "f", "a"), 0)
+
+
+@needs_module
+class ModelTest(OneServerTest):
+    """Random commands against an exact multiset. A rate this high makes keys collide all the time."""
+
+    def test_members_are_never_lost(self):
+        for number in range(2 * ROUNDS):
+            dice = random.Random(SEED * 1000 + number)
+            self.client.must("DEL", "f")
+            self.client.must("CF.RESERVE", "f", 30, "ERROR", "0.3", "EXPANSION", dice.choice((1, 2, 4)), "SEED",
+                             f"{dice.getrandbits(128):032x}")
+            members = []
+            for step in range(60):
+                batch = [f"{dice.randrange(500)}" for _ in range(dice.choice((1, 5, 40)))]
+                if dice.random() < 0.6 or not members:
+                    self.client.must("CF.INSERT", "f", "ITEMS", *batch)
+                    members += batch
+                elif dice.random() < 0.1:
+                    self.client.must("CF.COMPACT", "f")
+                else:
+                    gone = dice.sample(members, min(len(members), len(batch)))
+                    self.assertEqual(self.client.must("CF.MDEL", "f", *gone), [1] * len(gone))
+                    for item in gone:
+                        members.remove(item)
+                if members:
+                    asked = sorted({*members})
+                    self.assertEqual(self.client.must("CF.MEXISTS", "f", *asked), [1] * len(asked), f"step {step}")
+                    for item in asked[:10]:
+                        self.assertGreaterEqual(self.client.must("CF.COUNT", "f", item), min(members.count(item), 8))
+
+
+@needs_module
+class PersistenceTest(PersistenceMatrix, RedisTest):
+    family = Cuckoo()
+
+    def test_replicas_have_the_primarys_time(self):
+        primary, replica = self.start(tcp=True), self.start(tcp=True)
+        replica.replicate(primary)
+        client = primary.client()
+        client.must("CF.RESERVE", "f", 1000, "TTL", 13)
+        for round_ in range(3):
+            client.must("CF.INSERT", "f", "PX", 2000 + round_ * 3000, "ITEMS", *ITEMS[round_ * 50:round_ * 50 + 50])
+            client.must("CF.DEL", "f", ITEMS[round_ * 50])
+            time.sleep(1.1)
+        replica.wait_for_primary(primary)
+        there = replica.client()
+        self.assertEqual(*(each.must("DEBUG", "DIGEST-VALUE", "f") for each in (client, there)))
+        replica_says = there.must("CF.MEXISTS", "f", *ITEMS[:150])
+        for asked, told in zip(client.must("CF.MEXISTS", "f", *ITEMS[:150]), replica_says):
+            self.assertGreaterEqual(told, asked, "a replica lets nothing expire by itself")
+
+
+@needs_module
+class KeyTest(KeyMatrix, OneServerTest):
+    family = Cuckoo()
+
+    def test_another_type_is_refused(self):
+        """RedisBloom's contract: what only asks is told that there is nothing."""
+        self.client.must("SET", "f", "a string")
+        for name, *words in (*self.family.reads, *self.family.writes):
+            reply = render(self.client.call(name, "f", *words))
+            if name in ("CF.EXISTS", "CF.COUNT"):
+                self.assertEqual(reply, ":0", name)
+            elif name == "CF.MEXISTS":
+                self.assertEqual(reply, "*[:0 :0]", name)
+            elif name == "CF.TTL":
+                self.assertEqual(reply, ":-2", name)
+            elif name in ("CF.DEL", "CF.MDEL"):
+                self.assertEqual(reply, "-Not found", name)
+            elif name == "CF.COMPACT":
+                self.assertEqual(reply, "-Cuckoo filter was not found", name)
+            else:
+                self.assertRegex(reply, "WRONGTYPE", name)
+        self.assertEqual(self.client.must("GET", "f"), b"a string")
+
+
+@needs_module
+class ForgeryTest(ForgeryMatrix, OneServerTest):
+    family = Cuckoo()
+
+
+if __name__ == "__main__":
+    main()
