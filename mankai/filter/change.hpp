@@ -81,8 +81,8 @@ class ChangeEncoder {
   ChangeEncoder(const ChangeEncoder&) = delete;
   ChangeEncoder& operator=(const ChangeEncoder&) = delete;
 
-  /// Errors: invalid_argument for paths of more than kMaxSegments together; out_of_space for a filter that does not grow
-  /// and is full.
+  /// Errors: invalid_argument for paths of more than kMaxSegments together; out_of_space for a filter that does not
+  /// grow and is full.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys);
   /// With ids; if one is refused, no key is inserted. Errors: invalid_argument for a kind without ids, and for an
   /// impossible id.
@@ -90,8 +90,8 @@ class ChangeEncoder {
   /// With the time of each key, in any order. Errors: invalid_argument for a kind that stores no names; others take the
   /// time by advance.
   [[nodiscard]] Result<Change> insert(std::span<const std::string_view> keys, std::span<const Time> times);
-  /// With the time at which each key expires. Errors: out_of_space as insert; invalid_argument for a filter without times
-  /// to live, and for a time that has passed or is too far away.
+  /// With the time at which each key expires. Errors: out_of_space as insert; invalid_argument for a filter without
+  /// times to live, and for a time that has passed or is too far away.
   [[nodiscard]] Result<Change> insert_until(std::span<const std::string_view> keys, std::span<const Time> expiries);
   /// Errors: invalid_argument for a kind or filter that cannot remove keys.
   [[nodiscard]] Result<Change> erase(std::span<const std::string_view> keys);

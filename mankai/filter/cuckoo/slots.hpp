@@ -29,44 +29,38 @@ inline constexpr std::array<unsigned, 8> kSlotBits = {8, 10, 12, 14, 16, 20, 24,
 
 namespace detail {
 
-// Words of images are read and written at other widths than their own.
-template <class Word>
-struct Aliasing;
-template <>
-struct Aliasing<std::uint8_t> {
-  using Type = std::uint8_t __attribute__((may_alias));
-};
-template <>
-struct Aliasing<std::uint16_t> {
-  using Type = std::uint16_t __attribute__((may_alias));
-};
-template <>
-struct Aliasing<std::uint32_t> {
-  using Type = std::uint32_t __attribute__((may_alias));
-};
-template <>
-struct Aliasing<std::uint64_t> {
-  using Type = std::uint64_t __attribute__((may_alias));
-};
+// The words of a plane with four fields of 2, 4, 8 or 16 bits. Images have words of 64 bits, and are read at others
+// here.
+using Word8 = std::uint8_t __attribute__((may_alias));
+using Word16 = std::uint16_t __attribute__((may_alias));
+using Word32 = std::uint32_t __attribute__((may_alias));
+using Word64 = std::uint64_t __attribute__((may_alias));
 
 template <unsigned bits>
-struct PlaneWord;
-template <>
-struct PlaneWord<2> {
-  using Type = std::uint8_t;
-};
-template <>
-struct PlaneWord<4> {
-  using Type = std::uint16_t;
-};
-template <>
-struct PlaneWord<8> {
-  using Type = std::uint32_t;
-};
-template <>
-struct PlaneWord<16> {
-  using Type = std::uint64_t;
-};
+std::uint64_t load_fields(const std::byte* plane, std::uint64_t place) noexcept {
+  if constexpr (bits == 2) {
+    return __atomic_load_n(reinterpret_cast<const Word8*>(plane) + place, __ATOMIC_ACQUIRE);
+  } else if constexpr (bits == 4) {
+    return __atomic_load_n(reinterpret_cast<const Word16*>(plane) + place, __ATOMIC_ACQUIRE);
+  } else if constexpr (bits == 8) {
+    return __atomic_load_n(reinterpret_cast<const Word32*>(plane) + place, __ATOMIC_ACQUIRE);
+  } else {
+    return __atomic_load_n(reinterpret_cast<const Word64*>(plane) + place, __ATOMIC_ACQUIRE);
+  }
+}
+
+template <unsigned bits>
+void store_fields(std::byte* plane, std::uint64_t place, std::uint64_t fields) noexcept {
+  if constexpr (bits == 2) {
+    __atomic_store_n(reinterpret_cast<Word8*>(plane) + place, static_cast<Word8>(fields), __ATOMIC_RELEASE);
+  } else if constexpr (bits == 4) {
+    __atomic_store_n(reinterpret_cast<Word16*>(plane) + place, static_cast<Word16>(fields), __ATOMIC_RELEASE);
+  } else if constexpr (bits == 8) {
+    __atomic_store_n(reinterpret_cast<Word32*>(plane) + place, static_cast<Word32>(fields), __ATOMIC_RELEASE);
+  } else {
+    __atomic_store_n(reinterpret_cast<Word64*>(plane) + place, fields, __ATOMIC_RELEASE);
+  }
+}
 
 constexpr std::uint64_t repeat16(std::uint64_t value) noexcept { return value * 0x0001000100010001; }
 
@@ -143,7 +137,7 @@ class Slots {
     const std::uint64_t place = bucket % kPerLine;
     BucketLanes lanes;
     for_each_plane([&]<unsigned bits, unsigned shift, std::size_t offset>() {
-      const std::uint64_t spread = detail::spread<bits>(load<bits>(line + offset, place));
+      const std::uint64_t spread = detail::spread<bits>(detail::load_fields<bits>(line + offset, place));
       if constexpr (kLaneBits == 16) {
         lanes.words[0] |= spread << shift;
       } else {
@@ -194,18 +188,11 @@ class Slots {
   }
 
   template <unsigned bits>
-  static std::uint64_t load(const std::byte* plane, std::uint64_t place) noexcept {
-    using Word = typename detail::Aliasing<typename detail::PlaneWord<bits>::Type>::Type;
-    return __atomic_load_n(reinterpret_cast<const Word*>(plane) + place, __ATOMIC_ACQUIRE);
-  }
-  template <unsigned bits>
   static void store(std::byte* plane, std::uint64_t place, unsigned slot, std::uint32_t value) noexcept {
-    using Word = typename detail::Aliasing<typename detail::PlaneWord<bits>::Type>::Type;
-    Word* word = reinterpret_cast<Word*>(plane) + place;
     constexpr std::uint64_t kField = (std::uint64_t{1} << bits) - 1;
     const unsigned at = bits * slot;
-    const std::uint64_t others = __atomic_load_n(word, __ATOMIC_RELAXED) & ~(kField << at);
-    __atomic_store_n(word, static_cast<Word>(others | (value & kField) << at), __ATOMIC_RELEASE);
+    const std::uint64_t others = detail::load_fields<bits>(plane, place) & ~(kField << at);
+    detail::store_fields<bits>(plane, place, others | (value & kField) << at);
   }
 };
 

@@ -16,9 +16,8 @@ Result<CuckooValue> CuckooValue::create(const CuckooSettings& settings) {
                                              .ttl_resolution = settings.ttl_resolution,
                                              .hash = settings.hash,
                                              .memory = engine_memory()}));
-  return CuckooValue(std::move(filter), {.deleted = 0,
-                                         .bucket_size = settings.bucket_size,
-                                         .max_iterations = settings.max_iterations});
+  return CuckooValue(std::move(filter),
+                     {.deleted = 0, .bucket_size = settings.bucket_size, .max_iterations = settings.max_iterations});
 }
 
 Result<CuckooValue> CuckooValue::from_image(AssembledImage source) {

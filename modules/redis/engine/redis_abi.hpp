@@ -45,8 +45,8 @@ inline constexpr int kHandleReplAsyncLoad = 1 << 2;
 /// The class of keyspace events that belong to modules ("d" in notify-keyspace-events).
 inline constexpr int kNotifyModule = 1 << 13;
 
-// Flags of GetContextFlags: the server is a replica; maxmemory is set; keys are evicted for it; the command comes from the primary or an AOF; a
-// file is being loaded; the client speaks RESP3.
+// Flags of GetContextFlags: the server is a replica; maxmemory is set; keys are evicted for it; the command comes from
+// the primary or an AOF; a file is being loaded; the client speaks RESP3.
 inline constexpr unsigned kContextReplica = 1U << 3U;
 inline constexpr unsigned kContextMaxmemory = 1U << 8U;
 inline constexpr unsigned kContextEvict = 1U << 9U;
