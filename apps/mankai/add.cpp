@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "apps/mankai/store_report.hpp"
 #include "apps/mankai/store_run.hpp"
 #include "apps/mankai/subcommands.hpp"
+#include "mankai/base/duration.hpp"
 #include "mankai/filter/any_filter.hpp"
 
 namespace mankai::command {
@@ -68,6 +70,12 @@ void Acks::print(std::uint64_t durable_sequence, Output& output) {
 /// The share of a key's places that a value takes over.
 constexpr double kDefaultStrength = 0.5;
 
+Result<std::uint64_t> parse_ttl(std::string_view text) {
+  MANKAI_ASSIGN(const Duration ttl, parse_duration(text));
+  return ttl > Duration::zero() ? Result<std::uint64_t>(static_cast<std::uint64_t>(ttl.count()))
+                                : fail(ErrorCode::invalid_argument, "a time to live of 0; give one such as 90s or 7d");
+}
+
 struct Request {
   std::string file;
   std::vector<std::string> keys;
@@ -75,6 +83,7 @@ struct Request {
   IdRequest ids;
   IdRequest values{.noun = "value", .most = std::numeric_limits<std::uint32_t>::max()};
   double strength = kDefaultStrength;
+  IdRequest ttls{.noun = "ttl", .parse = parse_ttl};
   std::optional<Time> at;
   StoreRequest store;
   bool ack = false;
@@ -100,8 +109,7 @@ Result<void> check_values(const Request& request, const AnyFilter& filter) {
 /// Adds what is read, and acknowledges it.
 class Adder {
  public:
-  Adder(const Request& request, StoreRun& run)
-      : request_(request), run_(run), ids_(request.values.has_ids() ? request.values : request.ids) {}
+  Adder(const Request& request, StoreRun& run) : request_(request), run_(run), ids_(numbers_of(request)) {}
 
   // Returns whether to continue.
   Result<bool> add(std::span<const std::string_view> lines) {
@@ -114,6 +122,8 @@ class Adder {
     } else if (request_.values.has_ids()) {
       const std::vector<std::uint32_t> values(ids_.ids().begin(), ids_.ids().end());
       MANKAI_TRY(store.put(ids_.keys(), values, request_.strength));
+    } else if (request_.ttls.has_ids()) {
+      MANKAI_TRY(add_expiring(store));
     } else {
       MANKAI_TRY(store.insert(lines));
     }
@@ -167,7 +177,20 @@ class Adder {
     return {};
   }
 
-  [[nodiscard]] bool has_numbers() const noexcept { return request_.ids.has_ids() || request_.values.has_ids(); }
+  // Times to live count from --at, or from now; and so does the filter's time.
+  Result<void> add_expiring(Store& store) {
+    MANKAI_TRY(advance_to_now(store, request_.at));
+    const Time now = request_.at.value_or(clock_now());
+    std::vector<Time> expiries(ids_.ids().size());
+    std::ranges::transform(ids_.ids(), expiries.begin(),
+                           [now](std::uint64_t ttl) { return now + Duration(static_cast<std::int64_t>(ttl)); });
+    return store.insert_until(ids_.keys(), expiries);
+  }
+
+  static const IdRequest& numbers_of(const Request& request) noexcept {
+    return request.values.has_ids() ? request.values : request.ttls.has_ids() ? request.ttls : request.ids;
+  }
+  [[nodiscard]] bool has_numbers() const noexcept { return numbers_of(request_).has_ids(); }
 
   const Request& request_;
   StoreRun& run_;
@@ -220,11 +243,11 @@ void summarise(const Request& request, const AnyFilter& filter, const Outcome& o
 // What goes only together, or never.
 Result<void> check(const Request& request) {
   MANKAI_TRY(check_keys(request.keys, request.input));
-  for (const IdRequest* numbers : {&request.ids, &request.values}) {
+  for (const IdRequest* numbers : {&request.ids, &request.values, &request.ttls}) {
     MANKAI_TRY(check_ids(*numbers, !request.keys.empty()));
   }
-  if (request.ids.has_ids() && request.values.has_ids()) {
-    return fail(ErrorCode::invalid_argument, "ids and values cannot be combined");
+  if (int{request.ids.has_ids()} + int{request.values.has_ids()} + int{request.ttls.has_ids()} > 1) {
+    return fail(ErrorCode::invalid_argument, "ids, values and times to live cannot be combined");
   }
   if (request.ack && !request.store.position.empty()) {
     return fail(
@@ -291,13 +314,18 @@ Subcommand add_subcommand() {
                    {"mankai add seen.mk --input monday.gz --input tuesday.zst --count",
                     "compressed files, and a summary"},
                    {"producer | mankai add seen.mk --ack | consumer", "prints the keys that are on disk"},
+                   {"mankai add seen.mk --ttl 1h < urls.txt", "keys that expire, in a filter with --max-ttl"},
                    {"mankai add hits.mk --input monday.log --position monday.log", "adds all of the file, or nothing"}},
       .options = {positional("FILE", "File of the filter.", ValueKind::file, request->file),
                   key_options(request->keys, request->input),
                   id_options(
                       request->ids,
                       "for kinds that take ids; remove needs the same id [default: the next number for each key]."),
-                  id_options(request->values, "for kinds that store values; a whole number."),
+                  id_options(request->values, "for kinds that store values; a whole number.", "V"),
+                  id_options(request->ttls,
+                             "such as 90s, 10m or 7d, for filters that were created with --max-ttl [default: the "
+                             "longest].",
+                             "TIME"),
                   parsed_option("--strength", "S", "Share of a key's slots that the value overwrites [default: 0.5].",
                                 parse_share, request->strength),
                   at_option(

@@ -11,6 +11,9 @@ namespace mankai::command {
 namespace {
 
 Result<std::uint64_t> parse_id(const IdRequest& request, std::string_view text) {
+  if (request.parse != nullptr) {
+    return request.parse(text);
+  }
   std::uint64_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || id > request.most) {
@@ -28,10 +31,10 @@ std::string upper(std::string_view noun) {
 
 }  // namespace
 
-Options id_options(IdRequest& request, const std::string& meaning) {
+Options id_options(IdRequest& request, const std::string& meaning, const std::string& placeholder) {
   const auto parse = [&request](std::string_view text) { return parse_id(request, text); };
   return {
-      parsed_option(fmt::format("--{}", request.noun), request.noun == "id" ? "N" : "V",
+      parsed_option(fmt::format("--{}", request.noun), placeholder,
                     fmt::format("The {} of all keys, {}", request.noun, meaning), parse, request.id),
       flag(fmt::format("--with-{}s", request.noun),
            fmt::format("Input lines are KEY<TAB>{}; the last tab separates.", upper(request.noun)), request.with_ids)};

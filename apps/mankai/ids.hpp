@@ -11,18 +11,20 @@
 
 namespace mankai::command {
 
-/// Where the numbers of keys come from, for kinds that take them: ids, or values.
+/// Where the numbers of keys come from, for kinds that take them: ids, values, or times to live in microseconds.
 struct IdRequest {
   std::string_view noun = "id";
   std::uint64_t most = ScalableCountingBloom::kMaxId;
   std::optional<std::uint64_t> id{};  ///< one for all keys
   bool with_ids = false;              ///< each line is a key, a tab and its number
+  /// Reads a number that is not a whole one from 0 to `most`, such as a duration.
+  Result<std::uint64_t> (*parse)(std::string_view text) = nullptr;
 
   [[nodiscard]] bool has_ids() const noexcept { return id.has_value() || with_ids; }
 };
 
 /// --id and --with-ids, or what the noun makes of them; `meaning` says what the number is for.
-[[nodiscard]] Options id_options(IdRequest& request, const std::string& meaning);
+[[nodiscard]] Options id_options(IdRequest& request, const std::string& meaning, const std::string& placeholder = "N");
 /// Errors: invalid_argument for --with-ids together with --id or with keys as arguments.
 [[nodiscard]] Result<void> check_ids(const IdRequest& request, bool has_key_arguments);
 

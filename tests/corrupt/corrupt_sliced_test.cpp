@@ -150,6 +150,9 @@ TEST_P(CorruptSliced, every_extension_is_found_even_when_trusted) {
 
 // All slices of constant growth have one size, so that only their order tells that they changed places.
 TEST_P(CorruptSliced, slices_that_changed_places_are_found_even_when_trusted) {
+  if (calls_of(*GetParam().kind).create_growing == nullptr) {
+    GTEST_SKIP() << "slices of this kind grow by other rules";
+  }
   auto filter =
       Subject(calls_of(*GetParam().kind).create_growing(10, 0.3, {.factor = 1, .tightening = 0.99}, kXxh3).value());
   insert_random(filter, 2, 40);

@@ -175,7 +175,9 @@ ClassCalls class_calls() {
     calls.erase_batch = [](AnyFilter& filter, std::span<const Digest> digests, std::span<EraseResult> results) {
       Calls::of(filter).erase(digests, results);
     };
-    calls.saturated_cells = [](const AnyFilter& filter) { return Calls::of(filter).saturated_cells(); };
+    if constexpr (requires(const F filter) { filter.saturated_cells(); }) {
+      calls.saturated_cells = [](const AnyFilter& filter) { return Calls::of(filter).saturated_cells(); };
+    }
   }
   if constexpr (FrequencyFilter<F>) {
     calls.estimate = [](const AnyFilter& filter, Digest digest) { return Calls::of(filter).estimate(digest); };

@@ -233,7 +233,7 @@ void Cuckoo::insert_until(Digest digest, std::uint64_t until) {
 }
 
 bool Cuckoo::try_insert_until(Digest digest, std::uint64_t until) {
-  if (growth() == 0) {
+  if (growth_factor() == 0) {
     return slices().back().insert(digest, until) == CuckooTable::Added::added;
   }
   insert_until(digest, until);
@@ -351,7 +351,7 @@ Result<std::uint64_t> Cuckoo::until_of(Time expiry) const {
 }
 
 Result<void> Cuckoo::check_room(std::size_t keys) const {
-  if (growth() == 0 && taken_slots() + keys > capacity_keys()) {
+  if (growth_factor() == 0 && taken_slots() + keys > capacity_keys()) {
     return fail(ErrorCode::out_of_space, "the filter is full: it has room for " + std::to_string(capacity_keys()) +
                                              " keys and does not grow; create one with more keys or with growth=2");
   }
@@ -407,10 +407,10 @@ void Cuckoo::clear() noexcept {
 double Cuckoo::fpr_expected(std::uint64_t keys) const noexcept {
   double all_no = 0;
   for (std::uint64_t generation = 0; keys > 0 && generation < kMaxSlices; ++generation) {
-    const std::uint64_t room = slice_keys(initial_keys(), growth_of(growth()), generation);
+    const std::uint64_t room = slice_keys(initial_keys(), growth_of(growth_factor()), generation);
     const std::uint64_t inside = std::min(keys, room);
     const double slots = static_cast<double>(CuckooTable::buckets_for(initial_keys()) * cuckoo::kSlotsPerBucket) *
-                         std::ldexp(1, static_cast<int>(level_of(growth(), generation)));
+                         std::ldexp(1, static_cast<int>(level_of(growth_factor(), generation)));
     all_no += std::log1p(-slot_of(header(), generation).fpr() * static_cast<double>(inside) / slots);
     keys -= inside;
   }

@@ -133,7 +133,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Forgets every key and all sub-filters but the first.
   void clear() noexcept;
 
-  [[nodiscard]] std::uint32_t growth() const noexcept { return params().growth; }
+  [[nodiscard]] std::uint32_t growth_factor() const noexcept { return params().growth; }
   [[nodiscard]] CuckooSlot slot() const noexcept { return slices()[0].slot(); }
   [[nodiscard]] std::uint64_t taken_slots() const noexcept {
     return sum([](const CuckooTable& table) { return table.taken_slots(); });

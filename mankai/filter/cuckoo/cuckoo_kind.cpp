@@ -50,7 +50,8 @@ struct CuckooKind {
                            .memory = request.memory});
   }
   static Options options_of(const Filter& filter) {
-    Options options{.growth = filter.growth(), .counts = filter.slot().count, .max_ttl = {}, .ttl_resolution = {}};
+    Options options{
+        .growth = filter.growth_factor(), .counts = filter.slot().count, .max_ttl = {}, .ttl_resolution = {}};
     if (filter.has_time()) {
       options.max_ttl = filter.max_ttl();
     }
@@ -61,7 +62,7 @@ struct CuckooKind {
     info.fpr_formula = "slots compared, times the share of them that is taken, over the values of a fingerprint";
     info.fields.push_back({"slices", "sub-filters", std::uint64_t{filter.slice_count()}});
     info.fields.push_back({"initial_keys", "keys of the first sub-filter", filter.initial_keys()});
-    info.fields.push_back({"growth", "growth", std::uint64_t{filter.growth()}});
+    info.fields.push_back({"growth", "growth", std::uint64_t{filter.growth_factor()}});
     info.fields.push_back({"fingerprint_bits", "bits of a fingerprint", std::uint64_t{filter.slot().fingerprint}});
     info.fields.push_back({"count_bits", "bits of a count", std::uint64_t{filter.slot().count}});
     info.fields.push_back({"taken_slots", "slots taken", filter.taken_slots()});

@@ -579,7 +579,7 @@ Answer cuckoo_info(Call& call) {
                             {"Number of items inserted", filter.keys_inserted()},
                             {"Number of items deleted", state.deleted},
                             {"Bucket size", state.bucket_size},
-                            {"Expansion rate", filter.growth()},
+                            {"Expansion rate", filter.growth_factor()},
                             {"Max iterations", state.max_iterations}});
 }
 
@@ -592,7 +592,7 @@ Answer cuckoo_debug(Call& call) {
                      " items:" + std::to_string(filter.keys_inserted()) + " deletes:" + std::to_string(state.deleted) +
                      " filters:" + std::to_string(filter.slice_count()) +
                      " max_iterations:" + std::to_string(state.max_iterations) +
-                     " expansion:" + std::to_string(filter.growth());
+                     " expansion:" + std::to_string(filter.growth_factor());
   return call.bytes(text);
 }
 
