@@ -12,5 +12,21 @@ endif()
 add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(MANKAI_SANITIZE)
   add_compile_options(-fsanitize=${MANKAI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # The asan preset leaves out the checks that others make too: 14 files of all parts compiled in a fifth less time without
+  # them, files of tests in up to 40% less. ASan reports a null pointer and an access beyond an object; -Wreturn-type is an error. The fuzz
+  # preset has all checks, so alignment, vptr and nonnull are checked there.
+  if(MANKAI_NO_SANITIZE)
+    add_compile_options(-fno-sanitize=${MANKAI_NO_SANITIZE})
+  endif()
   add_link_options(-fsanitize=${MANKAI_SANITIZE})
+endif()
+
+# For the files of tests, which take most of the compile time and little of the run time: -O1 instead of -O3 saves a fifth
+# of it, -Og instead of -O1 under sanitizers a quarter (samples of 12 and 14 files). What they test keeps the options of the build type.
+add_library(mankai_test_compiler INTERFACE)
+target_link_libraries(mankai_test_compiler INTERFACE mankai_compiler)
+if(MANKAI_SANITIZE)
+  target_compile_options(mankai_test_compiler INTERFACE -Og)
+else()
+  target_compile_options(mankai_test_compiler INTERFACE $<$<CONFIG:Release>:-O1>)
 endif()

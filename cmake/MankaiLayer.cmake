@@ -38,6 +38,17 @@ function(mankai_layer name)
     VERIFY_INTERFACE_HEADER_SETS ON)
 endfunction()
 
+# A precompiled header saves a third of a test's compile time at -Og. Not beside ccache, which would have to compile every
+# test again where the header is another file, and not in the release build, where g++ 12 then raises false warnings.
+if(MANKAI_BUILD_TESTS AND MANKAI_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cpp CONTENT "int main() {}\n")
+  add_executable(mankai_test_headers EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/test_headers.cpp)
+  target_link_libraries(mankai_test_headers PRIVATE mankai_test_compiler GTest::gtest)
+  target_precompile_headers(mankai_test_headers PRIVATE
+    <gtest/gtest.h> <algorithm> <array> <expected> <filesystem> <functional> <map> <memory> <optional> <random> <set> <span>
+    <string> <vector>)
+endif()
+
 # mankai_test(NAME SOURCES ... [LIBRARIES targets...]): one gtest binary, one ctest entry.
 function(mankai_test name)
   if(NOT MANKAI_BUILD_TESTS)
@@ -45,7 +56,10 @@ function(mankai_test name)
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} mankai_compiler GTest::gtest GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} mankai_test_compiler GTest::gtest GTest::gtest_main)
+  if(TARGET mankai_test_headers)
+    target_precompile_headers(${name} REUSE_FROM mankai_test_headers)
+  endif()
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE MANKAI_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
