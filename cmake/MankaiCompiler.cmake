@@ -12,8 +12,8 @@ endif()
 add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(MANKAI_SANITIZE)
   add_compile_options(-fsanitize=${MANKAI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  # Half of the compile time of a g++ build with ASan and UBSan was in checks that others make too, so the asan preset
-  # leaves them out. ASan reports a null pointer and an access beyond an object; -Wreturn-type is an error. The fuzz
+  # The asan preset leaves out the checks that others make too: 14 files of all parts compiled in a fifth less time without
+  # them, files of tests in up to 40% less. ASan reports a null pointer and an access beyond an object; -Wreturn-type is an error. The fuzz
   # preset has all checks, so alignment, vptr and nonnull are checked there.
   if(MANKAI_NO_SANITIZE)
     add_compile_options(-fno-sanitize=${MANKAI_NO_SANITIZE})
@@ -22,7 +22,7 @@ if(MANKAI_SANITIZE)
 endif()
 
 # For the files of tests, which take most of the compile time and little of the run time: -O1 instead of -O3 saves a fifth
-# of it, -Og instead of -O1 under sanitizers a quarter. What they test keeps the options of the build type.
+# of it, -Og instead of -O1 under sanitizers a quarter (samples of 12 and 14 files). What they test keeps the options of the build type.
 add_library(mankai_test_compiler INTERFACE)
 target_link_libraries(mankai_test_compiler INTERFACE mankai_compiler)
 if(MANKAI_SANITIZE)

@@ -49,7 +49,7 @@ def ctest(preset, jobs, only_release=False, environment=None, prefix=()):
         return 0, 1
     report = ROOT / "build" / f"{preset}-tests.xml"
     report.unlink(missing_ok=True)
-    # Twice as many tests as processors: more than half of their time they wait, for disks, servers and clocks.
+    # Twice as many tests as processors: many of them wait most of the time, for disks, servers and clocks.
     fine = run(*prefix, "ctest", "--preset", preset, "--parallel", 2 * int(jobs), "--output-junit", report,
                *([] if only_release else ["-LE", "release_only"]), environment=environment)
     passed, failed = counted(report) if report.exists() else (0, 1)

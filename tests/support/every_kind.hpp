@@ -36,6 +36,11 @@ namespace mankai::test {
 }
 /// Whether a key that is in counts once more when it is inserted again.
 [[nodiscard]] inline bool counts_repeats(const KindDescription& kind) { return kind.can_count || kind.forgets; }
+/// The same of a shape: a filter whose keys have times to live and no counts keeps the later expiry instead.
+[[nodiscard]] inline bool counts_repeats(const Example& example) {
+  const bool expires = !option_of(example.parsed, "max-ttl").empty();
+  return counts_repeats(*example.kind) && !(expires && option_of(example.parsed, "counts").empty());
+}
 /// Whether a filter is one image, not slices.
 [[nodiscard]] inline bool is_flat(const KindDescription& kind) { return calls_of(kind).cells != nullptr; }
 

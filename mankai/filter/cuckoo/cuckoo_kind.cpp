@@ -35,7 +35,7 @@ struct CuckooKind {
           "ttl-resolution", "How much longer than its time to live a key may be found [default: max-ttl / 13]."),
   };
   static constexpr std::array<std::string_view, 5> kExamples = {
-      "keys=60,hash=xxh3", "keys=60,counts=0,growth=1,canonical=yes", "keys=60,fpr=0.0001,growth=4",
+      "keys=60,hash=xxh3", "keys=60,counts=0,growth=1,canonical=yes", "keys=60,fpr=0.0001,counts=2",
       "keys=60,max-ttl=13h", "keys=60,max-ttl=13h,counts=2"};
   static const KindDescription& description() noexcept;
 
