@@ -497,7 +497,7 @@ TEST(ScalableBloomMerge, many_small_filters_fill_up_few_slices) {
 }
 
 // One key merged in must not start the growth anew: slices and rate are as without it, but for that key's slice.
-TEST_P(GrowingContract, growing_goes_on_from_the_highest_generation_after_a_merge) {
+TEST_P(CountedSlicesContract, growing_goes_on_from_the_highest_generation_after_a_merge) {
   auto filter = make_growing(GetParam());
   Random random(24);
   while (filter.slice_count() < 10) {

@@ -226,7 +226,7 @@ class Expiry {
     const std::chrono::milliseconds span(is_seconds ? value * 1000 : value);
     const bool is_absolute = call.is(index, "EXAT") || call.is(index, "PXAT");
     at_ = is_absolute ? Moment(span) : clock_now() + span;
-    return {};
+    return call.is_from_client() && *at_ <= clock_now() ? refuse(kBadTtl) : Result<void>();
   }
   /// The generation until which items live. Errors: to be replied.
   [[nodiscard]] Result<std::uint64_t> until(const Cuckoo& filter) const {
