@@ -78,10 +78,10 @@ std::string table(const std::vector<PlanRow>& rows) {
   for (const PlanRow& row : rows) {
     width = std::max(width, label(row).size());
   }
-  std::string text = fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>7} {:>6}  {:<19}\n", "kind", width, "bits/key", "size",
+  std::string text = fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>7} {:>6}  {:<27}\n", "kind", width, "bits/key", "size",
                                  "rate", "probes", "lines", "can also");
   for (const PlanRow& row : rows) {
-    text += fmt::format("{:<{}} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {:<19}\n", label(row), width, row.bits_per_key,
+    text += fmt::format("{:<{}} {:>10.2f} {:>10} {:>10} {:>7} {:>6.3g}  {:<27}\n", label(row), width, row.bits_per_key,
                         human_bytes(row.image_bytes), human_share(row.fpr), row.probes_per_key, row.lines_per_key,
                         abilities(description_of(row.spec.kind)));
   }
@@ -105,6 +105,7 @@ std::string json(const std::vector<PlanRow>& rows) {
         report.add(std::string(option.name), std::string(value.empty() ? option.choices.front() : value));
       }
     }
+    report.add("spec", to_string(row.spec));
     report.add("keys", row.spec.keys);
     report.add("bits_per_key", row.bits_per_key);
     report.add("bytes", row.image_bytes);

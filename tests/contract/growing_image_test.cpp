@@ -37,7 +37,7 @@ TEST_P(GrowingImage, an_image_makes_the_filter_that_it_came_from) {
     EXPECT_EQ(again.slice_count(), filter.slice_count());
     EXPECT_EQ(again.keys_inserted(), filter.keys_inserted());
     EXPECT_EQ(again.hash(), filter.hash());
-    EXPECT_EQ(again.growth(), filter.growth());
+    EXPECT_EQ(to_string(again.any().spec()), to_string(filter.any().spec()));
     EXPECT_EQ(batch_answers(again, Random(1).digests(kKeys)), std::vector<bool>(kKeys, true));
     const auto in_place = filter.adopt(region_of(bytes), trust).value();
     EXPECT_TRUE(in_place.to_bytes() == bytes);
@@ -75,7 +75,7 @@ TEST_P(GrowingImage, a_filter_from_an_image_grows_on) {
   for (auto* filter : {&stayed, &copied, &in_place}) {
     insert_random(*filter, 2, 4000);
   }
-  EXPECT_GT(stayed.slice_count(), stayed.from_bytes(stayed.to_bytes()).value().growth().factor);
+  EXPECT_GT(stayed.slice_count(), 2U);
   EXPECT_TRUE(copied.to_bytes() == stayed.to_bytes());
   EXPECT_TRUE(in_place.to_bytes() == stayed.to_bytes());
   in_place.clear();
@@ -85,6 +85,9 @@ TEST_P(GrowingImage, a_filter_from_an_image_grows_on) {
 
 // Slices that are there already neither move nor change when one is added.
 TEST_P(GrowingImage, growing_appends) {
+  if (calls_of(*GetParam().kind).growth == nullptr) {
+    GTEST_SKIP() << "a slice of this kind goes on changing until a key finds no room";
+  }
   auto filter = make_growing(GetParam());
   Random random(4);
   while (!filter.slice(0).is_full()) {

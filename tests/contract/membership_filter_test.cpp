@@ -85,6 +85,9 @@ TEST_P(MembershipFilterContract, observe_says_what_may_contain_said_and_inserts)
 // A filter of bits counts the inserts that set one, a filter of counters all; whoever was not seen raises the fill.
 TEST_P(MembershipFilterContract, keys_inserted_counts_the_inserts_that_change_cells) {
   const KindDescription& kind = *GetParam().kind;
+  if (!option_of(GetParam().parsed, "max-ttl").empty()) {
+    GTEST_SKIP() << "a key lives longer instead of being counted, or its count is stuck";
+  }
   const bool counts_all = counts_repeats(kind);
   // New sub-filters are empty, and a count of several digits may carry.
   const bool has_one_fill = !kind.can_grow && (!kind.counts_decay || kind.kind == Kind{TimeDecayingCounts::kKind});
@@ -199,7 +202,7 @@ TEST_P(MembershipFilterContract, a_move_leaves_valid_filters) {
       ASSERT_TRUE(first.observe(digest));
     }
     const auto observed = first.to_bytes();
-    EXPECT_EQ(observed == bytes, !counts_repeats(*GetParam().kind));
+    EXPECT_EQ(observed == bytes, !counts_repeats(GetParam()));
     using std::swap;
     auto third = make(GetParam(), request);
     swap(first, third);

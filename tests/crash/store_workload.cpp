@@ -138,6 +138,7 @@ StoreWorkload::StoreWorkload(SimulatedDisk& disk, const WorkloadOptions& options
       requests_(std::move(requests)),
       history_(std::move(history)),
       sequence_(history_.last().sequence) {
+  requests_.time_was_lost();
   disk_.tear_sectors(kStorePath);
   disk_.decide_syncs(options_.decide);
   open();
@@ -222,6 +223,7 @@ void StoreWorkload::give_batch_up(BatchMode mode, bool syncs) {
   store_.reset();
   model_ = filter_from(history_.last().image);
   sequence_ = history_.last().sequence;
+  requests_.time_was_lost();
   acknowledge(true);
   open();
 }

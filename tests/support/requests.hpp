@@ -191,12 +191,14 @@ class RequestMaker {
     add(Operation::insert_until, info_.has_ttl && filter.time().has_value());
   }
 
+  /// The filter may be of an earlier moment than that of the last request, so it is advanced again.
+  void time_was_lost() noexcept { is_advanced_ = false; }
   /// What the kind can do.
   [[nodiscard]] std::span<const Operation> operations() const noexcept { return operations_; }
   /// A kind of operation at random, of up to so many keys.
   Request next(std::size_t most_keys) {
     const bool has_ttl = operations_.back() == Operation::insert_until;
-    if (has_ttl && !is_told_the_time_) {
+    if (has_ttl && !is_advanced_) {
       return of(Operation::advance, 0);
     }
     return of(operations_[random_.below(operations_.size())], 1 + random_.below(most_keys));
@@ -206,7 +208,7 @@ class RequestMaker {
     if (operation == Operation::advance) {
       now_ += std::chrono::minutes(random_.below(90));
       request.time = now_;
-      is_told_the_time_ = true;
+      is_advanced_ = true;
       return request;
     }
     for (std::size_t i = 0; i < keys; ++i) {
@@ -265,7 +267,7 @@ class RequestMaker {
   std::uint64_t first_id_ = 0;
   std::uint64_t newest_id_;
   Time now_;
-  bool is_told_the_time_ = false;  // times to live count from there
+  bool is_advanced_ = false;  // times to live count from there
 };
 
 }  // namespace mankai::test

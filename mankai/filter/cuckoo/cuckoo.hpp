@@ -17,7 +17,8 @@
 ///
 /// Formula: rate of a sub-filter at its capacity 7.64 / 2^f. The rate of a growing filter is split evenly over 17
 ///          sub-filters, and halved for each that follows them: the whole stays below the target.
-///          Bits per key at 1 %: 11.2 fixed, 14.9 growing, 16.8 and 20.9 with counts.
+///          Bits per key at 1 %: 11.2 fixed, 14.9 growing; 14.9 and 16.8 with two bits of count, 14.9 and 22.3 with
+///          four.
 /// Cannot:  tell a false positive from a member: erasing an absent key takes a unit of some member's at the false
 ///          positive rate. An insertion that is skipped because the key is found (add-if-absent) is not one: erasing
 ///          the key then may take out the one that it was mistaken for.
@@ -58,7 +59,7 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
     std::uint64_t keys = 0;  ///< of the first sub-filter
     double fpr = 0.01;
     std::uint32_t growth = 2;   ///< each sub-filter's keys over those of the one before: a power of 2; 0: it is fixed
-    std::uint32_t counts = 4;   ///< bits of count: 0, 2 or 4. With expiry 0 or 2: 0 counts nothing and cannot erase
+    std::uint32_t counts = 2;   ///< bits of count: 0, 2 or 4. With expiry 0 or 2: 0 counts nothing and cannot erase
     Duration max_ttl{};         ///< the longest time to live; 0: keys do not expire
     Duration ttl_resolution{};  ///< a generation; 0: max_ttl / 13
     /// Of the first sub-filter, 4 to 28, and one more in each further one; 0: as the rate needs. For tests: short ones

@@ -12,6 +12,9 @@ struct CuckooOptions {
   Duration ttl_resolution{};
 };
 
+/// Bits of count unless keys expire: 4 take up to six bits more per key, and count to 56 instead of 8.
+constexpr std::uint32_t kUsualCounts = 2;
+
 struct CuckooKind {
   using Filter = Cuckoo;
   using Options = CuckooOptions;
@@ -28,14 +31,14 @@ struct CuckooKind {
       number_option<Options, &Options::counts, 0, 4>(
           "counts", "BITS",
           "Bits that count how often a key was added: 4, 2 or 0. With 0 each time takes a slot, up to 8; with 0 and "
-          "--max-ttl keys cannot be removed [default: 4; with --max-ttl 0]."),
+          "--max-ttl keys cannot be removed [default: 2; with --max-ttl 0]."),
       duration_option<Options, &Options::max_ttl>(
           "max-ttl", "Longest time to live of a key: each key can have a shorter one of its own [default: none]."),
       duration_option<Options, &Options::ttl_resolution>(
           "ttl-resolution", "How much longer than its time to live a key may be found [default: max-ttl / 13]."),
   };
   static constexpr std::array<std::string_view, 5> kExamples = {
-      "keys=60,hash=xxh3", "keys=60,counts=0,growth=1,canonical=yes", "keys=60,fpr=0.0001,counts=2",
+      "keys=60,hash=xxh3", "keys=60,counts=0,growth=1,canonical=yes", "keys=60,fpr=0.0001,counts=4",
       "keys=60,max-ttl=13h", "keys=60,max-ttl=13h,counts=2"};
   static const KindDescription& description() noexcept;
 
@@ -43,7 +46,7 @@ struct CuckooKind {
     return Filter::create({.keys = request.keys,
                            .fpr = request.fpr,
                            .growth = options.growth,
-                           .counts = options.counts.value_or(options.max_ttl == Duration::zero() ? 4 : 0),
+                           .counts = options.counts.value_or(options.max_ttl == Duration::zero() ? kUsualCounts : 0),
                            .max_ttl = options.max_ttl,
                            .ttl_resolution = options.ttl_resolution,
                            .hash = request.hash,
@@ -75,7 +78,7 @@ struct CuckooKind {
   static Result<std::vector<PlanRow>> plan(const SizeRequest& request) {
     std::vector<PlanRow> rows;
     for (const std::uint32_t growth : {2U, 0U}) {
-      for (const std::uint32_t counts : {4U, 0U}) {
+      for (const std::uint32_t counts : {kUsualCounts, 0U}) {
         const Filter::Options options{.keys = request.keys, .fpr = request.fpr, .growth = growth, .counts = counts};
         MANKAI_ASSIGN(const Filter::Size size, Filter::size_of(options));
         FilterSpec spec{.kind = Kind{Filter::kKind}, .keys = request.keys, .fpr = request.fpr};

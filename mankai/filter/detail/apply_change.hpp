@@ -223,6 +223,9 @@ Result<void> insert_with_ids(F& filter, const Change& change) {
 
 template <class F>
 Result<void> insert_until(F& filter, const Change& change, std::span<bool> seen) {
+  if (!filter.has_time()) {
+    return wrong_kind<F>(change);
+  }
   PayloadReader reader(change.payload);
   const auto digests = reader.take<Digest>(change.keys);
   const auto until = reader.take<std::uint64_t>(change.keys);
@@ -308,6 +311,11 @@ Result<void> put(F& filter, const Change& change) {
 
 template <class F>
 Result<void> advance(F& filter, const Change& change) {
+  if constexpr (requires { filter.has_time(); }) {
+    if (!filter.has_time()) {
+      return wrong_kind<F>(change);
+    }
+  }
   PayloadReader reader(change.payload);
   const auto ticks = reader.take<std::uint64_t>(1);
   if (change.keys != 1 || !reader.is_done()) {
@@ -336,6 +344,9 @@ Result<void> apply_to(F& filter, const Change& change, const Outcomes& outcomes)
       }
       break;
     case Operation::erase:
+      if constexpr (requires { filter.check_erase(); }) {
+        MANKAI_TRY(filter.check_erase() ? Result<void>() : wrong_kind<F>(change));
+      }
       if constexpr (DeletableFilter<F>) {
         return erase(filter, change, outcomes.erased);
       }
