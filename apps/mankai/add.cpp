@@ -180,7 +180,7 @@ class Adder {
   // Times to live count from --at, or from now; and so does the filter's time.
   Result<void> add_expiring(Store& store) {
     MANKAI_TRY(advance_to_now(store, request_.at));
-    const Time now = request_.at.value_or(clock_now());
+    const Time now = std::max(request_.at.value_or(clock_now()), store.filter().time().value_or(Time::min()));
     std::vector<Time> expiries(ids_.ids().size());
     std::ranges::transform(ids_.ids(), expiries.begin(),
                            [now](std::uint64_t ttl) { return now + Duration(static_cast<std::int64_t>(ttl)); });
@@ -206,10 +206,10 @@ bool takes_every_key(const AnyFilter& filter) {
   return info.can_count || info.forgets;
 }
 
-// A kind that forgets as keys come is never over its capacity.
+// A kind that forgets as keys come is never over its capacity, nor is one that grows.
 bool has_capacity(const AnyFilter& filter) {
   const KindDescription& info = filter.kind();
-  return !info.forgets || info.has_time;
+  return !info.can_grow && (!info.forgets || info.has_time);
 }
 
 // What fills a filter: a kind that counts has each key as often as it was added, and the estimate sees it once.

@@ -66,7 +66,7 @@ std::string open_words(const StoreInfo& info) {
 Report report_on(const AnyFilter& filter, const std::string& file) {
   const FilterInfo info = filter.describe();
   const std::string kind(description_of(info.kind).name);
-  const bool expires = description_of(info.kind).forgets && filter.time().has_value();
+  const bool expires = description_of(info.kind).forgets && !description_of(info.kind).has_ttl;
   Report report;
   report.add("file", file, "file", file);
   report.add("kind", kind, "kind", kind);

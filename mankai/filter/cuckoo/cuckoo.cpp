@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mankai/base/assert.hpp"
+#include "mankai/base/duration.hpp"
 
 namespace mankai {
 namespace {
@@ -20,9 +21,16 @@ constexpr std::uint64_t kEvenSlices = 16;
 /// Digests whose lines are fetched before any of them is inserted or erased.
 constexpr std::size_t kPrefetchWindow = 32;
 constexpr std::uint32_t kMostFingerprint = 28;
+/// The load up to which a sub-filter takes over entries of newer ones.
+constexpr double kCompactLoad = 0.9;
 constexpr std::uint32_t kTagBits = 4;
 
 Growth growth_of(std::uint32_t growth) noexcept { return {.factor = std::max(growth, 1U), .tightening = 0.5}; }
+
+/// The growth factor, or 0.
+std::uint32_t factor_of(const Params& params) noexcept {
+  return params.growth == 0 ? 0 : std::uint32_t{1} << (params.growth - 1);
+}
 
 double slice_rate(double fpr, std::uint32_t growth, std::uint64_t generation) noexcept {
   if (growth == 0) {
@@ -57,7 +65,7 @@ CuckooSlot slot_of(const ImageHeader& header, std::uint64_t generation) noexcept
     slot.fingerprint = static_cast<std::uint32_t>(std::min<std::uint64_t>(params.fingerprint_bits + generation, most));
     return slot;
   }
-  const double fpr = slice_rate(std::bit_cast<double>(header.fpr_target_bits), params.growth, generation);
+  const double fpr = slice_rate(std::bit_cast<double>(header.fpr_target_bits), factor_of(params), generation);
   slot.fingerprint = std::min(fingerprint_for(fpr), most);
   return slot.widened();
 }
@@ -65,10 +73,10 @@ CuckooSlot slot_of(const ImageHeader& header, std::uint64_t generation) noexcept
 Result<CuckooTable> make_slice(const ImageHeader& header, std::uint64_t generation, Tick tick, const Memory& memory) {
   const Params params = params_in<Params>(header);
   const double fpr = std::bit_cast<double>(header.fpr_target_bits);
-  return CuckooTable::create({.keys = slice_keys(header.capacity_keys, growth_of(params.growth), generation),
-                              .fpr = slice_rate(fpr, params.growth, generation),
+  return CuckooTable::create({.keys = slice_keys(header.capacity_keys, growth_of(factor_of(params)), generation),
+                              .fpr = slice_rate(fpr, factor_of(params), generation),
                               .first_buckets = params.first_buckets,
-                              .level = level_of(params.growth, generation),
+                              .level = level_of(factor_of(params), generation),
                               .slot = slot_of(header, generation),
                               .base_bits = params.base_bits,
                               .epoch = Duration(static_cast<std::int64_t>(params.epoch_us)),
@@ -90,6 +98,14 @@ Result<void> check_options(const Cuckoo::Options& options) {
   if (options.counts != 0 && options.counts != 2 && options.counts != 4) {
     return fail(ErrorCode::invalid_argument, std::to_string(options.counts) + " bits of count: give 0, 2 or 4");
   }
+  const std::uint32_t most =
+      cuckoo::kSlotBits.back() - options.counts - (options.max_ttl == Duration::zero() ? 0 : kTagBits);
+  const double least = CuckooSlot{.fingerprint = std::min(most, kMostFingerprint)}.fpr();
+  if (options.fingerprint_bits == 0 && slice_rate(options.fpr, options.growth, 0) < least) {
+    return fail(ErrorCode::invalid_argument,
+                "a rate so low is out of reach of a cuckoo filter: give at least " +
+                    std::to_string(std::ceil(least * (options.growth == 0 ? 1 : kEvenSlices + 1) * 1e9)) + "e-9");
+  }
   if (options.fingerprint_bits != 0 && (options.fingerprint_bits < 4 || options.fingerprint_bits > kMostFingerprint)) {
     return fail(ErrorCode::invalid_argument, "fingerprints of " + std::to_string(options.fingerprint_bits) +
                                                  " bits: give 4 to " + std::to_string(kMostFingerprint));
@@ -100,8 +116,13 @@ Result<void> check_options(const Cuckoo::Options& options) {
   }
   if (options.ttl_resolution != Duration::zero() &&
       options.ttl_resolution * static_cast<std::int64_t>(kCuckooLifetime) < options.max_ttl) {
-    return fail(ErrorCode::invalid_argument,
-                "the resolution of the time to live is at least a thirteenth of the longest one");
+    return fail(ErrorCode::invalid_argument, "a resolution of " + to_text(options.ttl_resolution) +
+                                                 " is too fine for a time to live of " + to_text(options.max_ttl) +
+                                                 ": give at least a thirteenth of it");
+  }
+  if (options.max_ttl != Duration::zero() && options.ttl_resolution > options.max_ttl) {
+    return fail(ErrorCode::invalid_argument, "a resolution of " + to_text(options.ttl_resolution) +
+                                                 " is longer than the time to live, " + to_text(options.max_ttl));
   }
   if (options.max_ttl == Duration::zero() && options.ttl_resolution != Duration::zero()) {
     return fail(ErrorCode::invalid_argument, "a resolution without a longest time to live: give max-ttl, such as 7d");
@@ -128,17 +149,26 @@ void for_each_fetched(const Cuckoo& filter, std::span<const Digest> digests, con
   }
 }
 
+/// In generations: at most kCuckooLifetime, since the resolution is at least a thirteenth.
+std::uint8_t lifetime_of(const Cuckoo::Options& options) noexcept {
+  return options.max_ttl == Duration::zero()
+             ? std::uint8_t{0}
+             : static_cast<std::uint8_t>(divide_up(options.max_ttl.count(), epoch_of(options).count()));
+}
+
 ImageHeader header_of(const Cuckoo::Options& options) noexcept {
   ImageHeader header =
       make_header(Cuckoo::kKind, ImageLayout::sliced,
                   {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
   Params params{.first_buckets = CuckooTable::buckets_for(options.keys),
                 .epoch_us = static_cast<std::uint64_t>(epoch_of(options).count()),
-                .growth = options.growth,
+                .growth = static_cast<std::uint8_t>(options.growth == 0 ? 0 : std::bit_width(options.growth)),
+                .lifetime = lifetime_of(options),
                 .base_bits = 0,
                 .count_bits = static_cast<std::uint8_t>(options.counts),
                 .tag_bits = static_cast<std::uint8_t>(options.max_ttl == Duration::zero() ? 0 : kTagBits),
-                .fingerprint_bits = static_cast<std::uint8_t>(options.fingerprint_bits)};
+                .fingerprint_bits = static_cast<std::uint8_t>(options.fingerprint_bits),
+                .reserved = {}};
   set_params(header, params);
   params.base_bits = static_cast<std::uint8_t>(slot_of(header, 0).fingerprint);
   set_params(header, params);
@@ -172,16 +202,17 @@ Result<Cuckoo> Cuckoo::create_like(const Memory& memory) const {
 
 Result<void> Cuckoo::check_header(const ImageHeader& header) {
   const Params params = params_in<Params>(header);
-  if (params.growth != 0 && !std::has_single_bit(params.growth)) {
-    return fail(ErrorCode::corrupt, "growth of " + std::to_string(params.growth) + " at offset 80, not a power of 2");
+  if (params.growth > std::bit_width(Growth::kMaxFactor) || params.reserved != decltype(params.reserved){}) {
+    return fail(ErrorCode::corrupt, "impossible growth at offset 80, or reserved bytes before offset 88 are not zero");
   }
   if ((params.count_bits != 0 && params.count_bits != 2 && params.count_bits != 4) ||
       (params.tag_bits != 0 && params.tag_bits != kTagBits) || (params.tag_bits != 0) != (params.epoch_us != 0) ||
       params.epoch_us > static_cast<std::uint64_t>(kLongestDuration.count()) ||
+      (params.lifetime == 0) != (params.tag_bits == 0) || params.lifetime > kCuckooLifetime ||
       params.fingerprint_bits > kMostFingerprint || params.base_bits != slot_of(header, 0).fingerprint) {
     return fail(ErrorCode::corrupt, "impossible bits of a slot, or length of a generation, from offset 72 on");
   }
-  return check_growing(header, growth_of(params.growth));
+  return check_growing(header, growth_of(factor_of(params)));
 }
 
 Result<void> Cuckoo::check_slice(const ImageHeader& outer, const CuckooTable& slice, std::size_t index) {
@@ -189,12 +220,12 @@ Result<void> Cuckoo::check_slice(const ImageHeader& outer, const CuckooTable& sl
   const std::uint64_t generation = slice.slice_tag();
   const CuckooTable::Params own = slice.params();
   if (generation >= kMaxSlices || (index == 0 && generation != 0) ||
-      slice.capacity_keys() != slice_keys(outer.capacity_keys, growth_of(params.growth), generation)) {
+      slice.capacity_keys() != slice_keys(outer.capacity_keys, growth_of(factor_of(params)), generation)) {
     return fail(ErrorCode::corrupt, "a sub-filter for " + std::to_string(slice.capacity_keys()) +
                                         " keys at offset 40 is not what generation " + std::to_string(generation) +
                                         " at offset 88 has");
   }
-  if (own.first_buckets != params.first_buckets || own.level != level_of(params.growth, generation) ||
+  if (own.first_buckets != params.first_buckets || own.level != level_of(factor_of(params), generation) ||
       own.epoch_us != params.epoch_us || own.base_bits != params.base_bits ||
       slice.slot() != slot_of(outer, generation)) {
     return fail(ErrorCode::corrupt,
@@ -202,6 +233,8 @@ Result<void> Cuckoo::check_slice(const ImageHeader& outer, const CuckooTable& sl
   }
   return {};
 }
+
+std::uint32_t Cuckoo::growth_factor() const noexcept { return factor_of(params()); }
 
 Duration Cuckoo::epoch() const noexcept {
   return has_time() ? Duration(static_cast<std::int64_t>(params().epoch_us)) : kLongestDuration;
@@ -390,7 +423,10 @@ Result<void> Cuckoo::merge(const Cuckoo& other) {
 void Cuckoo::compact() noexcept {
   for (std::size_t newer = slice_count(); newer-- > 1;) {
     for (std::size_t older = 0; older < newer && slices()[newer].taken_slots() != 0; ++older) {
-      slices()[older].absorb(slices()[newer]);
+      // Where there is hardly any room it is not worth a pass.
+      if (slices()[older].fill_ratio() < kCompactLoad) {
+        slices()[older].absorb(slices()[newer]);
+      }
     }
     if (slices()[newer].taken_slots() == 0) {
       slices().move_to_end(newer);

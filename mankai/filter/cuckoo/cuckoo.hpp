@@ -47,11 +47,13 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   struct Params {
     std::uint64_t first_buckets;
     std::uint64_t epoch_us;  ///< 0: keys do not expire
-    std::uint32_t growth;
+    std::uint8_t growth;     ///< 1 more than the binary logarithm of the factor; 0: it does not grow
+    std::uint8_t lifetime;   ///< generations of the longest time to live; 0: keys do not expire
     std::uint8_t base_bits;
     std::uint8_t count_bits;
     std::uint8_t tag_bits;
     std::uint8_t fingerprint_bits;  ///< of the first sub-filter, each further one has one more; 0: as the rate needs
+    std::array<std::uint8_t, 2> reserved;
   };
 
   /// What to create.
@@ -111,10 +113,12 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   [[nodiscard]] Tick tick() const noexcept { return slices()[0].tick(); }
   /// A generation; without expiry the longest duration there is, so that time stands still.
   [[nodiscard]] Duration epoch() const noexcept;
-  [[nodiscard]] Duration max_ttl() const noexcept { return epoch() * static_cast<std::int64_t>(kCuckooLifetime); }
+  [[nodiscard]] Duration max_ttl() const noexcept { return epoch() * std::int64_t{params().lifetime}; }
   /// The generation until which a key must live that expires at a time. Errors: invalid_argument without expiry, for a
   /// time that has come, and beyond the longest time to live.
   [[nodiscard]] Result<std::uint64_t> until_of(Time expiry) const;
+  /// The generation until which a key lives that is added now for the longest time to live.
+  [[nodiscard]] std::uint64_t latest_until() const noexcept { return tick().value + params().lifetime + 1; }
   /// Whether a generation may be an argument of insert_until.
   [[nodiscard]] bool is_until(std::uint64_t until) const noexcept {
     return has_time() && until > tick().value && until <= latest_until();
@@ -134,7 +138,8 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   /// Forgets every key and all sub-filters but the first.
   void clear() noexcept;
 
-  [[nodiscard]] std::uint32_t growth_factor() const noexcept { return params().growth; }
+  /// 0 for a filter that does not grow.
+  [[nodiscard]] std::uint32_t growth_factor() const noexcept;
   [[nodiscard]] CuckooSlot slot() const noexcept { return slices()[0].slot(); }
   [[nodiscard]] std::uint64_t taken_slots() const noexcept {
     return sum([](const CuckooTable& table) { return table.taken_slots(); });
@@ -162,7 +167,6 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   static Result<void> check_header(const ImageHeader& header);
   static Result<void> check_slice(const ImageHeader& outer, const CuckooTable& slice, std::size_t index);
 
-  [[nodiscard]] std::uint64_t latest_until() const noexcept { return tick().value + kCuckooLifetime + 1; }
   void open_slice();
   void sort_slices() noexcept;
 };

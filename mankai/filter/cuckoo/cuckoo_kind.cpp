@@ -57,6 +57,7 @@ struct CuckooKind {
         .growth = filter.growth_factor(), .counts = filter.slot().count, .max_ttl = {}, .ttl_resolution = {}};
     if (filter.has_time()) {
       options.max_ttl = filter.max_ttl();
+      options.ttl_resolution = filter.params().lifetime == kCuckooLifetime ? Duration::zero() : filter.epoch();
     }
     return options;
   }

@@ -244,13 +244,18 @@ class CuckooTable::Code {
     const std::uint32_t fingerprint = entry.fingerprint & table_.fingerprint_mask_;
     const Key key{
         .first = first, .second = other(first, fingerprint & table_.base_mask_), .pattern = fingerprint << meta_bits_};
-    const auto place = make_room(table, key);
-    if (!place) {
-      return false;
+    // Nothing is moved for it: a search for room per entry would take minutes where there is hardly any.
+    for (const std::uint64_t bucket : {key.first, key.second}) {
+      const Lanes lanes = Slots::read(table_.cells_, bucket);
+      for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
+        if (is_free(lanes[slot])) {
+          fill(table, {.bucket = bucket, .slot = slot}, key.pattern | entry.meta);
+          table.add_units(table_.slot_.count == 0 ? 1 : count_of(key.pattern | entry.meta));
+          return true;
+        }
+      }
     }
-    fill(table, *place, key.pattern | entry.meta);
-    table.add_units(table_.slot_.count == 0 ? 1 : count_of(key.pattern | entry.meta));
-    return true;
+    return false;
   }
 
   /// Frees what has expired by a generation that is not before this one, but for what expires with it.
@@ -599,7 +604,9 @@ CuckooTable::Taken CuckooTable::erase(Digest digest) noexcept {
 }
 
 void CuckooTable::absorb(CuckooTable& newer) noexcept {
-  MANKAI_ASSERT(newer.level_ >= level_ && newer.tick() == tick());
+  if (newer.level_ < level_ || newer.tick() != tick()) {
+    return;  // of a forged image
+  }
   with_code([&](const auto& here) {
     newer.with_code([&](const auto& there) {
       there.take_out(newer, [&](const auto& entry) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <set>
 #include <string>
@@ -328,6 +329,48 @@ TEST(Cuckoo, CompactionDropsSubFiltersThatAreEmptied) {
     filter.insert(digests(10'000, 1000));
     EXPECT_EQ(filter.keys_inserted(), 1100U);
   }
+}
+
+// Slices that stand at different times, as no writer makes them: nothing but that image suffers.
+TEST(Cuckoo, AForgedTimeOfASubFilterDoesNoHarm) {
+  Cuckoo filter = make({.keys = 50, .fpr = 0.01, .max_ttl = Duration(13)});
+  filter.advance({100});
+  filter.insert(digests(0, 500));
+  std::vector<std::byte> bytes = filter.to_bytes();
+  std::vector<Image> slices = slices_in(bytes).value();
+  ASSERT_GE(slices.size(), 3U);
+  constexpr std::size_t kTick = 1;
+  slices[1].set_state(kTick, 103);
+  std::vector<std::span<const std::byte>> sealed;
+  for (Image& slice : slices) {
+    sealed.push_back(slice.seal());
+  }
+  ImageHeader outer;
+  std::memcpy(&outer, bytes.data(), sizeof(outer));
+  seal_outer(outer, sealed);
+  std::memcpy(bytes.data(), &outer, sizeof(outer));
+  Cuckoo forged = Cuckoo::from_bytes(bytes).value();
+  forged.compact();
+  forged.insert(digests(1000, 100));
+  forged.advance({104});
+  forged.compact();
+  EXPECT_TRUE(forged.may_contain(digest(1000)));
+}
+
+TEST(Cuckoo, TheLongestTimeToLiveIsRoundedUpToItsResolution) {
+  const Cuckoo filter = make({.keys = 50, .fpr = 0.01, .max_ttl = Duration(70), .ttl_resolution = Duration(20)});
+  EXPECT_EQ(filter.max_ttl(), Duration(80));
+  EXPECT_TRUE(filter.until_of(Time(Duration(79))));
+  EXPECT_FALSE(filter.until_of(Time(Duration(100))));
+  for (const Duration resolution : {Duration(5), Duration(71), Duration(-1)}) {
+    EXPECT_FALSE(Cuckoo::create({.keys = 50, .max_ttl = Duration(70), .ttl_resolution = resolution}));
+  }
+}
+
+TEST(Cuckoo, RatesOutOfReachAreRefused) {
+  EXPECT_FALSE(Cuckoo::create({.keys = 50, .fpr = 1e-12}));
+  EXPECT_FALSE(Cuckoo::create({.keys = 50, .fpr = 1e-9, .growth = 0}));
+  EXPECT_TRUE(Cuckoo::create({.keys = 50, .fpr = 1e-6}));
 }
 
 TEST(Cuckoo, MergeTakesOverEveryKeyAndItsCount) {

@@ -224,14 +224,20 @@ class Expiry {
       return refuse(kBadTtl);
     }
     const std::chrono::milliseconds span(is_seconds ? value * 1000 : value);
-    const bool is_absolute = call.is(index, "EXAT") || call.is(index, "PXAT");
-    at_ = is_absolute ? Moment(span) : clock_now() + span;
+    is_absolute_ = call.is(index, "EXAT") || call.is(index, "PXAT");
+    at_ = is_absolute_ ? Moment(span) : clock_now() + span;
     return call.is_from_client() && *at_ <= clock_now() ? refuse(kBadTtl) : Result<void>();
   }
-  /// The generation until which items live. Errors: to be replied.
-  [[nodiscard]] Result<std::uint64_t> until(const Cuckoo& filter) const {
+  /// The generation until which items live; a time from now on counts from the filter's time if that is later. Errors:
+  /// to be replied.
+  [[nodiscard]] Result<std::uint64_t> until(const Cuckoo& filter) {
     if (!at_) {
-      return filter.tick().value + kCuckooLifetime + 1;
+      return filter.latest_until();
+    }
+    if (const Moment stands = moment_after(start_of(filter.tick(), filter.epoch()));
+        filter.has_time() && !is_absolute_ && stands > clock_now()) {
+      at_ = *at_ + (stands - clock_now());
+      is_absolute_ = true;
     }
     const auto until = filter.until_of(*at_);
     return until ? *until : Result<std::uint64_t>(refuse("ERR " + until.error().detail));
@@ -243,6 +249,7 @@ class Expiry {
 
  private:
   std::optional<Moment> at_;
+  bool is_absolute_ = false;
 };
 
 /// What became of an item that was to be added.
@@ -307,8 +314,7 @@ void replicate_added(const Call& call, const Adding& adding, std::span<const Out
 }
 
 /// Adds items to the key's filter, which is made where there is none. Errors: to be replied.
-Result<std::vector<Outcome>> add(const Call& call, const Adding& adding, const CuckooSettings& settings,
-                                 const char* event) {
+Result<std::vector<Outcome>> add(const Call& call, Adding& adding, const CuckooSettings& settings, const char* event) {
   std::vector<Outcome> outcomes(adding.items.size(), Outcome::out_of_memory);
   std::vector<String*> added;
   added.reserve(adding.items.size());
@@ -401,7 +407,7 @@ Result<Insertion> read_insertion(const Call& call, bool only_new) {
 }
 
 Answer insert_many(Call& call, bool only_new, const char* event) {
-  MANKAI_ASSIGN(const Insertion read, read_insertion(call, only_new));
+  MANKAI_ASSIGN(Insertion read, read_insertion(call, only_new));
   if (read.adding.items.empty()) {
     return call.wrong_arity();
   }
@@ -542,8 +548,11 @@ Answer cuckoo_advance(Call& call) {
   MANKAI_TRY(lookup.must_be_whole());
   const auto now = read_moment(call, 2);
   Cuckoo& filter = lookup.value()->filter();
-  if (!now || is_far_future(call, *now)) {
+  if (!now) {
     return refuse(kBadTime);
+  }
+  if (is_far_future(call, *now)) {
+    return refuse("ERR the time is more than a day ahead of the server's clock");
   }
   if (!filter.has_time()) {
     return refuse("ERR items of this filter do not expire: reserve it with TTL");
