@@ -10,6 +10,7 @@
 
 #include "mankai/base/assert.hpp"
 #include "mankai/base/duration.hpp"
+#include "mankai/filter/detail/option_text.hpp"
 
 namespace mankai {
 namespace {
@@ -104,7 +105,7 @@ Result<void> check_options(const Cuckoo::Options& options) {
   if (options.fingerprint_bits == 0 && slice_rate(options.fpr, options.growth, 0) < least) {
     return fail(ErrorCode::invalid_argument,
                 "a rate so low is out of reach of a cuckoo filter: give at least " +
-                    std::to_string(std::ceil(least * (options.growth == 0 ? 1 : kEvenSlices + 1) * 1e9)) + "e-9");
+                    detail::shortest(std::ceil(least * (options.growth == 0 ? 1 : kEvenSlices + 1) * 1e9) / 1e9));
   }
   if (options.fingerprint_bits != 0 && (options.fingerprint_bits < 4 || options.fingerprint_bits > kMostFingerprint)) {
     return fail(ErrorCode::invalid_argument, "fingerprints of " + std::to_string(options.fingerprint_bits) +

@@ -336,7 +336,10 @@ TEST(Cuckoo, AForgedTimeOfASubFilterDoesNoHarm) {
   Cuckoo filter = make({.keys = 50, .fpr = 0.01, .max_ttl = Duration(13)});
   filter.advance({100});
   filter.insert(digests(0, 500));
-  std::vector<std::byte> bytes = filter.to_bytes();
+  const std::vector<std::byte> image = filter.to_bytes();
+  Region region = Region::allocate(system_memory(), image.size()).value();
+  const std::span<std::byte> bytes = region.bytes();
+  std::ranges::copy(image, bytes.begin());
   std::vector<Image> slices = slices_in(bytes).value();
   ASSERT_GE(slices.size(), 3U);
   constexpr std::size_t kTick = 1;
