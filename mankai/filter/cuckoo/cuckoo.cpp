@@ -105,7 +105,8 @@ Result<void> check_options(const Cuckoo::Options& options) {
   if (options.fingerprint_bits == 0 && slice_rate(options.fpr, options.growth, 0) < least) {
     return fail(ErrorCode::invalid_argument,
                 "a rate so low is out of reach of a cuckoo filter: give at least " +
-                    detail::shortest(std::ceil(least * (options.growth == 0 ? 1 : kEvenSlices + 1) * 1e9) / 1e9));
+                    detail::shortest(
+                        std::ceil(least * static_cast<double>(options.growth == 0 ? 1 : kEvenSlices + 1) * 1e9) / 1e9));
   }
   if (options.fingerprint_bits != 0 && (options.fingerprint_bits < 4 || options.fingerprint_bits > kMostFingerprint)) {
     return fail(ErrorCode::invalid_argument, "fingerprints of " + std::to_string(options.fingerprint_bits) +

@@ -24,7 +24,7 @@ inline constexpr std::array<unsigned, 8> kSlotBits = {8, 10, 12, 14, 16, 20, 24,
 
 /// How many buckets of such slots a cache line holds.
 [[nodiscard]] constexpr std::uint64_t buckets_per_line(unsigned slot_bits) noexcept {
-  return kCacheLineBytes * 8 / (kSlotsPerBucket * slot_bits);
+  return kCacheLineBytes * 8 / (std::uint64_t{kSlotsPerBucket} * slot_bits);
 }
 
 namespace detail {

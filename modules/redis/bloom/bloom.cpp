@@ -85,7 +85,7 @@ constexpr std::array kCommands = {
 
 MANKAI_DEFINE_FAMILY(bloom) = {.name = "bf",
                                .category = "bloom",
-                               .type = type_of<BloomKey>,
+                               .type = kTypeOf<BloomKey>,
                                .commands = kCommands,
                                .register_settings = register_bloom_configs,
                                .read_arguments = read_bloom_arguments};

@@ -329,7 +329,7 @@ constexpr std::array kCommands = {
 MANKAI_DEFINE_FAMILY(counting) = {
     .name = "cbf",
     .category = "cbf",
-    .type = type_of<CountingKey>,
+    .type = kTypeOf<CountingKey>,
     .commands = kCommands,
     .register_settings = [](Context* context) noexcept { return register_growing_configs(context, defaults); }};
 

@@ -683,7 +683,7 @@ constexpr std::array kCommands = {
 
 MANKAI_DEFINE_FAMILY(cuckoo) = {.name = "cf",
                                 .category = "cuckoo",
-                                .type = type_of<CuckooKey>,
+                                .type = kTypeOf<CuckooKey>,
                                 .commands = kCommands,
                                 .register_settings = register_configs};
 

@@ -4,7 +4,7 @@
 /// goes over the families (loading, types, commands, ACL categories, settings, INFO) reads that list.
 ///
 ///     constexpr std::array kCommands = {command<-3, fade_put>("fade.put", "write fast", "Adds items", …), …};
-///     MANKAI_DEFINE_FAMILY(fade) = {.name = "fade", .category = "fade", .type = type_of<FadeKey>, .commands =
+///     MANKAI_DEFINE_FAMILY(fade) = {.name = "fade", .category = "fade", .type = kTypeOf<FadeKey>, .commands =
 ///     kCommands};
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct FamilyType {
   std::uint64_t (*alive)() noexcept;
 };
 template <KeyContent T>
-inline constexpr FamilyType type_of = {.register_type = NativeType<T>::register_type, .alive = T::alive};
+inline constexpr FamilyType kTypeOf = {.register_type = NativeType<T>::register_type, .alive = T::alive};
 
 struct Family {
   const char* name;      ///< of its section of INFO

@@ -121,6 +121,6 @@ constexpr std::array kCommands = {
 
 }  // namespace
 
-MANKAI_DEFINE_FAMILY(fade) = {.name = "fade", .category = "fade", .type = type_of<FadeKey>, .commands = kCommands};
+MANKAI_DEFINE_FAMILY(fade) = {.name = "fade", .category = "fade", .type = kTypeOf<FadeKey>, .commands = kCommands};
 
 }  // namespace mankai::redis

@@ -160,6 +160,6 @@ constexpr std::array kCommands = {
 
 }  // namespace
 
-MANKAI_DEFINE_FAMILY(gate) = {.name = "gate", .category = "gate", .type = type_of<GateKey>, .commands = kCommands};
+MANKAI_DEFINE_FAMILY(gate) = {.name = "gate", .category = "gate", .type = kTypeOf<GateKey>, .commands = kCommands};
 
 }  // namespace mankai::redis

@@ -390,6 +390,6 @@ constexpr std::array kCommands = {
 }  // namespace
 
 MANKAI_DEFINE_FAMILY(guard) = {
-    .name = "guard", .category = "guard", .type = type_of<GuardKey>, .commands = kCommands, .keys_name = "keys"};
+    .name = "guard", .category = "guard", .type = kTypeOf<GuardKey>, .commands = kCommands, .keys_name = "keys"};
 
 }  // namespace mankai::redis

@@ -270,6 +270,6 @@ constexpr std::array kCommands = {
 }  // namespace
 
 MANKAI_DEFINE_FAMILY(hot) = {
-    .name = "hot", .category = "hot", .type = type_of<ImageKey<HotValue>>, .commands = kCommands};
+    .name = "hot", .category = "hot", .type = kTypeOf<ImageKey<HotValue>>, .commands = kCommands};
 
 }  // namespace mankai::redis

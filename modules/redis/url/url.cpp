@@ -270,7 +270,7 @@ constexpr std::array kCommands = {
 MANKAI_DEFINE_FAMILY(url) = {
     .name = "url",
     .category = "url",
-    .type = type_of<UrlKey>,
+    .type = kTypeOf<UrlKey>,
     .commands = kCommands,
     .register_settings = [](Context* context) noexcept { return register_growing_configs(context, defaults); }};
 
