@@ -117,6 +117,11 @@ class Adder {
     if (has_numbers()) {
       MANKAI_TRY(ids_.read(lines));
     }
+    // Keys live from when they come, however long the input lasts.
+    if (const auto stands_at = store.filter().time();
+        stands_at && store.filter().kind().has_ttl && !request_.at && clock_now() > *stands_at) {
+      MANKAI_TRY(store.advance(clock_now()));
+    }
     if (request_.ids.has_ids()) {
       MANKAI_TRY(store.insert(ids_.keys(), ids_.ids()));
     } else if (request_.values.has_ids()) {
@@ -179,7 +184,6 @@ class Adder {
 
   // Times to live count from --at, or from now; and so does the filter's time.
   Result<void> add_expiring(Store& store) {
-    MANKAI_TRY(advance_to_now(store, request_.at));
     const Time now = std::max(request_.at.value_or(clock_now()), store.filter().time().value_or(Time::min()));
     std::vector<Time> expiries(ids_.ids().size());
     std::ranges::transform(ids_.ids(), expiries.begin(),

@@ -13,7 +13,7 @@
 ///     insert_with_ids  u64 digest[n] | u64 id[n]
 ///     insert_at        u64 digest[n] | i64 time[n] | u32 end[n] | u8 name[end[n-1]]: microseconds since 1970, and the
 ///                      keys' bytes; of a key of more than 1024 bytes the first 1025
-///     insert_until     u64 digest[n] | u64 until[n]: the tick before which each expires
+///     insert_until     u64 digest[n] | u64 until[n]: each is found at all ticks before that one
 ///     erase            u64 digest[n]
 ///     erase_with_ids   u64 digest[n] | u64 id[n]
 ///     put              u64 digest[n] | u32 value[n] | f64 strength

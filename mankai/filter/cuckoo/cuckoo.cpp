@@ -22,8 +22,8 @@ constexpr std::uint64_t kEvenSlices = 16;
 /// Digests whose lines are fetched before any of them is inserted or erased.
 constexpr std::size_t kPrefetchWindow = 32;
 constexpr std::uint32_t kMostFingerprint = 28;
-/// The load up to which a sub-filter takes over entries of newer ones.
-constexpr double kCompactLoad = 0.9;
+/// The load up to which a sub-filter that is not the newest takes keys, or entries of newer ones.
+constexpr double kRoomyLoad = 0.9;
 constexpr std::uint32_t kTagBits = 4;
 
 Growth growth_of(std::uint32_t growth) noexcept { return {.factor = std::max(growth, 1U), .tightening = 0.5}; }
@@ -262,14 +262,27 @@ void Cuckoo::sort_slices() noexcept {
 }
 
 void Cuckoo::insert_until(Digest digest, std::uint64_t until) {
-  while (slices().back().insert(digest, until) == CuckooTable::Added::full) {
+  while (!insert_in_slices(digest, until)) {
     open_slice();
   }
 }
 
+// The newest first. Older ones have room again where keys were erased or have expired; an addition may go to any of
+// them, since its unit matches the key wherever it is.
+bool Cuckoo::insert_in_slices(Digest digest, std::uint64_t until) noexcept {
+  for (std::size_t i = slice_count(); i-- > 0;) {
+    const bool is_newest = i + 1 == slice_count();
+    if ((is_newest || slices()[i].fill_ratio() < kRoomyLoad) &&
+        slices()[i].insert(digest, until) == CuckooTable::Added::added) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Cuckoo::try_insert_until(Digest digest, std::uint64_t until) {
   if (growth_factor() == 0) {
-    return slices().back().insert(digest, until) == CuckooTable::Added::added;
+    return insert_in_slices(digest, until);
   }
   insert_until(digest, until);
   return true;
@@ -282,8 +295,8 @@ bool Cuckoo::observe(Digest digest) {
 }
 
 EraseResult Cuckoo::erase(Digest digest) noexcept {
-  if (!check_erase()) {
-    return EraseResult::stuck;
+  if (has_time() && slot().count == 0) {
+    return EraseResult::stuck;  // check_erase
   }
   // The newest first: the one with the most buckets and the widest fingerprints.
   std::size_t order = slice_count();
@@ -386,7 +399,7 @@ Result<std::uint64_t> Cuckoo::until_of(Time expiry) const {
 }
 
 Result<void> Cuckoo::check_room(std::size_t keys) const {
-  if (growth_factor() == 0 && taken_slots() + keys > capacity_keys()) {
+  if (growth_factor() == 0 && taken_slots() + keys > capacity_keys() && live_slots() + keys > capacity_keys()) {
     return fail(ErrorCode::out_of_space, "the filter is full: it has room for " + std::to_string(capacity_keys()) +
                                              " keys and does not grow; create one with more keys or with growth=2");
   }
@@ -426,7 +439,7 @@ void Cuckoo::compact() noexcept {
   for (std::size_t newer = slice_count(); newer-- > 1;) {
     for (std::size_t older = 0; older < newer && slices()[newer].taken_slots() != 0; ++older) {
       // Where there is hardly any room it is not worth a pass.
-      if (slices()[older].fill_ratio() < kCompactLoad) {
+      if (slices()[older].fill_ratio() < kRoomyLoad) {
         slices()[older].absorb(slices()[newer]);
       }
     }

@@ -3,12 +3,12 @@
 /// A cuckoo filter that counts, grows and expires: keys can be taken out again at a third of the memory of a counting
 /// Bloom filter, and each key may have a time to live of its own.
 ///
-/// Sub-filters (cuckoo_table.hpp) of c, 2c, 4c … keys. Insertions go to the newest; when it finds no room for a key, it
-/// opens the next one. Their buckets are nested, so that an entry of a larger one is one of every smaller one, too,
-/// seen through fewer bits. Erasing therefore takes from the newest sub-filter that has the key: if that unit was
-/// another key's, that key agrees with this one on all of these bits, and so on those of the sub-filter in which this
-/// key's own unit stays behind; it is found there. Sub-filters with unrelated buckets lose members, in whichever order
-/// one erases.
+/// Sub-filters (cuckoo_table.hpp) of c, 2c, 4c … keys. Insertions go to the newest; when it finds no room for a key, to
+/// an older one that has room again, and else it opens the next one. Their buckets are nested, so that an entry of a
+/// larger one is one of every smaller one, too, seen through fewer bits. Erasing therefore takes from the newest
+/// sub-filter that has the key: if that unit was another key's, that key agrees with this one on all of these bits, and
+/// so on those of the sub-filter in which this key's own unit stays behind; it is found there. Sub-filters with
+/// unrelated buckets lose members, in whichever order one erases.
 ///
 /// Expiry: a generation lasts `max_ttl / 13`, and a key lives until one of the next 14 begins: never less than its time
 ///         to live, and one generation longer at most. A key that was added several times lives as long as the addition
@@ -36,7 +36,8 @@
 namespace mankai {
 
 /// See the top of this file. Cost: two cache lines per sub-filter for a miss.
-/// Threads: any number of readers beside one writer, moves and growth included.
+/// Threads: `may_contain`, `estimate` and `expiry` beside one writer, moves, growth and time included. `to_bytes`,
+///          `merge`, `compact`, `clear` and moving need the filter alone.
 class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
  public:
   static constexpr std::uint16_t kKind = CuckooTable::kKind;
@@ -167,6 +168,10 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   static Result<void> check_header(const ImageHeader& header);
   static Result<void> check_slice(const ImageHeader& outer, const CuckooTable& slice, std::size_t index);
 
+  [[nodiscard]] bool insert_in_slices(Digest digest, std::uint64_t until) noexcept;
+  [[nodiscard]] std::uint64_t live_slots() const noexcept {
+    return sum([](const CuckooTable& table) { return table.live_slots(); });
+  }
   void open_slice();
   void sort_slices() noexcept;
 };

@@ -22,7 +22,7 @@ struct CuckooKind {
       "present, how often? keys can be removed and can have a time to live; grows; two cache lines per sub-filter";
   static constexpr KeyShape kKeyShape = KeyShape::whole;
   static constexpr bool kCanGrow = true;
-  static constexpr bool kHasLockFreeReaders = true;
+  static constexpr bool kHasLockFreeReaders = false;  // lookups may, but a copy of the image would miss what moves
   static constexpr std::array kOptions = {
       number_option<Options, &Options::growth, 0, Growth::kMaxFactor>(
           "growth", "S",

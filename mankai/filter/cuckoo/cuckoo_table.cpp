@@ -94,20 +94,8 @@ class CuckooTable::Code {
   }
 
   [[nodiscard]] bool contains(const Key& key) const noexcept {
-    return matches(key.first, key.pattern).any() || matches(key.second, key.pattern).any();
-  }
-
-  /// As contains, right beside a writer that moves slots.
-  [[nodiscard]] bool may_contain(const Key& key) const noexcept {
-    while (true) {
-      const std::uint64_t moves = table_.moves_.now();
-      if (contains(key)) {
-        return true;
-      }
-      if (table_.moves_.now() == moves) {
-        return false;
-      }
-    }
+    // Both, without a branch between them: half of the absent keys would be mispredicted.
+    return static_cast<bool>(int{matches(key.first, key.pattern).any()} | int{matches(key.second, key.pattern).any()});
   }
 
   void may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
@@ -119,12 +107,13 @@ class CuckooTable::Code {
         prefetch(keys[i]);
       }
       const std::uint64_t moves = table_.moves_.now();
+      const Code current(table_);  // with the time that belongs to them
       for (std::size_t i = 0; i < count; ++i) {
-        outcomes[start + i] = contains(keys[i]);
+        outcomes[start + i] = current.contains(keys[i]);
       }
       if (table_.moves_.now() != moves) {
         for (std::size_t i = 0; i < count; ++i) {
-          outcomes[start + i] = outcomes[start + i] || may_contain(keys[i]);
+          outcomes[start + i] = outcomes[start + i] || table_.may_contain(digests[start + i]);
         }
       }
     }
@@ -180,12 +169,14 @@ class CuckooTable::Code {
   }
 
   Added insert(CuckooTable& table, const Key& key, std::uint64_t until) const noexcept {
+    if (!add_to_class(table, key, until) && !take_slot(table, key, until)) {
+      return Added::full;
+    }
     sweep_line(table);
-    return add_to_class(table, key, until) || take_slot(table, key, until) ? Added::added : Added::full;
+    return Added::added;
   }
 
   Taken erase(CuckooTable& table, const Key& key) const noexcept {
-    sweep_line(table);
     std::optional<std::pair<Place, std::uint32_t>> chosen;
     unsigned slots = 0;
     bool is_stuck = false;
@@ -256,6 +247,14 @@ class CuckooTable::Code {
       }
     }
     return false;
+  }
+
+  [[nodiscard]] std::uint64_t live_slots() const noexcept {
+    std::uint64_t live = 0;
+    for (std::uint64_t line = 0; line < table_.lines_; ++line) {
+      for_each_slot(table_, line, [&](const Place&, std::uint32_t value) { live += is_free(value) ? 0U : 1U; });
+    }
+    return live;
   }
 
   /// Frees what has expired by a generation that is not before this one, but for what expires with it.
@@ -353,7 +352,7 @@ class CuckooTable::Code {
       return false;
     }
     // With expiry a slot that is full sticks at once: that ends when it expires.
-    if (!is_done && (slots == kMostSlots || table_.slot_.tag != 0)) {
+    if (!is_done && (slots >= kMostSlots || table_.slot_.tag != 0)) {
       last_value += 1U << table_.slot_.tag;
       table.add_units(1);
       is_done = true;
@@ -617,8 +616,21 @@ void CuckooTable::absorb(CuckooTable& newer) noexcept {
   });
 }
 
+// Asks again while a writer moves slots or time passes, until `is_good(answer)` or nothing happened meanwhile.
+template <class Ask, class IsGood>
+auto CuckooTable::beside_moves(const Ask& ask, const IsGood& is_good) const noexcept {
+  while (true) {
+    const std::uint64_t moves = moves_.now();
+    const auto answer = with_code(ask);
+    if (is_good(answer) || moves_.now() == moves) {
+      return answer;
+    }
+  }
+}
+
 bool CuckooTable::may_contain(Digest digest) const noexcept {
-  return with_code([&](const auto& code) { return code.may_contain(code.key(digest)); });
+  return beside_moves([&](const auto& code) { return code.contains(code.key(digest)); },
+                      [](bool is_found) { return is_found; });
 }
 
 void CuckooTable::may_contain(std::span<const Digest> digests, std::span<bool> outcomes) const noexcept {
@@ -626,12 +638,14 @@ void CuckooTable::may_contain(std::span<const Digest> digests, std::span<bool> o
 }
 
 KeyCount CuckooTable::estimate(Digest digest) const noexcept {
-  return with_code([&](const auto& code) { return code.estimate(code.key(digest)); });
+  return beside_moves([&](const auto& code) { return code.estimate(code.key(digest)); },
+                      [](const KeyCount&) { return false; });
 }
 
 std::uint64_t CuckooTable::until(Digest digest) const noexcept {
   MANKAI_ASSERT(slot_.tag != 0);
-  return with_code([&](const auto& code) { return code.until(code.key(digest)); });
+  return beside_moves([&](const auto& code) { return code.until(code.key(digest)); },
+                      [](std::uint64_t) { return false; });
 }
 
 void CuckooTable::prefetch(Digest digest) const noexcept {
@@ -652,6 +666,11 @@ void CuckooTable::advance(Tick tick) noexcept {
     image().set_state(kSweep, 0);
   }
   image().set_state(kTick, to);
+  moves_.add();
+}
+
+std::uint64_t CuckooTable::live_slots() const noexcept {
+  return with_code([](const auto& code) { return code.live_slots(); });
 }
 
 void CuckooTable::clear() noexcept {
@@ -661,7 +680,10 @@ void CuckooTable::clear() noexcept {
 }
 
 void CuckooTable::add_taken(std::int64_t slots) noexcept {
-  image().set_state(kTaken, taken_slots() + static_cast<std::uint64_t>(slots));
+  // A forged count stays within what there is.
+  const auto before = static_cast<std::int64_t>(taken_slots());
+  const auto most = static_cast<std::int64_t>(cell_count());
+  image().set_state(kTaken, static_cast<std::uint64_t>(std::clamp<std::int64_t>(before + slots, 0, most)));
 }
 
 // A forged count is not driven below 0.

@@ -77,7 +77,7 @@ class CuckooMoves {
 /// See the top of this file. Cost: two cache lines per key.
 /// Threads: any number of readers beside one writer, whose moves never hide a key: an entry is copied, then the moves
 ///          are counted, then the old copy is freed, and a reader who finds nothing looks again if the count changed.
-///          `seal`, `clear`, `advance` and moving need the table alone.
+///          A new time counts as a move. `seal`, `to_bytes`, `clear`, `absorb` and moving need the table alone.
 class CuckooTable : public FlatFilter<CuckooTable> {
  public:
   static constexpr std::uint16_t kKind = 14;
@@ -148,6 +148,8 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   void advance(Tick tick) noexcept;
   [[nodiscard]] Tick tick() const noexcept { return {image().state(kTick)}; }
   void clear() noexcept;
+  /// Slots that are taken and have not expired. Cost: a pass over the cells.
+  [[nodiscard]] std::uint64_t live_slots() const noexcept;
 
   [[nodiscard]] Params params() const noexcept { return image().params<Params>(); }
   [[nodiscard]] CuckooSlot slot() const noexcept { return slot_; }
@@ -181,6 +183,8 @@ class CuckooTable : public FlatFilter<CuckooTable> {
   template <class Use>
   decltype(auto) with_code(const Use& use) const noexcept;
 
+  template <class Ask, class IsGood>
+  auto beside_moves(const Ask& ask, const IsGood& is_good) const noexcept;
   void add_taken(std::int64_t slots) noexcept;
   void add_units(std::int64_t units) noexcept;
 

@@ -110,11 +110,12 @@ Result<std::uint32_t> read_whole(const Call& call, std::size_t index, const char
 
 Result<Duration> read_seconds(const Call& call, std::size_t index, const char* name) {
   const auto seconds = call.real(index);
-  constexpr double kMost = static_cast<double>(kLongestDuration.count()) / 1e6;
+  // Replicas are told six digits behind the point: up to here they are the same microseconds again.
+  constexpr double kMost = 100.0 * 365 * 24 * 3600;
   if (!seconds || !(*seconds > 0 && *seconds <= kMost)) {
-    return refuse("ERR " + std::string(name) + " must be a number of seconds above 0, at most 1000 years");
+    return refuse("ERR " + std::string(name) + " must be a number of seconds above 0, at most 100 years");
   }
-  return Duration(std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(*seconds * 1e6)), 1));
+  return Duration(std::max<std::int64_t>(std::int64_t{std::llround(*seconds * 1e6)}, 1));
 }
 
 Result<void> read_option(const Call& call, std::size_t index, CuckooSettings& settings, HashRequest& hash) {
@@ -313,6 +314,14 @@ void replicate_added(const Call& call, const Adding& adding, std::span<const Out
   }
 }
 
+// The sub-filters that each item is asked of, those included that the items may open.
+std::uint64_t work_per_item(const Cuckoo& filter, const Adding& adding) noexcept {
+  const std::uint64_t items = adding.items.size();
+  const std::uint64_t newest = filter.slice(filter.slice_count() - 1).capacity_keys();
+  const std::uint64_t opened = adding.only_new && filter.growth_factor() == 1 ? items / newest : 0;
+  return filter.slice_count() + opened / 2;
+}
+
 /// Adds items to the key's filter, which is made where there is none. Errors: to be replied.
 Result<std::vector<Outcome>> add(const Call& call, Adding& adding, const CuckooSettings& settings, const char* event) {
   std::vector<Outcome> outcomes(adding.items.size(), Outcome::out_of_memory);
@@ -322,6 +331,11 @@ Result<std::vector<Outcome>> add(const Call& call, Adding& adding, const CuckooS
   CuckooLookup lookup(call, kRead | kWrite);
   lookup.limit(limit);
   const bool is_new = lookup.is_absent();
+  if (is_too_much(call,
+                  adding.items.size() *
+                      (is_new || lookup.value() == nullptr ? 1 : work_per_item(lookup.value()->filter(), adding)))) {
+    return refuse(kTooMuchWork);
+  }
   if (is_new) {
     auto made = CuckooValue::create(settings);
     if (!made) {
@@ -333,11 +347,8 @@ Result<std::vector<Outcome>> add(const Call& call, Adding& adding, const CuckooS
   }
   MANKAI_TRY(lookup.must_be_whole());
   Cuckoo& filter = lookup.value()->filter();
-  if (call.is_from_client() && filter.slice_count() >= static_cast<std::size_t>(defaults.max_expansions)) {
+  if (!is_new && call.is_from_client() && filter.slice_count() >= static_cast<std::size_t>(defaults.max_expansions)) {
     return refuse("Maximum expansions reached");
-  }
-  if (is_too_much(call, adding.items.size() * filter.slice_count())) {
-    return refuse(kTooMuchWork);
   }
   let_time_pass(call, filter);
   MANKAI_ASSIGN(const std::uint64_t until, adding.expiry.until(filter));
@@ -436,6 +447,9 @@ Answer cuckoo_insertnx(Call& call) { return insert_many(call, true, "cf.insertnx
 /// Deletes items; each outcome says whether a unit was taken. Errors: to be replied.
 Result<void> delete_items(const Call& call, CuckooLookup& lookup, std::span<bool> outcomes) {
   Cuckoo& filter = lookup.value()->filter();
+  if (auto can_erase = filter.check_erase(); !can_erase) {
+    return refuse("ERR " + can_erase.error().detail);
+  }
   if (is_too_much(call, outcomes.size() * filter.slice_count())) {
     return refuse(kTooMuchWork);
   }

@@ -77,8 +77,10 @@ class ImageKey {
 
  private:
   static Result<std::unique_ptr<ImageKey>> make(Result<Assembly> begun) {
-    MANKAI_ASSIGN(auto assembly, std::move(begun));
-    auto key = std::make_unique<ImageKey>(std::move(assembly));
+    if (!begun) {
+      return std::unexpected(begun.error());
+    }
+    auto key = std::make_unique<ImageKey>(std::move(*begun));
     MANKAI_TRY(key->finish_if_complete());
     return key;
   }
