@@ -255,7 +255,7 @@ TEST_P(GrowingContract, a_move_leaves_valid_filters) {
 template <class Insert>
 void expect_strong_guarantee(const Example& example, std::size_t grants, const Insert& insert) {
   CountingMemory counter(grants);
-  auto filter = make_growing(example, {.keys = 20, .fpr = 1e-6, .memory = counter.memory()});
+  auto filter = make_growing(example, {.keys = 20, .fpr = 1e-5, .memory = counter.memory()});
   Random random(8);
   bool has_thrown = false;
   std::vector<std::byte> before;
@@ -297,7 +297,7 @@ TEST_P(GrowingContract, memory_that_refuses_a_slice_leaves_the_filter_as_it_was)
 // A batch that finds no room part of the way keeps the keys before the one that needed it.
 TEST_P(CountedSlicesContract, a_batch_that_runs_out_of_memory_keeps_what_came_before) {
   CountingMemory counter(3);
-  auto filter = make_growing(GetParam(), {.keys = 20, .fpr = 1e-6, .memory = counter.memory()});
+  auto filter = make_growing(GetParam(), {.keys = 20, .fpr = 1e-5, .memory = counter.memory()});
   const auto digests = Random(9).digests(3000);
   EXPECT_THROW(filter.insert(std::span(digests)), std::bad_alloc);
   EXPECT_EQ(filter.slice_count(), 3U);
