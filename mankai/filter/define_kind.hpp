@@ -116,16 +116,6 @@ void count_keys_of(const F& filter, Keys keys, std::span<Count> counts) {
   });
 }
 
-/// Whether keys of a filter expire or decay: in some kinds only if it was created so.
-template <class F>
-bool has_time_of(const F& filter) noexcept {
-  if constexpr (requires { filter.has_time(); }) {
-    return filter.has_time();
-  } else {
-    return true;
-  }
-}
-
 /// Returns the tick of a time that is not before the filter's. Errors: invalid_argument.
 template <class F>
 Result<Tick> tick_of_filter(const F& filter, Time time) {

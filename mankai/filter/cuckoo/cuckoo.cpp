@@ -51,7 +51,7 @@ std::uint32_t level_of(std::uint32_t growth, std::uint64_t generation) noexcept 
 /// The fingerprint that keeps a rate with a full table.
 std::uint32_t fingerprint_for(double fpr) noexcept {
   std::uint32_t bits = 4;
-  while (bits < kMostFingerprint && CuckooSlot{.fingerprint = bits}.fpr() * 0.955 > fpr) {
+  while (bits < kMostFingerprint && CuckooSlot{.fingerprint = bits}.fpr() * CuckooTable::kLoad > fpr) {
     ++bits;
   }
   return bits;
@@ -132,22 +132,17 @@ Result<void> check_options(const Cuckoo::Options& options) {
   return {};
 }
 
-Duration epoch_of(const Cuckoo::Options& options) noexcept {
-  if (options.ttl_resolution != Duration::zero() && options.max_ttl != Duration::zero()) {
-    return options.ttl_resolution;
-  }
-  return Duration(divide_up(options.max_ttl.count(), static_cast<std::int64_t>(kCuckooLifetime)));
-}
-
-/// Calls `use(start, window)` for windows of digests whose lines have been asked for.
+/// Calls `use(i)` for each digest, in order; their lines are asked for a window ahead.
 template <class Use>
 void for_each_fetched(const Cuckoo& filter, std::span<const Digest> digests, const Use& use) {
   for (std::size_t start = 0; start < digests.size(); start += kPrefetchWindow) {
-    const auto window = digests.subspan(start, std::min(kPrefetchWindow, digests.size() - start));
-    for (const Digest digest : window) {
-      filter.prefetch(digest);
+    const std::size_t end = std::min(start + kPrefetchWindow, digests.size());
+    for (std::size_t i = start; i < end; ++i) {
+      filter.prefetch(digests[i]);
     }
-    use(start, window);
+    for (std::size_t i = start; i < end; ++i) {
+      use(i);
+    }
   }
 }
 
@@ -155,22 +150,24 @@ void for_each_fetched(const Cuckoo& filter, std::span<const Digest> digests, con
 std::uint8_t lifetime_of(const Cuckoo::Options& options) noexcept {
   return options.max_ttl == Duration::zero()
              ? std::uint8_t{0}
-             : static_cast<std::uint8_t>(divide_up(options.max_ttl.count(), epoch_of(options).count()));
+             : static_cast<std::uint8_t>(divide_up(
+                   options.max_ttl.count(), Cuckoo::generation_for(options.max_ttl, options.ttl_resolution).count()));
 }
 
 ImageHeader header_of(const Cuckoo::Options& options) noexcept {
   ImageHeader header =
       make_header(Cuckoo::kKind, ImageLayout::sliced,
                   {.capacity_keys = options.keys, .fpr_target = options.fpr, .hash = options.hash, .cells_bytes = 0});
-  Params params{.first_buckets = CuckooTable::buckets_for(options.keys),
-                .epoch_us = static_cast<std::uint64_t>(epoch_of(options).count()),
-                .growth = static_cast<std::uint8_t>(options.growth == 0 ? 0 : std::bit_width(options.growth)),
-                .lifetime = lifetime_of(options),
-                .base_bits = 0,
-                .count_bits = static_cast<std::uint8_t>(options.counts),
-                .tag_bits = static_cast<std::uint8_t>(options.max_ttl == Duration::zero() ? 0 : kTagBits),
-                .fingerprint_bits = static_cast<std::uint8_t>(options.fingerprint_bits),
-                .reserved = {}};
+  Params params{
+      .first_buckets = CuckooTable::buckets_for(options.keys),
+      .epoch_us = static_cast<std::uint64_t>(Cuckoo::generation_for(options.max_ttl, options.ttl_resolution).count()),
+      .growth = static_cast<std::uint8_t>(options.growth == 0 ? 0 : std::bit_width(options.growth)),
+      .lifetime = lifetime_of(options),
+      .base_bits = 0,
+      .count_bits = static_cast<std::uint8_t>(options.counts),
+      .tag_bits = static_cast<std::uint8_t>(options.max_ttl == Duration::zero() ? 0 : kTagBits),
+      .fingerprint_bits = static_cast<std::uint8_t>(options.fingerprint_bits),
+      .reserved = {}};
   set_params(header, params);
   params.base_bits = static_cast<std::uint8_t>(slot_of(header, 0).fingerprint);
   set_params(header, params);
@@ -238,6 +235,12 @@ Result<void> Cuckoo::check_slice(const ImageHeader& outer, const CuckooTable& sl
 
 std::uint32_t Cuckoo::growth_factor() const noexcept { return factor_of(params()); }
 
+Duration Cuckoo::generation_for(Duration max_ttl, Duration resolution) noexcept {
+  return resolution != Duration::zero()
+             ? resolution
+             : Duration(divide_up(max_ttl.count(), static_cast<std::int64_t>(kCuckooLifetime)));
+}
+
 Duration Cuckoo::epoch() const noexcept {
   return has_time() ? Duration(static_cast<std::int64_t>(params().epoch_us)) : kLongestDuration;
 }
@@ -295,8 +298,8 @@ bool Cuckoo::observe(Digest digest) {
 }
 
 EraseResult Cuckoo::erase(Digest digest) noexcept {
-  if (has_time() && slot().count == 0) {
-    return EraseResult::stuck;  // check_erase
+  if (!can_erase()) {
+    return EraseResult::stuck;
   }
   // The newest first: the one with the most buckets and the widest fingerprints.
   std::size_t order = slice_count();
@@ -332,47 +335,27 @@ std::optional<Time> Cuckoo::expiry(Digest digest) const noexcept {
 }
 
 void Cuckoo::insert(std::span<const Digest> digests) {
-  for_each_fetched(*this, digests, [&](std::size_t, std::span<const Digest> window) {
-    for (const Digest digest : window) {
-      insert(digest);
-    }
-  });
+  for_each_fetched(*this, digests, [&](std::size_t i) { insert(digests[i]); });
 }
 
 void Cuckoo::insert_until(std::span<const Digest> digests, std::span<const std::uint64_t> until) {
   MANKAI_ASSERT(digests.size() == until.size());
-  for_each_fetched(*this, digests, [&](std::size_t start, std::span<const Digest> window) {
-    for (std::size_t i = 0; i < window.size(); ++i) {
-      insert_until(window[i], until[start + i]);
-    }
-  });
+  for_each_fetched(*this, digests, [&](std::size_t i) { insert_until(digests[i], until[i]); });
 }
 
 void Cuckoo::observe(std::span<const Digest> digests, std::span<bool> seen) {
   MANKAI_ASSERT(digests.size() == seen.size());
-  for_each_fetched(*this, digests, [&](std::size_t start, std::span<const Digest> window) {
-    for (std::size_t i = 0; i < window.size(); ++i) {
-      seen[start + i] = observe(window[i]);
-    }
-  });
+  for_each_fetched(*this, digests, [&](std::size_t i) { seen[i] = observe(digests[i]); });
 }
 
 void Cuckoo::erase(std::span<const Digest> digests, std::span<EraseResult> results) noexcept {
   MANKAI_ASSERT(digests.size() == results.size());
-  for_each_fetched(*this, digests, [&](std::size_t start, std::span<const Digest> window) {
-    for (std::size_t i = 0; i < window.size(); ++i) {
-      results[start + i] = erase(window[i]);
-    }
-  });
+  for_each_fetched(*this, digests, [&](std::size_t i) { results[i] = erase(digests[i]); });
 }
 
 void Cuckoo::estimate(std::span<const Digest> digests, std::span<KeyCount> counts) const noexcept {
   MANKAI_ASSERT(digests.size() == counts.size());
-  for_each_fetched(*this, digests, [&](std::size_t start, std::span<const Digest> window) {
-    for (std::size_t i = 0; i < window.size(); ++i) {
-      counts[start + i] = estimate(window[i]);
-    }
-  });
+  for_each_fetched(*this, digests, [&](std::size_t i) { counts[i] = estimate(digests[i]); });
 }
 
 void Cuckoo::advance(Tick tick) noexcept {
@@ -407,7 +390,7 @@ Result<void> Cuckoo::check_room(std::size_t keys) const {
 }
 
 Result<void> Cuckoo::check_erase() const {
-  if (has_time() && slot().count == 0) {
+  if (!can_erase()) {
     return fail(ErrorCode::invalid_argument,
                 "a cuckoo filter with a time to live and without counts cannot remove keys: create it with counts=2");
   }

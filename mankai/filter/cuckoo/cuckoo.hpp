@@ -114,6 +114,8 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   [[nodiscard]] Tick tick() const noexcept { return slices()[0].tick(); }
   /// A generation; without expiry the longest duration there is, so that time stands still.
   [[nodiscard]] Duration epoch() const noexcept;
+  /// The generation of a filter with so long a time to live; `resolution` as in Options.
+  [[nodiscard]] static Duration generation_for(Duration max_ttl, Duration resolution) noexcept;
   [[nodiscard]] Duration max_ttl() const noexcept { return epoch() * std::int64_t{params().lifetime}; }
   /// The generation until which a key must live that expires at a time. Errors: invalid_argument without expiry, for a
   /// time that has come, and beyond the longest time to live.
@@ -168,6 +170,8 @@ class Cuckoo : public GrowingFilter<Cuckoo, CuckooTable> {
   static Result<void> check_header(const ImageHeader& header);
   static Result<void> check_slice(const ImageHeader& outer, const CuckooTable& slice, std::size_t index);
 
+  // See check_erase.
+  [[nodiscard]] bool can_erase() const noexcept { return !has_time() || slot().count != 0; }
   [[nodiscard]] bool insert_in_slices(Digest digest, std::uint64_t until) noexcept;
   [[nodiscard]] std::uint64_t live_slots() const noexcept {
     return sum([](const CuckooTable& table) { return table.live_slots(); });

@@ -20,8 +20,8 @@ constexpr std::size_t kWindow = 32;
 constexpr std::size_t kMostNodes = 1000;
 /// The most slots that one class takes with counts.
 constexpr unsigned kMostSlots = 4;
-/// Load at the capacity; the search for room finds it up to 0.96.
-constexpr double kLoad = 0.955;
+/// No table is doubled so often, nor has more buckets.
+constexpr std::uint32_t kLevels = 45;
 
 /// Two multipliers for the distance between the buckets of a pair: odd, and without a pattern.
 constexpr std::uint64_t kFirstMix = 0x9E3779B97F4A7C15;
@@ -40,15 +40,14 @@ struct Place {
 }  // namespace
 
 CuckooSlot CuckooSlot::widened() const noexcept {
-  const std::uint32_t least = fingerprint + count + tag;
-  const auto* width = std::ranges::find_if(cuckoo::kSlotBits, [least](unsigned bits) { return bits >= least; });
-  MANKAI_ASSERT(width != cuckoo::kSlotBits.end());
-  return {.fingerprint = *width - count - tag, .count = count, .tag = tag};
+  return {.fingerprint = bits() - count - tag, .count = count, .tag = tag};
 }
 
 std::uint32_t CuckooSlot::bits() const noexcept {
   const std::uint32_t least = fingerprint + count + tag;
-  return *std::ranges::find_if(cuckoo::kSlotBits, [least](unsigned bits) { return bits >= least; });
+  const auto* width = std::ranges::find_if(cuckoo::kSlotBits, [least](unsigned bits) { return bits >= least; });
+  MANKAI_ASSERT(width != cuckoo::kSlotBits.end());
+  return *width;
 }
 
 double CuckooSlot::fpr() const noexcept {
@@ -142,7 +141,7 @@ class CuckooTable::Code {
     for_each_match(key, [&](const Place&, std::uint32_t value) {
       ++slots;
       count.value += table_.slot_.count == 0 ? 1 : count_of(value);
-      count.is_saturated = count.is_saturated || (table_.slot_.count != 0 && count_of(value) == stuck_count());
+      count.is_saturated = count.is_saturated || is_stuck(value);
       return true;
     });
     count.is_saturated = count.is_saturated || (is_plain() && slots == slots_of_pair(key));
@@ -179,17 +178,17 @@ class CuckooTable::Code {
   Taken erase(CuckooTable& table, const Key& key) const noexcept {
     std::optional<std::pair<Place, std::uint32_t>> chosen;
     unsigned slots = 0;
-    bool is_stuck = false;
+    bool has_stuck = false;
     for_each_match(key, [&](const Place& place, std::uint32_t value) {
       ++slots;
-      is_stuck = is_stuck || (table_.slot_.count != 0 && count_of(value) == stuck_count());
+      has_stuck = has_stuck || is_stuck(value);
       chosen = {place, value};
       return true;
     });
     if (!chosen) {
       return {};
     }
-    if (is_stuck || (is_plain() && slots == slots_of_pair(key))) {
+    if (has_stuck || (is_plain() && slots == slots_of_pair(key))) {
       return {.result = EraseResult::stuck};
     }
     const auto& [place, value] = *chosen;
@@ -213,21 +212,18 @@ class CuckooTable::Code {
   /// Calls `take(entry)` for every entry, and frees those for which it returns true.
   template <class Take>
   void take_out(CuckooTable& table, const Take& take) const noexcept {
-    for (std::uint64_t line = 0; line < table.lines_; ++line) {
-      for_each_slot(table, line, [&](const Place& place, std::uint32_t value) {
-        const bool is_expired = table_.slot_.tag != 0 && is_dead(value);
-        // A class that is stuck because it fills its pair must go on filling it.
-        const Key key{.first = place.bucket, .second = other_of(place.bucket, value), .pattern = value};
-        if (is_plain() && is_full_class(key)) {
-          return;
-        }
-        const Entry entry{
-            .bucket = place.bucket, .fingerprint = value >> meta_bits_, .meta = value & low_bits(meta_bits_)};
-        if (is_expired || take(entry)) {
-          free_expired(table, place, value);
-        }
-      });
-    }
+    for_each_slot(table, 0, table.lines_, [&](const Place& place, std::uint32_t value) {
+      // A class that is stuck because it fills its pair must go on filling it.
+      if (is_plain() &&
+          is_full_class({.first = place.bucket, .second = other_of(place.bucket, value), .pattern = value})) {
+        return;
+      }
+      const Entry entry{
+          .bucket = place.bucket, .fingerprint = value >> meta_bits_, .meta = value & low_bits(meta_bits_)};
+      if (is_free(value) || take(entry)) {
+        free_entry(table, place, value);
+      }
+    });
   }
   /// Puts an entry of a newer table into a slot of its own; false where there is no room.
   bool put_in(CuckooTable& table, const Entry& entry, std::uint32_t newer_level) const noexcept {
@@ -251,21 +247,18 @@ class CuckooTable::Code {
 
   [[nodiscard]] std::uint64_t live_slots() const noexcept {
     std::uint64_t live = 0;
-    for (std::uint64_t line = 0; line < table_.lines_; ++line) {
-      for_each_slot(table_, line, [&](const Place&, std::uint32_t value) { live += is_free(value) ? 0U : 1U; });
-    }
+    for_each_slot(table_, 0, table_.lines_,
+                  [&](const Place&, std::uint32_t value) { live += is_free(value) ? 0U : 1U; });
     return live;
   }
 
   /// Frees what has expired by a generation that is not before this one, but for what expires with it.
   void sweep_until(CuckooTable& table, std::uint64_t tick) const noexcept {
-    for (std::uint64_t line = 0; line < table.lines_; ++line) {
-      for_each_slot(table, line, [&](const Place& place, std::uint32_t value) {
-        if (is_dead(value) || until_of(value) < tick) {
-          free_expired(table, place, value);
-        }
-      });
-    }
+    for_each_slot(table, 0, table.lines_, [&](const Place& place, std::uint32_t value) {
+      if (is_dead(value) || until_of(value) < tick) {
+        free_entry(table, place, value);
+      }
+    });
   }
   /// Frees what expired with this generation, in the lines that have not been swept.
   void finish_sweep(CuckooTable& table) const noexcept {
@@ -284,6 +277,9 @@ class CuckooTable::Code {
     return value >> table_.slot_.tag & low_bits(table_.slot_.count);
   }
   [[nodiscard]] std::uint32_t stuck_count() const noexcept { return low_bits(table_.slot_.count); }
+  [[nodiscard]] bool is_stuck(std::uint32_t value) const noexcept {
+    return table_.slot_.count != 0 && count_of(value) == stuck_count();
+  }
   [[nodiscard]] static unsigned slots_of_pair(const Key& key) noexcept {
     return key.first == key.second ? kSlotsPerBucket : 2 * kSlotsPerBucket;
   }
@@ -339,7 +335,7 @@ class CuckooTable::Code {
       ++slots;
       last = place;
       last_value = value;
-      if (count_of(value) == stuck_count()) {
+      if (is_stuck(value)) {
         is_done = true;
       } else if (count_of(value) + 1 < stuck_count()) {
         last_value = value + (1U << table_.slot_.tag);
@@ -390,13 +386,13 @@ class CuckooTable::Code {
 
   void fill(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
     if (const std::uint32_t old = Slots::read(table_.cells_, place.bucket)[place.slot]; old != 0) {
-      free_expired(table, place, old);
+      free_entry(table, place, old);
     }
     Slots::fill(table.cells_, place.bucket, place.slot, value);
     table.add_taken(1);
   }
 
-  void free_expired(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
+  void free_entry(CuckooTable& table, const Place& place, std::uint32_t value) const noexcept {
     Slots::free(table.cells_, place.bucket, place.slot);
     table.add_taken(-1);
     table.add_units(table_.slot_.count == 0 ? -1 : -static_cast<std::int64_t>(count_of(value)));
@@ -462,10 +458,11 @@ class CuckooTable::Code {
     return room;
   }
 
+  // Those of the lines from `line` up to `end` that are not 0.
   template <class Use>
-  void for_each_slot(const CuckooTable& table, std::uint64_t line, const Use& use) const noexcept {
-    const std::uint64_t end = std::min((line + 1) * Slots::kPerLine, table.buckets());
-    for (std::uint64_t bucket = line * Slots::kPerLine; bucket < end; ++bucket) {
+  void for_each_slot(const CuckooTable& table, std::uint64_t line, std::uint64_t end, const Use& use) const noexcept {
+    const std::uint64_t last = std::min(end * Slots::kPerLine, table.buckets());
+    for (std::uint64_t bucket = line * Slots::kPerLine; bucket < last; ++bucket) {
       const Lanes lanes = Slots::read(table.cells_, bucket);
       for (unsigned slot = 0; slot < kSlotsPerBucket; ++slot) {
         if (lanes[slot] != 0) {
@@ -480,9 +477,9 @@ class CuckooTable::Code {
     if (table_.slot_.tag == 0 || line >= table.lines_) {
       return;
     }
-    for_each_slot(table, line, [&](const Place& place, std::uint32_t value) {
+    for_each_slot(table, line, line + 1, [&](const Place& place, std::uint32_t value) {
       if (is_dead(value)) {
-        free_expired(table, place, value);
+        free_entry(table, place, value);
       }
     });
     table.image().set_state(kSweep, line + 1);
@@ -529,8 +526,8 @@ std::uint64_t CuckooTable::cells_bytes_for(std::uint64_t buckets, std::uint32_t 
 }
 
 Result<CuckooTable> CuckooTable::create(const Options& options) {
-  constexpr std::uint64_t kMostBuckets = std::uint64_t{1} << 45;
-  if (options.level >= 45 || options.first_buckets > kMostBuckets >> options.level) {
+  constexpr std::uint64_t kMostBuckets = std::uint64_t{1} << kLevels;
+  if (options.level >= kLevels || options.first_buckets > kMostBuckets >> options.level) {
     return fail(ErrorCode::invalid_argument,
                 "a cuckoo filter of " + std::to_string(options.keys) + " keys is too large");
   }
@@ -576,7 +573,7 @@ Result<CuckooTable> CuckooTable::from_image(Image source) {
   }
   // Compared by division: a hostile count must not overflow its way into a match.
   const std::uint64_t most = source.header().cells_bytes / kCacheLineBytes * cuckoo::buckets_per_line(params.slot_bits);
-  if (params.level >= 45 || params.first_buckets == 0 || params.first_buckets > most >> params.level ||
+  if (params.level >= kLevels || params.first_buckets == 0 || params.first_buckets > most >> params.level ||
       cells_bytes_for(params.first_buckets << params.level, params.slot_bits) != source.header().cells_bytes) {
     return fail(ErrorCode::corrupt, std::to_string(params.first_buckets) + " buckets at offset 64, doubled " +
                                         std::to_string(params.level) + " times, do not fill the cells");

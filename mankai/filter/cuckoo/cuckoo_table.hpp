@@ -81,6 +81,8 @@ class CuckooMoves {
 class CuckooTable : public FlatFilter<CuckooTable> {
  public:
   static constexpr std::uint16_t kKind = 14;
+  /// Share of the slots that are taken at the capacity; the search for room finds it up to 0.96.
+  static constexpr double kLoad = 0.955;
 
   /// Stored in the image.
   struct Params {

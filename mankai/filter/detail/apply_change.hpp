@@ -64,6 +64,16 @@ std::unexpected<Error> wrong_kind(const Change& change) {
   return wrong(change, "is not one of a filter of kind " + std::string(F::kName));
 }
 
+/// Whether keys of a filter expire or decay: in some kinds only if it was created so.
+template <class F>
+bool has_time_of(const F& filter) noexcept {
+  if constexpr (requires { filter.has_time(); }) {
+    return filter.has_time();
+  } else {
+    return true;
+  }
+}
+
 /// The value of a key that is inserted without one, and its strength.
 inline constexpr std::uint32_t kNoValue = 0;
 inline constexpr double kWholeStrength = 1;
@@ -223,7 +233,7 @@ Result<void> insert_with_ids(F& filter, const Change& change) {
 
 template <class F>
 Result<void> insert_until(F& filter, const Change& change, std::span<bool> seen) {
-  if (!filter.has_time()) {
+  if (!has_time_of(filter)) {
     return wrong_kind<F>(change);
   }
   PayloadReader reader(change.payload);
@@ -311,10 +321,8 @@ Result<void> put(F& filter, const Change& change) {
 
 template <class F>
 Result<void> advance(F& filter, const Change& change) {
-  if constexpr (requires { filter.has_time(); }) {
-    if (!filter.has_time()) {
-      return wrong_kind<F>(change);
-    }
+  if (!has_time_of(filter)) {
+    return wrong_kind<F>(change);
   }
   PayloadReader reader(change.payload);
   const auto ticks = reader.take<std::uint64_t>(1);

@@ -44,37 +44,27 @@ struct Defaults {
 constinit Defaults defaults{};
 
 int register_configs(Context* context) noexcept {
-  struct Setting {
-    const char* name;
-    long long* value;
-    long long least;
-    long long most;
+  const auto is_registered = [context](const char* name, long long& value, long long least, long long most) {
+    return register_number(context, name, value, kConfigDefault, least, most) == kOk;
   };
-  const std::array settings = {Setting{"cf-bucket-size", &defaults.bucket_size, 1, kMostBucketSize},
-                               Setting{"cf-initial-size", &defaults.capacity, 2, kMaxCapacity},
-                               Setting{"cf-max-iterations", &defaults.max_iterations, 1, kMostIterations},
-                               Setting{"cf-expansion-factor", &defaults.expansion, 0, kMaxExpansion},
-                               Setting{"cf-max-expansions", &defaults.max_expansions, 1, kMostIterations}};
-  const auto is_registered = [context](const Setting& setting) {
-    return engine.register_numeric_config(
-               context, setting.name, *setting.value, kConfigDefault, setting.least, setting.most,
-               [](const char*, void* data) noexcept { return *static_cast<const long long*>(data); },
-               [](const char*, long long value, void* data, String**) noexcept {
-                 *static_cast<long long*>(data) = value;
-                 return kOk;
-               },
-               nullptr, setting.value) == kOk;
-  };
-  return std::ranges::all_of(settings, is_registered) ? kOk : kError;
+  const bool is_done = is_registered("cf-bucket-size", defaults.bucket_size, 1, kMostBucketSize) &&
+                       is_registered("cf-initial-size", defaults.capacity, 2, kMaxCapacity) &&
+                       is_registered("cf-max-iterations", defaults.max_iterations, 1, kMostIterations) &&
+                       is_registered("cf-expansion-factor", defaults.expansion, 0, kMaxExpansion) &&
+                       is_registered("cf-max-expansions", defaults.max_expansions, 1, kMostIterations);
+  return is_done ? kOk : kError;
 }
 
+/// A power of 2 as the library grows by; 0: it does not grow.
+std::uint32_t growth_of(std::uint32_t expansion) noexcept { return expansion == 0 ? 0 : std::bit_ceil(expansion); }
+
+// Without a hash: drawing a seed is a system call, and most commands find their filter.
 CuckooSettings default_settings() {
   return {.capacity_keys = static_cast<std::uint64_t>(defaults.capacity),
-          .expansion = std::bit_ceil(static_cast<std::uint32_t>(defaults.expansion)) *
-                       static_cast<std::uint32_t>(defaults.expansion != 0),
+          .expansion = growth_of(static_cast<std::uint32_t>(defaults.expansion)),
           .bucket_size = static_cast<std::uint32_t>(defaults.bucket_size),
           .max_iterations = static_cast<std::uint32_t>(defaults.max_iterations),
-          .hash = HashSpec::random()};
+          .hash = {}};
 }
 
 Result<void> read_capacity(const Call& call, std::size_t index, CuckooSettings& settings) {
@@ -132,7 +122,7 @@ Result<void> read_option(const Call& call, std::size_t index, CuckooSettings& se
     MANKAI_ASSIGN(settings.max_iterations, read_whole(call, value, "MAXITERATIONS", 1, kMostIterations));
   } else if (call.is(index, "EXPANSION")) {
     MANKAI_ASSIGN(const std::uint32_t expansion, read_whole(call, value, "EXPANSION", 0, kMaxExpansion));
-    settings.expansion = expansion == 0 ? 0 : std::bit_ceil(expansion);
+    settings.expansion = growth_of(expansion);
   } else if (call.is(index, "ERROR")) {
     const auto fpr = call.real(value);
     if (!fpr || !(*fpr > 0 && *fpr < 1)) {
@@ -170,9 +160,7 @@ void replicate_creation(const Call& call, const CuckooSettings& settings) {
                      hash.name.data(), "SEED", hash.seed.data());
     return;
   }
-  const Duration generation = settings.ttl_resolution != Duration::zero()
-                                  ? settings.ttl_resolution
-                                  : Duration(divide_up<std::int64_t>(settings.max_ttl.count(), kCuckooLifetime));
+  const Duration generation = Cuckoo::generation_for(settings.max_ttl, settings.ttl_resolution);
   engine.replicate(call.context(), "CF.RESERVE", "slclclclcccccccccc", call.key(), capacity, "BUCKETSIZE", bucket_size,
                    "MAXITERATIONS", max_iterations, "EXPANSION", expansion, "ERROR", fpr.data(), "HASH",
                    hash.name.data(), "SEED", hash.seed.data(), "TTL", seconds(settings.max_ttl, ttl), "RESOLUTION",
@@ -260,6 +248,7 @@ struct Adding {
   std::span<String*> items;
   Expiry expiry;
   bool only_new = false;
+  bool no_create = false;
 };
 
 Digest digest_of(const Cuckoo& filter, String* item) noexcept {
@@ -323,7 +312,7 @@ std::uint64_t work_per_item(const Cuckoo& filter, const Adding& adding) noexcept
 }
 
 /// Adds items to the key's filter, which is made where there is none. Errors: to be replied.
-Result<std::vector<Outcome>> add(const Call& call, Adding& adding, const CuckooSettings& settings, const char* event) {
+Result<std::vector<Outcome>> add(const Call& call, Adding& adding, CuckooSettings settings, const char* event) {
   std::vector<Outcome> outcomes(adding.items.size(), Outcome::out_of_memory);
   std::vector<String*> added;
   added.reserve(adding.items.size());
@@ -331,12 +320,16 @@ Result<std::vector<Outcome>> add(const Call& call, Adding& adding, const CuckooS
   CuckooLookup lookup(call, kRead | kWrite);
   lookup.limit(limit);
   const bool is_new = lookup.is_absent();
+  if (is_new && adding.no_create) {
+    return refuse(kNotFound);
+  }
   if (is_too_much(call,
                   adding.items.size() *
                       (is_new || lookup.value() == nullptr ? 1 : work_per_item(lookup.value()->filter(), adding)))) {
     return refuse(kTooMuchWork);
   }
   if (is_new) {
+    settings.hash = HashSpec::random();
     auto made = CuckooValue::create(settings);
     if (!made) {
       return std::unexpected(not_made(made.error()));
@@ -393,7 +386,6 @@ Answer cuckoo_addnx(Call& call) { return add_single(call, true, "cf.addnx"); }
 struct Insertion {
   CuckooSettings settings;
   Adding adding;
-  bool no_create = false;
 };
 
 Result<Insertion> read_insertion(const Call& call, bool only_new) {
@@ -404,7 +396,7 @@ Result<Insertion> read_insertion(const Call& call, bool only_new) {
       break;
     }
     if (call.is(i, "NOCREATE")) {
-      read.no_create = true;
+      read.adding.no_create = true;
     } else if (call.is(i, "CAPACITY") && i + 1 < call.size()) {
       MANKAI_TRY(read_capacity(call, ++i, read.settings));
       MANKAI_TRY(check_capacity(read.settings, "cf-bucket-size * 2"));
@@ -421,9 +413,6 @@ Answer insert_many(Call& call, bool only_new, const char* event) {
   MANKAI_ASSIGN(Insertion read, read_insertion(call, only_new));
   if (read.adding.items.empty()) {
     return call.wrong_arity();
-  }
-  if (read.no_create && CuckooLookup(call, kRead).is_absent()) {
-    return refuse(kNotFound);
   }
   MANKAI_ASSIGN(const auto outcomes, add(call, read.adding, read.settings, event));
   call.array(outcomes.size());
@@ -445,7 +434,11 @@ Answer cuckoo_insert(Call& call) { return insert_many(call, false, "cf.insert");
 Answer cuckoo_insertnx(Call& call) { return insert_many(call, true, "cf.insertnx"); }
 
 /// Deletes items; each outcome says whether a unit was taken. Errors: to be replied.
-Result<void> delete_items(const Call& call, CuckooLookup& lookup, std::span<bool> outcomes) {
+Result<void> delete_items(const Call& call, std::span<bool> outcomes) {
+  CuckooLookup lookup(call, kRead | kWrite);
+  if (lookup.value() == nullptr) {
+    return refuse(lookup.found() == nullptr ? kNoKey : kIncomplete);
+  }
   Cuckoo& filter = lookup.value()->filter();
   if (auto can_erase = filter.check_erase(); !can_erase) {
     return refuse("ERR " + can_erase.error().detail);
@@ -462,7 +455,7 @@ Result<void> delete_items(const Call& call, CuckooLookup& lookup, std::span<bool
     lookup.value()->state().deleted += result == EraseResult::erased ? 1 : 0;
     is_changed = is_changed || result == EraseResult::erased;
   }
-  // Items that are absent move the sweep on, too.
+  // As RedisBloom, also where nothing was deleted.
   engine.replicate_verbatim(call.context());
   if (is_changed) {
     call.key_changed("cf.del");
@@ -471,22 +464,14 @@ Result<void> delete_items(const Call& call, CuckooLookup& lookup, std::span<bool
 }
 
 Answer cuckoo_del(Call& call) {
-  CuckooLookup lookup(call, kRead | kWrite);
-  if (lookup.value() == nullptr) {
-    return refuse(lookup.found() == nullptr ? kNoKey : kIncomplete);
-  }
   bool is_deleted = false;
-  MANKAI_TRY(delete_items(call, lookup, std::span(&is_deleted, 1)));
+  MANKAI_TRY(delete_items(call, std::span(&is_deleted, 1)));
   return call.truth(is_deleted);
 }
 
 Answer cuckoo_mdel(Call& call) {
-  CuckooLookup lookup(call, kRead | kWrite);
-  if (lookup.value() == nullptr) {
-    return refuse(lookup.found() == nullptr ? kNoKey : kIncomplete);
-  }
   const KeyBatch batch(call, kFirstItem);
-  MANKAI_TRY(delete_items(call, lookup, batch.answers()));
+  MANKAI_TRY(delete_items(call, batch.answers()));
   return call.truths(batch.answers());
 }
 
@@ -504,55 +489,63 @@ void ask(const Call& call, const CuckooValue& value, std::span<const std::string
   }
 }
 
-Answer ask_all(const Call& call, const KeyBatch& batch) {
-  const CuckooLookup lookup(call, kRead);
-  if (lookup.value() == nullptr) {
-    return lookup.found() == nullptr ? Result<int>(kOk) : refuse(kIncomplete);
+/// What a command asks of a key: its items, and which of them may be in. One that is absent, or of another type, has
+/// none.
+class Question {
+ public:
+  explicit Question(const Call& call) : batch_(call, kFirstItem), lookup_(call, kRead) {}
+
+  /// Errors: to be replied.
+  [[nodiscard]] Result<void> answer(const Call& call) {
+    if (lookup_.value() == nullptr) {
+      return lookup_.found() == nullptr ? Result<void>() : refuse(kIncomplete);
+    }
+    if (is_too_much(call, batch_.keys().size() * filter().slice_count())) {
+      return refuse(kTooMuchWork);
+    }
+    ask(call, *lookup_.value(), batch_.keys(), batch_.answers());
+    return {};
   }
-  if (is_too_much(call, batch.keys().size() * lookup.value()->filter().slice_count())) {
-    return refuse(kTooMuchWork);
-  }
-  ask(call, *lookup.value(), batch.keys(), batch.answers());
-  return kOk;
-}
+
+  [[nodiscard]] std::span<const bool> answers() const noexcept { return batch_.answers(); }
+  /// The first item. Pre: it may be in.
+  [[nodiscard]] Digest digest() const noexcept { return filter().hasher()(batch_.keys().front()); }
+  /// Pre: an item may be in.
+  [[nodiscard]] const Cuckoo& filter() const noexcept { return lookup_.value()->filter(); }
+
+ private:
+  KeyBatch batch_;
+  CuckooLookup lookup_;
+};
 
 Answer cuckoo_exists(Call& call) {
-  const KeyBatch batch(call, kFirstItem);
-  MANKAI_TRY(ask_all(call, batch));
-  return call.truth(batch.answers().front());
+  Question question(call);
+  MANKAI_TRY(question.answer(call));
+  return call.truth(question.answers().front());
 }
 
 Answer cuckoo_mexists(Call& call) {
-  const KeyBatch batch(call, kFirstItem);
-  MANKAI_TRY(ask_all(call, batch));
-  return call.truths(batch.answers());
+  Question question(call);
+  MANKAI_TRY(question.answer(call));
+  return call.truths(question.answers());
 }
 
 Answer cuckoo_count(Call& call) {
-  const KeyBatch batch(call, kFirstItem);
-  MANKAI_TRY(ask_all(call, batch));
-  const CuckooLookup lookup(call, kRead);
-  if (!batch.answers().front()) {
-    return call.number(0);
-  }
-  const Cuckoo& filter = lookup.value()->filter();
-  return call.number(filter.estimate(digest_of(filter, call.arguments()[kFirstItem])).value);
+  Question question(call);
+  MANKAI_TRY(question.answer(call));
+  return call.number(question.answers().front() ? question.filter().estimate(question.digest()).value : 0);
 }
 
 Answer cuckoo_ttl(Call& call) {
   constexpr long long kAbsent = -2;
   constexpr long long kForever = -1;
-  const KeyBatch batch(call, kFirstItem);
-  MANKAI_TRY(ask_all(call, batch));
-  if (!batch.answers().front()) {
-    return engine.reply_with_long_long(call.context(), kAbsent);
+  Question question(call);
+  MANKAI_TRY(question.answer(call));
+  const bool is_in = question.answers().front();
+  if (!is_in || !question.filter().has_time()) {
+    return engine.reply_with_long_long(call.context(), is_in ? kForever : kAbsent);
   }
-  const CuckooLookup lookup(call, kRead);
-  const Cuckoo& filter = lookup.value()->filter();
-  if (!filter.has_time()) {
-    return engine.reply_with_long_long(call.context(), kForever);
-  }
-  const Duration left = *filter.expiry(filter.hasher()(batch.keys().front())) - clock_now();
+  const Duration left = *question.filter().expiry(question.digest()) - clock_now();
   return call.number(
       static_cast<std::uint64_t>(std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(left).count(), 0)));
 }

@@ -191,13 +191,8 @@ const char* memory_error(const char* otherwise) noexcept {
 }
 
 int register_memory_config(Context* context) noexcept {
-  const auto get = [](const char*, void*) noexcept -> long long { return filter_limit; };
-  const auto set = [](const char*, long long value, void*, String**) noexcept -> int {
-    filter_limit = value;
-    return kOk;
-  };
-  return engine.register_numeric_config(context, "filter-memory-limit", filter_limit, kConfigMemory, 0,
-                                        std::numeric_limits<long long>::max(), get, set, nullptr, nullptr);
+  return register_number(context, "filter-memory-limit", filter_limit, kConfigMemory, 0,
+                         std::numeric_limits<long long>::max());
 }
 
 std::size_t engine_bytes(std::size_t bytes) noexcept { return align_up(bytes + sizeof(Shift), kCacheLineBytes); }

@@ -96,4 +96,14 @@ const char* bind_engine(Context* context) noexcept {
   return missing;
 }
 
+int register_number(Context* context, const char* name, long long& value, unsigned flags, long long least,
+                    long long most) noexcept {
+  const auto get = [](const char*, void* data) noexcept { return *static_cast<const long long*>(data); };
+  const auto set = [](const char*, long long number, void* data, String**) noexcept {
+    *static_cast<long long*>(data) = number;
+    return kOk;
+  };
+  return engine.register_numeric_config(context, name, value, flags, least, most, get, set, nullptr, &value);
+}
+
 }  // namespace mankai::redis

@@ -261,4 +261,9 @@ extern Engine engine;
 /// Binds the functions. Returns the name of one that the engine lacks and we need, or null.
 [[nodiscard]] const char* bind_engine(Context* context) noexcept;
 
+/// Registers a config that is a whole number; the engine reads and sets `value`, which lives as long as the module and
+/// is the default. Returns kOk or kError.
+[[nodiscard]] int register_number(Context* context, const char* name, long long& value, unsigned flags, long long least,
+                                  long long most) noexcept;
+
 }  // namespace mankai::redis

@@ -38,13 +38,6 @@ int set_fpr(const char* /*name*/, String* value, void* data, String** error) noe
   return kError;
 }
 
-long long get_number(const char* /*name*/, void* data) noexcept { return *static_cast<const long long*>(data); }
-
-int set_number(const char* /*name*/, long long value, void* data, String** /*error*/) noexcept {
-  *static_cast<long long*>(data) = value;
-  return kOk;
-}
-
 Result<double> read_fpr(const Call& call, std::size_t index) {
   const auto value = call.real(index);
   if (!value || !is_fpr(*value)) {
@@ -185,15 +178,12 @@ int register_growing_configs(Context* context, GrowingDefaults& defaults, unsign
   return guarded(
       [&] {
         const std::string prefix = defaults.prefix;
-        const bool is_done =
-            engine.register_string_config(context, (prefix + "-error-rate").c_str(), "0.01", flags, get_fpr, set_fpr,
-                                          nullptr, &defaults) == kOk &&
-            engine.register_numeric_config(context, (prefix + "-initial-size").c_str(), defaults.capacity_keys, flags,
-                                           1, kMaxCapacity, get_number, set_number, nullptr,
-                                           &defaults.capacity_keys) == kOk &&
-            engine.register_numeric_config(context, (prefix + "-expansion-factor").c_str(), defaults.expansion, flags,
-                                           defaults.least_expansion, kMaxExpansion, get_number, set_number, nullptr,
-                                           &defaults.expansion) == kOk;
+        const bool is_done = engine.register_string_config(context, (prefix + "-error-rate").c_str(), "0.01", flags,
+                                                           get_fpr, set_fpr, nullptr, &defaults) == kOk &&
+                             register_number(context, (prefix + "-initial-size").c_str(), defaults.capacity_keys, flags,
+                                             1, kMaxCapacity) == kOk &&
+                             register_number(context, (prefix + "-expansion-factor").c_str(), defaults.expansion, flags,
+                                             defaults.least_expansion, kMaxExpansion) == kOk;
         return is_done ? kOk : kError;
       },
       [] { return kError; });
