@@ -38,13 +38,13 @@ constexpr std::array kSteps = {Step{demo::kSeen, &demo::Facts::seen},
                                Step{demo::kGate, &demo::Facts::gate}};
 constexpr std::array kExhibits = {demo::show_seen, demo::show_hot, demo::show_guard, demo::show_gate};
 
-// Somebody else's page stays. Errors: invalid_argument, which says the way out.
+// Does not overwrite a page of another program. Errors: invalid_argument.
 Result<void> check_old_page(const std::string& path) {
   constexpr std::size_t kHeadBytes = 512;
   std::array<char, kHeadBytes> head{};
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return {};  // there is none, or writing it will say what is wrong
+    return {};  // a missing file is fine; other errors are reported by the write
   }
   file.read(head.data(), head.size());
   if (std::string_view(head.data(), static_cast<std::size_t>(file.gcount())).contains(demo::kPageMark)) {
@@ -123,7 +123,7 @@ std::string text(const demo::Tour& tour, const std::string& page) {
 }
 
 Result<int> run(const Request& request) {
-  // What can be refused is refused before anything is made.
+  // Reports all invalid arguments before anything is written.
   const TrafficOptions options = demo::day_options(request.events, request.seed);
   if (request.events < TrafficOptions::kEventsMin || request.events > TrafficOptions::kEventsMax) {
     return std::unexpected(TrafficGenerator::create(options).error());

@@ -21,8 +21,8 @@
 namespace mankai::command {
 namespace {
 
-/// A format as it is asked for: Common Log Format is combined without its last two fields. What cannot be written in it
-/// has none.
+/// An output format; `log` or `traffic` is empty if that generator cannot write it. Common Log Format is combined
+/// without its last two fields.
 struct WantedFormat {
   std::string_view name = "combined";
   std::optional<LogFormat> log = LogFormat::combined;
@@ -39,7 +39,7 @@ constexpr std::array<WantedFormat, 7> kFormats = {{
     {.name = "tsv", .log = {}, .traffic = TrafficFormat::tsv},
 }};
 
-/// Options are unset if they were not given: each generator has defaults of its own.
+/// Unset options have defaults that depend on the generator.
 struct Request {
   std::string what;
   std::optional<std::uint64_t> count;
@@ -58,11 +58,11 @@ struct Request {
   std::optional<double> malformed_share;
   std::optional<std::uint64_t> rules;
   std::optional<std::uint64_t> products;
-  /// The given options that only some generators take, with the names of those.
+  /// Given options that only some generators accept, with the names of those.
   std::vector<std::pair<std::string, std::vector<std::string_view>>> given;
 };
 
-// 0 is forever.
+// 0: no drift.
 Result<Duration> parse_drift(std::string_view text) {
   return text == "0" ? Result<Duration>(Duration::zero()) : parse_duration(text);
 }
@@ -90,7 +90,7 @@ Result<double> parse_number(std::string_view text) {
   return is_share ? number / 100 : number;
 }
 
-// Fills `output` with lines as long as `append_line`, which appends one, says that there are more.
+// Prints lines until `append_line`, which appends one, returns false.
 Result<int> print(std::string first_lines, const std::function<bool(std::string&)>& append_line) {
   constexpr std::uint64_t kBatch = 512;
   Output output;
@@ -203,7 +203,7 @@ Result<int> run_blocklist(const Request& request) {
   set(options.rules, request.count);
   set(options.seed, request.seed);
   set(options.hosts, request.hosts);
-  options.events = TrafficOptions::kEventsMin;  // a list is the same for any day
+  options.events = TrafficOptions::kEventsMin;  // lists do not depend on the number of events
   MANKAI_ASSIGN(auto generator, TrafficGenerator::create(options));
   std::uint64_t number = 0;
   return print({}, [&](std::string& lines) {
@@ -216,7 +216,6 @@ Result<int> run_blocklist(const Request& request) {
   });
 }
 
-/// What can be generated.
 struct Generator {
   std::string_view what;
   Result<int> (*run)(const Request&);
@@ -248,7 +247,7 @@ Result<int> run(const Request& request) {
   return found->run(request);
 }
 
-// An option that only these generators take; others refuse it.
+// Makes an option valid for these generators only.
 Option only_for(std::vector<std::string_view> takers, Request& request, Option option) {
   option.take = [take = option.take, name = option.name, takers = std::move(takers),
                  &request](const std::string& value) -> Result<void> {

@@ -28,7 +28,7 @@ std::string list_of_names(const std::vector<lab::Source>& sources) {
   return names;
 }
 
-// Those that were named, in the order of the report; all when none was.
+// Returns the named sources in the order of the report; all by default.
 Result<std::vector<lab::Source>> chosen_sources(const std::vector<std::string>& names) {
   std::vector<lab::Source> sources = lab::all_sources();
   for (const std::string& name : names) {

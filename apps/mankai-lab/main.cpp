@@ -5,7 +5,7 @@
 
 int main(int argc, char** argv) {
   namespace demo = mankai::command::demo;
-  // The tour starts this program again.
+  // The tour runs this program again for each of its processes.
   if (argc > 1 && argv[1] == demo::kProcessWord) {
     return demo::run_process({argv + 2, argv + argc});
   }

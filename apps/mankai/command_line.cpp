@@ -1,6 +1,6 @@
 #include "apps/mankai/command_line.hpp"
 
-// The only file that sees CLI11: it takes ten times longer to compile than the others.
+// The only file that includes CLI11: it takes ten times longer to compile than the others.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
@@ -9,7 +9,6 @@
 namespace mankai::command {
 namespace {
 
-// Insertions, deletions and substitutions between two words.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -54,12 +53,12 @@ CLI::Option* add_option(CLI::App& app, const Option& option, std::vector<std::st
     return app.add_flag(letter + option.name)->disable_flag_override();
   }
   CLI::Option* added = app.add_option(letter + option.name, values);
-  // Where an option takes as many values as there are, CLI11 cuts "[a,b]" in two and takes all that follow.
+  // With an unlimited number of values, CLI11 would split "[a,b]" and take all following words.
   added->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   return added;
 }
 
-// Hands over what CLI11 found. An option given twice is an error unless it may be repeated.
+// Passes the parsed values to the option. Repeating it is an error unless it is_repeatable.
 Result<void> deliver(const Subcommand& subcommand, const Option& option, const std::vector<std::string>& values) {
   if (values.size() > 1 && !option.is_repeatable) {
     return wrong_usage(subcommand, option.name + " was given more than once");
@@ -80,7 +79,7 @@ Result<void> deliver(const Subcommand& subcommand, const Option& option, const s
 
 using Values = std::map<const Option*, std::vector<std::string>>;
 
-// Positional arguments never go through CLI11, which gives some of them a meaning: "[a,b]" is a key like any other.
+// Bypasses CLI11, which gives some words a meaning: "[a,b]" is a valid key.
 Result<void> place_positionals(const Subcommand& subcommand, const std::vector<std::string>& arguments,
                                Values& values) {
   auto next = arguments.begin();
@@ -94,7 +93,7 @@ Result<void> place_positionals(const Subcommand& subcommand, const std::vector<s
   return next == arguments.end() ? Result<void>{} : unexpected_argument(subcommand, *next);
 }
 
-// CLI11 would take the next word for an optional value.
+// CLI11 would take the next word as the optional value.
 void write_out_bare_values(const Subcommand& subcommand, std::vector<std::string>& arguments) {
   for (const Option& option : subcommand.options) {
     if (!option.value_if_bare.empty()) {
@@ -103,7 +102,7 @@ void write_out_bare_values(const Subcommand& subcommand, std::vector<std::string
   }
 }
 
-// Returns what is left for the positional arguments.
+// Returns the positional arguments.
 Result<std::vector<std::string>> parse_options(const Subcommand& subcommand, std::vector<std::string> arguments,
                                                Values& values) {
   CLI::App app;

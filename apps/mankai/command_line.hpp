@@ -8,11 +8,11 @@
 
 namespace mankai::command {
 
-/// Reads the arguments after the subcommand's name and hands each value to its option. Returns whether they ask for
-/// help instead. Errors: invalid_argument.
+/// Parses the arguments after the subcommand's name and passes each value to its option's `take`. Returns whether help
+/// was requested. Errors: invalid_argument.
 [[nodiscard]] Result<bool> read_arguments(const Subcommand& subcommand, const std::vector<std::string>& arguments);
 
-/// Returns the candidate that was most likely meant, or nothing if none is near.
+/// Returns the candidate with the smallest edit distance, or an empty string if none is close.
 [[nodiscard]] std::string nearest(std::string_view typed, const std::vector<std::string>& candidates);
 
 }  // namespace mankai::command

@@ -22,7 +22,6 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
-// Puts a backslash before each of `special`.
 std::string escape(std::string_view text, std::string_view special) {
   std::string out;
   for (const char c : text) {
@@ -34,7 +33,7 @@ std::string escape(std::string_view text, std::string_view special) {
   return out;
 }
 
-// For single quotes of bash and zsh, which know no escape inside.
+// Single quotes of bash and zsh have no escape inside.
 std::string quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -80,7 +79,7 @@ std::string bash_case(const Subcommand& subcommand) {
   std::string positional = ":";
   for (const Option& option : subcommand.options) {
     if (option.is_positional()) {
-      // Where files and keys follow each other, offering files is the only help there is.
+      // After files come keys: offers files for both.
       positional = positional == ":" ? bash_value(option) : positional;
       continue;
     }

@@ -108,7 +108,7 @@ Result<int> run(const Request& request) {
   return exit_code_after_stop(0);
 }
 
-// Whether any of the kinds that have an option takes the value; the kind may be named later on the command line.
+// Succeeds if any kind with this option accepts the value: --kind may follow later on the command line.
 Result<void> check_value(const SharedOption& shared, const std::string& text) {
   Result<void> refusal;
   for (const KindDescription* kind : shared.kinds) {
@@ -121,7 +121,7 @@ Result<void> check_value(const SharedOption& shared, const std::string& text) {
   return refusal;
 }
 
-// An option that only some kinds have, from the first one's description.
+// Builds a kind-specific option from the first kind's description.
 Option shape_option(const SharedOption& shared, Request& request) {
   const KindOption& option = *shared.option;
   std::string kinds_with_it;

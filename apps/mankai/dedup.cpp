@@ -24,7 +24,7 @@ struct Request {
   DedupInputRequest input;
   DedupMemoryRequest memory;
   bool repeats = false;  ///< prints the repeats
-  bool label = false;    ///< prints all, behind what they are
+  bool label = false;    ///< prints all lines, each after its label
   bool count = false;
   bool json = false;
 };
@@ -38,7 +38,7 @@ struct Counts {
   std::uint64_t rescued = 0;
 };
 
-// Lines that stand one after the other in the reader's buffer, line feeds between them, go out as one piece.
+// Appends adjacent lines of the reader's buffer, including the line feeds between them, in one call.
 void print_lines(Lines lines, std::span<const Answer> answers, bool wants_repeats, Output& output) {
   const auto is_wanted = [&](std::size_t i) { return (answers[i] == Answer::repeat) == wants_repeats; };
   for (std::size_t i = 0; i < lines.size();) {
@@ -73,7 +73,7 @@ class Dedup {
   }
 
  private:
-  // What is printed and kept must not wait for more to come.
+  // Flushes output and state before blocking on input.
   void wait() {
     output_.flush();
     if (auto kept = memory_.idle(); !kept && !failure_) {
@@ -119,7 +119,7 @@ class Dedup {
       }
       return;
     }
-    // Of several indexes of one kind the legend is printed once.
+    // Prints a legend that several indexes share only once.
     for (const std::string_view heading : batch.headings) {
       if (headings_.emplace(heading).second) {
         output_.append_line(heading);
@@ -128,7 +128,7 @@ class Dedup {
     print_lines(batch.lines, answers, request_.repeats, output_);
   }
 
-  // A filter alone cannot say that something came before.
+  // A filter has false positives, so its repeats are only "maybe".
   [[nodiscard]] std::string_view label_of(Answer answer) const {
     return answer == Answer::repeat && !memory_.is_exact() ? "maybe" : name(answer);
   }
@@ -144,7 +144,7 @@ class Dedup {
     }
   }
 
-  // Only when they have been written, so that no line is remembered that nobody got.
+  // Commits only after the output was written, so that a crash cannot lose a line that the state remembers.
   Result<void> remember() { return memory_.file().empty() || !output_.flush() ? Result<void>{} : memory_.commit(); }
 
   Result<void> finish() {
@@ -153,7 +153,7 @@ class Dedup {
       if (memory_.file().empty()) {
         return finished;
       }
-      // Said aloud for a closed pipe too, which is a quiet end where nothing depends on it.
+      // Reports closed pipes as well, which run_program ignores otherwise.
       return fail(finished.error().code, finished.error().message() + "; " + memory_.file() +
                                              " does not contain the lines that were not written");
     }

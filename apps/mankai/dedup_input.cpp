@@ -12,10 +12,10 @@ namespace mankai::command {
 namespace {
 
 constexpr std::array<std::string_view, 4> kFormats = {"auto", "lines", "warc", "cdx"};
-/// The first line tells the format; no legend is longer.
+/// Bytes for format detection: more than the longest CDX legend.
 constexpr std::size_t kPeekBytes = 4096;
-// In front of a line that is compared as a whole. No field has a line feed, and this is no URL, so that --canonical
-// leaves it as it is: it equals an equal line only.
+// Prefix of a line that is compared as a whole. No field contains a line feed, so it equals equal lines only;
+// --canonical leaves it unchanged because it is not a URL with a host.
 constexpr std::string_view kWholeLine = "file:///\n";
 
 }  // namespace
@@ -172,7 +172,7 @@ Result<void> DedupInput::open_reader(Source source) {
   return {};
 }
 
-// Whoever says which field is compared has lines.
+// --field and --time-field imply lines.
 Result<DedupFormat> DedupInput::format_of(Source& source) const {
   if (format_ != DedupFormat::automatic || has_fields_) {
     return format_ == DedupFormat::automatic ? DedupFormat::lines : format_;

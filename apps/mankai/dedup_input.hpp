@@ -1,6 +1,6 @@
 #pragma once
 
-/// From inputs of any format to what is compared, what is printed and when it came.
+/// Reads inputs of any format as lines to print, keys to compare and times.
 
 #include <array>
 #include <bitset>
@@ -21,13 +21,11 @@ namespace mankai::command {
 
 enum class DedupFormat : std::uint8_t { automatic, lines, warc, cdx };
 
-/// The names of the formats, in their order.
 [[nodiscard]] std::span<const std::string_view> dedup_format_names() noexcept;
 [[nodiscard]] Result<DedupFormat> parse_dedup_format(std::string_view name);
 
-/// Types of WARC records, each the bit of its number.
 using WarcTypes = std::bitset<static_cast<std::size_t>(WarcType::other) + 1>;
-/// Those that are a capture: one for each time a URL was fetched.
+/// Records of a fetched URL.
 inline constexpr WarcTypes kCaptures = 1U << static_cast<unsigned>(WarcType::response) |
                                        1U << static_cast<unsigned>(WarcType::resource) |
                                        1U << static_cast<unsigned>(WarcType::revisit);
@@ -43,29 +41,27 @@ struct DedupInputRequest {
   std::optional<char> delimiter;
 };
 
-/// Some of the input. Each span but the headings has one of each: what is printed, what is compared, and when it came,
-/// where the input says so.
+/// A batch of input. `lines`, `keys` and `times` have the same size.
 struct DedupBatch {
-  std::span<const std::string_view> headings;  ///< of what follows; for printing only
+  std::span<const std::string_view> headings;  ///< headings of the lines; never compared
   std::span<const std::string_view> lines;
   std::span<const std::string_view> keys;
   std::span<const std::optional<Time>> times;
 };
 
-/// What there was, over all inputs.
+/// Totals over all inputs.
 struct DedupInputCounts {
-  std::uint64_t without_key = 0;    ///< lines without the field, or without a URL: compared as a whole
-  std::uint64_t records = 0;        ///< WARC records, all of them
-  std::uint64_t other_records = 0;  ///< WARC records of other types than those that were asked for
-  std::uint64_t without_uri = 0;    ///< WARC records of those types that have no URI
+  std::uint64_t without_key = 0;  ///< lines without the field or a URL, compared as a whole
+  std::uint64_t records = 0;
+  std::uint64_t other_records = 0;  ///< of types that were not requested
+  std::uint64_t without_uri = 0;    ///< of requested types, but without a URI
 };
 
-/// Finds fields of lines.
 class LineFields {
  public:
   explicit LineFields(const DedupInputRequest& request);
 
-  /// Shape: keys[c], times[c]. Returns how many lines lack the field that is compared. Keys stand until the next call.
+  /// Returns how many lines lack the key field. Shape: keys[c], times[c]. Keys are valid until the next call.
   std::size_t read(std::span<const std::string_view> lines, std::span<std::string_view> keys,
                    std::span<std::optional<Time>> times);
 
@@ -78,14 +74,13 @@ class LineFields {
   std::vector<std::string> without_key_;
 };
 
-/// The lines or URLs of several inputs, one after the other, each of the format that it is found to have.
+/// The lines or URLs of several inputs in order. With DedupFormat::automatic, each input's format is detected.
 class DedupInput {
  public:
-  /// As Input::open.
   [[nodiscard]] static Result<DedupInput> open(const DedupInputRequest& request, std::function<void()> before_waiting);
 
-  /// Returns what comes next, at most kBatchLinesMax lines; no lines at the end, or once a signal asked to stop. It
-  /// stands until the next call. Errors: as LineReader's and WarcReader's.
+  /// Returns at most kBatchLinesMax lines, valid until the next call; none at the end or after a stop signal. Errors:
+  /// as LineReader and WarcReader.
   [[nodiscard]] Result<DedupBatch> next_batch();
 
   [[nodiscard]] const DedupInputCounts& counts() const noexcept { return counts_; }
@@ -116,7 +111,7 @@ class DedupInput {
   std::optional<LineReader> lines_reader_;
   std::optional<WarcReader> warc_reader_;
   bool is_index_ = false;
-  bool is_at_end_ = false;  // of the current input: a batch of WARC records may have none that are wanted
+  bool is_at_end_ = false;  // of the current input; a batch of WARC records may be empty before the end
   DedupInputCounts counts_;
   std::uint64_t bytes_before_ = 0;
   std::uint64_t read_ = 0;

@@ -19,16 +19,17 @@
 namespace mankai::command {
 namespace {
 
-/// What a filter that grows starts with: two megabytes.
+/// Initial capacity of a growing filter: two megabytes.
 constexpr std::uint64_t kGrowingKeys = 1'000'000;
-/// Clocks differ; a time later than this from now is a mistake, and would make a window forget everything.
+/// Tolerates clock differences. A later timestamp is an error of the input; with a window it would make all keys
+/// expire.
 constexpr Duration kFuture = std::chrono::hours(24);
 
 Result<Seen> open_seen(const DedupMemoryRequest& request) {
   if (!request.state.empty()) {
     MANKAI_TRY(check_is_no_gate(request.state));
   }
-  // A state that exists already keeps its kind and size. A new one grows, unless something says how large it is.
+  // An existing state keeps its kind and size. A new one grows unless its size is given.
   const bool is_new = request.state.empty() || ::access(request.state.c_str(), F_OK) != 0;
   const bool is_sized = request.filter.keys || request.filter.kind || request.window;
   const bool grows = request.grow || (is_new && !is_sized);
@@ -45,7 +46,7 @@ Result<Seen> open_seen(const DedupMemoryRequest& request) {
              : opened_filter(request.state, Seen::open(request.state, wanted, request.store.options()));
 }
 
-// How many keys a filter that forgets has now, from its fill: what it was told counts those that it has forgotten too.
+// Estimates the number of unexpired keys from the fill; keys_inserted includes expired ones.
 std::uint64_t keys_left(const AnyFilter& filter) {
   const FilterInfo info = filter.describe();
   const bool is_countable = info.keys_estimate < static_cast<double>(info.keys_inserted);
@@ -145,7 +146,7 @@ Result<void> DedupMemory::observe(Seen& seen, const DedupBatch& batch, std::span
   return observed;
 }
 
-// Where no record has said when it came, the clock says it.
+// A key without a usable time gets that of the key before it, or the clock's if there is none.
 std::span<const Time> DedupMemory::times_of(std::span<const std::optional<Time>> times) {
   const Time now = clock_now();
   times_.clear();
@@ -249,7 +250,6 @@ void DedupMemory::add_to(Report& report, std::uint64_t unique) const {
 void DedupMemory::add_filter_to(Report& report, const Seen& seen, std::uint64_t unique) const {
   const FilterInfo info = seen.filter().describe();
   const std::string warning = seen.is_over_capacity() ? ": over capacity; give a larger --keys, or none" : "";
-  // A filter with a window counts what it was told, forgotten or not; how much it remembers its cells tell, roughly.
   const std::uint64_t remembered =
       forgets() ? std::min(keys_left(seen.filter()), remembered_before_ + unique) : info.keys_inserted;
   report.add("keys_inserted", remembered, "remembered",

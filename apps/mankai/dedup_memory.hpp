@@ -1,6 +1,6 @@
 #pragma once
 
-/// What dedup remembers: a filter, a filter with a window, or a log.
+/// The memory of `mankai dedup`: a filter, a filter with a window, or an exact log.
 
 #include <chrono>
 #include <cstdint>
@@ -27,41 +27,38 @@ struct DedupMemoryRequest {
   bool canonical = false;
 };
 
-/// Errors: invalid_argument for options that contradict each other.
+/// Errors: invalid_argument for options that cannot be combined.
 [[nodiscard]] Result<void> check_dedup_memory(const DedupMemoryRequest& request);
 
-/// One of them, behind one face.
 class DedupMemory {
  public:
   using Answer = ConfirmedSeen::Answer;
 
-  /// Errors: as Seen's and ConfirmedSeen's.
   [[nodiscard]] static Result<DedupMemory> open(const DedupMemoryRequest& request);
 
-  /// Takes keys in. Where nothing tells the time, the clock does. Shape: answers[c], of the batch's keys. Errors: as
-  /// theirs.
+  /// Adds the batch's keys and reports which are repeats. Keys without a time get the clock's. Shape: answers[c].
+  /// Errors: as Seen::observe.
   [[nodiscard]] Result<void> observe(const DedupBatch& batch, std::span<Answer> answers);
-  /// Keeps what was observed since the last commit; nothing where there is no file.
+  /// Writes what was observed since the last commit to the file, if there is one.
   [[nodiscard]] Result<void> commit();
-  /// Called when nothing can be read: what must be on the disk by now gets there.
+  /// Syncs an exact log if --durability requires it now. Called while no input is available.
   [[nodiscard]] Result<void> idle();
   [[nodiscard]] Result<void> close();
 
-  /// The file that remembers; empty for none.
+  /// Path of the state or log; empty without one.
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] bool is_exact() const noexcept { return std::holds_alternative<ConfirmedSeen>(memory_); }
   [[nodiscard]] bool forgets() const noexcept;
-  /// What is said when there are more keys than it was made for; empty before.
+  /// Empty within the capacity.
   [[nodiscard]] std::string capacity_warning(bool is_at_end) const;
-  /// As Seen's.
   [[nodiscard]] bool is_overfull() const noexcept;
-  /// What is said at the end of a run in which it was.
+  /// Message for the end of a run during which is_overfull() was true.
   [[nodiscard]] std::string overfull_error() const;
-  /// `unique` is how many new keys this run had.
+  /// `unique`: number of new keys in this run.
   void add_to(Report& report, std::uint64_t unique) const;
 
-  /// Returns how many keys of a memory with a window had a time of more than a day after now. They were given the time
-  /// of the key before.
+  /// Number of keys with a timestamp more than a day in the future; they got the time of the key before. Counted only
+  /// with a window.
   [[nodiscard]] std::uint64_t in_future() const noexcept { return in_future_; }
 
  private:
@@ -82,7 +79,7 @@ class DedupMemory {
   std::unique_ptr<bool[]> seen_;
   std::vector<Time> times_;
   std::optional<Time> before_;
-  std::uint64_t remembered_before_ = 0;  ///< of a memory that forgets, when it was opened
+  std::uint64_t remembered_before_ = 0;  ///< with a window: keys left at open
   std::uint64_t without_time_ = 0;
   std::uint64_t in_future_ = 0;
   bool is_unsynced_ = false;

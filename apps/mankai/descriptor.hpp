@@ -6,7 +6,6 @@
 
 namespace mankai::command {
 
-/// Owns a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) noexcept : number_(number) {}

@@ -1,4 +1,4 @@
-// Writes the man pages and the completions below a folder, at build time. Usage: mankai_docgen FOLDER
+// Writes the man pages and completions to a folder at build time. Usage: mankai_docgen FOLDER
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +28,7 @@ bool write_man_pages(const std::filesystem::path& folder, const mankai::command:
                              [&](const auto& page) { return write(folder / (page.name + ".1"), page.text); });
 }
 
-// Everything that can be typed after "mankai": the commands of the lab with their options.
+// All commands of `mankai`, including those of the lab with their options.
 mankai::command::Program whole_program() {
   auto program = mankai::command::mankai_program();
   std::erase_if(program.subcommands, [](const auto& subcommand) { return subcommand.is_elsewhere(); });

@@ -19,7 +19,7 @@ struct KindWords {
   FileKind kind;
   std::string_view name;
   std::string_view description;
-  std::string_view readers;  ///< the commands that read one
+  std::string_view readers;  ///< commands that read this kind
 };
 
 constexpr std::array kWords = {
@@ -44,7 +44,7 @@ std::string_view text_of(const std::array<char, kBytes>& magic) noexcept {
   return {magic.data(), magic.size()};
 }
 
-// One of a journal's superblocks is in its first page or its second.
+// A journal's valid superblock is in its first or its second page.
 FileKind kind_of_start(std::string_view start) noexcept {
   const std::string_view second = start.substr(std::min<std::size_t>(start.size(), kSuperblockPage));
   if (start.starts_with(text_of(kJournalMagic)) || second.starts_with(text_of(kJournalMagic))) {
@@ -62,7 +62,7 @@ FileKind kind_of_start(std::string_view start) noexcept {
   return start.starts_with(kSourceLine) ? FileKind::gate_source : FileKind::filter;
 }
 
-// A run begins with digests, and says at its end what it is.
+// A run starts with digests; its magic bytes are in the footer.
 Result<bool> is_digest_run(const std::string& path) {
   MANKAI_ASSIGN(const auto file, OpenFile::open(path, OpenFile::Mode::read));
   std::array<char, kDigestRunMagic.size()> magic{};

@@ -8,29 +8,26 @@
 
 namespace mankai::command {
 
-/// The files that Mankai writes: docs/formats has a page for each.
+/// The kinds of files that Mankai writes; docs/formats has a page for each.
 enum class FileKind : std::uint8_t {
-  filter,  ///< an image or a store; and whatever is none of the others
+  filter,  ///< an image or a store; also any file of no other kind
   journal,
   guard,
   digest_log,
   digest_run,
   gate_counts,
-  gate_source,  ///< also the list of what is left in databases, unless it is empty
+  gate_source,  ///< also the list of leftovers in databases, unless it is empty
 };
 
-/// For programs.
 [[nodiscard]] std::string_view name(FileKind kind) noexcept;
-/// For people, with its article.
+/// Returns words with an article, for messages.
 [[nodiscard]] std::string_view description_of(FileKind kind) noexcept;
-/// What a file is, as its magic says. Errors: not_found; io.
+/// Detects the kind by the magic bytes. Errors: not_found; io.
 [[nodiscard]] Result<FileKind> kind_of_file(const std::string& path);
 
-/// Returns the error of a file that was opened as a filter, or that it is another file of Mankai and which commands
-/// read that.
+/// Replaces the error of opening another kind of file as a filter: the new one says which commands read that kind.
 [[nodiscard]] Error explain_not_a_filter(const std::string& path, Error error);
 
-/// The result of opening a file as a filter; its error is explained.
 template <class T>
 [[nodiscard]] Result<T> opened_filter(const std::string& path, Result<T> opened) {
   if (!opened) {

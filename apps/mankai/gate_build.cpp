@@ -1,4 +1,4 @@
-// The subcommands that make and remove gates.
+// `mankai gate build` and `mankai gate drop`.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ struct Request {
   bool force = false;
 };
 
-// An empty condition is more likely an unset variable of a script than a request for every row.
+// An empty condition is more likely an unset shell variable than a request for all rows.
 Result<std::string> parse_condition(std::string_view text) {
   if (text.find_first_not_of(" \t") == std::string_view::npos) {
     return fail(ErrorCode::invalid_argument, "the condition is empty; leave it out to select every row");

@@ -23,7 +23,6 @@ struct Request {
   bool json = false;
 };
 
-// A number, or a position of PostgreSQL.
 Result<std::uint64_t> parse_position(std::string_view text) {
   if (text.find('/') != std::string_view::npos) {
     MANKAI_ASSIGN(const auto lsn, parse_lsn(text));

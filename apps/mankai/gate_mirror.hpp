@@ -10,15 +10,13 @@
 
 namespace mankai::command {
 
-// Of an option with the address of a server.
 inline constexpr std::string_view kRedisAddressHelp =
     "A Redis server with Mankai's module: redis://[USER@]HOST[:PORT][/DATABASE] or unix:/PATH. The password is taken "
     "from MANKAI_REDIS_PASSWORD in the environment.";
 
-// Reads the value of such an option; the password is that of the environment. Errors: invalid_argument.
+// Parses a server's address; the password comes from the environment. Errors: invalid_argument.
 [[nodiscard]] Result<RedisAddress> redis_address(std::string_view text, std::string_view option);
 
-// Where a copy of a gate is, as options say it.
 struct MirrorRequest {
   std::string address;
   std::string key;
@@ -26,10 +24,10 @@ struct MirrorRequest {
 
 [[nodiscard]] Options mirror_options(MirrorRequest& request);
 
-// Returns nothing without --mirror. The password comes from the environment. Errors: invalid_argument.
+// Returns nothing without --mirror. Errors: invalid_argument.
 [[nodiscard]] Result<std::optional<RedisMirrorSettings>> mirror_settings(const MirrorRequest& request);
 
-// Returns server and key, for messages.
+// Returns the server and key for messages.
 [[nodiscard]] std::string mirror_name(const RedisMirrorSettings& settings);
 
 }  // namespace mankai::command

@@ -33,13 +33,13 @@ struct Status {
   int writer = 0;
   std::optional<RowSourceSettings> settings = {};
   std::optional<SourceLag> lag = {};
-  std::string trouble = {};  ///< why the lag is not known
-  std::string mirror = {};   ///< which is asked about; empty: none
+  std::string trouble = {};  ///< why the lag is unknown
+  std::string mirror = {};   ///< server and key; empty: none
   std::optional<RowPosition> mirrored = {};
   std::string mirror_trouble = {};
 };
 
-// An unreachable source is reported, not an error.
+// Reports an unreachable source in `status`, not as an error.
 void ask_source(const Request& request, const std::string& source_id, Status& status) {
   auto settings = read_source_settings(request.file);
   if (!settings) {
@@ -67,7 +67,7 @@ void ask_source(const Request& request, const std::string& source_id, Status& st
   }
 }
 
-// As with the source: one that is unavailable is reported. Errors: invalid_argument for an invalid address.
+// Reports an unreachable mirror in `status`. Errors: invalid_argument for an invalid address.
 Result<void> ask_mirror(const Request& request, const std::string& source_id, Status& status) {
   MANKAI_ASSIGN(const auto settings, mirror_settings(request.mirror));
   if (!settings) {

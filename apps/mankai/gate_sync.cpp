@@ -14,7 +14,7 @@
 namespace mankai::command {
 namespace {
 
-// Processes that reopen the file replay its journal: it must stay short.
+// Keeps the journal short: processes that reopen the file replay it.
 constexpr Duration kCheckpointEvery = std::chrono::minutes(1);
 
 struct Request {
@@ -30,7 +30,7 @@ void warn_of_drift(const Gate& gate, const std::string& file) {
   }
 }
 
-// By cells, not rows: many rows of one key use the same cells.
+// Uses the fill instead of the row count: rows with equal keys share cells.
 void warn_of_size(const Gate& gate, const std::string& file) {
   constexpr double kTolerated = 1.2;
   const GateFacts facts = gate.facts();
@@ -60,7 +60,7 @@ Result<int> run(const Request& request) {
   MANKAI_ASSIGN(const auto mirrored, mirror_settings(request.mirror));
   MANKAI_ASSIGN(auto settings, read_source_settings(request.file));
   GateOptions options;
-  // What is applied is synchronized before the source is told.
+  // The gate syncs explicitly before it confirms a position to the source.
   options.store.durability = Durability::never;
   options.store.checkpoint_interval = kCheckpointEvery;
   MANKAI_ASSIGN(auto gate, Gate::open(request.file, options));

@@ -34,29 +34,27 @@ struct Request {
   bool json = false;
 };
 
-/// What became of a list.
 struct ListOutcome {
   std::string path;
   RuleListFormat format{};
   RuleListCounts counts;
-  std::uint64_t repeated = 0;  ///< rules that were there already
+  std::uint64_t repeated = 0;  ///< rules that were present already
   SkippedLines skipped = {};
 };
 
-// Beyond this share, a list is not one that a guard can hold, or its format was detected wrongly.
+// Above this share of skipped lines, a list is not a block list, or its format was detected wrongly.
 constexpr double kSkippedShare = 0.1;
 
-// At most this many first lines and bytes, comments included, decide the format.
+// Limits of the first lines, comments included, that decide the format.
 constexpr std::size_t kFirstLinesMax = std::size_t{1} << 16;
 constexpr std::size_t kFirstBytesMax = std::size_t{16} << 20;
 
-/// Adds the rules of one list. Holds back the first lines until they decide the format.
+/// Adds the rules of one list. Buffers the first lines until they decide the format.
 class ListTaker {
  public:
   ListTaker(RuleListOptions options, GuardBuilder& builder) : options_(std::move(options)), builder_(builder) {}
 
-  /// Errors: invalid_argument for a column that is not there; corrupt for a rule that the hash cannot tell from
-  /// another.
+  /// Errors: invalid_argument for a missing column; corrupt for a digest collision.
   Result<void> take(std::span<const std::string_view> lines) {
     if (reader_) {
       return take_lines(lines);
@@ -70,7 +68,7 @@ class ListTaker {
         saying_ >= kRuleListFirstLines || first_.size() >= kFirstLinesMax || first_bytes_ >= kFirstBytesMax;
     return is_enough ? begin() : Result<void>();
   }
-  /// Adds what is held back of a short list.
+  /// Adds the buffered lines of a short list.
   Result<void> finish() {
     if (!reader_) {
       MANKAI_TRY(begin());
@@ -113,7 +111,7 @@ class ListTaker {
     }
     return {};
   }
-  // An invalid rule is counted. A rule that the guard cannot hold is an error, since it would not be blocked.
+  // Counts invalid rules. A rule that the guard cannot hold is an error, since it would not be blocked.
   Result<void> take_rule(const RuleLine& read, std::string_view rule) {
     const auto added = read.is_exception ? builder_.add_allow(rule) : builder_.add_block(rule);
     if (!added && added.error().code != ErrorCode::invalid_argument) {
@@ -132,7 +130,7 @@ class ListTaker {
   GuardBuilder& builder_;
   std::vector<std::string> first_;
   std::size_t first_bytes_ = 0;
-  std::size_t saying_ = 0;  ///< of the first lines
+  std::size_t saying_ = 0;  ///< number of first_ that decide the format
   std::optional<RuleListReader> reader_;
   std::uint64_t repeated_ = 0;
   SkippedLines skipped_;
@@ -203,7 +201,6 @@ std::unexpected<Error> too_much_skipped(const ListOutcome& list, double allowed)
                   human_share(list.counts.skipped_share()), human_share(allowed), reasons_text(list.counts, true)));
 }
 
-/// Reads lists into a builder and reports on them.
 class Building {
  public:
   Building(const Request& request, GuardBuilder builder) : request_(request), builder_(std::move(builder)) {}
@@ -234,7 +231,7 @@ class Building {
   Result<void> read_list(const std::string& path, bool is_allow_list) {
     RuleListOptions options = request_.format;
     options.is_allow_list = is_allow_list;
-    // --format is about the lists of rules.
+    // --format applies to block lists only.
     options.format = is_allow_list ? RuleListFormat::automatic : options.format;
     ListTaker taker(std::move(options), builder_);
     const InputRequest input{.paths = {path}, .max_line_bytes = {}};
@@ -248,7 +245,6 @@ class Building {
     return {};
   }
 
-  // Errors: invalid_argument; corrupt.
   [[nodiscard]] Result<void> check_lists() const {
     const auto is_csv = [](const ListOutcome& list) { return list.format == RuleListFormat::csv; };
     if (!request_.format.column.empty() && std::ranges::none_of(outcomes_, is_csv)) {
@@ -261,7 +257,6 @@ class Building {
     return {};
   }
 
-  // Errors: corrupt.
   [[nodiscard]] Result<void> check_list(const ListOutcome& list) const {
     if (list.counts.rules + list.counts.exceptions == 0) {
       return request_.allow_empty ? Result<void>() : no_rules(list);
@@ -281,7 +276,7 @@ class Building {
     return lists;
   }
 
-  // `guard` is what is known of the guard, if the run made one.
+  // `guard`: facts about the new guard, if one was made.
   [[nodiscard]] Result<void> print(std::optional<Report> guard) const {
     Output output;
     Report report = guard.value_or(Report());
@@ -302,7 +297,7 @@ class Building {
   std::vector<ListOutcome> outcomes_;
 };
 
-// Reports before the lists are read why the file cannot be written. Errors: invalid_argument; io.
+// Checks before lists are read that the file can be written. Errors: invalid_argument; io.
 Result<void> check_target(const Request& request) {
   const auto target = identify(request.file);
   if (!target) {
@@ -323,7 +318,6 @@ Result<void> check_target(const Request& request) {
   return GuardFile::check_replaceable(request.file);
 }
 
-// Errors: invalid_argument.
 Result<double> parse_share(std::string_view text) {
   if (text == "0" || text == "0%") {
     return 0.0;

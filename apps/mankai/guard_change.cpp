@@ -1,4 +1,4 @@
-// The subcommands that change a guard's file: add, remove, allow, disallow, compact.
+// Subcommands that change a guard's file: add, remove, allow, disallow, compact.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,10 +25,9 @@ struct Request {
 
 using Rules = std::vector<std::string_view>;
 
-/// What a subcommand does to the file with all of the rules.
 using Change = std::function<Result<GuardFile::Outcomes>(GuardFile&, const Rules&, Output&)>;
 
-/// Reads the lines of a list of URLs; an error names the line that is not a rule.
+/// Reads a list of URLs. Errors name the line.
 class RuleLines {
  public:
   Result<void> take(std::span<const std::string_view> lines, const Input& input) {
@@ -46,7 +45,7 @@ class RuleLines {
  private:
   Result<void> take_line(std::string_view line) {
     reader_.add(line);
-    const auto read = reader_.next();  // one for each line of a list of URLs
+    const auto read = reader_.next();  // one per line of a list of URLs
     if (read->skipped) {
       return fail(ErrorCode::invalid_argument, shown_rule(line) + ": " + std::string(describe(*read->skipped)));
     }
@@ -65,7 +64,7 @@ class RuleLines {
   std::vector<std::string> rules_;
 };
 
-// Reads all rules, since the file is written once; a stop signal leaves it unchanged.
+// Reads all rules first: the file is written once, and a stop signal leaves it unchanged.
 Result<std::vector<std::string>> read_rules(const Request& request) {
   if (!request.rules.empty()) {
     return request.rules;
@@ -91,7 +90,7 @@ void summarise(const Request& request, const GuardFile::Outcomes& outcomes) {
 Result<int> run(const Request& request, const Change& change) {
   MANKAI_TRY(check_keys(request.rules, request.input));
   catch_stop_signals();
-  // An invalid file is reported before rules are read; it is locked only after all of them were read.
+  // Reports an invalid file before rules are read. Locks it only after they were read.
   MANKAI_TRY(GuardFile::open(request.file));
   MANKAI_ASSIGN(const auto texts, read_rules(request));
   if (stop_signal() != 0) {
@@ -110,7 +109,7 @@ constexpr std::string_view kWholeFile =
     "is on disk; after an error nothing was changed. One process at a time can change a file; checks continue "
     "meanwhile.";
 
-// The description of the command is about the change; the rest is common.
+// Completes a subcommand: `command` describes only its change.
 Subcommand changing(Subcommand command, const std::shared_ptr<Request>& request, Change change) {
   command.description.append(kWholeFile);
   command.options = {positional("FILE", "File of the guard.", ValueKind::file, request->file),

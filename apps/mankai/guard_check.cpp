@@ -34,7 +34,7 @@ Result<bool> is_ok_by_name(const std::string& text) {
   return text == kInvalidIs.front();
 }
 
-// Only --json tells an exception from ok.
+// Only --json distinguishes exceptions from ok.
 std::string_view word_for(Answer answer) {
   switch (answer) {
     case Answer::ok:
@@ -57,7 +57,7 @@ std::string json_line(std::string_view url, const Verdict& verdict) {
   return report.json();
 }
 
-// Which of the two kinds a URL is to --quiet, --ok and --blocked.
+// Whether --quiet, --ok and --blocked treat the URL as blocked.
 bool is_refused(const Request& request, Answer answer) {
   return answer == Answer::blocked || (answer == Answer::invalid && !request.invalid_is_ok);
 }

@@ -10,7 +10,7 @@ namespace mankai::command {
 /// Returns all facts about a guard except its seed, which is secret.
 [[nodiscard]] Report report_on(const GuardFacts& facts, const std::string& file);
 
-/// The same as metrics of `mankai_guard_…`.
+/// Adds the same facts as metrics named `mankai_guard_…`.
 void add_metrics(const GuardFacts& facts, PrometheusText& text);
 
 }  // namespace mankai::command

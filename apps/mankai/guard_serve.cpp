@@ -36,7 +36,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-/// How much longer than one request the end of the service may take.
+/// The service stops at most this much later than its longest request.
 constexpr std::chrono::seconds kStopMargin(5);
 
 struct Request {
@@ -50,11 +50,11 @@ struct Request {
   bool no_redirect = false;
 };
 
-/// Stop and reload as something to wait for, so that no handler interrupts anything. Signals that were ignored at the
-/// start, as under nohup, stay ignored.
+/// Delivers stop and reload signals through a descriptor to poll, so that no handler interrupts system calls. Signals
+/// that were ignored at the start, as under nohup, stay ignored.
 class Signals {
  public:
-  /// Before there are threads: they do not see these signals either.
+  /// Pre: no other threads, so that all later threads inherit the signal mask.
   Signals() {
     sigset_t set{};
     sigemptyset(&set);
@@ -70,7 +70,6 @@ class Signals {
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
 
-  /// Returns the next signal, or 0.
   [[nodiscard]] int next() const {
     signalfd_siginfo info{};
     const ssize_t bytes = read(descriptor_.get(), &info, sizeof(info));
@@ -82,22 +81,21 @@ class Signals {
   Descriptor descriptor_;
 };
 
-/// Reports the state of the service to the service manager, as sd_notify does, without its library.
+/// Reports the service's state to the service manager, as sd_notify does, without its library.
 ///
 /// Shape:   lines such as "READY=1" or "STATUS=…".
-/// Errors:  none: without a manager, or when it does not listen, nothing happens.
-/// Threads: one caller.
+/// Errors:  none; no effect without a manager.
+/// Threads: one at a time.
 /// Source:  [SdNotify]
 class ServiceManager {
  public:
-  /// Reads NOTIFY_SOCKET.
   ServiceManager();
   void tell(std::string_view lines) const;
-  /// Reports the beginning of a reload: RELOADING=1 and its time, which systemd requires.
+  /// Sends RELOADING=1 with the time, which systemd requires.
   void tell_reloading() const;
 
  private:
-  std::string socket_;  ///< a path, or a name with a leading NUL
+  std::string socket_;  ///< a path, or an abstract name with a leading NUL
 };
 
 ServiceManager::ServiceManager() {
@@ -136,7 +134,7 @@ void ServiceManager::tell_reloading() const {
                    now.tv_sec * kMicrosecondsPerSecond + now.tv_nsec / kNanosecondsPerMicrosecond));
 }
 
-// As many descriptors as the system lets us have; returns how many connections that is enough for.
+// Raises the limit of descriptors as far as allowed; returns how many connections fit.
 std::size_t make_room_for(unsigned connections) {
   constexpr rlim_t kOthers = 64;  // files, standard streams, and what a reload opens
   rlimit limit{};
@@ -156,7 +154,7 @@ std::size_t make_room_for(unsigned connections) {
   return number;
 }
 
-// For what is said while others wait: whoever does not read the standard error must not hold them up.
+// For messages while the service runs: never blocks, even if nobody reads standard error.
 void say_at_once(std::string_view line) {
   pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   if (poll(&ready, 1, 0) > 0) {
@@ -202,13 +200,12 @@ class ServeRun {
     }
   }
 
-  // Whoever started the service learns the port, which the system may have chosen; if nobody listens, it serves all the
-  // same.
+  // Prints the address, whose port the system may have chosen. A failed write does not stop the service.
   void tell_ready(const serve::Endpoint& at) {
     manager_.tell("READY=1\nSTATUS=Serving " + request_.file + " on " + serve::to_text(at));
     Output output;
     output.append_line("listening on http://" + serve::to_text(at));
-    static_cast<void>(output.flush());  // and stays open: a connection would get the number of what is closed
+    static_cast<void>(output.flush());  // stays open, or a connection would get descriptor 1
   }
 
   void serve_until_stopped(const Signals& signals) {
@@ -245,10 +242,10 @@ class ServeRun {
                            static_cast<int>((is_full ? std::min(longest, kFullPause) : longest).count())));
   }
 
-  // Beside everything else: a large file takes a while, and new clients need not wait for it.
+  // Loads in another thread, so that a large file does not delay clients.
   void begin_reload() {
     if (loading_.valid()) {
-      loads_again_ = true;  // what is being read may be older than the wish
+      loads_again_ = true;  // the file being read may be older than this request
       return;
     }
     manager_.tell_reloading();
@@ -302,7 +299,7 @@ class ServeRun {
       server_->look_after();
       if (const int signal = signals.next(); signal == SIGINT || signal == SIGTERM) {
         constexpr int kSignalBase = 128;
-        _exit(kSignalBase + signal);  // asked twice: at once
+        _exit(kSignalBase + signal);  // second signal: exit immediately
       }
     }
     server_->finish_stop();
@@ -316,7 +313,7 @@ class ServeRun {
   serve::GuardService service_;
   ServiceManager manager_;
   bool loads_again_ = false;
-  // Last, since their threads use all the others.
+  // Destroyed first: its threads use all other members.
   std::unique_ptr<serve::HttpServer> server_;
   std::future<Result<void>> loading_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What `guard build` says about the lines of a list that it skipped.
+/// Report of the lines of block lists that `guard build` skipped.
 
 #include <array>
 #include <cstdint>
@@ -14,14 +14,12 @@
 
 namespace mankai::command {
 
-/// Examples of what was skipped, and the options that were the reason. Memory: bounded, whatever the list.
+/// Examples of skipped lines, and the unsupported options in them. Memory: bounded, whatever the list.
 class SkippedLines {
  public:
   void note(RuleSkip reason, const RuleLine& line);
 
-  /// Adds "examples" and "options" to the report of a reason.
   void add_to(Report& report, RuleSkip reason) const;
-  /// The same for people, in lines below that of the reason.
   [[nodiscard]] std::string text(RuleSkip reason) const;
 
  private:
@@ -32,7 +30,7 @@ class SkippedLines {
   struct Reason {
     std::vector<Example> examples;
     std::map<std::string, std::uint64_t, std::less<>> options;
-    std::uint64_t other_options = 0;  ///< skipped for options beyond those
+    std::uint64_t other_options = 0;  ///< lines with options that `options` has no room for
   };
 
   [[nodiscard]] const Reason& of(RuleSkip reason) const { return reasons_[static_cast<std::size_t>(reason)]; }
@@ -40,12 +38,12 @@ class SkippedLines {
   std::array<Reason, kRuleSkips> reasons_;
 };
 
-/// The counts of what was skipped, one report per reason; `lines` are null unless they are to be explained.
+/// Returns one report of counts per reason. `lines` adds examples; may be nullptr.
 [[nodiscard]] std::vector<Report> skip_reports(const RuleListCounts& counts, const SkippedLines* lines);
 [[nodiscard]] std::string skip_text(const RuleListCounts& counts, const SkippedLines* lines);
 
-/// Returns every reason and its count on one line, most first; empty if nothing was skipped. `in_scope`: only those
-/// that are not out of scope.
+/// Returns every reason and its count on one line, largest first; empty if nothing was skipped. `in_scope`: leaves out
+/// reasons that are out of scope.
 [[nodiscard]] std::string reasons_text(const RuleListCounts& counts, bool in_scope);
 
 }  // namespace mankai::command

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kWidth = 80;
 
-// Breaks paragraphs, which are separated by empty lines, at `kWidth` columns.
+// Wraps paragraphs, separated by empty lines, at `kWidth` columns.
 std::string wrap(std::string_view text, std::size_t indent) {
   std::string out;
   std::size_t column = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The texts that are made from the commands: help, man pages, completions.
+/// Help texts, man pages and shell completions, generated from the subcommands.
 
 #include <string>
 #include <vector>
@@ -9,12 +9,11 @@
 
 namespace mankai::command {
 
-/// What the exit codes mean, for help, man page and docs.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& exit_codes();
 
 /// "mankai dedup [OPTION...] [INPUT...]"
 [[nodiscard]] std::string usage_line(const Subcommand& subcommand);
-/// "-i, --input PATH", as the help and the man page show an option.
+/// "-i, --input PATH"
 [[nodiscard]] std::string option_heading(const Option& option);
 
 [[nodiscard]] std::string help_for(const Subcommand& subcommand);
@@ -26,10 +25,9 @@ struct ManPage {
   std::string text;
 };
 
-/// The page of the program, and one per command that it links to, from the texts of the help.
+/// Returns the program's page and one per command.
 [[nodiscard]] std::vector<ManPage> man_pages(const Program& program, const std::string& version);
 
-/// Scripts that complete subcommands, options, the words that an option knows, and files.
 [[nodiscard]] std::string bash_completion(const std::vector<Subcommand>& subcommands);
 [[nodiscard]] std::string zsh_completion(const std::vector<Subcommand>& subcommands);
 [[nodiscard]] std::string fish_completion(const std::vector<Subcommand>& subcommands);

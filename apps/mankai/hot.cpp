@@ -16,7 +16,7 @@ namespace mankai::command {
 namespace {
 
 constexpr std::int64_t kEpochsPerHalfLife = 64;
-/// Of counts that never fade: all records lie in one epoch, so that none is late.
+/// Epoch of counts that never decay: all records are in one epoch, so none is late.
 constexpr Duration kOneEpoch = std::chrono::years(1000);
 
 struct Request {
@@ -26,7 +26,7 @@ struct Request {
   std::optional<Duration> epoch;
   bool all_time = false;
   std::optional<Duration> late;
-  FilterOptions filter;  // hash and seed
+  FilterOptions filter;
   std::string match;
   std::string state;
   StoreRequest store;

@@ -1,4 +1,4 @@
-// The only file that sees RE2.
+// The only file that includes RE2.
 
 #include "apps/mankai/hot_keys.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kMemoryBytes = std::int64_t{1} << 20;
 
 re2::RE2::Options options() {
-  re2::RE2::Options options(re2::RE2::Latin1);  // lines are bytes: a dot stands for one, whether it is UTF-8 or not
+  re2::RE2::Options options(re2::RE2::Latin1);  // lines are bytes: a dot matches one byte, even within UTF-8
   options.set_log_errors(false);
   options.set_max_mem(kMemoryBytes);
   return options;
@@ -189,7 +189,7 @@ void HotKeys::note_in_future(Time time, const std::string& label, std::uint64_t 
   }
 }
 
-// An empty key stands for none.
+// Returns an empty key if the record has none.
 std::string_view HotKeys::key_of(std::string_view line, const LogRecord& record) {
   if (match_) {
     return match_->find(line).value_or(std::string_view());
@@ -206,7 +206,7 @@ std::string_view HotKeys::key_of(std::string_view line, const LogRecord& record)
   return {};
 }
 
-// A line that is its key has no query.
+// LogFormat::keys has no query to remove.
 std::string_view HotKeys::path_of(const LogRecord& record) const noexcept {
   const bool is_whole = keep_query_ || format() == LogFormat::keys;
   return is_whole ? record.target : without_query(record.target);
@@ -233,7 +233,7 @@ std::string_view HotKeys::status_of(const LogRecord& record) {
   return std::string_view(made_).substr(begin);
 }
 
-// Keys point into it, so it must not move while it is filled.
+// Reserves the maximum: keys are views of made_, which must not reallocate.
 void HotKeys::make_room(std::size_t lines) {
   made_.clear();
   std::size_t most = lines * kStatusDigits;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// From the lines of a log to keys and times.
+/// Extracts keys and times from the lines of a log.
 
 #include <array>
 #include <cstdint>
@@ -21,17 +21,17 @@ class RE2;
 
 namespace mankai::command {
 
-/// A regular expression that picks the key out of a line, in RE2's syntax, on bytes.
+/// A regular expression in RE2's syntax that extracts the key from a line. Matches bytes, not UTF-8.
 ///
-/// Cost:    linear in the line whatever the expression and the line are; 1 MiB at most for what it remembers.
+/// Cost:    linear in the line for any expression; at most 1 MiB of RE2's cache.
 /// Threads: one at a time.
 class LineMatch {
  public:
-  /// Errors: invalid_argument with the position of what is wrong.
+  /// Errors: invalid_argument, with the position of the syntax error.
   [[nodiscard]] static Result<LineMatch> create(std::string_view expression);
 
-  /// Returns what the first group matched, or the whole expression if it has no group, at the first place in the line
-  /// where it matches; nothing if it does not, or if the group had no part in it.
+  /// Returns the first group of the first match, or the whole match if the expression has no group. Returns nothing
+  /// without a match, or if the group did not participate in it.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view line) const;
 
  private:
@@ -40,42 +40,39 @@ class LineMatch {
   std::shared_ptr<const re2::RE2> compiled_;
 };
 
-/// What of a record is its key.
 enum class HotField : std::uint8_t { path, url, host, referrer, status, client, agent };
 
-/// The names of the fields, in their order.
 [[nodiscard]] std::span<const std::string_view> hot_field_names() noexcept;
 [[nodiscard]] Result<HotField> parse_hot_field(std::string_view name);
 
-/// Reads "time=ts,target=request.uri". Errors: invalid_argument.
+/// Parses "time=ts,target=request.uri". Errors: invalid_argument.
 [[nodiscard]] Result<LogFieldNames> parse_log_field_names(std::string_view text);
 
 struct HotKeyRequest {
   HotField by = HotField::path;
   bool keep_query = false;
-  std::optional<std::string> match;  ///< picks the key out of the line instead
+  std::optional<std::string> match;  ///< expression that replaces `by`
   LogParserOptions parser;
 };
 
-/// Returns a number that says what is counted: the field and whether the query stays, or which expression. Never 0, and
-/// stored in states: the values never change.
+/// Returns a number that identifies how keys are made: the field and --query, or a hash of the expression. Never 0.
+/// Stored in state files, so values never change.
 [[nodiscard]] std::uint64_t keys_tag(const HotKeyRequest& request) noexcept;
-/// Returns the options that a tag stands for, such as "--by url --query"; an expression is only known by its hash.
+/// Returns the options for a tag, such as "--by url --query"; of an expression only the hash.
 [[nodiscard]] std::string options_of_tag(std::uint64_t tag);
 
-/// How many lines were what, over all files, and the first one that was malformed.
+/// Counts over all files.
 struct HotLineCounts {
   std::uint64_t lines = 0;
-  std::uint64_t skipped = 0;      ///< empty lines, comments, directives
-  std::uint64_t malformed = 0;    ///< not of the format
-  std::uint64_t without_key = 0;  ///< records that lack the field, or that --match does not match
+  std::uint64_t skipped = 0;  ///< empty lines, comments, directives
+  std::uint64_t malformed = 0;
+  std::uint64_t without_key = 0;  ///< records without the field, or not matched by --match
   std::uint64_t without_time = 0;
-  std::uint64_t in_future = 0;  ///< records that are later than may be
+  std::uint64_t in_future = 0;  ///< records after accept_until
   std::string first_malformed;  ///< "access.log:12: reason"
   std::string first_in_future;  ///< "access.log:12: 2065-01-24T05:20:00Z"
 };
 
-/// Reads lines into keys and times, a batch at a time.
 class HotKeys {
  public:
   struct Batch {
@@ -83,25 +80,24 @@ class HotKeys {
     std::span<const Time> times;
   };
 
-  /// Errors: invalid_argument for an invalid expression, or for field names that clash.
+  /// Errors: invalid_argument for an invalid expression or conflicting field names.
   [[nodiscard]] static Result<HotKeys> create(const HotKeyRequest& request);
 
-  /// Leaves records out that are later. None are unless this is called.
+  /// Skips records after this time. [default: none are skipped]
   void accept_until(Time latest) noexcept { latest_ = latest; }
-  /// Begins a file: its format is found out anew.
+  /// Starts a new file, whose format is detected again.
   void begin_file() { parser_.restart(); }
 
-  /// Reads lines of the file that was begun last. A record without a time gets that of the one before it, `before` for
-  /// the first of them. Shape: lines[c], c <= kLinesMax. What is returned stands until the next call, and as long as
-  /// the lines.
+  /// Parses lines of the current file. A record without a time gets that of the record before; the first one gets
+  /// `before`. The result is valid until the next call and as long as the lines. Shape: lines[c], c <= kLinesMax.
   [[nodiscard]] Batch read(std::span<const std::string_view> lines, const std::string& label, std::uint64_t first_line,
                            Time before);
 
-  /// So few that records, keys and lines stay in a core's second-level cache.
+  /// Records, keys and lines of a batch fit into a core's L2 cache.
   static constexpr std::size_t kLinesMax = 256;
 
   [[nodiscard]] const HotLineCounts& counts() const noexcept { return counts_; }
-  /// The format of the file that was read last. Lines that decide on none are keys.
+  /// Format of the current file; LogFormat::keys while none was detected.
   [[nodiscard]] LogFormat format() const noexcept {
     return parser_.format() == LogFormat::automatic ? LogFormat::keys : parser_.format();
   }
@@ -127,7 +123,7 @@ class HotKeys {
   std::array<LogLine, kLinesMax> outcomes_{};
   std::array<std::string_view, kLinesMax> keys_;
   std::array<Time, kLinesMax> times_;
-  std::string made_;  // keys that stand in no line, such as host and path
+  std::string made_;  // keys that no line contains, such as host and path
 };
 
 }  // namespace mankai::command

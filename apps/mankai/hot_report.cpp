@@ -28,7 +28,7 @@ Size terminal_size() {
 
 constexpr std::size_t kGap = 2;  // spaces between columns
 
-// Only what JSON logs escape can have a line feed in it.
+// Only keys from escapes of JSON logs can contain a line feed.
 std::string on_one_line(std::string key) {
   for (std::size_t at = key.find('\n'); at != std::string::npos; at = key.find('\n', at)) {
     key.replace(at, 1, "\\x0a");
@@ -54,7 +54,6 @@ std::vector<std::string> titles(const HotBlock& block) {
   return titles;
 }
 
-// One text for each title.
 std::vector<std::string> cells(const HotBlock& block, std::size_t index) {
   const HotRow& row = block.rows[index];
   std::vector<std::string> cells;
@@ -74,7 +73,7 @@ std::vector<std::string> cells(const HotBlock& block, std::size_t index) {
   return cells;
 }
 
-// Cut between characters; each counts as one column, as nearly all in a log are.
+// Truncates between characters. Counts each as one column, which holds for nearly all characters in logs.
 std::string cut_to(std::string line, std::size_t width) {
   if (width == 0) {
     return line;
@@ -117,7 +116,7 @@ Report row_report(const HotBlock& block, std::size_t index) {
 }  // namespace
 
 void HotScreen::draw(HotBlock block, const std::string& heading, Output& output) {
-  constexpr std::size_t kOtherLines = 3;  // heading, titles, and that of the cursor
+  constexpr std::size_t kOtherLines = 3;  // heading, header, and the cursor's line
   const Size size = terminal_size();
   const std::size_t rows = size.lines > kOtherLines ? size.lines - kOtherLines : 1;
   block.rows.resize(std::min(block.rows.size(), rows));

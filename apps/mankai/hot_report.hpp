@@ -1,6 +1,6 @@
 #pragma once
 
-/// What mankai hot prints: rows of one moment as an aligned table, as lines with tabs or as JSON.
+/// Output of `mankai hot`: an aligned table, tab-separated lines, or JSON.
 
 #include <optional>
 #include <string>
@@ -14,62 +14,57 @@
 
 namespace mankai::command {
 
-/// A key and what is known about it. What is unset has no column.
+/// A key and its values. Unset values have no column.
 struct HotRow {
   std::string key;
   DecayedCount count;
   std::optional<Time> last_seen{};
   std::optional<double> exact{};
-  bool is_cut = false;  ///< the key is longer
+  bool is_cut = false;  ///< the key is a truncated prefix
 };
 
-/// How far the rows are from the truth.
 struct HotErrors {
-  double largest = 0;  ///< of estimate less truth, over the rows
+  double largest = 0;  ///< largest |estimate - exact| of a row
   double mean = 0;
-  std::size_t agreeing = 0;  ///< rows whose true count is at most 1 % below that of the last one of the true list
-  std::size_t wanted = 0;    ///< rows of the true list
+  std::size_t agreeing = 0;  ///< rows with at least 99% of the exact count of the last row of the exact list
+  std::size_t wanted = 0;    ///< length of the exact list
 };
 
-/// The rows of one moment.
 struct HotBlock {
   Time at;
   Duration epoch;
-  bool is_ranked = true;  ///< hottest first; otherwise in the order in which keys were asked for
+  bool is_ranked = true;  ///< hottest first; otherwise in the order of the requested keys
   bool is_exact = false;
-  bool has_rates = true;  ///< counts that never decay have none, and records without times have none
+  bool has_rates = true;  ///< false for counts without decay or records without times
   std::vector<HotRow> rows{};
   std::optional<HotErrors> errors{};
 };
 
-/// Turns a rate an epoch into one an hour.
 [[nodiscard]] double hourly(double rate, Duration epoch) noexcept;
 
-/// An aligned table with a line of titles, for a terminal: control characters and what is not UTF-8 are escaped.
-/// Lines are cut at `width` columns, 0 for none.
+/// Returns an aligned table with a header, for a terminal. Control characters and invalid UTF-8 are escaped. Lines are
+/// truncated at `width` columns; 0: never.
 [[nodiscard]] std::string hot_table(const HotBlock& block, std::size_t width = 0);
 
-/// A line per row, each after `prefix`: columns separated by tabs, the key last and unchanged, except that a line feed
-/// becomes \x0a.
+/// Returns one line per row: `prefix`, then columns separated by tabs. The key is last and unchanged, except that a
+/// line feed becomes \x0a.
 [[nodiscard]] std::string hot_lines(const HotBlock& block, const std::string& prefix = "");
 
-/// The line of titles for `hot_lines`, after `prefix`.
 [[nodiscard]] std::string hot_header(const HotBlock& block, const std::string& prefix = "");
 
-/// The settings with the rows behind them, as one JSON object on a line.
+/// Returns one line with a JSON object: the settings, then the rows.
 [[nodiscard]] std::string hot_json(const HotBlock& block, Report settings);
 
-/// A table that is redrawn in place on a terminal. The terminal's modes are not changed, so nothing has to be restored
-/// when the process ends.
+/// A table that is redrawn in place on a terminal. It changes no terminal modes, so a killed process leaves none
+/// behind.
 class HotScreen {
  public:
-  /// Draws over what was drawn last, as many rows as fit.
+  /// Replaces the last table, with as many rows as fit on the screen.
   void draw(HotBlock block, const std::string& heading, Output& output);
-  /// Erases the table.
   void clear(Output& output);
 
  private:
-  std::size_t lines_ = 0;  // drawn last; the cursor stands below them
+  std::size_t lines_ = 0;  // of the last table; the cursor is below them
 };
 
 }  // namespace mankai::command

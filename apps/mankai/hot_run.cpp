@@ -20,14 +20,13 @@ namespace mankai::command {
 namespace {
 
 constexpr std::size_t kDefaultTop = 20;
-/// Less is 0.000 in a table: such a key is not hot, however few there are.
+/// Smaller counts are printed as 0.000; they are left out even if fewer than `top` keys remain.
 constexpr double kLeastShown = 0.0005;
-/// A key whose true count is so near that of the last one of the list might as well be on it.
+/// Exact counts this close to the last one of the list count as agreeing.
 constexpr double kNearlyOnTheList = 0.99;
 
 using Lines = std::span<const std::string_view>;
 
-// The first moment after the period that a time lies in.
 Time end_of_period(Time time, Duration period) {
   const auto since = time.time_since_epoch();
   const auto into = ((since % period) + period) % period;
@@ -82,7 +81,7 @@ class HotRun {
   }
 
  private:
-  // What a state has counted, it has counted from this log, as a rule.
+  // A state with records has usually counted this log already.
   [[nodiscard]] bool begins_at_end() const {
     const bool is_resumed = request_.follow && !state_.empty() && records_before_ > 0;
     if (is_resumed && !request_.from) {
@@ -112,8 +111,8 @@ class HotRun {
     return {};
   }
 
-  // Nothing more can be read at once. What was there at first is one batch: a state with half a log would let the next
-  // run begin behind it.
+  // Called when nothing more can be read at once. The initial contents of a followed log are one batch: if a crash left
+  // half of them in the state, the next run would skip the other half.
   void wait() {
     refresh();
     if (request_.follow && !is_caught_up_) {
@@ -122,7 +121,7 @@ class HotRun {
     }
   }
 
-  // Commits only after the output was written: otherwise a record could be in the state that no table showed.
+  // Commits only after the output was written, so that the state has no record that no table showed.
   void keep() {
     if (!state_.empty() && output_.flush()) {
       note(hot_.commit());
@@ -130,7 +129,7 @@ class HotRun {
     }
   }
 
-  // The state could not take something: that ends the run.
+  // The first error of the state ends the run.
   void note(Result<void> counted) {
     if (!counted && counted_) {
       counted_ = std::move(counted);
@@ -152,7 +151,7 @@ class HotRun {
     }
   }
 
-  // What has been printed goes out, and on a terminal the table is drawn anew, at most once a second.
+  // Flushes the output; on a terminal, redraws the table at most once per second.
   void refresh() {
     constexpr auto kBetweenTables = std::chrono::seconds(1);
     const auto now = std::chrono::steady_clock::now();
@@ -164,7 +163,7 @@ class HotRun {
     output_.flush();
   }
 
-  // Records that may be counted at once are: up to the end of a period, and to a record that is left out.
+  // Splits the batch at ends of periods and at records after --at.
   void count(const HotKeys::Batch& batch) {
     if (!request_.at && !request_.every) {
       observe(batch, 0, batch.keys.size());
@@ -245,7 +244,7 @@ class HotRun {
     return block;
   }
 
-  // Records without a time count as of 1970, where nobody has seen anything.
+  // Records without a time count as of 1970.
   [[nodiscard]] static std::optional<Time> seen(Time time) {
     return time == Time() ? std::nullopt : std::optional(time);
   }
@@ -268,7 +267,7 @@ class HotRun {
     HotErrors errors{.wanted = truth.size()};
     for (HotRow& row : block.rows) {
       if (row.is_cut) {
-        continue;  // its whole key is not known any more
+        continue;  // the rest of its key was not stored
       }
       row.exact = exact_->estimate(row.key, now);
       const double error = std::abs(row.count.raw - *row.exact);
@@ -327,7 +326,7 @@ class HotRun {
     return report;
   }
 
-  // Only when everything has been written, so that the next run does not count what nobody was told of twice.
+  // Commits only if everything was written: otherwise a repeated run would count records twice.
   Result<void> finish(bool is_read) {
     if (auto finished = output_.finish(); !finished) {
       static_cast<void>(hot_.close());
@@ -406,13 +405,13 @@ class HotRun {
   std::uint64_t records_kept_;
   std::uint64_t left_out_ = 0;
   Time last_time_;
-  HotErrors errors_;  // of the table printed last
+  HotErrors errors_;  // of the last printed table
   bool has_printed_header_ = false;
   bool is_terminal_ = isatty(STDOUT_FILENO) == 1;
   bool is_live_ = is_terminal_ && request_.follow && !request_.is_json && !request_.every;
   bool is_changed_ = true;
   std::chrono::steady_clock::time_point next_table_;
-  bool is_caught_up_ = false;  // following: what was there at first is counted
+  bool is_caught_up_ = false;  // the initial contents of a followed log were counted
   Result<void> counted_;
   HotScreen screen_;
   Output output_;
@@ -430,7 +429,7 @@ Result<void> check_keys(const Hot& hot, const HotKeyRequest& keys, const std::st
                           options_of_tag(tag), words_of(keys)));
 }
 
-// Nobody can tell what its keys are, so a run must not store its own options as theirs.
+// The state has no keys tag, so its keys are unknown; this run must not store its own tag.
 void warn_of_unknown_keys(const Hot& hot, const HotKeyRequest& keys, const std::string& state) {
   if (hot.filter().keys_tag() == 0) {
     say(

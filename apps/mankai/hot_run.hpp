@@ -9,10 +9,9 @@
 
 namespace mankai::command {
 
-/// Where a log that is followed is begun.
+/// Where --follow starts to read.
 enum class FollowFrom : std::uint8_t { start, end };
 
-/// What to read, what to count and what to print.
 struct HotRunRequest {
   InputRequest input;
   HotKeyRequest keys;
@@ -21,18 +20,18 @@ struct HotRunRequest {
   std::optional<double> min_count;
   std::optional<Time> at;
   std::optional<Duration> every;
-  std::string wanted_path;                   ///< of --keys
-  Duration future = std::chrono::hours(24);  ///< records so long after the clock are left out
+  std::string wanted_path;                   ///< file of --keys
+  Duration future = std::chrono::hours(24);  ///< records further in the future are skipped
   bool follow = false;
   std::optional<FollowFrom> from;
-  std::string position;  ///< of the source, behind these logs; empty: not said
+  std::string position;  ///< position of the source after these logs; empty: not given
   bool is_exact = false;
   bool is_json = false;
-  bool has_header = false;  ///< a line of titles where the output is not a terminal
+  bool has_header = false;  ///< prints a header if the output is not a terminal
 };
 
-/// Reads the logs, prints the tables and keeps the state, which `hot` was opened from, if there is one. Returns the
-/// exit code. Errors: as Input's and Output's, and invalid_argument for what cannot be asked of the state.
+/// Reads the logs, prints the tables and updates the state file, if `state` names one. Returns the exit code. Errors:
+/// as Input and Output; invalid_argument if the state cannot answer the request.
 [[nodiscard]] Result<int> run_hot(const HotRunRequest& request, Hot hot, const std::string& state);
 
 }  // namespace mankai::command

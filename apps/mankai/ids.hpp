@@ -11,29 +11,29 @@
 
 namespace mankai::command {
 
-/// Where the numbers of keys come from, for kinds that take them: ids, values, or times to live in microseconds.
+/// Source of the numbers that some kinds store per key: ids, values, or times to live in microseconds.
 struct IdRequest {
   std::string_view noun = "id";
   std::uint64_t most = ScalableCountingBloom::kMaxId;
-  std::optional<std::uint64_t> id{};  ///< one for all keys
-  bool with_ids = false;              ///< each line is a key, a tab and its number
-  /// Reads a number that is not a whole one from 0 to `most`, such as a duration.
+  std::optional<std::uint64_t> id{};  ///< the same for all keys
+  bool with_ids = false;              ///< each line is a key, a tab and a number
+  /// Replaces the parser of integers from 0 to `most`, for instance by one for durations.
   Result<std::uint64_t> (*parse)(std::string_view text) = nullptr;
 
   [[nodiscard]] bool has_ids() const noexcept { return id.has_value() || with_ids; }
 };
 
-/// --id and --with-ids, or what the noun makes of them; `meaning` says what the number is for.
+/// --id and --with-ids, named after the noun; `meaning` describes the number.
 [[nodiscard]] Options id_options(IdRequest& request, const std::string& meaning, const std::string& placeholder = "N");
 /// Errors: invalid_argument for --with-ids together with --id or with keys as arguments.
 [[nodiscard]] Result<void> check_ids(const IdRequest& request, bool has_key_arguments);
 
-/// Keys and their numbers, batch after batch. Reused, so that a loop allocates only at its beginning.
+/// Splits batches of lines into keys and numbers. Reuses its memory.
 class IdReader {
  public:
   explicit IdReader(const IdRequest& request) : request_(request) {}
 
-  /// Splits lines into keys and numbers, which are valid until the next call. Errors: invalid_argument naming the line.
+  /// The results are valid until the next call. Errors: invalid_argument, with the line's number.
   [[nodiscard]] Result<void> read(std::span<const std::string_view> lines);
   [[nodiscard]] std::span<const std::string_view> keys() const noexcept { return keys_; }
   [[nodiscard]] std::span<const std::uint64_t> ids() const noexcept { return ids_; }

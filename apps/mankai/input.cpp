@@ -19,7 +19,7 @@
 namespace mankai::command {
 namespace {
 
-// An open input. The standard input is not owned.
+// `owned` is empty for standard input.
 struct OpenInput {
   Descriptor owned;
   int descriptor;
@@ -51,14 +51,14 @@ Result<OpenInput> open_input(const std::string& path) {
   return OpenInput{.owned = std::move(owned), .descriptor = fd, .may_wait = !is_regular, .bytes = bytes};
 }
 
-// Whether something can be read within the time; a request to stop counts as nothing.
+// Returns whether input is available within the timeout; false after a request to stop.
 bool is_readable(int fd, int timeout_ms) {
   std::array<pollfd, 2> waiting{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
                                 pollfd{.fd = stop_descriptor(), .events = POLLIN, .revents = 0}};
   return poll(waiting.data(), waiting.size(), timeout_ms) > 0 && waiting[0].revents != 0;
 }
 
-// Waits until there is something to read or a request to stop; says so first if it is not at once.
+// Waits for input or a request to stop. Calls before_waiting before each wait.
 void wait_for_input(int fd, const std::function<void()>& before_waiting, std::chrono::milliseconds look_interval) {
   if (is_readable(fd, 0)) {
     return;
@@ -90,18 +90,18 @@ ReadFunction reader_of(OpenInput input, const std::function<void()>& before_wait
   };
 }
 
-// A named pipe must be opened only once: its writer would take the end of the first look for the end of the reader.
+// A named pipe must be opened only once: closing it after a check would end its writer.
 bool is_fifo(const std::string& path) {
   struct stat status{};
   return path != "-" && stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-// A stream cannot be followed, and ends when its writer does.
+// Streams cannot be followed: they end when their writer closes them.
 bool is_followed(const InputRequest& request, const std::string& path) {
   return request.follow_last && &path == &request.paths.back() && path != "-" && !is_fifo(path);
 }
 
-// The bytes of all inputs together, if they are all files. Finds those that cannot be opened.
+// Returns the total size if all inputs are regular files. Reports inputs that cannot be opened.
 Result<std::optional<std::uint64_t>> total_bytes_of(const InputRequest& request) {
   std::optional<std::uint64_t> total = 0;
   for (const std::string& path : request.paths) {

@@ -16,25 +16,24 @@
 
 namespace mankai::command {
 
-/// Where keys come from.
+/// Files or streams to read.
 struct InputRequest {
-  std::vector<std::string> paths;               ///< files, "-" for standard input; standard input when empty
-  std::optional<std::uint64_t> max_line_bytes;  ///< unset: LineReader's own
-  bool follow_last = false;                     ///< the last file never ends, as with tail -F
-  bool follow_from_end = false;                 ///< what is in it now is not read
-  /// How often `before_waiting` is called while nothing more can be read.
+  std::vector<std::string> paths;               ///< "-": standard input; empty: only standard input
+  std::optional<std::uint64_t> max_line_bytes;  ///< [default: LineReader's]
+  bool follow_last = false;                     ///< waits for more of the last file, as tail -F
+  bool follow_from_end = false;                 ///< skips the current contents of the last file
+  /// Interval between calls of `before_waiting` while no input is available.
   std::chrono::milliseconds look_interval = std::chrono::seconds(1);
 };
 
-/// Several inputs, opened one after the other. A read that a signal ends fails with EINTR.
+/// Several inputs, opened in order. A read that a signal interrupts fails with EINTR.
 class Sources {
  public:
-  /// Looks at every input before anything is read. As Input::open.
   [[nodiscard]] static Result<Sources> open(const InputRequest& request, std::function<void()> before_waiting);
 
-  /// Opens the next one; nothing at the end. Errors: not_found, io.
+  /// Opens the next input; nothing at the end. Errors: not_found; io.
   [[nodiscard]] Result<std::optional<Source>> next();
-  /// Of all together, where they are files.
+  /// Total size, if all inputs are regular files.
   [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_bytes_; }
 
  private:
@@ -48,24 +47,23 @@ class Sources {
   std::size_t opened_ = 0;
 };
 
-/// Prints how many bytes after the gzip data of a source were ignored, if there were any.
+/// Warns of bytes after the gzip data of a source, which were ignored.
 void warn_of_ignored_bytes(const Source& source, Progress& progress);
 
-/// The lines of several inputs, one after the other.
+/// The lines of several inputs in order.
 class Input {
  public:
-  /// Checks every input before anything is read, so that a misspelled name is an error before the first line is used.
-  /// `before_waiting` is called when nothing more can be read at once, and again now and then while that lasts. A file
-  /// that is followed may be missing: it is waited for. Errors: not_found, io.
+  /// Checks every input before anything is read, so that a misspelled name is reported first. A followed file may be
+  /// missing. Calls `before_waiting` before it blocks, and then at look_interval. Errors: not_found; io.
   [[nodiscard]] static Result<Input> open(const InputRequest& request, std::function<void()> before_waiting = [] {});
 
-  /// Returns the next lines, as LineReader::next_batch; an empty span at the end, or once a signal asked to stop: then
-  /// an unfinished line is left out. Errors: as LineReader's.
+  /// Returns the next lines, as LineReader::next_batch; none at the end or after a stop signal, which drops an
+  /// incomplete line. Errors: as LineReader.
   [[nodiscard]] Result<std::span<const std::string_view>> next_batch();
 
-  /// Returns how many raw bytes have been read.
+  /// Counts compressed bytes of compressed inputs.
   [[nodiscard]] std::uint64_t bytes_read() const noexcept;
-  /// Where the last batch comes from, and the number of its first line there, from 1. Pre: it was not empty.
+  /// Name of the last batch's input, and number of its first line there, from 1. Pre: the batch was not empty.
   [[nodiscard]] const std::string& label() const noexcept { return reader_->source().label(); }
   [[nodiscard]] std::uint64_t first_line_number() const noexcept { return reader_->first_line_number(); }
 
@@ -83,30 +81,29 @@ class Input {
   Progress progress_;
 };
 
-/// KEY... and --input, of the subcommands that take keys from either.
+/// KEY... and --input.
 [[nodiscard]] Options key_options(
     std::vector<std::string>& keys, InputRequest& request, const std::string& name = "KEY",
     const std::string& help = "Keys [default: one per line from --input or standard input].");
-/// Errors: invalid_argument when there are keys from both.
+/// Errors: invalid_argument if both are given.
 [[nodiscard]] Result<void> check_keys(const std::vector<std::string>& keys, const InputRequest& request);
 
-/// Options of the subcommands that read lines.
 [[nodiscard]] Option max_line_option(InputRequest& request);
 
-/// Uses a batch of keys or lines, at most kBatchLinesMax; returns whether to continue.
+/// Processes at most kBatchLinesMax keys or lines; returns whether to continue.
 using UseBatch = std::function<Result<bool>(std::span<const std::string_view>)>;
 
-/// Passes the keys to `use` in batches: those given as arguments, or else the input's lines. Errors: as Input's, and as
-/// those of `use`.
+/// Passes the keys to `use` in batches: the arguments if there are any, otherwise the input's lines. Errors: as Input
+/// and `use`.
 [[nodiscard]] Result<void> for_each_batch(
     const std::vector<std::string>& arguments, const InputRequest& request, const UseBatch& use,
     std::function<void()> before_waiting = [] {});
 
-/// Appends the answers to a batch of keys to the output; returns whether to continue.
+/// Appends the answers for a batch of keys to the output; returns whether to continue.
 using AnswerBatch = std::function<Result<bool>(std::span<const std::string_view>, Output&)>;
 
-/// Prints the answers to keys that come as for_each_batch passes them, and what is there before it waits for more.
-/// Errors: as for_each_batch and Output::finish.
+/// Prints the answers for the keys of for_each_batch, and flushes before it waits for input. Errors: as for_each_batch
+/// and Output::finish.
 [[nodiscard]] Result<void> print_answers(const std::vector<std::string>& arguments, const InputRequest& request,
                                          const AnswerBatch& answer);
 

@@ -24,7 +24,7 @@ struct Totals {
   std::uint64_t changes = 0;
 };
 
-// The journal itself, or that of a filter's file.
+// Returns the file itself if it is a journal, otherwise the path of its journal.
 Result<std::string> journal_of(const std::string& file) {
   MANKAI_ASSIGN(const auto kind, kind_of_file(file));
   return kind == FileKind::journal ? Result<std::string>(file) : journal_path_of(file);

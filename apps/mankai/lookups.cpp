@@ -1,4 +1,4 @@
-// The subcommands that look up keys in a filter: check, count, recall.
+// Subcommands that look up keys in a filter: check, count, recall.
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 namespace mankai::command {
 namespace {
 
-/// Two absent keys' cells that agree on a value are rare; one that looks like some value is not.
+/// A single cell of an absent key often decodes to some value; two that agree are rare.
 constexpr std::uint64_t kMinMatches = 2;
 
 struct Request {
@@ -33,7 +33,7 @@ struct Request {
 
 using Keys = std::span<const std::string_view>;
 
-// With --at, the filter is changed in memory only.
+// With --at, changes the filter in memory only.
 Result<AnyFilter> open_at(const Request& request) {
   RecoveryReport recovery;
   MANKAI_ASSIGN(auto filter,
@@ -120,7 +120,7 @@ Result<int> recall(const Request& request) {
   return static_cast<int>(ExitCode::fine);
 }
 
-// Of the commands whose answers depend on the time.
+// Options of commands whose answers depend on the time.
 Options time_options(Request& request) {
   return {at_option("Answer as of a later time; the file is not changed.", request.at),
           flag("--fast", "Skip the checksums of the cells, so that a file of any size opens in milliseconds.",

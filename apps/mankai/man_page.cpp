@@ -6,7 +6,7 @@
 namespace mankai::command {
 namespace {
 
-// Text that troff shows as it is; `command` between backquotes becomes bold.
+// Escapes text for troff; `command` in backquotes becomes bold.
 std::string escape(std::string_view text) {
   std::string out;
   bool is_bold = false;
@@ -41,7 +41,6 @@ std::string item(const std::string& heading, const std::string& text) {
   return ".TP\n.B " + escape(heading) + "\n" + paragraphs(text, ".IP");
 }
 
-// Options and arguments, the arguments first.
 std::string options(const Subcommand& subcommand) {
   std::string out;
   for (const bool is_positional : {true, false}) {
@@ -84,7 +83,6 @@ std::string heading(std::string name, std::string_view summary, const std::strin
   return ".TH " + escape(name) + " 1 \"\" \"mankai " + version + "\" \"User Commands\"\n.SH NAME\n" + line + "\n";
 }
 
-// The commands of a group, or of all, each with the name of its page.
 std::string list_of(const std::vector<Subcommand>& subcommands) {
   std::string out = ".SH COMMANDS\n";
   for (const Subcommand& subcommand : subcommands) {

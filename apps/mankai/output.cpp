@@ -11,7 +11,7 @@
 namespace mankai::command {
 namespace {
 
-// Another process may have made the descriptor non-blocking; then a full pipe is waited for here.
+// Another process may have made the descriptor non-blocking; a full pipe then returns EAGAIN.
 bool wait_until_writable(int fd) {
   pollfd waiting{.fd = fd, .events = POLLOUT, .revents = 0};
   return poll(&waiting, 1, -1) >= 0 || errno == EINTR;
@@ -95,7 +95,7 @@ Result<int> write_output(std::string_view text) {
 
 void write_error(std::string_view text) { static_cast<void>(!write(STDERR_FILENO, text.data(), text.size())); }
 
-// One write, so that lines of several processes do not mix.
+// One write per line, so that lines of several processes do not mix.
 void say(std::string_view line) { write_error("mankai: " + std::string(line) + "\n"); }
 
 void show_step(std::string_view text) {

@@ -10,8 +10,8 @@
 
 namespace mankai::command {
 
-/// The standard output, in large writes. After a failed write nothing more is written and finish() returns the error,
-/// so a loop need not test every call.
+/// Buffered standard output. After a failed write it writes nothing more and finish() returns the error, so loops need
+/// not check every call.
 class Output {
  public:
   Output() { buffer_.reserve(kBufferBytes); }
@@ -28,16 +28,16 @@ class Output {
     append("\n");
   }
 
-  /// Writes the buffered bytes; returns false after a failure.
+  /// Returns false after a failure.
   bool flush();
   [[nodiscard]] bool has_failed() const noexcept { return failure_.has_value(); }
 
-  /// Flushes, closes the standard output and returns the first error. Errors: io, out_of_space; EPIPE if the reader
-  /// closed it.
+  /// Flushes and closes standard output. Errors: the first error of a write: io; out_of_space; EPIPE if the reader
+  /// closed the pipe.
   [[nodiscard]] Result<void> finish();
 
  private:
-  // Large enough that system calls take no noticeable time, small enough to stay in a core's cache.
+  // Large enough to amortize system calls, small enough for a core's cache.
   static constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
 
   void make_room(std::string_view bytes);
@@ -47,30 +47,26 @@ class Output {
   std::optional<Error> failure_;
 };
 
-/// Returns whether the error is that the reader closed the output.
 [[nodiscard]] bool is_closed_pipe(const Error& error) noexcept;
 
-/// Writes the whole standard output of a command. Returns exit code 0. Errors: as Output::finish.
+/// Writes all output of a command and returns exit code 0. Errors: as Output::finish.
 [[nodiscard]] Result<int> write_output(std::string_view text);
-/// Writes a text on standard error, unchanged and at once; a failure is ignored.
+/// Writes to standard error without a buffer; errors are ignored.
 void write_error(std::string_view text);
-/// Writes "mankai: …" on standard error.
+/// Writes "mankai: …" to standard error.
 void say(std::string_view line);
 
-/// Shows the current step of long work on standard error if that is a terminal, in place of the step before. An empty
-/// text removes the line.
+/// Replaces the current line of standard error, if that is a terminal. An empty text clears the line.
 void show_step(std::string_view text);
 
-/// A progress line for long work. It is shown only if standard error is a terminal, and standard output is not a
-/// terminal to which data is written at the same time.
+/// A progress line on standard error, if that is a terminal. Not shown if the command also writes data to a terminal.
 class Progress {
  public:
-  /// `total_bytes` is unset if the size is unknown, as for a pipe.
+  /// `total_bytes` is unset for pipes.
   explicit Progress(std::optional<std::uint64_t> total_bytes, bool writes_output = true);
 
-  /// `lines` is unset if the work has no lines.
   void advance(std::uint64_t bytes, std::optional<std::uint64_t> lines = {});
-  /// Removes the line, so that a message can be printed.
+  /// Call before a message is printed.
   void clear();
 
  private:

@@ -20,7 +20,7 @@ struct Request {
   bool json = false;
 };
 
-// The kind, and what in its spec is not the default; a k that was computed goes without saying.
+// The kind and its options that are not defaults; a computed k is left out.
 std::string label(const PlanRow& row) {
   const KindDescription& kind = description_of(row.spec.kind);
   std::string label(kind.name);
@@ -33,7 +33,7 @@ std::string label(const PlanRow& row) {
   return label;
 }
 
-// What the kind can do beside answering: +remove, +count, +grow.
+// "+remove", "+count", "+grow".
 std::string abilities(const KindDescription& info) {
   std::string text;
   for (const auto& [can, what] : {std::pair(info.can_erase, "remove"), std::pair(info.can_count, "count"),
@@ -88,7 +88,6 @@ std::string table(const std::vector<PlanRow>& rows) {
   return text;
 }
 
-// The value of an option that is a number, or its default.
 std::uint64_t number_of(const PlanRow& row, std::string_view option, std::uint64_t standard) {
   return parse_count(option_of(row.spec, option)).value_or(standard);
 }

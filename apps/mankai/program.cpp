@@ -22,7 +22,7 @@
 namespace mankai::command {
 namespace {
 
-// Returns the folder of this executable with a slash at its end, or nothing where the system does not say.
+// Returns the folder of this executable with a trailing slash; empty if unknown.
 std::string own_folder() {
   std::array<char, PATH_MAX> path{};
   const ssize_t bytes = readlink("/proc/self/exe", path.data(), path.size());
@@ -39,8 +39,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// Replaces this process by another program of the same installation: the one in this executable's folder, or else the
-// first on PATH. Returns only if it cannot: not_found when there is no such program, io when it cannot be started.
+// Executes another program of this installation: in this executable's folder, otherwise on PATH. Returns only on
+// failure. Errors: not_found; io.
 Error run_installed(const std::string& program, const std::string& command, const std::vector<std::string>& arguments) {
   std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -60,8 +60,7 @@ Error run_installed(const std::string& program, const std::string& command, cons
                     ", which is not installed; install that program in the folder of mankai or on PATH"};
 }
 
-/// What the arguments name: a subcommand that is not a group, and the arguments after its name; or what to print the
-/// help of.
+/// The subcommand that the arguments name, which is not a group, or whose help they request.
 struct Found {
   const Subcommand* subcommand = nullptr;  ///< nullptr: the program
   bool asks_for_help = false;
@@ -80,7 +79,7 @@ std::unexpected<Error> unknown_command(const std::string& word, const std::vecto
                                                prefix + " --help");
 }
 
-// Finds a subcommand such as "guard build"; "help guard build" and "guard help build" ask for its help.
+// "help guard build" and "guard help build" both request help.
 Result<Found> find(const Program& program, const std::vector<std::string>& arguments) {
   Found found;
   for (auto word = arguments.begin();; ++word) {
@@ -90,7 +89,6 @@ Result<Found> find(const Program& program, const std::vector<std::string>& argum
     }
     const Subcommand* const group = found.subcommand;
     const auto& subcommands = group == nullptr ? program.subcommands : group->children;
-    // What is typed before the subcommand: "mankai", or "mankai guard".
     const std::string prefix = group == nullptr ? program.name : "mankai " + group->name;
     if (word == arguments.end()) {
       return found.asks_for_help ? Result<Found>(found)
@@ -126,11 +124,11 @@ Result<int> run(const Program& program, const std::vector<std::string>& argument
 }
 
 int report(const Error& error) {
-  // Whoever reads our output and has had enough wants no error from us.
+  // A reader that closes the pipe early, such as head, is not an error.
   if (is_closed_pipe(error)) {
     return static_cast<int>(ExitCode::fine);
   }
-  // The message may quote bytes of files, some of which a terminal would take for commands.
+  // The message may quote bytes of files, including control sequences of terminals.
   say(printable(error.message()));
   return static_cast<int>(exit_code_for(error.code));
 }

@@ -65,7 +65,6 @@ class Remover {
   }
 
  private:
-  // Returns whether to continue.
   Result<bool> take(std::span<const std::string_view> lines) {
     MANKAI_TRY(ids_.read(lines));
     std::array<EraseResult, kBatchLinesMax> all{};
@@ -77,7 +76,7 @@ class Remover {
     for (std::size_t i = 0; i < results.size(); ++i) {
       outcome_.removed += results[i] == EraseResult::erased ? 1U : 0U;
       if (results[i] != EraseResult::erased && !request_.quiet) {
-        // The line as it was read, so that the rest of it can be tried again.
+        // Prints the line as read, so that the output can be the input of another attempt.
         output_.append(word_for(results[i]));
         output_.append("\t");
         output_.append_line(lines[i]);

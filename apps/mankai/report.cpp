@@ -1,4 +1,4 @@
-// The only file that sees this header, which takes long to compile.
+// The only file that includes nlohmann/json, which compiles slowly.
 
 #include "apps/mankai/report.hpp"
 
@@ -35,7 +35,7 @@ void append_escaped(std::string_view text, bool escapes_quotes, std::string& out
   }
 }
 
-// How long a UTF-8 character with this first byte is, or 0 if none begins so.
+// Returns the size of a UTF-8 character with this first byte; 0 if invalid.
 std::size_t length_by_lead(unsigned char lead) noexcept {
   if (lead < 0x80) {
     return 1;
@@ -46,13 +46,13 @@ std::size_t length_by_lead(unsigned char lead) noexcept {
   return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-// C0, DEL and C1: a terminal takes them for commands.
+// C0, DEL and C1, which terminals interpret.
 bool is_control(std::string_view character) noexcept {
   const auto lead = static_cast<unsigned char>(character[0]);
   return lead < 0x20 || lead == 0x7f || (lead == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
 }
 
-// Nothing where no byte has to be escaped.
+// Returns an empty string if no byte needs an escape.
 template <class KeepCharacter>
 std::string escaped(std::string_view bytes, KeepCharacter keep) {
   std::string text;
@@ -87,7 +87,7 @@ nlohmann::ordered_json json_of(const Report& report) {
   return object;
 }
 
-// File names and keys may be any bytes; JSON is UTF-8.
+// Replaces invalid UTF-8: file names and keys may be any bytes.
 std::string dump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

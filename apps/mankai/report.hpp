@@ -1,6 +1,6 @@
 #pragma once
 
-/// How commands print values: as lines for people, as JSON, and as metrics in Prometheus' text format 0.0.4.
+/// Output of values as aligned text, as JSON, and as metrics in Prometheus' text format 0.0.4.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,7 @@
 
 namespace mankai::command {
 
-/// Named values that are shown to people as aligned lines or to programs as a JSON object. A value without a label is
-/// for programs only.
+/// Named values for text and JSON. Values without a label appear only in JSON.
 class Report {
  public:
   using Value = std::variant<bool, std::uint64_t, double, std::string>;
@@ -34,14 +33,14 @@ class Report {
   void add(std::string name, Value value, std::string label = "", std::string shown = "") {
     lines_.push_back({std::move(name), std::move(value), std::move(label), std::move(shown)});
   }
-  /// Adds an array of objects, which JSON has behind the values; for programs only.
+  /// Adds an array of objects, which JSON puts after the values.
   void add_list(std::string name, std::vector<Report> items) { lists_.push_back({std::move(name), std::move(items)}); }
   [[nodiscard]] const std::vector<Line>& lines() const noexcept { return lines_; }
   [[nodiscard]] const std::vector<List>& lists() const noexcept { return lists_; }
 
-  /// One line a value that has a label; ends with a line feed.
+  /// Returns one line per value that has a label; ends with a line feed.
   [[nodiscard]] std::string text() const;
-  /// One object on one line, with a line feed.
+  /// Returns a JSON object on one line, with a line feed.
   [[nodiscard]] std::string json() const;
 
  private:
@@ -49,39 +48,37 @@ class Report {
   std::vector<List> lists_;
 };
 
-/// One array of objects on one line, with a line feed.
 [[nodiscard]] std::string json_array(const std::vector<Report>& reports);
 
-/// Numbers for people; `--json` has them exactly.
+/// Rounded numbers for text output; JSON has the exact values.
 [[nodiscard]] std::string human_count(std::uint64_t count);  ///< 1,234,567
-/// 1 key, 1,234 keys; `plural` where that is not an s at the end.
+/// "1 key", "1,234 keys". [default plural: noun + "s"]
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun, std::string_view plural = {});
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);  ///< 12.3 MiB
 [[nodiscard]] std::string human_share(double share);         ///< 0.998%
-[[nodiscard]] std::string human_estimate(double estimate);   ///< a count that is not whole; may be infinite
+[[nodiscard]] std::string human_estimate(double estimate);   ///< a fractional count; may be infinite
 
-/// The bytes of the UTF-8 character that a text begins with, or 0: no overlong forms, surrogates or beyond U+10FFFF.
-/// Pre: not empty.
+/// Returns the size of the UTF-8 character at the start of a text, or 0 if it is invalid: overlong, a surrogate, or
+/// beyond U+10FFFF. Pre: not empty.
 [[nodiscard]] std::size_t character_bytes(std::string_view text) noexcept;
 
-/// Bytes for people: every one that is not part of printable UTF-8 as \xNN and backslashes doubled, or as they are if
-/// all are.
+/// Escapes bytes for a terminal: if any byte is not part of printable UTF-8, it becomes \xNN and backslashes are
+/// doubled.
 [[nodiscard]] std::string printable(std::string_view bytes);
 
-/// Adds bytes for programs: those that are not UTF-8 as \xNN and backslashes doubled, with NAME_is_escaped beside
-/// them, or as they are if all are. With a label, `printable` shows them to people.
+/// Adds bytes to JSON: if they are invalid UTF-8, invalid bytes become \xNN, backslashes are doubled, and
+/// NAME_is_escaped is true. With a label, text output shows `printable(bytes)`.
 void add_bytes(const std::string& name, std::string_view bytes, Report& report, const std::string& label = "");
 
-/// What a metric's values mean: a counter only grows while the process lives.
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
 
-/// Writes metrics family by family.
+/// Formats metrics, one family after another.
 ///
-/// Shape:   begin() once for each family, then its samples; names and label names as Prometheus has them
-///          ([a-zA-Z_][a-zA-Z0-9_]*), help and label values any bytes.
-/// Units:   seconds, bytes, shares of 1: base units, named at the end of the metric's name.
-/// Errors:  none; total. What is no UTF-8 in a label's value is shown as \xNN.
-/// Threads: one caller.
+/// Shape:   begin() once per family, then its samples; metric and label names match [a-zA-Z_][a-zA-Z0-9_]*, help and
+///          label values are any bytes.
+/// Units:   base units, named at the end of the metric's name: seconds, bytes, ratios.
+/// Errors:  none; total. Invalid UTF-8 in a label's value becomes \xNN.
+/// Threads: one at a time.
 /// Source:  [PrometheusText]
 class PrometheusText {
  public:
@@ -94,20 +91,19 @@ class PrometheusText {
 
   void sample(std::uint64_t value, Labels labels = {}) { add("", labels, std::to_string(value)); }
   void sample(double value, Labels labels = {}) { add("", labels, number(value)); }
-  /// A sample of a histogram: `suffix` is "_bucket", "_sum" or "_count".
+  /// Adds a sample of a histogram; `suffix` is "_bucket", "_sum" or "_count".
   void part(std::string_view suffix, std::uint64_t value, Labels labels = {}) {
     add(suffix, labels, std::to_string(value));
   }
   void part(std::string_view suffix, double value, Labels labels = {}) { add(suffix, labels, number(value)); }
 
-  /// A family with one sample.
   template <class Value>
   void single(std::string_view name, MetricType type, std::string_view help, Value value) {
     begin(name, type, help);
     sample(value);
   }
 
-  /// The shortest text that is read as the same number: "0.01", "+Inf", "NaN".
+  /// Returns the shortest text that parses to the same number: "0.01", "+Inf", "NaN".
   [[nodiscard]] static std::string number(double value);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }

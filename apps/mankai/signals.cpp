@@ -11,7 +11,7 @@
 namespace mankai::command {
 namespace {
 
-// A handler can reach nothing but globals.
+// Globals, because signal handlers have no context argument.
 std::atomic<int> signal_seen = 0;
 std::atomic<int> wake_reader = -1;
 std::atomic<int> wake_writer = -1;
@@ -61,10 +61,10 @@ int exit_code_of_service(int code) noexcept { return stop_signal() == SIGTERM ? 
 
 void prepare_standard_streams() {
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of write(2), as a full disk is
+  signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes an error of write(2)
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) < 0) {
-      // Gets the lowest free number, which is `fd`; reading and writing fail there, as on a closed one.
+      // open() returns the lowest free number, which is `fd`. O_PATH makes reads and writes fail.
       static_cast<void>(open("/dev/null", O_PATH));
     }
   }

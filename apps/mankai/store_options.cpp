@@ -15,7 +15,7 @@ namespace mankai::command {
 namespace {
 
 constexpr std::string_view kIntervalIs = "interval=";
-/// A disk is not faster.
+/// No disk syncs faster.
 constexpr Duration kShortestInterval = std::chrono::milliseconds(1);
 
 Result<StoreRequest::Policy> parse_interval(std::string_view text) {

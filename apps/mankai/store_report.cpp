@@ -19,7 +19,7 @@ std::string hash_words(HashKind hash) {
   return std::string(name(hash)) + (is_keyed(hash) ? ", keyed; the key is not shown" : ", seeded");
 }
 
-// Within what λ says of it, which is a multiple of 2^-32: a half-life of an hour is one of 3600.0000035 s.
+// Rounds to the precision of λ, a multiple of 2^-32: a half-life of an hour is stored as 3600.0000035 s.
 std::string human_duration(double seconds) {
   constexpr double kThousandths = 1e3;
   const Duration exact(std::llround(std::min(seconds * kMicroseconds, kMostMicroseconds)));

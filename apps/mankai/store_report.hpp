@@ -12,17 +12,15 @@ namespace mankai::command {
 /// Returns the warning for a filter with more keys than its capacity; otherwise empty.
 [[nodiscard]] std::string capacity_warning(std::uint64_t keys, std::uint64_t capacity);
 
-/// Adds the numbers of replayed and dropped records.
 void add_recovery(const RecoveryReport& recovery, Report& report);
-/// Adds the position of the source of a store's changes.
 void add_position(const SourcePosition& position, Report& report);
-/// Adds all facts about a store that are not about its filter.
+/// Adds all facts about a store except those of its filter.
 void add_store(const StoreInfo& info, Report& report);
 
-/// Returns which bytes of the journal's end were dropped and why; empty if none were.
+/// Describes the bytes dropped from the journal's end; empty if none were.
 [[nodiscard]] std::string dropped_words(const RecoveryReport& recovery);
 
-/// Prints a warning on standard error if opening the file dropped bytes of its journal.
+/// Warns if opening the file dropped bytes of its journal.
 void warn_of_loss(const std::string& file, const RecoveryReport& recovery);
 
 }  // namespace mankai::command

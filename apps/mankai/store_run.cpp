@@ -76,7 +76,7 @@ Result<void> StoreRun::finish() {
 }
 
 std::unexpected<Error> StoreRun::give_up(const Error& error) {
-  // What was committed is in the files whether they can be tidied up now or not.
+  // Committed changes are safe even if closing fails.
   static_cast<void>(store_.close());
   return fail(error.code, error.detail + what_is_in(), error.os_error);
 }

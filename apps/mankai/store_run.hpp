@@ -9,26 +9,26 @@
 
 namespace mankai::command {
 
-/// The changes of one command to a store. In mode `batches` each batch of input is written to the journal as it is
-/// read, so that nothing that was read is lost. In mode `whole`, for keys given as arguments and for --position, all
-/// changes are one batch, which is committed at the end.
+/// The changes of one command to a store. Mode `batches` writes each batch of input to the journal at once, so a crash
+/// loses nothing that was read. Mode `whole` makes all changes one batch, committed at the end; keys given as arguments
+/// and --position use it.
 class StoreRun {
  public:
   enum class Mode : std::uint8_t { batches, whole };
 
-  /// Errors: as Store::open's; invalid_argument for a gate of a database.
+  /// Errors: as Store::open; invalid_argument for a gate of a database.
   [[nodiscard]] static Result<StoreRun> open(const std::string& file, const StoreRequest& request, Mode mode);
 
   [[nodiscard]] Store& store() noexcept { return store_; }
   [[nodiscard]] bool is_whole() const noexcept { return mode_ == Mode::whole; }
-  /// Counts keys that are now in the store, for messages.
+  /// Counts keys added to the store, for error messages.
   void note_keys(std::uint64_t keys) noexcept { keys_ += keys; }
 
-  /// Commits what is one batch, and closes the store: then everything is on the disk. Where a signal asked to stop,
-  /// what is one batch is given up, and of others what was read until then is in. Errors: io, out_of_space; with words
-  /// about what is in the file.
+  /// Commits in mode `whole`, then closes the store, which syncs it. After a stop signal, mode `whole` discards its
+  /// changes and mode `batches` keeps those made so far. Errors: io; out_of_space; the message says what the file
+  /// contains.
   [[nodiscard]] Result<void> finish();
-  /// Closes the store after an error, and adds to it what is in the file.
+  /// Closes the store after an error and appends to the error what the file contains.
   [[nodiscard]] std::unexpected<Error> give_up(const Error& error);
 
  private:
@@ -43,15 +43,14 @@ class StoreRun {
   std::uint64_t keys_ = 0;
 };
 
-/// Whether a file may be changed by others than `mankai gate sync`, as far as is told by what stands beside it. Errors:
-/// invalid_argument, with what to do instead, for one that is a gate of a database: its changes would go unnoticed, and
-/// keys that have rows be "empty".
+/// Returns an error if a settings file next to this one says that it is a gate of a database: changes other than those
+/// of `mankai gate sync` would give it false negatives. Errors: invalid_argument.
 [[nodiscard]] Result<void> check_is_no_gate(const std::string& file);
 
-/// As far as is told by its position, which goes wherever the file goes.
+/// The same by the store's position, which remains if the file is moved.
 [[nodiscard]] Result<void> check_is_no_gate(const std::string& file, const Store& store);
 
-/// By both, before a file is replaced, if it is there. Cost: reads it.
+/// Both checks, before a file is replaced; a missing file passes. Cost: reads the file.
 [[nodiscard]] Result<void> check_replaces_no_gate(const std::string& file);
 
 }  // namespace mankai::command

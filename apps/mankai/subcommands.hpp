@@ -6,10 +6,9 @@
 
 namespace mankai::command {
 
-/// The program `mankai`: its own subcommands, and those that it runs as `mankai-lab`, in the order of the help.
+/// The program `mankai`: its own subcommands and those of `mankai-lab`, in help order.
 [[nodiscard]] Program mankai_program();
 
-// Those of `mankai`.
 [[nodiscard]] Subcommand create_subcommand();
 [[nodiscard]] Subcommand add_subcommand();
 [[nodiscard]] Subcommand check_subcommand();
@@ -30,7 +29,7 @@ namespace mankai::command {
 [[nodiscard]] Subcommand dedup_subcommand();
 [[nodiscard]] Subcommand hot_subcommand();
 
-// What is below `mankai guard`.
+// Subcommands of `mankai guard`.
 [[nodiscard]] Subcommand guard_build_subcommand();
 [[nodiscard]] Subcommand guard_check_subcommand();
 [[nodiscard]] Subcommand guard_add_subcommand();
@@ -42,7 +41,7 @@ namespace mankai::command {
 [[nodiscard]] Subcommand guard_load_subcommand();
 [[nodiscard]] Subcommand guard_serve_subcommand();
 
-// What is below `mankai gate`.
+// Subcommands of `mankai gate`.
 [[nodiscard]] Subcommand gate_build_subcommand();
 [[nodiscard]] Subcommand gate_sync_subcommand();
 [[nodiscard]] Subcommand gate_check_subcommand();

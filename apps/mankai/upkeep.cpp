@@ -1,4 +1,4 @@
-// The subcommands that change a filter's file as a whole: advance, merge, clear, recover.
+// Subcommands that change a filter's file as a whole: advance, merge, clear, recover.
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ Result<int> advance(const Request& request) {
 
 Result<void> check_sources(const Request& request) {
   for (const std::string& path : request.sources) {
-    std::error_code failure;  // a file that is not there is told later
+    std::error_code failure;  // a missing file is reported later
     if (std::filesystem::equivalent(path, request.file, failure)) {
       return fail(ErrorCode::invalid_argument, path + ": is also the target; a filter cannot be merged with itself");
     }
@@ -103,7 +103,7 @@ Report report_of(const Request& request, const RecoveryReport& recovery) {
   return report;
 }
 
-// Opening recovers; closing makes it one file again.
+// Opening the store recovers it; closing merges the journal into the file.
 Result<int> recover(const Request& request) {
   catch_stop_signals();
   MANKAI_ASSIGN(auto store, opened_filter(request.file, Store::open(request.file)));

@@ -23,13 +23,13 @@ struct Request {
   bool json = false;
 };
 
-// Every file is looked at, and the worst outcome is the command's: damage above trouble with reading.
+// The exit code is that of the worst file: corrupt, then unreadable.
 ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::bad_data || b == ExitCode::fine ? a : b; }
 
-/// What was looked at, and found good.
+/// A file without damage.
 struct Verified {
   std::string words = {};
-  std::vector<std::string> remarks = {};  ///< what is no damage that anybody can tell from a crash
+  std::vector<std::string> remarks = {};  ///< losses that look like a crash, not like damage
 };
 
 std::string words_on(const InspectedStore& found) {
@@ -125,7 +125,7 @@ Result<std::string> read_text(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes.bytes().data()), bytes.bytes().size());
 }
 
-// These have no checksum: what is checked is that they can be read.
+// These files have no checksum: checks only that they can be parsed.
 template <class Parse>
 Result<Verified> verify_text(const std::string& path, FileKind kind, const Parse& parse) {
   MANKAI_ASSIGN(const auto text, read_text(path));

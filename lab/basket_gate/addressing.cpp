@@ -6,7 +6,6 @@
 namespace mankai::lab::basket {
 namespace {
 
-// Baskets that are filled and then asked for, for every phase and addressing.
 Result<void> measure_certainty(const Context& context, Findings& findings) {
   const std::uint64_t baskets = context.trials(20'000, 100'000);
   for (const BloomAddressing addressing : kAddressings) {

@@ -11,8 +11,8 @@ namespace mankai::lab::basket {
 namespace {
 
 constexpr double kFilled = 0.05;
-// The stub: one connection, first come first served; a query takes 5 ms on average, exponentially distributed. A page
-// takes 10 ms of its own. Simulated time, so that the figures are the same on every machine.
+// Model of a database: one connection, first come first served; queries take 5 ms on average, exponentially
+// distributed. A page adds 10 ms. Simulated time, so that results do not depend on the machine.
 constexpr double kQueryMs = 5;
 constexpr double kPageMs = 10;
 constexpr double kPagesPerSecond = 150;
@@ -20,15 +20,15 @@ constexpr double kMsPerSecond = 1000;
 constexpr std::uint64_t kBatches = 50;
 
 struct Stub {
-  Estimate load;        // share of the time that the database is busy
-  Estimate latency_ms;  // of a page, queries included
+  Estimate load;        // share of time in which the database is busy
+  Estimate latency_ms;  // of a page, including queries
 };
 
-// Whether the next page asks the database.
+// Returns whether the next page queries the database.
 using Asks = std::function<bool(Random&)>;
 
-// Pages arrive at random; each asks the database or not. Errors are those of batch means: pages near each other wait
-// for the same queue, batches hardly do.
+// Pages are a Poisson process. Errors are those of batch means: neighboring pages wait for the same queue, batches are
+// nearly independent.
 Stub simulate(double pages_per_second, std::uint64_t pages, const Asks& asks, Random& random) {
   const std::uint64_t batch_pages = pages / kBatches;
   std::vector<double> batch_latency;
@@ -55,13 +55,13 @@ Stub simulate(double pages_per_second, std::uint64_t pages, const Asks& asks, Ra
   return {.load = mean(batch_load), .latency_ms = mean(batch_latency)};
 }
 
-// The M/M/1 queue: queries arrive at random with rate r, so they wait and run for s / (1 - r s) on average.
+// M/M/1 queue: queries arrive with rate r, so they take s / (1 - r s) on average, including waiting.
 double formula_latency(double pages_per_second, double share_that_asks) {
   const double load = pages_per_second * share_that_asks * kQueryMs / kMsPerSecond;
   return kPageMs + share_that_asks * kQueryMs / (1 - load);
 }
 
-// A shopper is new on every page: one of the filled baskets, or an absent key.
+// Each page has a new shopper: a filled basket or an absent key.
 Asks behind(const Gate& gate, std::uint64_t members_seed, std::uint64_t members) {
   return [&gate, members_seed, members](Random& random) {
     if (random.chance(kFilled)) {
@@ -98,7 +98,7 @@ Figure sweep(const Asks& asks, double asked, std::uint64_t pages, Random& random
   return figure;
 }
 
-// Wall clock, so the machine's.
+// Uses wall-clock time, which depends on the machine.
 Result<void> time_gate(const Context& context, Findings& findings) {
   constexpr std::uint64_t kAsked = 20'000;
   std::vector<Gate> gates;

@@ -7,7 +7,7 @@ namespace mankai::lab::basket {
 namespace {
 
 constexpr GateShape kShape = {.phase = 10};
-// Baskets filled between two looks, as a share of the capacity at half; each is emptied by the next look.
+// Each step fills a quarter of the capacity at half saturation; baskets are emptied by the next step.
 constexpr int kLooksPerCapacity = 4;
 constexpr int kCapacities = 4;
 constexpr int kLooks = kCapacities * kLooksPerCapacity;
@@ -47,7 +47,6 @@ Result<void> measure_drift(const Context& context, Findings& findings) {
     insert_strangers(gate, step, random);
     rate = strangers_let_through(gate, trials, random);
     MANKAI_ASSIGN(auto rebuilt, make_gate(kShape, context));
-    // What is filled now: this step's baskets.
     insert_strangers(rebuilt, step, random);
     rebuilt_rate = strangers_let_through(rebuilt, trials, random);
     const double ever = static_cast<double>(look) / kLooksPerCapacity;

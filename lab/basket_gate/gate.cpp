@@ -17,7 +17,7 @@ double capacity_at_half(const GateShape& shape) noexcept {
 }
 
 Result<Gate> make_gate(const GateShape& shape, const Context& context) {
-  // A filter is asked for by keys and rate: those that need just this array. One key less keeps rounding out of it.
+  // Requests keys and rate that give exactly this array; one key less avoids rounding up.
   MANKAI_ASSIGN(auto gate, make_under_test<Bloom>({.keys = static_cast<std::uint64_t>(capacity_at_half(shape)) - 1,
                                                    .fpr = std::exp2(-static_cast<double>(shape.phase)),
                                                    .k = shape.phase,
@@ -38,7 +38,7 @@ std::uint64_t fill_to(Gate& gate, double saturation, Random& random) {
   const double phase = gate.filter().phase();
   std::uint64_t inserted = 0;
   for (double now = 0; now < saturation; now = gate.filter().saturation()) {
-    // A tenth less than what is expected to be missing, so that the last steps are single keys.
+    // Inserts 10% less than expected, so that the last steps are single keys.
     constexpr double kCareful = 0.9;
     const double missing = cells / phase * std::log((1 - now) / (1 - saturation));
     const auto step = static_cast<std::uint64_t>(std::max(1.0, kCareful * missing));

@@ -13,42 +13,37 @@ namespace mankai::lab::basket {
 
 using Gate = UnderTest<Bloom>;
 
-/// The paper gives no size for its array; ours has 2^20 bits, 128 KiB.
+/// 128 KiB; the paper gives no size for its array.
 inline constexpr std::uint64_t kCells = std::uint64_t{1} << 20;
 /// The paper's "about 5 to 20".
 inline constexpr std::array<std::uint32_t, 4> kPhases = {5, 10, 15, 20};
-/// Ours, and the paper's own.
 inline constexpr std::array<BloomAddressing, 2> kAddressings = {BloomAddressing::range, BloomAddressing::fields};
 
-/// An empty gate's array and its number of probes.
 struct GateShape {
   std::uint64_t cells = kCells;  ///< a power of two
   std::uint32_t phase = 10;
   BloomAddressing addressing = BloomAddressing::range;
 };
 
-/// Returns how many keys an array holds at half its cells set, N ln 2 / phase.
+/// Returns the number of keys that set half of the cells: N ln 2 / phase.
 [[nodiscard]] double capacity_at_half(const GateShape& shape) noexcept;
 
 /// Errors: out_of_space.
 [[nodiscard]] Result<Gate> make_gate(const GateShape& shape, const Context& context);
 
-/// Inserts absent keys until the saturation is reached, and returns how many that took; past it by one key at most.
+/// Inserts absent keys up to a saturation and returns their number. Exceeds it by one key at most.
 std::uint64_t fill_to(Gate& gate, double saturation, Random& random);
-/// Inserts `count` absent keys.
 void insert_strangers(Gate& gate, std::uint64_t count, Random& random);
 
-/// Returns the share of absent keys that is answered yes.
+/// Returns the false-positive rate.
 [[nodiscard]] inline Estimate strangers_let_through(const Gate& gate, std::uint64_t trials, Random& random) {
   return rate_of_yes(gate, trials, [&random](std::uint64_t /*number*/) { return Digest{random.next()}; });
 }
 
-/// Returns (1 - (1 - 1/N)^(phase n))^phase, and how far one array's own rate strays from it, one standard deviation.
+/// Returns (1 - (1 - 1/N)^(phase n))^phase; the error is the standard deviation of a single array's rate.
 [[nodiscard]] Estimate formula_rate(double keys, const GateShape& shape) noexcept;
 
-/// Returns "50 %" for 0.5.
 [[nodiscard]] std::string percent(double share);
-/// Returns how reports call an addressing.
 [[nodiscard]] std::string_view shown(BloomAddressing addressing) noexcept;
 
 }  // namespace mankai::lab::basket

@@ -15,9 +15,9 @@ namespace mankai::lab::basket {
 namespace {
 
 constexpr std::array<double, 3> kSaturations = {0.25, 0.5, 0.75};
-// With at least so many expected hits they are counted, which puts the error at a tenth of the rate.
+// Hits are counted if at least this many are expected, so that the error is at most a tenth of the rate.
 constexpr double kHitsAtLeast = 100;
-// More hits than these say nothing more.
+// More hits add no precision that matters.
 constexpr double kHitsEnough = 1e4;
 
 struct Point {
@@ -43,12 +43,10 @@ std::vector<Point> grid() {
   return points;
 }
 
-// The gate's cells, read from its image.
 class Cells {
  public:
   explicit Cells(const Bloom& filter) : bytes_(filter.to_bytes()), params_(filter.params()) {}
 
-  // Calls `visit(probe, is_set)` for each of a digest's probes.
   template <class Visit>
   void for_each_probe(Digest digest, const Visit& visit) const {
     probes::FieldSequence fields(digest);
@@ -69,7 +67,7 @@ class Cells {
   Bloom::Params params_;
 };
 
-// The product of what each probe hits on its own: for rates that are too small to count.
+// Returns the product of each probe's hit rate, for rates too small to count.
 Estimate rate_per_probe(const Gate& gate, std::uint64_t trials, Random& random) {
   const Cells cells(gate.filter());
   std::vector<std::uint64_t> hits(gate.filter().phase());

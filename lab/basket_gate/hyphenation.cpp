@@ -19,7 +19,7 @@ using Breaks = std::vector<std::size_t>;
 
 bool is_vowel(char letter) { return std::string_view("aeiou").contains(letter); }
 
-// The simple rule: between two consonants that stand between vowels.
+// The simple rule: a break between two consonants that are between vowels.
 Breaks breaks_by_rule(std::string_view word) {
   Breaks breaks;
   for (std::size_t i = 1; i + 2 < word.size(); ++i) {
@@ -47,11 +47,11 @@ std::string random_word(Random& random) {
 }
 
 struct Language {
-  std::vector<std::string> words;                        // all different
-  std::unordered_map<std::string, Breaks> dictionary{};  // the exceptions: on slow storage
+  std::vector<std::string> words;
+  std::unordered_map<std::string, Breaks> dictionary{};  // of exceptions, on slow storage
 };
 
-// A word is an exception when its first break is not where the rule puts it. Exactly every tenth one is.
+// Every tenth word is an exception: the dictionary lacks its first break by the rule.
 Language make_language(std::size_t count, Random& random) {
   Language language;
   std::unordered_set<std::string> known;
@@ -77,7 +77,7 @@ struct Text {
   std::uint64_t wrong = 0;
 };
 
-// Hyphenates every word once: by rule where the gate knows it for no exception, else by the dictionary.
+// Hyphenates every word by the rule, or by the dictionary if the gate says maybe.
 Text hyphenate(const Language& language, const Gate& gate) {
   Text text;
   const Hasher hasher = gate.filter().hasher();
@@ -109,7 +109,7 @@ Result<Gate> gate_of(const Language& language, std::uint32_t phase, const Contex
 double list_bytes(const Language& language) {
   std::size_t bytes = 0;
   for (const auto& [word, breaks] : language.dictionary) {
-    bytes += word.size() + breaks.size() + 1;  // the word with hyphens in it, and its end
+    bytes += word.size() + breaks.size() + 1;  // the hyphenated word and its end
   }
   return static_cast<double>(bytes);
 }
@@ -150,7 +150,6 @@ Result<void> measure_words(const Context& context, Findings& findings) {
   return {};
 }
 
-// An array with a bit for each shopper, the shopper's number being the index.
 void measure_bit_array(const Context& context, Findings& findings) {
   constexpr std::size_t kShoppers = std::size_t{1} << 20;
   constexpr double kFilled = 0.05;

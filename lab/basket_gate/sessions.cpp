@@ -32,15 +32,15 @@ std::vector<Session> make_sessions(std::uint64_t count, Random& random) {
   return sessions;
 }
 
-// Per session, in the order of the sessions: sums that ratio_of_sums needs.
+// Sums per session, for ratio_of_sums.
 struct Served {
   std::vector<double> pages;
-  std::vector<double> queries;         // the gate said yes
-  std::vector<double> wasted;          // and the basket was empty
-  std::vector<double> useful;          // and it was not
-  std::vector<double> affected_pages;  // of empty sessions that passed the gate
+  std::vector<double> queries;         // answered yes
+  std::vector<double> wasted;          // of these, with an empty basket
+  std::vector<double> useful;          // of these, with a filled basket
+  std::vector<double> affected_pages;  // of sessions with a false positive
   std::uint64_t empty_sessions = 0;
-  std::uint64_t told_empty = 0;  // pages with a basket that was not shown
+  std::uint64_t told_empty = 0;  // pages with a false negative
 };
 
 Served serve(const std::vector<Session>& sessions, const Gate& gate) {
@@ -88,7 +88,7 @@ void judge_queries(const Served& served, double rate, Findings& findings) {
 }
 
 void judge_repeats(const Served& served, double rate, Findings& findings) {
-  // P(at least one page hit) were each page a new chance, with geometric lengths of mean M: f M / (1 + f (M - 1)).
+  // P(at least one page hit) if pages were independent, with geometric lengths of mean M: f M / (1 + f (M - 1)).
   const double if_independent = rate * kMeanPages / (1 + rate * (kMeanPages - 1));
   findings.judged({"shoppers-affected", if_independent}, equals(rate),
                   share(served.affected_pages.size(), served.empty_sessions));
@@ -112,7 +112,7 @@ Figure figure_of(const Served& served, const Findings& findings) {
   return figure;
 }
 
-// The paper's own range goes to 5 probes, and sets no limit to the saturation.
+// The paper allows as few as 5 probes and does not limit the saturation.
 Result<void> measure_unlikely(const Context& context, Findings& findings, Random& random) {
   constexpr double kFull = 0.75;
   MANKAI_ASSIGN(auto gate, make_gate({.phase = 5}, context));

@@ -8,7 +8,6 @@
 namespace mankai::lab::basket {
 namespace {
 
-// One gate at one number of keys: its saturation and false-positive rate.
 struct Load {
   GateShape shape;
   double keys = 0;
@@ -110,7 +109,7 @@ Result<void> measure_capacity(const Context& context, Findings& findings, Random
     MANKAI_ASSIGN(auto gate, make_gate(shape, context));
     const auto cells = static_cast<double>(kCells);
     const auto keys = static_cast<double>(fill_to(gate, 0.5, random));
-    // A key sets phase / 2 new bits there, so that is what the saturation's deviation is worth.
+    // At half full a key sets phase / 2 new bits, which converts the saturation's deviation into keys.
     const double deviation = fill_deviation(phase * keys / cells, cells) * cells * 2 / phase;
     findings.judged({"capacity-{}", phase}, equals(std::round(capacity_at_half(shape)), 1),
                     Estimate{.value = keys, .error = deviation});

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kWindowIds = 10'000;
 constexpr double kHundred = 100;
 
-// Database ids, one after the other, as the code had them for keys.
+// Sequential database ids, which the authors' code used as keys.
 class Ids {
  public:
   [[nodiscard]] std::uint64_t operator[](std::uint64_t i) const noexcept { return i + 1; }
@@ -29,7 +29,7 @@ class RandomKeys {
   Events events_;
 };
 
-// Ours hashes the key; the code's takes it as it is.
+// Our filter hashes the key; the authors' code uses it unhashed.
 class Hashed {
  public:
   explicit Hashed(Array array) : array_(std::move(array)), hasher_(array_.filter().hasher()) {}
@@ -58,7 +58,7 @@ void fill(Filter& filter, const Keys& keys, std::uint64_t count) {
   }
 }
 
-// The rates, in order, of windows of ids that were never inserted, each somewhere above all that did.
+// Returns the sorted false-positive rates of windows of absent ids, each above all inserted ids.
 template <class Filter>
 std::vector<double> window_rates(const Filter& filter, std::uint64_t windows, const Context& context) {
   constexpr std::uint64_t kFirst = std::uint64_t{1} << 24U;
@@ -74,7 +74,7 @@ std::vector<double> window_rates(const Filter& filter, std::uint64_t windows, co
   return rates;
 }
 
-// The share of keys of one age that is known, over `trials` keys.
+// Returns the share of keys of one age that is known, over `trials` keys.
 template <class Filter, class Keys>
 Estimate survival_at(Filter& filter, const Keys& keys, std::uint64_t next, std::uint64_t age, std::uint64_t trials) {
   const auto is_known_later = [&](std::uint64_t i) {
@@ -94,7 +94,7 @@ void judge_windows(const std::string& id, const char* whose, const std::vector<d
                   equals(formula), {.value = worst, .error = error * errors_of_worst(rates.size()) / kStandardErrors});
 }
 
-// Events that are near each other in the stream are known or not together; a run is of many half-lives.
+// Neighboring events are not independent; a run covers many half-lives.
 void judge_survival(const std::string& id, const Shape& shape, std::uint64_t age, const Estimate& measured,
                     Findings& findings) {
   findings.judged(fmt::format("{}-{}", id, shape.s), equals(text_survival(shape, static_cast<double>(age)), 0.01),
@@ -123,7 +123,7 @@ Result<void> measure_table(std::uint64_t places, const Context& context, Finding
   return {};
 }
 
-// 65536 places: the place is the low 16 bits of the generator, and those of the second step follow from the first's.
+// With 65,536 places, the place is the low 16 bits of the generator, and the second place follows from the first.
 Result<void> measure_power_of_two(const Context& context, Findings& findings) {
   const Shape shape{.s = std::uint64_t{1} << 16U, .n = 2, .b = 8};
   const std::uint64_t filled = events_to_fill(shape);
@@ -140,7 +140,7 @@ Result<void> measure_power_of_two(const Context& context, Findings& findings) {
   return {};
 }
 
-// The sign bit of a key is dropped.
+// The authors' code drops a key's sign bit.
 Result<void> measure_sign(const Context& context, Findings& findings) {
   const Shape shape{.s = 8191, .n = 2, .b = 8};
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;

@@ -79,7 +79,7 @@ Point point_of(const Survey& survey, const Shape& shape, std::size_t age, std::s
   const std::size_t last = std::min(survey.known.size() - 1, age + reach);
   const auto from = static_cast<double>(first);
   const auto to = static_cast<double>(last);
-  // Simpson's rule: the curves are smooth over a window.
+  // Simpson's rule; the curves are smooth over a window.
   const double mean = (formula(shape, from) + 4 * formula(shape, (from + to) / 2) + formula(shape, to)) / 6;
   return {.age = static_cast<double>(age),
           .measured = beside(survey.survival(age, reach), mean, survey.looks * (last - first + 1)),
@@ -88,7 +88,7 @@ Point point_of(const Survey& survey, const Shape& shape, std::size_t age, std::s
 
 Point worst_of(std::span<const Point> points, double tolerance) {
   MANKAI_ASSERT(!points.empty());
-  // Among points that are all within the tolerance the farthest.
+  // If all points are within the tolerance, takes the farthest.
   const auto distance = [tolerance](const Point& point) {
     const double off = std::abs(point.measured.value - point.formula);
     return std::pair(std::max(0.0, off - tolerance) / point.measured.error, off);
@@ -99,7 +99,7 @@ Point worst_of(std::span<const Point> points, double tolerance) {
 }
 
 Estimate crossing(const Survey& survey, const Shape& shape, double share_of_events) {
-  constexpr std::size_t kReach = 20;  // a twentieth of the age to both sides
+  constexpr std::size_t kReach = 20;  // a twentieth of the age on both sides
   const auto expected = static_cast<std::size_t>(std::lround(text_age(shape, share_of_events)));
   MANKAI_ASSERT(expected > 0 && expected + expected / kReach < survey.known.size());
   const auto age = static_cast<double>(expected);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The filter under test in the text's shapes, and how its memory of events is measured.
+/// The filter under test in the shapes of the text, and measurements of how long it keeps events.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,8 @@ namespace mankai::lab::forgetting {
 
 using Array = UnderTest<FadingFingerprints>;
 
-/// Errors: invalid_argument; out_of_space.
 [[nodiscard]] Result<Array> make_array(const Shape& shape, const Context& context);
 
-/// Events that never recur: each has its own digest.
 class Events {
  public:
   explicit Events(std::uint64_t seed) noexcept : seed_(seed) {}
@@ -33,10 +31,9 @@ class Events {
   std::uint64_t seed_;
 };
 
-/// How many events it takes until hardly a place (e^-14 of them) is as it was.
+/// Returns the number of events after which a place is still unwritten with probability e^-14.
 [[nodiscard]] std::uint64_t events_to_fill(const Shape& shape) noexcept;
 
-/// Inserts events [first, first + count).
 template <class F>
 void insert_events(F& filter, const Events& events, std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t i = first; i < first + count; ++i) {
@@ -44,54 +41,54 @@ void insert_events(F& filter, const Events& events, std::uint64_t first, std::ui
   }
 }
 
-/// Returns the share of absent events that is known. Pre: the filter holds events of another seed.
+/// Returns the false-positive rate. Pre: the filter contains events of another seed.
 template <class F>
 [[nodiscard]] Estimate strangers_known(const F& filter, std::uint64_t seed, std::uint64_t trials) {
   return share(count_of(0, trials, [&, strangers = Events(seed)](auto i) { return filter.may_contain(strangers[i]); }),
                trials);
 }
 
-/// What an array knows of the events of each age, over many looks that are farther apart than the oldest age, so that
-/// no event is looked at twice.
+/// How many events of each age an array still contains, in many looks. Looks are farther apart than the oldest age, so
+/// that no event is looked up twice.
 struct Survey {
   std::uint64_t looks = 0;
-  std::vector<std::uint64_t> known;    ///< looks at which the event of this age was known; age 0 is the newest
-  std::vector<double> known_in_total;  ///< events known, of each look
+  std::vector<std::uint64_t> known;    ///< number of looks at which the event of this age was known; age 0: the newest
+  std::vector<double> known_in_total;  ///< number of known events per look
 
-  /// Over the ages [age - reach, age + reach] that there are. Events next to each other crowd each other out, so that
-  /// the error, of independent ones, is rather too large.
+  /// Returns the share known over the ages [age - reach, age + reach]. The error assumes independent events and is
+  /// rather too large: neighbors displace each other.
   [[nodiscard]] Estimate survival(std::size_t age, std::size_t reach = 0) const noexcept;
 };
 
-/// Errors: as make_array. Cost: looks times ages inserts and queries.
+/// Cost: looks * ages inserts and queries. Errors: as make_array.
 [[nodiscard]] Result<Survey> survey(const Shape& shape, std::size_t ages, std::uint64_t looks, const Context& context);
 
-/// Returns the estimate of a share, with the error that the formula has of so many trials where that is larger: what is
-/// seldom hit says little about how seldom.
+/// Returns the measured share with at least the binomial error of the formula: a few hits underestimate the error.
 [[nodiscard]] Estimate beside(const Estimate& measured, double formula, std::uint64_t trials) noexcept;
 
-/// Measurement and formula at an age.
 struct Point {
   double age = 0;
   Estimate measured;
   double formula = 0;
 };
 
-/// The formula for a share known at an age.
+/// A formula for the share of events known at an age.
 using Formula = double (*)(const Shape&, double);
 
-/// Returns the point around an age; the formula is averaged over its ages, too.
+/// Returns the point for the ages around `age`; the formula is averaged over the same ages.
 [[nodiscard]] Point point_of(const Survey& survey, const Shape& shape, std::size_t age, std::size_t reach,
                              Formula formula);
 
-/// Returns how many standard errors one of so many estimates passes as seldom as a single one passes kStandardErrors.
+/// Returns the number of standard errors that the worst of so many estimates exceeds as rarely as a single one exceeds
+/// kStandardErrors.
 [[nodiscard]] double errors_of_worst(std::size_t estimates) noexcept;
 
-/// Returns the point that is farthest from its formula, in standard errors beyond `tolerance`. Its error is widened
-/// so that the worst of so many points passes three of them as seldom as a single point would. Pre: there are points.
+/// Returns the point farthest from its formula, in standard errors beyond `tolerance`. Widens its error by
+/// errors_of_worst for the number of points. Pre: points is not empty.
 [[nodiscard]] Point worst_of(std::span<const Point> points, double tolerance);
 
-/// Returns the age at which so much is known, from what is known around the expected age and the formula's slope there.
+/// Returns the age at which this share is known, by the measurement around the expected age and the formula's slope
+/// there.
 [[nodiscard]] Estimate crossing(const Survey& survey, const Shape& shape, double share_of_events);
 
 [[nodiscard]] std::string shown(const Shape& shape);

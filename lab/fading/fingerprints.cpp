@@ -11,14 +11,14 @@ namespace mankai::lab::forgetting {
 namespace {
 
 constexpr double kLineWidth = 0.01;
-// The writers of two places are taken for independent draws.
+// Tolerance: full_survival treats the writers of two places as independent.
 constexpr double kIndependent = 0.001;
 constexpr std::array<std::uint32_t, 6> kPlacesAnEvent = {1, 2, 4, 8, 16, 32};
 
 struct Curve {
   Shape shape;
-  std::vector<Point> points;   // beside the text's formula
-  std::vector<Point> in_full;  // beside that with what it leaves out
+  std::vector<Point> points;   // compared with the text's formula
+  std::vector<Point> in_full;  // compared with full_survival
 };
 
 Result<Curve> measure_curve(const Shape& shape, const Context& context) {
@@ -61,7 +61,7 @@ Figure figure_of(const std::vector<Curve>& curves, std::uint32_t b, Figure figur
   return figure;
 }
 
-// Half-lives of n = 2 with whole integers and with their fingerprints.
+// Compares the number of known events for n = 2 with 32-bit integers and with 8-bit fingerprints.
 Result<void> measure_smaller(const Context& context, Findings& findings) {
   const Shape whole{.n = 2};
   const Shape prints{.n = 2, .b = 8};

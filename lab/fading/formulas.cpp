@@ -14,7 +14,6 @@ double binomial(double n, double i) noexcept {
   return std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1));
 }
 
-// The probability of at least r successes in n trials.
 double at_least(std::uint32_t r, std::uint32_t n, double chance) noexcept {
   if (r == 1) {
     return -std::expm1(n * std::log1p(-chance));
@@ -26,7 +25,7 @@ double at_least(std::uint32_t r, std::uint32_t n, double chance) noexcept {
   return sum;
 }
 
-// How many of n places drawn one after the other are different: the probability of each number.
+// Returns the distribution of the number of different places among n draws.
 std::vector<double> different_places(const Shape& shape) {
   const auto s = static_cast<double>(shape.s);
   std::vector<double> chances(shape.n + 1);
@@ -49,7 +48,7 @@ double all_written(const Shape& shape, std::uint32_t d, double t) noexcept {
   return std::clamp(sum, 0.0, 1.0);
 }
 
-// How many different events were the last to write d places, when t came since.
+// Returns the expected number of different events among the last writers of d places after t events.
 double different_writers(const Shape& shape, std::uint32_t d, double t) noexcept {
   const double stays = untouched(shape, 1);
   const double all = -std::expm1(t * std::log(stays));

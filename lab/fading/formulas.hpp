@@ -1,7 +1,7 @@
 #pragma once
 
-/// The text's formulas, whose pictures are lost, and what it leaves out of them. Nowhere but in this lab: the kind has
-/// its own (filter/fading_size.hpp), which are not used here, so that the two can be compared.
+/// Formulas of the text ([Kifi2013]), whose images are lost, and corrections that it omits. Independent of the filter's
+/// own formulas (fading_size.hpp), so that the two can be compared.
 
 #include <cstdint>
 
@@ -20,28 +20,28 @@ struct Shape {
 
 /// Returns f = 2^-b.
 [[nodiscard]] double chance_match(std::uint32_t b) noexcept;
-/// Returns 1 / (2^b - 1), where a fingerprint is left for empty places.
+/// Returns 1 / (2^b - 1), if one fingerprint is reserved for empty places.
 [[nodiscard]] double chance_match_reserved(std::uint32_t b) noexcept;
 
-/// Returns 1 - ((1 - p)(1 - f))^n, or the probability of r matches among n; with f = 0 for exact integers, b = 32.
+/// Returns 1 - ((1 - p)(1 - f))^n, or the probability of r matches among n; f = 0 for exact integers (b = 32).
 [[nodiscard]] double text_survival(const Shape& shape, double t) noexcept;
-/// Returns what it ends at: 1 - (1 - f)^n, or the probability of r chance matches among n.
+/// Returns the limit of text_survival: 1 - (1 - f)^n, or the probability of r chance matches among n.
 [[nodiscard]] double text_plateau(const Shape& shape) noexcept;
-/// Returns -(s/n) ln(1 - 2^(-1/n)), the age at which half of the events are still known; exact integers and r = 1.
+/// Returns -(s/n) ln(1 - 2^(-1/n)), the age at which half of the events are known; for exact integers and r = 1.
 [[nodiscard]] double text_half_life(const Shape& shape) noexcept;
-/// Returns s H_n / n, how many events are known at a time: the area below the curve; exact integers and r = 1.
+/// Returns s H_n / n, the number of events known at a time (the area below the curve); for exact integers and r = 1.
 [[nodiscard]] double text_capacity(const Shape& shape) noexcept;
-/// Returns the age at which the text's curve, with r matches, falls to this share.
+/// Returns the age at which text_survival falls to this share.
 [[nodiscard]] double text_age(const Shape& shape, double share) noexcept;
 
-/// Returns the survival with the three things counted that the text leaves out: two places of an event may be one; two
-/// of its places may have been overwritten by one later event, whose one fingerprint matches in both or in neither; and
-/// a fingerprint is left for empty places. Of r = 1.
+/// Returns the survival for r = 1 with three effects that the text omits: two places of an event may coincide; one
+/// later event may have overwritten two of them, whose fingerprints then match both or neither; and a fingerprint is
+/// reserved for empty places.
 ///
 ///     1 - Σ_d P(d places are different) P(all d written since) (1 - f)^(different writers of d places)
 ///
-/// with P(all d written) = Σ_i (-1)^i C(d, i) (1 - i/s)^(n t), and a place's last writer a of the t later ones with
-/// probability proportional to (1 - 1/s)^(n a). Range: n <= 32, where the alternating sum still has seven digits.
+/// with P(all d written) = Σ_i (-1)^i C(d, i) (1 - i/s)^(n t), and a place's last writer is event a of the t later ones
+/// with probability proportional to (1 - 1/s)^(n a). Range: n <= 32, where the alternating sum has seven digits.
 [[nodiscard]] double full_survival(const Shape& shape, double t) noexcept;
 
 }  // namespace mankai::lab::forgetting

@@ -8,24 +8,23 @@
 
 namespace mankai::lab::forgetting {
 
-/// What an entry of an LRU of 32-bit events takes where nothing is wasted: the event, and two links of the list, a link
-/// of the chain and a chain's head of 16 bits each, as do for up to 65 535 entries.
+/// Bytes per entry of an LRU of 32-bit events without overhead: the event, two list links, a chain link and a chain
+/// head, 16 bits each, which suffices for 65,535 entries.
 inline constexpr double kTightEntryBytes = 4 + 4 * 2;
-/// And as one writes it down: a node of std::list with event and two pointers, one of std::unordered_map with event,
-/// iterator and pointer, each with 8 bytes of the allocator's, and a bucket.
+/// Bytes per entry with the standard library: a std::list node (event, two pointers), a std::unordered_map node (event,
+/// iterator, pointer), 8 bytes of the allocator each, and a bucket.
 inline constexpr double kUsualEntryBytes = 32 + 32 + 8;
 
-/// An exact LRU of events that are numbered from 0: knows the last `capacity` different ones. Which bytes it would take
-/// is said above; here its links are an array over all numbers.
+/// An exact LRU of events numbered from 0, with `capacity` distinct entries. For speed its links are an array over all
+/// numbers; the constants above give the bytes that an LRU would need.
 class Lru {
  public:
-  /// Pre: capacity > 0.
   Lru(std::size_t capacity, std::size_t numbers)
       : capacity_(capacity), ends_(static_cast<std::uint32_t>(numbers)), links_(numbers + 1) {
     MANKAI_ASSERT(capacity > 0);
     links_[ends_] = {.newer = ends_, .older = ends_};
   }
-  /// Returns whether the event is known, and makes it the newest.
+  /// Returns whether the event was known, and makes it the newest.
   bool observe(std::uint32_t event) {
     MANKAI_ASSERT(event < ends_);
     const bool was_known = links_[event].is_known;
@@ -63,7 +62,7 @@ class Lru {
 
   std::size_t capacity_;
   std::size_t size_ = 0;
-  std::uint32_t ends_;  // the number behind the last one: its `older` is the newest event, its `newer` the oldest
+  std::uint32_t ends_;  // sentinel after the last number: `older` is the newest event, `newer` the oldest
   std::vector<Links> links_;
 };
 

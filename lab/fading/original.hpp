@@ -1,13 +1,13 @@
 #pragma once
 
-/// Models of what the text describes and of what its authors' code did where that differs. Only in this lab.
+/// Models of the filter in the text and of its authors' code, where they differ.
 ///
-/// Written from descriptions of their behavior; they share no code and no file with it. Both are arrays of zeros at
-/// first, and 0 is a fingerprint like any other. What is modeled:
-///   - the text: n places by n hash functions, and one fingerprint of b bits by another;
-///   - the code, 2013 to 2016: bytes; place and fingerprint both come from a congruential generator that starts at the
-///     key without its sign, v = (v 0x5deece66d + 0x123456789) mod 2^63, place v mod s, fingerprint the low byte of
-///     v / s: another fingerprint for each place;
+/// Written from descriptions of their behavior; they share no code with the original. Both start as arrays of zeros,
+/// and 0 is a valid fingerprint. What is modeled:
+///   - the text: n places by n hash functions, and one fingerprint of b bits by another one;
+///   - the code, 2013 to 2016: fingerprints of 8 bits. Place and fingerprint come from a linear congruential generator
+///     seeded with the key without its sign: v = (v 0x5deece66d + 0x123456789) mod 2^63, place v mod s, fingerprint the
+///     low byte of v / s, so each place has another fingerprint;
 ///   - an event is known when r of its n places match.
 /// Source: [Kifi2013].
 
@@ -20,7 +20,7 @@
 
 namespace mankai::lab::forgetting {
 
-/// The text's hash functions: independent draws from the event.
+/// Hash functions of the text: independent draws seeded by the event.
 struct TextPlaces {
   using Fingerprint = std::uint32_t;
   template <class Visit>
@@ -34,7 +34,7 @@ struct TextPlaces {
   }
 };
 
-/// The code's generator. A digest is the key itself here: it is not mixed before.
+/// Generator of the code. The digest is the key itself, unmixed.
 struct CodePlaces {
   using Fingerprint = std::uint8_t;
   template <class Visit>

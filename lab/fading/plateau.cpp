@@ -10,7 +10,7 @@
 namespace mankai::lab::forgetting {
 namespace {
 
-// So many places that an event's own collisions do not matter.
+// Enough places that collisions among an event's own places do not matter.
 constexpr std::uint64_t kManyPlaces = 65536;
 constexpr std::uint64_t kStrangers = 0x5eed;
 
@@ -27,8 +27,8 @@ Result<Estimate> plateau(const Shape& shape, std::uint64_t trials, const Context
   return beside(strangers_known(array, context.seed + kStrangers, trials), text_plateau(shape), trials);
 }
 
-// What the formula leaves out: f is a little higher where a fingerprint is left for empty places, and some pairs of an
-// event's places are one place or were overwritten by one event, so that they match together.
+// Returns the error of the text's formula: f is slightly higher with a fingerprint reserved for empty places, and some
+// pairs of an event's places coincide or were overwritten by one event, so that they match together.
 double left_out(const Shape& shape) {
   const double f = chance_match_reserved(shape.b);
   const double pairs = shape.n * (shape.n - 1) / 2.0;
@@ -105,7 +105,7 @@ Result<void> measure_empty(const Context& context, Findings& findings) {
     const Shape shape{.n = n, .b = 8};
     MANKAI_ASSIGN(const auto ours, make_array(shape, context));
     const Estimate theirs = strangers_known(TextArray(shape), context.seed + kStrangers, trials);
-    // One fingerprint an event: either all places match or none.
+    // One fingerprint per event: either all places match or none.
     findings.judged({"empty-text-{}", n, shown(shape)}, equals(0), theirs);
     findings.judged({"empty-code-{}", n, shown(shape), text_plateau(shape)}, equals(0),
                     strangers_known(CodeArray(shape), context.seed + kStrangers, trials));

@@ -27,7 +27,7 @@ struct Ended {
   std::uint64_t old_known = 0;
 };
 
-// Their test, for one filter and its keys.
+// The authors' test, for one filter and its keys.
 template <class Filter, class Keys>
 Ended run_test(Filter& filter, const Keys& key) {
   for (std::uint64_t i = 0; i < kTestKeys; ++i) {
@@ -65,7 +65,7 @@ void judge_test(const Tally& ours, const Tally& in_order, Findings& findings) {
   }
   const Estimate measured = share(ours.known, ours.runs);
   findings.judged({"own-test-young-always", share(in_order.known, in_order.runs).value}, equals(1), measured);
-  // Events that are near each other are lost together a little more often than the product says.
+  // Neighboring events are lost together slightly more often than the product says.
   findings.judged("own-test-young", equals(all_known, 0.002), measured);
 }
 
@@ -143,7 +143,7 @@ struct alignas(kCacheLineBytes) Line {
   std::array<std::byte, kCacheLineBytes> bytes;
 };
 
-// Writing and reading a filter, as they did for every event.
+// Times writing and reading a filter, as the authors did for every event.
 Result<void> time_images(const Deployed& deployed, const Context& context, Findings& findings) {
   MANKAI_ASSIGN(auto array, make_array(shape_of(deployed), context));
   FadingFingerprints& filter = array.filter();

@@ -14,22 +14,21 @@ namespace {
 constexpr const char* kFirstGraph = "First graph (s = 1000)";
 constexpr const char* kSecondGraph = "Second graph (s proportional to log2 n)";
 constexpr std::uint64_t kPlaces = 1000;
-// What a graph shows: a hundredth of its height.
+// Resolution of a graph: a hundredth of its height.
 constexpr double kLineWidth = 0.01;
-// A half-life or capacity is printed with two or three digits.
+// Relative rounding error of half-lives and capacities, printed with two or three digits.
 constexpr double kPrinted = 0.01;
 constexpr double kHalf = 0.5;
 
-// A curve of a graph, measured.
 struct Curve {
   Shape shape;
   Survey survey;
   std::vector<Point> points;
   Estimate half_life;
-  Estimate capacity;  // events known at a time
+  Estimate capacity;  // number of events known at a time
 };
 
-// Beyond it a share of hardly 0.001 is known.
+// Returns the age at which a share of 0.001 is known.
 std::size_t oldest(const Shape& shape) {
   constexpr double kHardly = 0.001;
   return static_cast<std::size_t>(text_age(shape, kHardly)) + 1;
@@ -87,7 +86,7 @@ void claim_curve(const Curve& curve, const char* place, const std::string& id, F
                   curve.capacity);
 }
 
-// What the formula leaves out is small, and known.
+// Compares with full_survival, without tolerance.
 void claim_full(const Curve& curve, Findings& findings) {
   const std::vector<Point> points = points_of(curve.shape, curve.survey, full_survival);
   const Point worst = worst_of(points, 0);
@@ -95,7 +94,7 @@ void claim_full(const Curve& curve, Findings& findings) {
                   equals(worst.formula), worst.measured);
 }
 
-// Of n = 32, where it matters most: the age at which the two formulas are farthest apart.
+// Judges the effects that the text omits, at the age where the two formulas differ most.
 void claim_gloss(const Curve& curve, Findings& findings) {
   std::size_t age = 0;
   double farthest = 0;
@@ -112,7 +111,7 @@ void claim_gloss(const Curve& curve, Findings& findings) {
                   Estimate{.value = there.formula - there.measured.value, .error = there.measured.error});
 }
 
-// How many neighbors in the list do not decrease.
+// Counts the neighbors in the list that do not decrease.
 template <class Value>
 double not_decreasing(const std::vector<Curve>& curves, std::size_t first, const Value& value) {
   double count = 0;
@@ -130,7 +129,7 @@ double forgotten_until(const Curve& curve, std::size_t age) {
   return 1 - known / static_cast<double>((age + 1) * curve.survey.looks);
 }
 
-// The first age at which less than so much is known.
+// Returns the first age at which less than this share is known.
 double age_of(const Curve& curve, double share_known) {
   for (std::size_t age = 0; age < curve.survey.known.size(); ++age) {
     if (curve.survey.survival(age, age / 20).value < share_known) {
@@ -155,7 +154,7 @@ void claim_beginning(const std::vector<Curve>& curves, Findings& findings) {
     shares += fmt::format("{}{:.2g}", i > 0 ? ", " : "", forgotten_until(curves[i], kYoung));
   }
   findings.judged({"slow-beginning", shares}, equals(0), exact(more));
-  // Where the curves have crossed already.
+  // At this age the curves have crossed already.
   constexpr std::size_t kTenth = 100;
   const Estimate many = curves.back().survey.survival(kTenth, 2);
   findings.judged("slow-beginning-everywhere", at_least(text_survival(curves.front().shape, kTenth)), many);
@@ -198,7 +197,7 @@ void claim_log(const std::vector<Curve>& curves, Findings& findings) {
   findings.judged("log-guide-line-64", at_most(2), quotient(most.capacity, curves.back().capacity));
 }
 
-// Two events that come again and again, right after each other.
+// Two recurring events, each directly after the other.
 Result<void> measure_frequent(const Context& context, Findings& findings) {
   constexpr std::uint64_t kFew = 100;
   const std::uint64_t trials = context.trials(400'000, 8'000'000);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kThreads = 2;
 
-// Puts as several writers may; the fault is UnderTest's.
+// Inserts as concurrent writers do; `context.fault` loses some inserts.
 void insert_concurrent(Array& array, const Context& context, std::span<const Digest> digests) noexcept {
   for (const Digest digest : digests) {
     if (!loses_insert(context.fault, digest.value)) {
@@ -20,7 +20,6 @@ void insert_concurrent(Array& array, const Context& context, std::span<const Dig
   }
 }
 
-// Runs the work in several threads at once.
 template <class Work>
 void in_threads(std::size_t threads, const Work& work) {
   std::vector<std::jthread> running;
@@ -29,8 +28,8 @@ void in_threads(std::size_t threads, const Work& work) {
   }
 }
 
-// In 2^22 places of 8 an event, 65 536 events lose all their places with 0.0004 in all: what is missing was lost by the
-// writers, not overwritten.
+// With 2^22 places, 8 per event, the probability that any of 65,536 events loses all its places is 0.0004. So missing
+// events were lost by concurrent writes, not overwritten.
 Result<void> measure_lost(const Context& context, Findings& findings) {
   const Shape shape{.s = std::uint64_t{1} << 22U, .n = 8, .b = 16};
   constexpr std::uint64_t kEvents = 32'768;

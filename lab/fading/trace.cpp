@@ -31,10 +31,10 @@ constexpr std::array<DataSet, 2> kDataSets = {
     {{"web07", "cache2k-web07.trace.xz", "product pages that a shop showed"},
      {"orm-busy", "cache2k-orm-busy.trace.xz", "rows that a shop's pages read"}}};
 constexpr std::array<std::uint64_t, 4> kSizes = {1024, 4096, 16384, 65536};
-// The one that the figure over ages is of.
+// Size shown in the figure of ages.
 constexpr std::uint64_t kShownSize = 16384;
 
-// Recurrences by the number of events between: 0, 1, 2 to 3, 4 to 7, ...
+// Recurrences by the number of events in between: 0, 1, 2 to 3, 4 to 7, ...
 constexpr std::size_t kAgeBins = 24;
 struct Bin {
   std::uint64_t recurrences = 0;
@@ -43,9 +43,9 @@ struct Bin {
 
 struct Score {
   std::array<Bin, kAgeBins> bins{};
-  Bin within;  // recurrences after no more than `window` events
+  Bin within;  // recurrences after at most `window` events
   double formula_within = 0;
-  std::uint64_t first = 0;  // events that never occurred before
+  std::uint64_t first = 0;  // first occurrences
   std::uint64_t false_alarms = 0;
 
   [[nodiscard]] Estimate known_of_all() const {
@@ -61,10 +61,10 @@ struct Score {
   [[nodiscard]] Estimate false_rate() const { return share(false_alarms, first); }
 };
 
-// Inserts event number i of the trace, and returns whether it was known.
+// Inserts event i of the trace, and returns whether it was known.
 using Observe = std::function<bool(std::uint64_t i)>;
 
-// `formula` is the probability with which an event of that age should be known.
+// `formula`: the expected probability that an event of this age is known.
 Score run(const Trace& trace, std::uint64_t window, const std::function<double(double)>& formula,
           const Observe& observe) {
   constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -123,7 +123,7 @@ Row run_lru(const Trace& trace, const char* name, double entry_bytes, std::uint6
                                         })};
 }
 
-// Mean number of different events among `epoch` successive ones.
+// Returns the mean number of distinct events among `epoch` successive ones.
 double different_in(const Trace& trace, std::uint64_t epoch) {
   std::vector<std::uint64_t> last(trace.keys.size());
   std::uint64_t different = 0;
@@ -144,7 +144,7 @@ Result<RotatingBloom> make_rotating(std::uint64_t keys, std::uint64_t epoch, con
                                 .hash = context.hash()});
 }
 
-// Returns the greatest number below `end` that does; 1 where none does. What does not is not followed by what does.
+// Returns the greatest number below `end` for which `does` holds; 1 if none. `does` is monotonic.
 template <class Does>
 std::uint64_t greatest(std::uint64_t end, const Does& does) {
   std::uint64_t low = 1;
@@ -155,8 +155,8 @@ std::uint64_t greatest(std::uint64_t end, const Does& does) {
   return low;
 }
 
-// As many keys as go into the bytes at the rate of fading's plateau, and an epoch of so many events that it brings no
-// more than its share of them: a tick is counted in events.
+// Uses as many keys as fit into the bytes at fading's false-positive rate, and the longest epoch whose distinct events
+// fit into one generation. Ticks are epochs of events.
 Result<Row> run_rotating(const Trace& trace, std::uint64_t bytes, std::uint64_t window, const Context& context) {
   const std::uint64_t keys = greatest(bytes, [&](std::uint64_t wanted) {
     const auto made = make_rotating(wanted, 1, context);
@@ -175,7 +175,7 @@ Result<Row> run_rotating(const Trace& trace, std::uint64_t bytes, std::uint64_t 
 }
 
 struct Rows {
-  Row bytes;  // n = 2, b = 8: what they ran
+  Row bytes;  // n = 2, b = 8, as in the authors' production
   Row words;  // n = 4, b = 16
   Row tight;
   Row usual;

@@ -13,21 +13,20 @@ namespace {
 constexpr std::uint32_t kCells = RecentValues::kDefaultK;
 constexpr double kStrength = RecentValues::kDefaultStrength;
 constexpr std::uint32_t kPutAtOnce = 6;  // ceil(12 * 0.5)
-constexpr std::uint32_t kValues = 5;     // put one after the other with one key
+constexpr std::uint32_t kValues = 5;     // put in a row per key
 
 Result<RecentValues> make_values(std::uint64_t cells_per_probe, const Context& context) {
   return RecentValues::create({.cells_per_probe = cells_per_probe, .hash = context.hash()});
 }
 
-// The fault loses one put in 64, chosen by key and value.
+// `context.fault` loses one put in 64, chosen by key and value.
 void put(RecentValues& values, const Context& context, Digest key, std::uint32_t value) noexcept {
   if (!loses_insert(context.fault, key.value + value)) {
     values.put(key, value, kStrength);
   }
 }
 
-// What a key's cells should do, on its own: a put overwrites half of those that do not hold the value, rounded up, by
-// lot.
+// Model of a single key's cells: a put overwrites a random half, rounded up, of those that do not hold the value.
 class Urn {
  public:
   void put(std::uint32_t value, Random& random) {
@@ -52,14 +51,14 @@ class Urn {
   std::array<std::uint32_t, kCells> cells_{};
 };
 
-// Keys whose values were put in the order 1 to 5.
+// Ranks of the values of keys, which were put in the order 1 to 5.
 struct Ranked {
   std::uint64_t keys = 0;
-  std::uint64_t top = 0;      // the last one has the most matches
-  std::uint64_t ordered = 0;  // and the last three are in order
+  std::uint64_t top = 0;      // the last value has the most matches
+  std::uint64_t ordered = 0;  // and the last three values are in order
   std::array<double, kValues> matches{};
 
-  // Equal matches are in order of the value, so that the older one, which is smaller here, comes first.
+  // Ties do not count as in order: they are sorted by value, so the older value would be first.
   void add(const std::array<std::uint32_t, kValues>& counts) {
     ++keys;
     const bool is_top = std::ranges::all_of(counts.begin(), counts.end() - 1,
@@ -73,7 +72,6 @@ struct Ranked {
   }
 };
 
-// Puts the values 1 to 5 with each key and ranks what is left of them.
 template <class Put, class Count>
 Ranked ranks_of(std::uint64_t keys, const Put& put_one, const Count& count) {
   Ranked ranked;
@@ -110,7 +108,7 @@ Ranked modelled_ranks(std::uint64_t keys, std::uint64_t seed) {
       [&](std::uint64_t /*key*/, std::uint32_t value) { return urn.count(value); });
 }
 
-// The difference of two shares has both errors.
+// Adds the errors of both shares.
 Estimate with_model(std::uint64_t yes, const Ranked& measured, double model, const Ranked& modelled) {
   const Estimate own = beside(share(yes, measured.keys), model, measured.keys);
   const double of_model = std::sqrt(model * (1 - model) / static_cast<double>(modelled.keys));
@@ -136,7 +134,7 @@ Result<void> measure_ranks(const Context& context, Findings& findings) {
   const auto keys = static_cast<double>(ranked.keys);
   for (std::uint32_t since = 0; since < 4; ++since) {
     const double mean = kPutAtOnce * std::exp2(-static_cast<double>(since));
-    // Of 12 cells each, so that no variance is above 3.
+    // 12 cells per key, so no variance exceeds 3.
     findings.judged({"values-matches-{}", since}, equals(mean),
                     Estimate{.value = ranked.matches.at(kValues - 1 - since) / keys, .error = std::sqrt(3 / keys)});
   }
@@ -165,8 +163,8 @@ Result<void> measure_again(const Context& context, Findings& findings) {
 }
 
 struct Junk {
-  double values = 0;        // that a key that was never put seems to have
-  std::uint64_t twice = 0;  // keys that seem to have one twice
+  double values = 0;        // values of absent keys, in total
+  std::uint64_t twice = 0;  // absent keys with two matches for a value
 };
 
 Junk count_junk(const RecentValues& values, const Events& strangers, std::uint64_t keys) {
@@ -179,7 +177,7 @@ Junk count_junk(const RecentValues& values, const Events& strangers, std::uint64
   return junk;
 }
 
-// Other keys' puts: what they leave of a key's values, and what absent keys see.
+// Measures how many matches puts of other keys leave, and what absent keys return.
 Result<void> measure_others(const Context& context, Findings& findings) {
   constexpr std::uint64_t kPerProbe = 1 << 12U;
   const double cells = kPerProbe * kCells;

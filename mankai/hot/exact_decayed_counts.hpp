@@ -1,6 +1,6 @@
 #pragma once
 
-/// Exact decayed counts, to compare the sketches with; their memory grows with the number of keys.
+/// Exact decayed counts, to compare with sketches.
 
 #include <algorithm>
 #include <cmath>
@@ -16,16 +16,15 @@
 
 namespace mankai {
 
-/// Computes Σ λ^age over the events of each key, with ages in ticks; events may arrive in any order.
+/// Computes Σ λ^age over the events of each key, with ages in ticks; events may arrive in any order. A count is stored
+/// as of its newest event and scaled when it is read, so that the passing of time costs nothing.
 ///
-/// A count is stored as of its newest event and scaled when it is read, so that the passing of time costs nothing.
-///
-/// Cost:    O(1), and about 100 bytes per key.
+/// Cost:    O(1) per call, and about 100 bytes per key.
 /// Errors:  counts are doubles, exact to 15 digits.
 /// Threads: one at a time.
 class ExactDecayedCounts {
  public:
-  /// A key and its count at a tick; the key is valid as long as the counts are.
+  /// The key is valid as long as the counts are.
   struct Entry {
     std::string_view key;
     double count = 0;
@@ -35,7 +34,7 @@ class ExactDecayedCounts {
   explicit ExactDecayedCounts(double lambda, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
       : lambda_(lambda), counts_(memory) {}
 
-  /// Counts an event at a tick, which may be before those of earlier calls.
+  /// `at` may be before the events of earlier calls.
   void insert(std::string_view key, Tick at) {
     auto found = counts_.find(key);
     if (found == counts_.end()) {
@@ -49,13 +48,13 @@ class ExactDecayedCounts {
     count.value += weight(count.at.value - at.value);
   }
 
-  /// Returns the key's count at a tick that is not before its events; 0 for an absent key.
+  /// Pre: `now` is not before the key's events.
   [[nodiscard]] double estimate(std::string_view key, Tick now) const {
     const auto found = counts_.find(key);
     return found == counts_.end() ? 0 : value_at(found->second, now);
   }
 
-  /// Returns at most `most` keys with the highest counts, equal ones in the order of their bytes.
+  /// Returns at most `most` keys with the highest counts, ties by bytes.
   [[nodiscard]] std::vector<Entry> top(std::size_t most, Tick now) const {
     std::vector<Entry> entries;
     entries.reserve(counts_.size());

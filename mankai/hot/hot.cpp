@@ -8,7 +8,7 @@
 namespace mankai {
 namespace {
 
-// As many keys as hide the latency of a hash and a look at the table; their digests are 2 KiB on the stack.
+// Enough keys to hide the latency of hashes and table look-ups; their digests take 2 KiB of stack.
 constexpr std::size_t kBatchKeys = 256;
 
 Result<DecayedTop::Options> options_of(const HotRequest& request) {
@@ -47,7 +47,7 @@ std::string words_of(const Decay& decay) {
              : "a decay factor of " + std::to_string(decay.lambda()) + " per epoch of " + to_text(decay.epoch);
 }
 
-// An image has the largest size that fits the requested memory, so equal requests give equal sizes.
+// Compares rounded sizes: an image has the largest size that fits the requested memory.
 Result<bool> is_of_size(const DecayedTop& filter, const HotRequest& request) {
   if (!request.memory_bytes) {
     return true;
@@ -64,7 +64,7 @@ std::unexpected<Error> differs(const std::string& path, const std::string& how) 
               path + ": was created with " + how + "; leave the options out, or use another file");
 }
 
-// A state that was created for another request would answer, but not as requested.
+// A state with other settings would work, but not as requested.
 Result<void> check_request_fits(const std::string& path, const DecayedTop& filter, const HotRequest& request) {
   const Decay decay = filter.decay();
   if (request.decay.value_or(decay) != decay) {

@@ -9,14 +9,14 @@
 namespace mankai {
 namespace {
 
-/// Keys per window, whose digests stay in the cache.
+/// Number of keys whose digests stay in the cache.
 constexpr std::size_t kWindow = 1024;
 
 Result<DigestLogKeys> keys_for(const ConfirmedSeenRequest& request) {
   HashSpec first = HashSpec::random(request.hash.value_or(kDefaultHash));
   first.seed = request.seed.value_or(first.seed);
   MANKAI_TRY(check_seed(first));
-  // With a given seed the second one is derived from it, so that every run is the same.
+  // Derives the second seed from a given one, so that runs are reproducible.
   HashSpec second = HashSpec::random(first.kind);
   if (request.seed) {
     constexpr std::uint64_t kOther = 0x9e3779b97f4a7c15U;  // 2^64 divided by the golden ratio

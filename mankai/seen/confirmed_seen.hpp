@@ -10,8 +10,7 @@
 ///     // ... and at the end ...
 ///     memory->close();
 ///
-/// Only the log is stored. open() fills the filter from it, and a full filter is replaced by a larger one. So a crash
-/// loses uncommitted keys at most.
+/// Only the log is stored; open() fills the filter from it. So a crash loses uncommitted keys at most.
 
 #include <cstdint>
 #include <functional>
@@ -27,16 +26,16 @@
 
 namespace mankai {
 
-/// Parameters of a memory. For a log that exists, an empty field matches any value; for a new log it is the default.
+/// Parameters of a memory. An empty field means the default for a new log, and any value for an existing one.
 struct ConfirmedSeenRequest {
   std::uint64_t keys = 10'000'000;  ///< initial capacity of the filter; it grows
-  double fpr = 0.001;               ///< share of absent keys that cost a look-up in the log
+  double fpr = 0.001;               ///< of the filter: share of absent keys that cost a look-up in the log
   std::optional<HashKind> hash = {};
   std::optional<std::array<std::uint64_t, 2>> seed = {};
   std::optional<bool> canonical = {};  ///< keys are URLs, compared in canonical form
 };
 
-/// Remembers keys and reports repeats. Wrong only for two keys with the same 128 bits of hash: see DigestLog.
+/// Remembers keys and reports repeats. Wrong only if two keys share 128 bits of hash: see DigestLog.
 ///
 /// Cost:    two hashes and a cache line per key, and a look-up in the log per repeat and false positive. Memory: the
 ///          filter, and that of DigestLog.
@@ -49,26 +48,26 @@ class ConfirmedSeen {
     rescued,  ///< new: a false positive of the filter; the log lacks it
   };
 
-  /// Opens a log, or creates it if it is missing. Errors: invalid_argument if it was made with other parameters; as
+  /// Opens a log, or creates it if it is missing. Errors: invalid_argument if it has other parameters; as
   /// DigestLog::open and BlockedBloom::create.
   [[nodiscard]] static Result<ConfirmedSeen> open(const std::string& path, const ConfirmedSeenRequest& request = {},
                                                   const DigestLogOptions& options = {});
 
-  /// Inserts keys in order and reports what they are; the second occurrence in a batch is a repeat. The log has them
-  /// after the commit. Shape: keys[c], answers[c].
+  /// Inserts keys in order and reports their answers; the second occurrence in a batch is a repeat. Shape: keys[c],
+  /// answers[c].
   void observe(std::span<const std::string_view> keys, std::span<Answer> answers);
-  /// Commits the observed keys to the log, all or none; they survive a process crash. Doubles a full filter. Errors:
-  /// io, out_of_space; then nothing more may be observed, and earlier commits are safe.
+  /// Writes the observed keys to the log, all or none; they then survive a process crash. Doubles a full filter.
+  /// Errors: io, out_of_space; then nothing more may be observed, and earlier commits are safe.
   [[nodiscard]] Result<void> commit();
-  /// Returns when everything committed survives power loss. Errors: io; out_of_space.
+  /// Makes everything committed survive power loss. Errors: io; out_of_space.
   [[nodiscard]] Result<void> sync() { return log_.sync(); }
-  /// Syncs, and marks the log so that later damage is an error: see DigestLog::close. Errors: as sync.
+  /// As DigestLog::close.
   [[nodiscard]] Result<void> close() { return log_.close(); }
 
   [[nodiscard]] const DigestLog& log() const noexcept { return log_; }
   [[nodiscard]] const BlockedBloom& filter() const noexcept { return filter_; }
   [[nodiscard]] bool is_canonical() const noexcept { return log_.keys().canonical_version != 0; }
-  /// Returns the memory of the filter and the tables, without the mapped runs.
+  /// Of the filter and the tables, without the mapped runs.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
  private:

@@ -21,7 +21,7 @@ namespace {
 using detail::DigestRun;
 using detail::DigestTable;
 
-/// A run is merged with the new one unless it is more than this many times larger.
+/// Runs up to this many times larger than the new run are merged into it.
 constexpr std::uint64_t kMergeRatio = 2;
 
 std::uint64_t checksum_of(const DigestLogHeader& header) noexcept {
@@ -48,7 +48,7 @@ DigestBatchHeader header_of(std::span<const WideDigest> digests, std::uint64_t b
 }
 
 bool is_batch(const DigestBatchHeader& batch, std::uint64_t salt) noexcept {
-  // The sizes are tested first: they reject nearly all bytes that are not a header, and durable_after_end searches
+  // Tests the sizes first: they reject nearly all bytes that are not a header, and durable_after_end searches
   // everywhere.
   return batch.before <= kMaxLoggedDigests && batch.durable <= batch.before && batch.digests <= kMaxLoggedDigests &&
          batch.checksum == checksum_of(batch, salt);
@@ -88,7 +88,7 @@ DigestLogKeys keys_of(const DigestLogHeader& header) noexcept {
           .canonical_version = header.canonical_version};
 }
 
-// The id of a log in its runs: its seeds are random.
+// The id is the checksum of the random seeds.
 detail::DigestRunOwner owner_of(const std::string& path, const DigestLogKeys& keys) {
   const std::array seeds = {keys.first.seed, keys.second.seed};
   return {.path = path, .id = checksum(std::as_bytes(std::span(seeds)))};
@@ -107,7 +107,7 @@ bool has_zeros(const DigestLogHeader& header) noexcept {
          std::ranges::all_of(header.reserved, [](std::uint64_t word) { return word == 0; });
 }
 
-// Checks for contradictions, which a forged file with a right checksum may have.
+// Detects contradictions in forged files with a valid checksum.
 bool is_consistent(const DigestLogHeader& header) noexcept {
   if (header.run_count > kMaxDigestRuns || header.retired_count > kMaxDigestRuns || !is_hash_kind(header.hash_kind) ||
       !has_zeros(header)) {
@@ -121,7 +121,7 @@ bool is_consistent(const DigestLogHeader& header) noexcept {
     }
     before = run.number;
   }
-  // A retired run is going to be removed, so it must not be in use.
+  // A retired run will be removed, so it must not be in use.
   const auto is_in_use = [&](std::uint64_t number) {
     return std::ranges::find(runs, number, &DigestRunEntry::number) != runs.end();
   };
@@ -175,7 +175,7 @@ class DigestLog::Impl {
     return impl;
   }
 
-  // Reads without a lock: a writer may change the files meanwhile.
+  // Holds no lock: a writer may change the files.
   [[nodiscard]] static Result<DigestLogFacts> verify(const std::string& path, OpenFile file, FileCalls& calls) {
     MANKAI_ASSIGN(auto header, read_header(file, path));
     Impl log(path, std::nullopt, std::move(file), header, 0, calls);
@@ -199,7 +199,7 @@ class DigestLog::Impl {
 
   [[nodiscard]] Result<void> sync() { return failure_ ? fail_again() : remember(sync_batches()); }
 
-  // A batch records what the disk had before it. Only the first page can reveal a truncated file.
+  // A batch records what was durable before it; only the first page can reveal a truncated file.
   [[nodiscard]] Result<void> close() {
     if (failure_) {
       return fail_again();
@@ -237,13 +237,13 @@ class DigestLog::Impl {
         header_(header),
         keys_(keys_of(header)) {}
 
-  // Another process may create it at the same time; then that log is used.
+  // If another process creates the log at the same time, that log is used.
   [[nodiscard]] static Result<void> make_if_missing(const std::string& path, const DigestLogKeys& keys,
                                                     FileCalls& calls, FileMode mode) {
     if (calls.access(path.c_str(), F_OK) == 0) {
       return {};
     }
-    // Runs of a log that was moved away without them must not be overwritten.
+    // Does not overwrite the runs of a log that was moved away without them.
     for (std::uint64_t number = 1; number <= kMaxDigestRuns; ++number) {
       MANKAI_TRY(detail::check_run_is_free(owner_of(path, keys), number, calls));
     }
@@ -270,7 +270,7 @@ class DigestLog::Impl {
     return dropped_bytes_ == 0 ? Result<void>{} : write_anew(header_);
   }
 
-  // Loads the batches before the first incomplete one.
+  // Loads batches up to the first incomplete one.
   [[nodiscard]] Result<void> load_batches() {
     end_ = sizeof(DigestLogHeader);
     durable_ = header_.durable;
@@ -283,7 +283,6 @@ class DigestLog::Impl {
     return check_end();
   }
 
-  // Returns false if there is no complete batch.
   [[nodiscard]] Result<bool> load_batch() {
     DigestBatchHeader batch{};
     MANKAI_TRY(file_.read(end_, std::as_writable_bytes(std::span(&batch, 1))));
@@ -307,8 +306,7 @@ class DigestLog::Impl {
     return true;
   }
 
-  // A crash may tear or lose any batch that was not synced. It cannot lose a digest that the file declares to be on the
-  // disk.
+  // A crash may tear or drop any batch that was not synced, but no digest that the file declares durable.
   [[nodiscard]] Result<void> check_end() const {
     MANKAI_ASSIGN(const auto durable, durable_after_end());
     if (const std::uint64_t known = std::max(durable, durable_); known > digests_committed()) {
@@ -321,8 +319,8 @@ class DigestLog::Impl {
     return {};
   }
 
-  // Returns the largest `durable` of the batches after the end. A valid header proves that there was a batch: its
-  // checksum is seeded by the salt, which changes whenever the file is rewritten.
+  // Returns the largest `durable` of batches after the end. A valid header proves that a batch existed: the salt that
+  // seeds its checksum changes whenever the file is rewritten.
   [[nodiscard]] Result<std::uint64_t> durable_after_end() const {
     constexpr std::uint64_t kAlign = sizeof(std::uint64_t);
     constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 16;
@@ -366,7 +364,7 @@ class DigestLog::Impl {
     return {};
   }
 
-  // After an error the state of the file is unknown, so further writes could contradict its contents.
+  // After an error the state of the file is unknown, so further writes could contradict it.
   [[nodiscard]] Result<void> remember(Result<void> done) {
     if (!done) {
       failure_ = done.error();
@@ -377,7 +375,7 @@ class DigestLog::Impl {
 
   [[nodiscard]] std::uint64_t digests_committed() const noexcept { return in_runs() + committed_; }
 
-  // Returns the first of the runs that are merged with the recent digests.
+  // Returns the first run to merge with the recent digests.
   [[nodiscard]] std::size_t first_merged() const noexcept {
     std::uint64_t together = recent_.digests().size();
     std::size_t first = runs_.size();
@@ -387,9 +385,8 @@ class DigestLog::Impl {
     return first;
   }
 
-  // The disk has the new run before one step, the replacement of the log's file, puts it in the place of the old runs
-  // and the batches. After a crash there may be a file whose number is used again, a retired run, or an incomplete new
-  // run.
+  // Syncs the new run first. Then replacing the log's file exchanges the old runs and the batches for the new run in
+  // one step. A crash may leave a file whose number is used again, a retired run, or an incomplete new run.
   [[nodiscard]] Result<void> make_run() {
     std::vector<WideDigest> sorted(recent_.digests().begin(), recent_.digests().end());
     std::ranges::sort(sorted);
@@ -415,8 +412,7 @@ class DigestLog::Impl {
     return remove_retired();
   }
 
-  // Replaces the file by one with this first page and the recent digests as a single batch, and continues with that. It
-  // is put in place after the disk has it.
+  // Replaces the file atomically, after a sync, by one with this first page and the recent digests as a single batch.
   [[nodiscard]] Result<void> write_anew(DigestLogHeader header) {
     const auto digests = recent_.digests().first(committed_);
     const std::uint64_t before = digests_in(std::span(header.runs).first(header.run_count));
@@ -451,15 +447,15 @@ class DigestLog::Impl {
   std::string path_;
   std::size_t recent_most_;
   FileCalls* calls_;
-  std::optional<FileLock> lock_;  ///< none: read only
+  std::optional<FileLock> lock_;  ///< empty: read-only
   OpenFile file_;
   DigestLogHeader header_;
   DigestLogKeys keys_;
   std::vector<DigestRun> runs_;
   DigestTable recent_;
-  std::size_t committed_ = 0;  // number of recent digests that are committed
-  std::uint64_t end_ = 0;      // of the complete batches in the file
-  std::uint64_t durable_ = 0;  // number of digests that the disk is known to have
+  std::size_t committed_ = 0;  // of the recent digests
+  std::uint64_t end_ = 0;      // of the complete batches
+  std::uint64_t durable_ = 0;  // number of digests known to be on disk
   std::uint64_t dropped_bytes_ = 0;
   std::optional<Error> failure_;
 };
@@ -492,7 +488,7 @@ std::uint64_t DigestLog::memory_bytes() const noexcept { return impl_->memory_by
 std::uint64_t DigestLog::dropped_bytes() const noexcept { return impl_->dropped_bytes(); }
 
 Result<DigestLogFacts> verify_digest_log(const std::string& path, FileCalls& calls) {
-  // A writer sometimes replaces the file and removes merged runs; then the check starts again.
+  // Retries if a writer replaced the file and removed merged runs.
   constexpr int kMaxAttempts = 100;
   for (int attempt = 1;; ++attempt) {
     MANKAI_ASSIGN(auto file, OpenFile::open(path, OpenFile::Mode::read, calls));

@@ -28,7 +28,7 @@ bool differs(const std::optional<T>& asked, const T& found) {
   return asked.has_value() && *asked != found;
 }
 
-// The parts of a window are equally long, so a window may be slightly longer than requested.
+// A window is rounded up to equal parts.
 bool differs_in_window(const std::optional<Duration>& asked, const AnyFilter& found) {
   if (!asked) {
     return false;
@@ -41,7 +41,7 @@ bool differs_in_window(const std::optional<Duration>& asked, const AnyFilter& fo
   return (*asked + parts - Duration(1)) / parts * parts != rotating->window();
 }
 
-// The options that the request gives and the file has otherwise, separated by commas.
+// Lists the requested options that differ from the file's, separated by commas.
 std::string differing_options(const AnyFilter& filter, const SeenRequest& request) {
   const FilterSpec found = filter.spec();
   const bool is_canonical = found.canonical || description_of(found.kind).key_shape == KeyShape::path;
@@ -71,7 +71,7 @@ Result<void> check_request_fits(const std::string& path, const AnyFilter& filter
                                                names + "; leave these options out, or use another file");
 }
 
-// A counting kind would count every repeat until its counters are stuck or it has grown without bound. A kind with time
+// A counting kind would count every repeat until its counters saturate or it grows without bound. A kind with time
 // would never advance without a window.
 Result<void> check_kind_fits(Kind kind, bool may_have_window) {
   const KindDescription& info = description_of(kind);
@@ -130,8 +130,8 @@ Result<void> Seen::observe_new(std::span<const std::string_view> keys, std::span
   return kept_.memory()->observe(keys, seen);
 }
 
-// Only keys that the memory lacks are observed, which finds repeats within the batch. Observing the others would insert
-// them into the newest generation, too, and frequent keys would never expire.
+// Observes only keys that are absent, which finds repeats within the batch. The others would be inserted into the
+// newest generation as well, and frequent keys would never expire.
 Result<void> Seen::observe(std::span<const std::string_view> keys, std::span<const Time> times, std::span<bool> seen) {
   if (rotating() == nullptr) {
     return fail(ErrorCode::invalid_argument, "keys do not expire from this memory; pass no times");

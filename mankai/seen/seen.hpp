@@ -11,8 +11,8 @@
 ///     auto recent = mankai::Seen::create({.keys = 10'000'000, .window = std::chrono::days(7)});
 ///     recent->observe(urls, times, seen);
 ///
-/// Work that must happen at least once per key belongs between begin() and commit(): before the commit, no crash makes
-/// the file remember a key.
+/// Work that must happen at least once per key belongs between begin() and commit(): a crash before the commit forgets
+/// the key.
 
 #include <cstdint>
 #include <optional>
@@ -25,8 +25,7 @@
 
 namespace mankai {
 
-/// Parameters of a memory. For a file that exists, an empty field matches any value; for a new memory it is the
-/// default.
+/// Parameters of a memory. An empty field means the default for a new file, and any value for an existing one.
 struct SeenRequest {
   std::optional<Kind> kind = {};
   std::optional<std::uint64_t> keys = {};
@@ -34,7 +33,7 @@ struct SeenRequest {
   std::optional<HashKind> hash = {};
   std::optional<std::array<std::uint64_t, 2>> seed = {};
   std::optional<bool> canonical = {};  ///< keys are URLs, compared in canonical form
-  /// Keys expire after this time. `keys` is then the number of distinct keys per window.
+  /// Time after which keys expire. `keys` is then the number of distinct keys per window.
   std::optional<Duration> window = {};
 };
 
@@ -50,48 +49,48 @@ class Seen {
 
   /// Creates a memory without a file. Errors: as create_filter.
   [[nodiscard]] static Result<Seen> create(const SeenRequest& request = {});
-  /// Opens a memory in a file: creates the file if it is missing, recovers it if its last user did not close it, and
-  /// keeps it locked. Errors: locked; invalid_argument if the file was made with other parameters; as Store::open.
+  /// Opens a file, locks it, and recovers it after a crash; creates it if it is missing. Errors: locked;
+  /// invalid_argument if the file has other parameters; as Store::open.
   [[nodiscard]] static Result<Seen> open(const std::string& path, const SeenRequest& request = {},
                                          const StoreOptions& options = {});
 
-  /// Inserts keys in order and reports which were seen before; the second occurrence in a batch is. With a file, the
-  /// call is one batch unless begin() started a longer one. Shape: keys[c], seen[c]. Errors: without a file none, else
-  /// as Store::observe. Throws std::bad_alloc if a growing filter cannot grow; a memory without a file is then
+  /// Inserts keys in order and reports which were seen before, in earlier calls or earlier in this one. With a file,
+  /// the call is one batch unless begin() started a longer one. Shape: keys[c], seen[c]. Errors: without a file none,
+  /// else as Store::observe. Throws std::bad_alloc if a growing filter cannot grow; a memory without a file is then
   /// unchanged.
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<bool> seen);
   [[nodiscard]] Result<void> observe(std::string_view key, bool& seen) { return observe({&key, 1}, {&seen, 1}); }
-  /// As observe, for a memory with a window. A key is reported as seen for at least the window after its first
-  /// occurrence; repeats do not extend that. After forgets_after() it is new again, except as a false positive. A time
-  /// before the latest one counts as the latest one. Shape: keys[c], times[c], seen[c]. Errors: invalid_argument
-  /// without a window; observe without times returns the same with one.
+  /// With a window: a key is reported as seen for at least the window after its first occurrence; repeats do not extend
+  /// that. After forgets_after() it is new again, except as a false positive. A time before the latest one counts as
+  /// the latest one. Shape: keys[c], times[c], seen[c]. Errors: invalid_argument without a window; observe without
+  /// times returns the same with one.
   [[nodiscard]] Result<void> observe(std::span<const std::string_view> keys, std::span<const Time> times,
                                      std::span<bool> seen);
 
-  /// Start and end a batch, as Store::begin and Store::commit; no effect without a file.
+  /// As Store::begin and Store::commit; no effect without a file.
   void begin(BatchMode mode = BatchMode::journaled) { kept_.begin(mode); }
   [[nodiscard]] Result<void> commit(std::string_view position = {}) { return kept_.commit(position); }
-  /// Writes everything committed to the file and releases it; no further calls of observe. The destructor does the same
-  /// and ignores errors. Errors: io, out_of_space; committed keys are safe even then.
+  /// Writes everything committed to the file and unlocks it; observe must not be called again. The destructor does the
+  /// same and ignores errors. Errors: io, out_of_space; committed keys are safe even then.
   [[nodiscard]] Result<void> close() { return kept_.close(); }
 
   [[nodiscard]] const AnyFilter& filter() const noexcept { return kept_.filter(); }
-  /// Returns the store, for its recovery report, sequence and position; nullptr without a file.
+  /// The store, for its recovery report, sequence and position; nullptr without a file.
   [[nodiscard]] const Store* store() const noexcept { return kept_.store(); }
   [[nodiscard]] std::uint64_t keys_inserted() const noexcept;
-  /// Returns the number of keys that the memory is sized for, per window if it has one.
+  /// Number of keys that the memory is sized for, per window if it has one.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept;
-  /// Returns whether it has more keys than that, or a part of the window has more than its share.
+  /// Also true if a part of the window has more than its share.
   [[nodiscard]] bool is_over_capacity() const noexcept;
-  /// Returns whether it has more than twice as many keys, so that soon most absent keys are false positives. Always
-  /// false for kinds that grow or overwrite older keys.
+  /// True with more than twice the capacity: soon most absent keys are false positives. Always false for kinds that
+  /// grow or overwrite older keys.
   [[nodiscard]] bool is_overfull() const noexcept;
 
-  /// Returns how long a key is guaranteed to be seen: the requested window or slightly more. Nothing without a window.
+  /// Time for which a key is guaranteed to be seen: the requested window or slightly more. Nothing without a window.
   [[nodiscard]] std::optional<Duration> window() const noexcept;
-  /// Returns the time after which a key has expired: one part of the window later. Nothing without a window.
+  /// Time after which a key has expired: one part of the window more.
   [[nodiscard]] std::optional<Duration> forgets_after() const noexcept;
-  /// Returns when the current part of the window started; nothing without a window.
+  /// Start of the window's current part.
   [[nodiscard]] std::optional<Time> stands_at() const noexcept;
 
  private:

@@ -12,12 +12,11 @@
 namespace mankai::command::demo {
 namespace {
 
-constexpr std::uint64_t kEventsARow = 10;  // lists as large as the traffic deserves: a million rows for the default
+constexpr std::uint64_t kEventsARow = 10;  // a million rows for the default number of events
 constexpr std::uint64_t kRowsMin = 1'000;
 constexpr std::uint64_t kRowsMax = 10'000'000;
-constexpr std::uint64_t kPagesAReturn = 6;  // one of so many is viewed by a shopper with an old basket
+constexpr std::uint64_t kPagesAReturn = 6;  // one in so many pages is viewed by a shopper with an old basket
 
-/// An event in a file; its texts follow.
 struct Record {
   std::int64_t time_us = 0;
   std::uint64_t number = 0;
@@ -67,9 +66,9 @@ Stream stream_of(TrafficKind kind) {
   }
 }
 
-// Of a shopper who filled a basket on an earlier day.
+// Returns the cookie of a shopper with a basket from an earlier day.
 std::string old_cookie(const TrafficOptions& options, std::uint64_t number) {
-  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;  // one to one, so cookies differ
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;  // odd, so the mapping is injective
   return fmt::format("{:016x}", (options.seed + number) * kOdd);
 }
 
@@ -132,7 +131,7 @@ Result<std::uint64_t> write_day(const Day& day) {
 
 std::span<const DayEvent> EventReader::next() {
   events_.clear();
-  // Events of one block lie in the buffer together: it is filled again between blocks only.
+  // Events of a block refer to the buffer, so it is refilled between blocks only.
   constexpr std::size_t kLowBytes = kBufferBytes / 4;
   if (end_ - begin_ < kLowBytes && file_ >= 0) {
     refill();

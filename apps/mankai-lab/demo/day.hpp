@@ -1,6 +1,6 @@
 #pragma once
 
-/// The day that the tour asks about: files in memory, which the tour's processes share.
+/// The traffic of a day, in memory files that the tour's processes share.
 
 #include <array>
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace mankai::command::demo {
 
-/// A TrafficEvent whose texts are stored elsewhere.
+/// A TrafficEvent that refers to its texts.
 struct DayEvent {
   Time time;
   TrafficKind kind = TrafficKind::page;
@@ -24,17 +24,17 @@ struct DayEvent {
 };
 
 enum class Stream : std::uint8_t {
-  shop,        ///< pages and baskets
-  links,       ///< redirects
-  frontier,    ///< URLs that the crawler finds
+  shop,
+  links,  ///< redirects
+  frontier,
   rules,       ///< of the block list
-  baskets,     ///< left over from earlier days
-  block_list,  ///< no events: the rules as a guard's bytes
+  baskets,     ///< of earlier days
+  block_list,  ///< not events: the rules as a guard's bytes
   none         ///< always empty
 };
 inline constexpr std::size_t kStreams = 6;
 
-/// Cost: some 100 bytes per event, in files that exist as long as a process has them open.
+/// Cost: about 100 bytes per event, in files that exist while a process has them open.
 struct Day {
   TrafficOptions options;
   std::array<int, kStreams> files{};
@@ -44,28 +44,27 @@ struct Day {
   }
 };
 
-/// Returns a busy day of about so many events: the lists that are asked grow with it.
+/// Returns a busy day of about `events` events; the lists grow in proportion.
 [[nodiscard]] TrafficOptions day_options(std::uint64_t events, std::uint64_t seed);
 
-/// Returns a new, empty file in memory, which child processes inherit. Errors: io.
+/// Creates an empty file in memory, which child processes inherit. Errors: io.
 [[nodiscard]] Result<int> new_file();
 
-/// Writes bytes into a file in memory. Errors: out_of_space.
+/// Errors: out_of_space.
 [[nodiscard]] Result<void> write_all(int file, const void* bytes, std::size_t count, std::size_t at);
 
-/// Generates the day into its files, except the block list; returns the number of events. Errors: as
+/// Generates all files of the day except the block list. Returns the number of events. Errors: as
 /// TrafficGenerator::create; out_of_space.
 [[nodiscard]] Result<std::uint64_t> write_day(const Day& day);
 
-/// Reads a stream's events in blocks.
 class EventReader {
  public:
   explicit EventReader(int file) : file_(file), bytes_(kBufferBytes) {}
 
   static constexpr std::size_t kMostInBlock = 1024;
-  static constexpr std::size_t kLeastBytes = 32;  ///< of an event in the file
+  static constexpr std::size_t kLeastBytes = 32;  ///< of an event
 
-  /// Returns the next events, none at the end; they are valid until the next call.
+  /// Returns the next events, valid until the next call; none at the end.
   [[nodiscard]] std::span<const DayEvent> next();
 
  private:
@@ -77,12 +76,11 @@ class EventReader {
   int file_;
   std::vector<char> bytes_;
   std::vector<DayEvent> events_;
-  std::size_t begin_ = 0;  // of what is not parsed yet
+  std::size_t begin_ = 0;  // of unparsed bytes
   std::size_t end_ = 0;
-  std::uint64_t offset_ = 0;  // of the end, in the file
+  std::uint64_t offset_ = 0;  // of end_ in the file
 };
 
-/// Calls `use` with every event of a stream.
 template <class Use>
 void for_each_event(const Day& day, Stream stream, const Use& use) {
   EventReader reader(day.file(stream));
@@ -93,7 +91,6 @@ void for_each_event(const Day& day, Stream stream, const Use& use) {
   }
 }
 
-/// Returns the moment in seconds since the day began.
 [[nodiscard]] inline double seconds_into(const Day& day, Time time) {
   return std::chrono::duration<double>(time - day.options.start).count();
 }

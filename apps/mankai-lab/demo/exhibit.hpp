@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the tour finds out about each question: measured on the day, beside the truth.
+/// Results of the tour per question: answers of a filter, compared with an exact structure.
 
 #include <cstdint>
 #include <string>
@@ -14,23 +14,22 @@
 
 namespace mankai::command::demo {
 
-/// One row of the table.
 struct Answers {
-  std::string name{};      ///< for programs: "seen"
+  std::string name{};      ///< "seen"
   std::string question{};  ///< "Seen?"
   std::string about{};     ///< "URLs of the crawler's frontier"
   std::uint64_t asked = 0;
-  std::uint64_t steps = 0;            ///< what was timed, where it is not the questions: events that were counted
-  std::uint64_t yes = 0;              ///< answered by the filter
-  std::uint64_t really_yes = 0;       ///< answered by the exact structure
-  std::uint64_t false_negatives = 0;  ///< answered no, really yes
-  std::uint64_t false_positives = 0;  ///< answered yes, really no
-  std::uint64_t negatives = 0;        ///< really no: what false positives are a share of
-  std::string promised{};             ///< of false negatives, in words
-  double promised_rate = 0;           ///< of false positives
-  std::uint64_t bytes = 0;            ///< by which the peak memory of the filter's process grew
+  std::uint64_t steps = 0;       ///< number of timed steps, if these are not the questions
+  std::uint64_t yes = 0;         ///< of the filter
+  std::uint64_t really_yes = 0;  ///< of the exact structure
+  std::uint64_t false_negatives = 0;
+  std::uint64_t false_positives = 0;
+  std::uint64_t negatives = 0;  ///< really no; denominator of the false-positive rate
+  std::string promised{};       ///< false negatives, in words
+  double promised_rate = 0;     ///< false-positive rate
+  std::uint64_t bytes = 0;      ///< growth of the peak memory of the filter's process
   std::uint64_t exact_bytes = 0;
-  double seconds = 0;  ///< of the processor
+  double seconds = 0;  ///< of CPU time
   double exact_seconds = 0;
 
   void count(bool is_yes, bool is_really_yes) noexcept;
@@ -38,7 +37,6 @@ struct Answers {
   [[nodiscard]] double false_positive_rate() const noexcept;
   [[nodiscard]] double ns() const noexcept { return ns_of(seconds); }
   [[nodiscard]] double exact_ns() const noexcept { return ns_of(exact_seconds); }
-  /// How many times as much the exact structure takes.
   [[nodiscard]] double memory_ratio() const noexcept;
   [[nodiscard]] double time_ratio() const noexcept { return seconds > 0 ? exact_seconds / seconds : 0; }
 
@@ -46,17 +44,15 @@ struct Answers {
   [[nodiscard]] double ns_of(double some_seconds) const noexcept;
 };
 
-/// One of the four questions.
 struct Exhibit {
   std::string id;                  ///< "seen"
   std::string heading;             ///< "Have I seen it?"
-  std::string text;                ///< what the question is, in two sentences
-  std::vector<std::string> found;  ///< what came out, a sentence each
+  std::string text;                ///< explanation in two sentences
+  std::vector<std::string> found;  ///< results, one sentence each
   std::vector<Answers> rows;
   std::vector<Plot> plots;
 };
 
-/// What the processes measured.
 struct Facts {
   Measured seen;
   Measured seen_recently;
@@ -65,19 +61,18 @@ struct Facts {
   Measured gate;
 };
 
-/// Each compares the answers of the whole day. Errors: as those of the classes they ask.
+/// Compare all answers of the day. Errors: as the classes under test.
 [[nodiscard]] Result<Exhibit> show_seen(const Day& day, const Facts& facts);
 [[nodiscard]] Result<Exhibit> show_hot(const Day& day, const Facts& facts);
 [[nodiscard]] Result<Exhibit> show_guard(const Day& day, const Facts& facts);
 [[nodiscard]] Result<Exhibit> show_gate(const Day& day, const Facts& facts);
 
-/// What all three filters promise of absent keys.
+/// False-positive rate that all three filters promise.
 inline constexpr double kPromisedRate = 0.01;
 
-/// The processor's time of this thread, so that a busy machine slows nobody down more than others.
+/// Returns the CPU time of this thread, so that other load does not distort comparisons.
 [[nodiscard]] double thread_seconds() noexcept;
 
-/// Adds up the time that pieces of work take.
 template <class Work>
 void timed(double& seconds, const Work& work) {
   const double start = thread_seconds();
@@ -85,7 +80,7 @@ void timed(double& seconds, const Work& work) {
   seconds += thread_seconds() - start;
 }
 
-/// Counts a stream's answers, of those events that `is_asked` picks.
+/// Counts the answers to those events of a stream that `is_asked` selects.
 template <class IsAsked>
 void compare(const Day& day, Stream stream, const Measured& measured, const IsAsked& is_asked, Answers& row) {
   const std::vector<char> told = measured.ours.answers();
@@ -100,7 +95,6 @@ void compare(const Day& day, Stream stream, const Measured& measured, const IsAs
   row.add_costs(measured);
 }
 
-/// The axis of a day, whose values are seconds.
 [[nodiscard]] inline Axis day_axis() {
   return {.label = "time of day", .unit = AxisUnit::seconds, .least = 0, .greatest = 86'400};
 }

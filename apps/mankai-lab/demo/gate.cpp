@@ -19,7 +19,6 @@ std::vector<std::string_view> cookies_of(std::span<const DayEvent> events) {
   return cookies;
 }
 
-/// The table of baskets as the shop's database has it.
 class ExactBaskets : public Side {
  public:
   Result<void> load(std::span<const DayEvent> events) override {
@@ -50,7 +49,7 @@ class ExactBaskets : public Side {
   std::uint64_t most_ = 0;
 };
 
-/// The gate, kept in step with the table; where it answers maybe and the table has no basket, it is told.
+/// The gate, kept in sync with the table. A maybe without a row is reported to the gate.
 class GateSide : public Side {
  public:
   explicit GateSide(Gate gate) : gate_(std::move(gate)) {}
@@ -75,7 +74,7 @@ class GateSide : public Side {
   }
 
  private:
-  // Nothing changes for the gate where a basket only gets another item.
+  // The gate changes only when a basket is created or removed.
   Result<void> change(const DayEvent& event) {
     const std::span<const std::string_view> cookie(&event.who, 1);
     if (event.items == 0) {

@@ -17,7 +17,7 @@
 namespace mankai::command::demo {
 namespace {
 
-/// The block list as text, asked exactly: every host of the URL with every beginning of its path.
+/// The block list as text: looks up each host suffix with each path prefix.
 class ExactRules : public Side {
  public:
   Result<void> load(std::span<const DayEvent> events) override {
@@ -41,7 +41,7 @@ class ExactRules : public Side {
     return std::ranges::any_of(hosts_, [this](std::string_view host) { return is_listed(host, url_.path()); });
   }
 
-  // A path is covered by what it begins with, as far as a slash or its end.
+  // A rule covers paths that continue with a slash or end.
   [[nodiscard]] bool is_listed(std::string_view host, std::string_view path) {
     expression_.assign(host);
     if (rules_.contains(expression_)) {
@@ -116,7 +116,7 @@ Result<Exhibit> show_guard(const Day& day, const Facts& facts) {
               .about = fmt::format("different links, {} rules", human_count(day.options.rules)),
               .promised = "none",
               .promised_rate = kPromisedRate};
-  // A rate is promised for URLs, of which some are followed very often: each counts once, when it is followed first.
+  // Counts each URL once: the promised rate is per URL, and some are followed very often.
   std::unordered_set<std::uint64_t> links;
   compare(
       day, Stream::links, facts.guard,

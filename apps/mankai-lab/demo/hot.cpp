@@ -17,17 +17,16 @@ namespace mankai::command::demo {
 namespace {
 
 constexpr Duration kHalfLife = std::chrono::minutes(30);
-constexpr Duration kLook = std::chrono::minutes(10);  // how often somebody looks at the list
+constexpr Duration kLook = std::chrono::minutes(10);  // between two looks at the list
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{256} << 10;
 constexpr std::size_t kTop = 10;
-constexpr std::size_t kDrawn = 5;  // pages in the plot
+constexpr std::size_t kDrawn = 5;
 constexpr std::string_view kProducts = "/product/";
 
 using Truth = ExactDecayedCounts;
 
 bool is_view(const DayEvent& event) { return event.kind == TrafficKind::page && event.what.starts_with(kProducts); }
 
-/// Views of products as both are given them.
 struct Views {
   std::vector<std::string_view> keys;
   std::vector<Time> times;
@@ -53,7 +52,6 @@ void insert(Truth& exact, const Views& views, Duration epoch) {
   }
 }
 
-/// Counts the views of a block.
 class Counting : public Side {
  public:
   explicit Counting(std::function<Result<void>(const Views&)> count) : count_(std::move(count)) {}
@@ -92,18 +90,16 @@ Result<std::unique_ptr<Side>> make_exact(const SideOptions& /*options*/) {
       });
 }
 
-/// How hot a page was at every look, estimated and true.
+/// Estimated and exact count of a page at each look.
 using Heat = std::map<std::string, std::vector<std::pair<Point, Point>>, std::less<>>;
 
-/// Everything that is noted at a look.
 struct Notes {
   Answers row;
-  double excess = 0;  // sum over the entries of the lists
+  double excess = 0;  // sum over all list entries
   std::uint64_t looks = 0;
-  std::map<std::string, std::uint64_t, std::less<>> leads;  // how often a page was the hottest
+  std::map<std::string, std::uint64_t, std::less<>> leads;  // looks at which a page was the hottest
 };
 
-/// Compares the two lists of a moment.
 void compare_lists(const std::vector<Hot::Entry>& told, const std::vector<Truth::Entry>& truth, const Hot& hot,
                    Notes& notes) {
   const auto is_in = [](const auto& list, std::string_view key) {
@@ -124,7 +120,7 @@ void compare_lists(const std::vector<Hot::Entry>& told, const std::vector<Truth:
   }
 }
 
-/// Runs through the day; calls `look` at each look with the time. Errors: as Hot's.
+/// Processes the day and calls `look(time)` at each look. Errors: as Hot.
 template <class Look>
 Result<void> run(const Day& day, Hot& hot, Truth& exact, const Look& look) {
   const Duration epoch = hot.decay().epoch;
@@ -157,7 +153,7 @@ Result<void> run(const Day& day, Hot& hot, Truth& exact, const Look& look) {
   return done;
 }
 
-/// The sale's page and the others that led most often.
+/// Returns the sale's page and those that were the hottest most often.
 std::vector<std::string> pages_to_draw(const std::string& sale_path, const Notes& notes) {
   std::vector<std::pair<std::uint64_t, std::string>> by_leads;
   for (const auto& [key, leads] : notes.leads) {
@@ -188,8 +184,8 @@ Plot hot_plot(double sale, const std::vector<std::string>& drawn, const Heat& he
             .bands = {{.name = "flash sale",
                        .begin = sale,
                        .end = sale + std::chrono::duration<double>(TrafficGenerator::kSaleLength).count()}}};
-  constexpr double kVisible = 0.01;  // of the axis: dots on it would hide it
-  constexpr std::size_t kEvery = 3;  // of the looks, so that dots stand apart
+  constexpr double kVisible = 0.01;  // share of the axis; lower dots would hide it
+  constexpr std::size_t kEvery = 3;  // plots every third look, so that dots stay apart
   Curve truth{.name = "dots: the exact truth", .style = CurveStyle::dots, .colour = 5, .points = {}};
   for (const auto& [key, looks] : heat) {
     for (const auto& [told, exact] : looks) {
@@ -211,7 +207,7 @@ Plot hot_plot(double sale, const std::vector<std::string>& drawn, const Heat& he
   return plot;
 }
 
-/// The heat of chosen pages, by a second run through the day: which pages these are is known after the first.
+/// Records the counts of selected pages in a second pass: they are known only after the first.
 Result<Heat> heat_of(const Day& day, const std::vector<std::string>& drawn) {
   MANKAI_ASSIGN(auto hot, new_hot(day.options.seed));
   Truth exact(hot.decay().lambda());
@@ -226,7 +222,6 @@ Result<Heat> heat_of(const Day& day, const std::vector<std::string>& drawn) {
   return heat;
 }
 
-/// The lists of the whole day. Errors: as Hot's.
 Result<Notes> look_at(const Day& day, std::size_t& products) {
   MANKAI_ASSIGN(auto hot, new_hot(day.options.seed));
   Truth exact(hot.decay().lambda());

@@ -15,7 +15,7 @@ namespace {
 
 using lab::html_escape;
 
-// The palette is Okabe and Ito's, which people tell apart whatever their eyes, made lighter where it is dark.
+// Okabe and Ito's palette, which people with color blindness can distinguish, lighter in dark mode.
 constexpr std::string_view kStyle = R"css(
 :root { color-scheme: light dark; --paper: #fbfaf8; --card: #ffffff; --ink: #1f2328; --soft: #57606a; --rule: #dcdfe3;
   --petal: #b3477d; --tint: #fbeff5; --c0: #0067a5; --c1: #c24e00; --c2: #00795a; --c3: #a5558a; --c4: #8a6a00;
@@ -103,7 +103,7 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .875rem; }
 @media print { figure, tr { break-inside: avoid; } }
 )css";
 
-// Five petals, for a name that means full bloom.
+// Five petals: Mankai means full bloom.
 constexpr std::string_view kBlossom =
     "<svg class=\"blossom\" viewBox=\"-12 -12 24 24\" aria-hidden=\"true\"><g>"
     "<path id=\"petal\" d=\"M0 0C-5-3-5-9-2-11L0-9 2-11C5-9 5-3 0 0Z\"/><use href=\"#petal\" "
@@ -158,7 +158,7 @@ std::string html_table(const Tour& tour) {
   return html + "</tbody></table>\n";
 }
 
-/// What a pair of bars is about: the figure of the filter, that of the exact structure, and their text.
+/// A pair of bars: figures of the filter and of the exact structure, and their texts.
 struct Cost {
   std::string_view name;
   double (*ours)(const Answers& row);
@@ -181,7 +181,7 @@ std::string bars(const Exhibit& exhibit, const Cost& cost) {
   for (const Answers& row : exhibit.rows) {
     most = std::max({most, cost.ours(row), cost.exact(row)});
   }
-  constexpr double kLongest = 58;  // per cent: what is left is for the number
+  constexpr double kLongest = 58;  // percent; the rest is for the number
   const auto bar = [&](std::string_view kind, double value) {
     return fmt::format("<span class=\"bar {}\"><i style=\"width: {:.2f}%\"></i>{}</span>", kind,
                        kLongest * value / most, cost.text(value));

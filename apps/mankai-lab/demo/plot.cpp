@@ -13,14 +13,13 @@ namespace {
 
 using lab::html_escape;
 
-constexpr double kLeft = 58;   // room for the numbers of the y axis
+constexpr double kLeft = 58;   // for the numbers of the y axis
 constexpr double kRight = 24;  // half of the last number of the x axis
 constexpr double kTop = 26;    // for the label of the y axis
 constexpr double kBottom = 46;
 constexpr double kTickText = 6;
 constexpr double kDotRadius = 3;
 
-/// Where a plot's area lies, and where values lie in it.
 class Frame {
  public:
   Frame(const Plot& plot, const PlotSize& size) : plot_(plot), size_(size) {}
@@ -44,7 +43,7 @@ class Frame {
   const PlotSize& size_;
 };
 
-// 1, 2 or 5 times a power of ten, at least as large.
+// Returns the next larger 1, 2 or 5 times a power of ten.
 double round_step(double step) {
   const double power = std::pow(10.0, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -55,7 +54,6 @@ double round_step(double step) {
   return power * 10;
 }
 
-// Hours divide a day.
 double round_seconds(double step) {
   constexpr double kHour = 3600;
   for (const double hours : {1.0, 2.0, 3.0, 4.0, 6.0, 12.0}) {
@@ -109,7 +107,6 @@ std::string bands(const Plot& plot, const Frame& frame) {
   for (const Band& band : plot.bands) {
     const double left = frame.x(band.begin);
     const double right = frame.x(band.end);
-    // The name stands where there is more room.
     const bool is_before = left - frame.left() > frame.right() - right;
     svg += fmt::format(
         "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>"

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Plots as inline SVG, drawn here so that a page needs nothing else.
+/// Plots as inline SVG, so that a page has no dependencies.
 
 #include <cstdint>
 #include <string>
@@ -11,20 +11,19 @@ namespace mankai::command::demo {
 struct Point {
   double x = 0;
   double y = 0;
-  double error = 0;  ///< half the length of a bar; 0 for none
+  double error = 0;  ///< half the length of the error bar; 0: none
 };
 
 enum class CurveStyle : std::uint8_t { line, dashed, dots };
 
-/// Curves of one color belong together: an estimate and its truth.
+/// Curves of one color belong together, such as an estimate and its exact value.
 struct Curve {
   std::string name;
   CurveStyle style = CurveStyle::line;
-  std::size_t colour = 0;  ///< of the page's palette, 0 to 5
+  std::size_t colour = 0;  ///< index in the page's palette, 0 to 5
   std::vector<Point> points;
 };
 
-/// How an axis writes its numbers.
 enum class AxisUnit : std::uint8_t {
   count,   ///< 1,000, 20k
   share,   ///< 0–1 as 0 % to 100 %
@@ -36,10 +35,10 @@ struct Axis {
   AxisUnit unit = AxisUnit::count;
   bool is_logarithmic = false;
   double least = 0;
-  double greatest = 1;  ///< above least; on a logarithmic axis both are above 0
+  double greatest = 1;  ///< above `least`; both are positive on a logarithmic axis
 };
 
-/// A part of the x axis that is shaded and named.
+/// A shaded, named range of the x axis.
 struct Band {
   std::string name;
   double begin = 0;
@@ -47,16 +46,16 @@ struct Band {
 };
 
 struct Plot {
-  std::string id;           ///< of its elements in the page: letters and hyphens
+  std::string id;           ///< prefix of element ids: letters and hyphens
   std::string title;        ///< a line
-  std::string description;  ///< what a reader sees in it, for those who cannot
+  std::string description;  ///< text alternative
   Axis x;
   Axis y;
   std::vector<Curve> curves;
   std::vector<Band> bands{};
 };
 
-/// In units of CSS pixels at the width where it is drawn for.
+/// In CSS pixels.
 struct PlotSize {
   double width = 0;
   double height = 0;
@@ -64,14 +63,13 @@ struct PlotSize {
 inline constexpr PlotSize kWidePlot{.width = 760, .height = 380};
 inline constexpr PlotSize kNarrowPlot{.width = 328, .height = 300};
 
-/// Returns an `<svg>` element. Colors are the page's: classes c0 to c5 for curves, `axis`, `grid`, `band`.
+/// Returns an `<svg>` element. The page defines the colors of its classes c0 to c5 (curves), `axis`, `grid` and `band`.
 [[nodiscard]] std::string plot_svg(const Plot& plot, const PlotSize& size);
-/// Returns a `<figure>`: title, legend, and the plot for wide and for narrow windows.
+/// Returns a `<figure>`: title, legend, and the plot in both sizes.
 [[nodiscard]] std::string plot_figure(const Plot& plot);
 
-/// Returns where an axis has its ticks: round numbers, at most about so many.
+/// Returns the positions of ticks: round numbers, about `most` at most.
 [[nodiscard]] std::vector<double> ticks_of(const Axis& axis, std::size_t most);
-/// Returns a tick's text.
 [[nodiscard]] std::string tick_text(const Axis& axis, double value);
 
 }  // namespace mankai::command::demo

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which keys occurred recently, and how recently, exactly: to compare with fading fingerprints.
+/// Exact recency of keys, to compare with fading fingerprints.
 
 #include <cstdint>
 #include <list>
@@ -12,12 +12,12 @@
 
 namespace mankai::command::demo {
 
-/// The last different keys that came, at most so many.
+/// The `most` distinct keys observed last.
 class LastKeys {
  public:
   explicit LastKeys(std::uint64_t most) : most_(most) {}
 
-  /// Returns whether the key is among the last ones, and makes it the newest.
+  /// Returns whether the key was present, and makes it the newest.
   bool observe(std::string_view key) {
     const auto found = places_.find(std::string(key));
     if (found != places_.end()) {
@@ -42,14 +42,14 @@ class LastKeys {
   std::unordered_map<std::string, Order::iterator> places_;
 };
 
-/// Counts how many different keys came since a key came last, in a tree of partial sums over the events: each key
-/// counts at its newest event.
+/// Computes the age of keys, the number of distinct keys since their last occurrence. A Fenwick tree over the events
+/// counts each key at its newest event.
 class Ages {
  public:
   explicit Ages(std::size_t events) : sums_(events + 1), last_(events) {}
 
-  /// Notes the next event; returns how many other keys came since that of the same key and one, or 0 for a new key.
-  /// Pre: number is below the events.
+  /// Adds the next event, of key `number`. Returns 1 + the number of other keys since its last event; 0 for a new key.
+  /// Pre: number < events.
   std::uint64_t next(std::uint64_t number) {
     ++now_;
     std::uint64_t age = 0;
@@ -78,7 +78,7 @@ class Ages {
   }
 
   std::vector<std::uint64_t> sums_;
-  std::vector<std::uint64_t> last_;  // event of each number, from 1
+  std::vector<std::uint64_t> last_;  // newest event per key, from 1
   std::uint64_t now_ = 0;
   std::uint64_t distinct_ = 0;
 };

@@ -19,19 +19,17 @@
 namespace mankai::command::demo {
 namespace {
 
-// The fading memory remembers half of what came so small a part of the crawler's day ago; a quarter of the events are
-// the crawler's.
+// Half-life of the fading memory: a quarter of the crawler's events, which are a quarter of all events.
 constexpr std::uint64_t kRememberedPart = 4;
 constexpr std::uint64_t kEventsAFetch = 4;
 
 std::uint64_t remembered(std::uint64_t events) { return events / kEventsAFetch / kRememberedPart; }
 
-// A generated URL is one.
 std::string_view canonical(std::string_view raw, url::CanonicalUrl& out) {
   return url::canonicalize(raw, out, url::UrlRules::keys) ? out.text() : raw;
 }
 
-/// Asks a class with `observe` about canonical URLs, made beforehand.
+/// Asks a class with `observe`; URLs are canonicalized before.
 template <class Memory>
 class Observing : public Side {
  public:
@@ -125,9 +123,8 @@ void show_crawler(const Day& day, const Measured& measured, Exhibit& exhibit) {
   exhibit.rows.push_back(std::move(row));
 }
 
-/// How many keys of an age were asked about, and known.
 struct AgeBin {
-  double ages = 0;  // their sum
+  double ages = 0;
   std::uint64_t asked = 0;
   std::uint64_t known = 0;
 };
@@ -138,7 +135,6 @@ std::size_t bin_of(std::uint64_t age) {
   return static_cast<std::size_t>(std::log2(static_cast<double>(age)) * kBinsAnOctave);
 }
 
-/// What the fading memory said, beside when each key came last.
 struct Fading {
   Answers row;
   std::uint64_t new_keys = 0;
@@ -166,7 +162,7 @@ Fading compare_fading(const Day& day, const Measured& measured) {
       fading.new_known += is_known ? 1 : 0;
     }
   });
-  // Keys that are older than the window may be answered either way.
+  // Both answers are right for keys older than the window.
   row.negatives = fading.new_keys;
   row.false_positives = fading.new_known;
   row.add_costs(measured);

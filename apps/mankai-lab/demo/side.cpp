@@ -25,14 +25,13 @@ namespace {
 constexpr const std::array kQuestions = {&kSeen, &kSeenRecently, &kHot, &kGuard, &kGate};
 constexpr std::string_view kDay = "day";
 
-/// The beginning of a process's file; the answers follow, a byte each, or the text of the error.
+/// Start of a process's result file. The answers follow, one byte each, or the text of the error.
 struct Head {
   double seconds = 0;
   std::uint64_t start_bytes = 0;
   std::uint64_t size = 0;
 };
 
-/// What a process is told, as the words of its command line.
 struct Order {
   std::string name;
   bool is_exact = false;
@@ -77,7 +76,6 @@ Order order_of(std::span<char* const> arguments) {
   return order;
 }
 
-// Returns the bytes of a file from an offset on.
 std::vector<char> bytes_of(int file, std::size_t from) {
   const off_t end = lseek(file, 0, SEEK_END);
   std::vector<char> bytes(end > static_cast<off_t>(from) ? static_cast<std::size_t>(end) - from : 0);
@@ -97,7 +95,7 @@ std::uint64_t resident_bytes() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Loads a side and asks it; `answered` gets every block's answers.
+/// Loads a side and asks it all questions; passes the answers of each block to `answered`.
 template <class Answered>
 Result<void> interrogate(Side& side, EventReader& list, EventReader& asked, std::size_t most_blocks,
                          std::span<const char> truth, double& seconds, const Answered& answered) {
@@ -137,7 +135,7 @@ Result<void> ask_all(const Question& question, const Order& order) {
   Head head;
   constexpr std::uint64_t kSmall = 1000;
   {
-    // The program's own code, which is read when it first runs, is not the structure's memory.
+    // A small run first loads the program's code, which is not part of the structure's memory.
     MANKAI_ASSIGN(const auto small,
                   make({.events = kSmall, .seed = options.seed, .size = kSmall, .block_list = options.block_list}));
     EventReader list(order.day.file(question.list));
@@ -226,7 +224,7 @@ Result<Measured> measure(const Question& question, const Day& day) {
 }
 
 int run_process(std::span<char* const> arguments) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // when the tour is stopped, so is this
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // exits when the tour is stopped
   const Order order = order_of(arguments);
   Result<void> done;
   try {

@@ -16,7 +16,7 @@
 namespace mankai::command::serve {
 namespace {
 
-// Escapes what would end the field or control a terminal, as Apache and nginx do.
+// Escapes quotes and control characters, as Apache and nginx do.
 std::string escaped(std::string_view text) {
   constexpr char kFirstPrintable = 0x20;
   constexpr char kDelete = 0x7f;
@@ -44,11 +44,11 @@ Result<std::unique_ptr<AccessLog>> AccessLog::open(std::string path) {
   return opened ? Result<std::unique_ptr<AccessLog>>(std::move(log)) : std::unexpected(opened.error());
 }
 
-// A pipe or a terminal is opened again even if it is open already: O_NONBLOCK must not affect other processes that
-// share the open file.
+// Opens pipes and terminals again even if they are open already: O_NONBLOCK must not affect other processes that share
+// the open file.
 Descriptor AccessLog::open_anew() const {
   constexpr int kFlags = O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  constexpr mode_t kMode = 0640;  // addresses of people
+  constexpr mode_t kMode = 0640;  // contains clients' addresses
   if (path_ == "-") {
     Descriptor anew(waits(STDERR_FILENO) ? ::open("/proc/self/fd/2", O_WRONLY | kFlags) : -1);
     return anew.get() >= 0 ? std::move(anew) : Descriptor(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -78,7 +78,7 @@ Result<void> AccessLog::reopen() {
   return {};
 }
 
-// Returns what could be written at once, or -1.
+// Writes without blocking; returns the number of bytes or -1.
 ssize_t AccessLog::put(std::string_view line) const noexcept {
   if (way_ == Way::socket) {
     return send(file_.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -91,7 +91,7 @@ ssize_t AccessLog::put(std::string_view line) const noexcept {
 }
 
 void AccessLog::write(const Exchange& exchange) {
-  // One write per line, so that lines of several threads and processes do not mix.
+  // One write per line, so that lines of several processes do not mix.
   const std::string line = fmt::format("\n{} - - [{:%d/%b/%Y:%H:%M:%S} +0000] \"{}\" {} {}\n", exchange.address,
                                        fmt::gmtime(std::time(nullptr)), escaped(exchange.request_line), exchange.status,
                                        exchange.answer_bytes);

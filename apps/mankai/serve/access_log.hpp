@@ -10,29 +10,28 @@
 
 namespace mankai::command::serve {
 
-/// One line per request in the Common Log Format, which `mankai hot` and other tools read.
+/// Writes one line per request in the Common Log Format, which `mankai hot` and other tools read.
 ///
-/// Errors:  a line that cannot be written at once is dropped and counted: requests do not wait for the reader of a
-/// pipe. Threads: write and lost from any; reopen from one.
+/// Errors:  a line that cannot be written without blocking is dropped and counted.
+/// Threads: write and lost from any; reopen from one.
 class AccessLog {
  public:
-  /// Errors: io and not_found, where the file cannot be opened for appending. "-" is the standard error. A FIFO needs
-  /// no reader yet.
+  /// "-" is standard error. A FIFO needs no reader yet. Errors: io; not_found.
   [[nodiscard]] static Result<std::unique_ptr<AccessLog>> open(std::string path);
 
   void write(const Exchange& exchange);
-  /// Opens the path again, after the file was renamed. After an error the old file stays in use.
+  /// Opens the path again after log rotation. After an error the old file stays in use.
   [[nodiscard]] Result<void> reopen();
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 
  private:
   explicit AccessLog(std::string path) : path_(std::move(path)) {}
 
-  /// How to write without waiting.
+  /// How to write without blocking.
   enum class Way : std::uint8_t {
-    at_once,  ///< a file, or a descriptor that was opened as non-blocking
-    socket,   ///< a flag of each call says so
-    shared,   ///< shared with processes that need it blocking: poll first
+    at_once,  ///< a file, or a descriptor opened with O_NONBLOCK
+    socket,   ///< MSG_DONTWAIT per call
+    shared,   ///< shared with processes that need blocking writes: poll first
   };
 
   [[nodiscard]] static Way way_of(int file) noexcept;
@@ -40,10 +39,10 @@ class AccessLog {
   [[nodiscard]] ssize_t put(std::string_view line) const noexcept;
 
   std::string path_;
-  std::mutex mutex_;  ///< of what follows
+  std::mutex mutex_;  ///< protects file_, way_ and is_torn_
   Descriptor file_;
   Way way_ = Way::at_once;
-  bool is_torn_ = false;  ///< the last line was written in part
+  bool is_torn_ = false;  ///< the last line was written partially
   std::atomic<std::uint64_t> lost_ = 0;
 };
 

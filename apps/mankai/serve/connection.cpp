@@ -10,9 +10,9 @@ namespace mankai::command::serve {
 namespace {
 
 constexpr std::size_t kReceiveBytes = std::size_t{16} << 10;
-/// How many reads in a row one client gets before others get their turn.
+/// Reads in a row per connection, before others are served.
 constexpr unsigned kReceivesInARow = 64;
-/// Capacity that a buffer keeps for the next request or response.
+/// Buffers larger than this are freed after a request or response.
 constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
 
 void keep_little(std::string& buffer) {
@@ -117,7 +117,7 @@ Step Connection::after_sending() {
 
 std::optional<Step> Connection::look_for_request() {
   if (!head_) {
-    // An empty line before a request is ignored (RFC 9112, 2.2).
+    // RFC 9112, 2.2: ignores an empty line before a request.
     const std::size_t begin = input_.starts_with("\r\n") ? 2 : 0;
     input_.erase(0, begin);
     if (input_.empty()) {
@@ -145,7 +145,7 @@ std::optional<Step> Connection::look_for_request() {
   return std::nullopt;
 }
 
-// A few bytes on a connection with an empty send buffer: they fit, or the client misbehaves.
+// Ignores errors: the send buffer is empty, so these bytes fit.
 void Connection::ask_for_body() {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   head_->awaits_continue = false;
@@ -166,7 +166,7 @@ Connection::Moved Connection::send_output() {
   return Moved::all;
 }
 
-// Returns `some` for bytes, `all` if there are none for now, `failed` at the end.
+// Returns `some` after receiving bytes, `all` if none are available, `failed` at the end of the stream or an error.
 Connection::Moved Connection::receive() {
   std::array<char, kReceiveBytes> bytes;
   ssize_t received = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One client's connection: received bytes that are not parsed yet, and responses that are not sent yet.
+/// A client's connection: received bytes that are not parsed yet, and responses that are not sent yet.
 
 #include <atomic>
 #include <chrono>
@@ -16,16 +16,15 @@ namespace mankai::command::serve {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// What a connection is doing. Each phase has a time limit, which a trickle of bytes does not extend.
+/// State of a connection. Each phase has a time limit, which a trickle of bytes does not extend.
 enum class Phase : std::uint8_t {
-  fresh,      ///< nothing was received yet
+  fresh,      ///< before the first request
   idle,       ///< between two requests
-  receiving,  ///< a request has begun
+  receiving,  ///< a request has started
   sending,    ///< the client has not read the whole response
-  lingering,  ///< input is discarded, so that the client can read the response before a reset
+  lingering,  ///< discards input, so that the client can read the response before a reset
 };
 
-/// How long each phase may last.
 struct TimeLimits {
   std::chrono::seconds idle{60};
   std::chrono::seconds receiving{10};
@@ -35,24 +34,22 @@ struct TimeLimits {
   [[nodiscard]] std::chrono::seconds of(Phase phase) const noexcept;
 };
 
-/// Whether the client has no request in progress in this phase.
 [[nodiscard]] constexpr bool is_without_request(Phase phase) noexcept {
   return phase == Phase::fresh || phase == Phase::idle;
 }
 
-/// A phase and its beginning.
 struct PhaseState {
   Phase phase;
   SteadyTime since;
 };
 
-/// What can be done next for a connection.
+/// What the owner of a connection must do next.
 enum class Step : std::uint8_t {
-  answer,       ///< a complete request was received
-  refuse,       ///< the input is invalid: refusal() says why
-  wait_input,   ///< wait until the client sends more
-  wait_output,  ///< wait until the client reads
-  close,        ///< the connection has ended
+  answer,  ///< a complete request was received
+  refuse,  ///< invalid input: refusal() says why
+  wait_input,
+  wait_output,
+  close,
 };
 
 /// The socket never blocks, and a request is answered only when it is complete. A slow client therefore costs a bounded
@@ -61,10 +58,10 @@ enum class Step : std::uint8_t {
 /// Threads: one at a time; `state`, `deadline`, `phase`, `is_ending` and `cut` may be called beside it.
 class Connection {
  public:
-  /// Takes the socket, which must not block. Pre: the limits live longer.
+  /// Pre: the socket is non-blocking; the limits outlive the connection.
   Connection(Descriptor socket, std::string address, const TimeLimits& limits);
 
-  /// Sends, then receives, as far as possible without waiting.
+  /// Sends, then receives, as far as possible without blocking.
   [[nodiscard]] Step advance();
 
   /// Pre: advance returned Step::answer. Valid until end_request.
@@ -73,25 +70,21 @@ class Connection {
   [[nodiscard]] bool is_refused() const noexcept { return refusal_.has_value(); }
   /// Pre: advance returned Step::refuse.
   [[nodiscard]] const Refusal& refusal() const noexcept { return *refusal_; }
-  /// The received part of the first line: at most as long as a request line may be.
+  /// The received part of the first line, at most kRequestLineBytesMax.
   [[nodiscard]] std::string_view received_line() const noexcept;
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
-  /// Appends a response to what is not sent yet.
   void put(std::string_view bytes) { output_ += bytes; }
-  /// Discards the request.
   void end_request(bool closes);
 
   [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
-  /// A consistent pair: a new phase never appears with the time of the old one.
   [[nodiscard]] PhaseState state() const noexcept;
   [[nodiscard]] Phase phase() const noexcept { return state().phase; }
   [[nodiscard]] SteadyTime deadline() const noexcept;
-  /// Whether the connection is only about to end.
+  /// Whether the connection was cut or is lingering.
   [[nodiscard]] bool is_ending() const noexcept;
-  /// Ends the conversation from outside: whoever has the connection next closes it. One that was seen without a request
-  /// still answers what is on its way already, as long as it keeps to the limits of that. Returns false but for the
-  /// first time.
+  /// Makes the current or next owner close the connection. In a phase without a request it still answers a request that
+  /// is already in flight, within the time limits. Returns true for the first call only.
   bool cut(Phase seen) noexcept;
 
  private:
@@ -113,7 +106,7 @@ class Connection {
   std::size_t sent_ = 0;
   std::optional<RequestHead> head_;
   std::optional<Refusal> refusal_;
-  bool is_last_ = false;              ///< the connection ends with the answer
+  bool is_last_ = false;              ///< close after this response
   std::atomic<std::uint64_t> state_;  ///< nanoseconds of the clock, and the phase in the lowest bits
   std::atomic<bool> is_cut_ = false;
 };

@@ -40,7 +40,7 @@ HttpResponse text_response(std::string_view content_type, std::string body) {
   return {.content_type = content_type, .body = std::move(body), .headers = {}};
 }
 
-// Whether JSON needs no escapes for these bytes, as for nearly every URL.
+// Whether JSON needs no escapes, which holds for nearly all URLs.
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char byte) { return byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\'; });
 }
@@ -49,7 +49,7 @@ std::string_view reason_name(Verdict::Answer answer) noexcept {
   return answer == Verdict::Answer::invalid ? "reason" : "rule";
 }
 
-// For any bytes, with the same members: invalid UTF-8 is escaped and marked as such.
+// As json_line for arbitrary bytes: invalid UTF-8 is escaped and marked.
 std::string json_line_of_bytes(std::string_view url, const Verdict& verdict) {
   Report report;
   add_bytes("url", url, report);
@@ -60,7 +60,7 @@ std::string json_line_of_bytes(std::string_view url, const Verdict& verdict) {
   return report.json();
 }
 
-// As `guard check --json` prints it. A report costs as much as the rest of a request, so most URLs do without.
+// The format of `guard check --json`. A Report would double the cost of a request, so most URLs are formatted directly.
 std::string json_line(std::string_view url, const Verdict& verdict) {
   if (!is_plain(url) || !is_plain(verdict.rule)) {
     return json_line_of_bytes(url, verdict);
@@ -75,7 +75,7 @@ std::string json_line(std::string_view url, const Verdict& verdict) {
   return line + "\"}\n";
 }
 
-// As `guard check` prints it, where an exception is ok.
+// The format of `guard check`, where an exception is ok.
 std::string text_line(std::string_view url, const Verdict& verdict) {
   const bool is_ok = verdict.answer == Verdict::Answer::ok || verdict.answer == Verdict::Answer::allowed;
   std::string line(is_ok ? "ok" : name(verdict.answer));
@@ -86,10 +86,9 @@ std::string text_line(std::string_view url, const Verdict& verdict) {
   return line + "\n";
 }
 
-/// The format of the response to a batch.
 enum class BatchForm : std::uint8_t { text, json, json_lines };
 
-// The format with the highest quality value; of equal ones JSON lines. Text if Accept names none of them.
+// Returns the format with the highest quality value, JSON lines if equal; text if Accept names neither.
 BatchForm form_of(std::string_view accept) {
   const double lines = wanted(accept, kJsonLines);
   const double json = wanted(accept, kJson);
@@ -109,14 +108,14 @@ std::string_view content_type(BatchForm form) {
   return kText;
 }
 
-// curl labels --data as a form, even if it has one URL per line.
+// curl sends --data as a form, even if it contains one URL per line.
 bool is_lines(std::string_view content_type) {
   const auto is = [&](std::string_view wanted) { return content_type.starts_with(wanted); };
   return content_type.empty() || is("text/plain") || is("application/x-www-form-urlencoded") ||
          is("application/octet-stream");
 }
 
-// "url=http%3A%2F%2F…", as curl and browsers send a form. A URL has a dot or a slash before its first '='.
+// "url=http%3A%2F%2F…", as sent by curl and browsers. A plain URL has a dot or a slash before its first '='.
 bool is_form(std::string_view content_type, std::string_view body) {
   const std::string_view name = body.substr(0, std::min(body.find('='), body.size()));
   return content_type.starts_with("application/x-www-form-urlencoded") && name.size() < body.size() &&
@@ -155,7 +154,6 @@ std::string batch_answer(std::string_view lines, BatchForm form, const std::func
   return answer;
 }
 
-// Returns the refusal of a method that the endpoint does not support.
 std::optional<HttpResponse> method_refusal(const RequestHead& head, std::string_view methods) {
   if (methods.contains(head.method())) {
     return std::nullopt;
@@ -222,7 +220,7 @@ HttpResponse GuardService::check_batch(const RequestHead& head, std::string_view
                        }));
 }
 
-// Sites add parameters to shared links; they are ignored, and the redirect goes to the URL that was checked.
+// Ignores other parameters, which sites add to shared links; redirects to the checked URL only.
 HttpResponse GuardService::redirect(const RequestHead& head) const {
   const auto url = query_value(head.target(), "url", OtherParameters::ignored);
   if (!url) {

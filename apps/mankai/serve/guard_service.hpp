@@ -7,7 +7,7 @@
 
 namespace mankai::command::serve {
 
-/// A larger batch is refused: its response would be many times its size.
+/// Larger batches are refused: the response would be many times their size.
 inline constexpr std::size_t kBatchUrlsMax = 10'000;
 
 /// The endpoints; docs/guard-serve.md describes them for users.

@@ -47,11 +47,11 @@ std::string_view reason_of(int status) noexcept {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-/// After so many pipelined requests of one client, others get their turn.
+/// Pipelined requests in a row per connection, before others are served.
 constexpr unsigned kRequestsInARow = 64;
-/// How long open connections may send another request while the server stops.
+/// Time in which open connections may send another request while the server stops.
 constexpr milliseconds kLastRequests(500);
-/// How long no client is accepted if there is no room, or if the system has no more descriptors.
+/// Pause after the server ran out of room or descriptors.
 constexpr milliseconds kFullPause(10);
 
 std::string name_of(const sockaddr_storage& address, socklen_t length) {
@@ -63,8 +63,8 @@ std::string name_of(const sockaddr_storage& address, socklen_t length) {
 
 constexpr std::size_t kLeavingOrders = 3;
 
-// The order in which connections are closed to make room; nothing if this one stays. First those that were idle for a
-// second, then those that had a request in progress for a second, then those that just got a response.
+// Returns the priority with which a connection is closed to make room; nothing: it stays. First connections that were
+// idle for a second, then those with a request in progress for a second, then those that just got a response.
 std::optional<std::size_t> leaving_order(const PhaseState& state, SteadyTime now) {
   constexpr std::chrono::seconds kMoment(1);
   const bool is_old = now - state.since > kMoment;
@@ -142,7 +142,7 @@ void HttpServer::work() {
     try {
       serve(connection);
     } catch (const std::bad_alloc&) {
-      end(connection);  // nothing throws after another thread may have it
+      end(connection);  // nothing throws after wait_for, so the connection is still owned
     }
   }
 }
@@ -157,14 +157,14 @@ void HttpServer::serve(Connection& connection) {
       case Step::close: return end(connection);
     }
   }
-  wait_for(connection, EPOLLOUT, EPOLL_CTL_MOD);  // ready at once, after those that are ready already
+  wait_for(connection, EPOLLOUT, EPOLL_CTL_MOD);  // ready at once, but queued after other ready connections
 }
 
 HttpResponse HttpServer::response_to(const Connection& connection) const {
   constexpr int kInternalError = 500;
   try {
     return settings_.handle(connection.head(), connection.body());
-  } catch (const std::exception&) {  // no memory: what the handler allocated is free again
+  } catch (const std::exception&) {  // out of memory; the handler's allocations are freed
     return error_response(kInternalError, "out of memory");
   }
 }
@@ -196,7 +196,7 @@ void HttpServer::respond(Connection& connection, const HttpResponse& response, s
   connection.end_request(closes);
 }
 
-// After this call another thread may have the connection.
+// After this call, another thread may own the connection.
 void HttpServer::wait_for(Connection& connection, std::uint32_t events, int operation) {
   epoll_event event{.events = events | EPOLLONESHOT, .data = {.ptr = &connection}};
   if (epoll_ctl(events_.get(), operation, connection.descriptor(), &event) != 0) {
@@ -205,8 +205,8 @@ void HttpServer::wait_for(Connection& connection, std::uint32_t events, int oper
 }
 
 void HttpServer::end(Connection& connection) {
-  // Before the socket is closed: a thread within epoll_wait could still refer to it and so keep it open, and the client
-  // would wait for the end of the connection.
+  // Must precede closing the socket: a thread in epoll_wait could keep it open by a reference, and the client would
+  // wait for the end of the connection.
   epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.descriptor(), nullptr);
   {
     const std::lock_guard lock(mutex_);
@@ -276,7 +276,7 @@ bool HttpServer::make_room() {
   const auto ending = static_cast<std::size_t>(
       std::ranges::count_if(connections_, [](const Connection* one) { return one->is_ending(); }));
   if (ending >= ending_max(settings_.connections_max)) {
-    // They got their responses, and some time to read them.
+    // Lingering connections have their responses, and had time to read them.
     std::ranges::for_each(connections_, [](Connection* one) {
       if (one->phase() == Phase::lingering) {
         one->cut(Phase::lingering);
@@ -290,8 +290,7 @@ bool HttpServer::make_room() {
   return room_ > 0;
 }
 
-// A well-behaved client sends its request soon after it connects and reads the response soon. So a connection that is
-// new, or has just begun a request, is not closed.
+// Well-behaved clients send requests and read responses promptly, so new connections and new requests are spared.
 std::size_t HttpServer::ask_to_leave(std::size_t most) {
   constexpr std::size_t kShare = 16;
   struct Candidate {
@@ -337,7 +336,7 @@ void HttpServer::end_overdue() {
 void HttpServer::begin_stop() {
   is_stopping_ = true;
   stop_begun_ = Clock::now();
-  // Closing resets the clients that are in the queue: accept them first, and nothing between the two.
+  // Accepts queued clients directly before closing the listener, which resets them.
   try {
     accept_all();
   } catch (const std::bad_alloc&) {

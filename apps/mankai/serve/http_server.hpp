@@ -23,25 +23,25 @@ inline constexpr std::string_view kJson = "application/json";
 
 struct HttpResponse {
   int status = 200;
-  std::string_view content_type;  ///< empty where there is no body
+  std::string_view content_type;  ///< empty without a body
   std::string body;
-  std::vector<std::pair<std::string_view, std::string>> headers;  ///< beside those that every response has
+  std::vector<std::pair<std::string_view, std::string>> headers;  ///< in addition to those of every response
 };
 
-/// The response to a request that is refused: {"error": "…"}.
+/// Returns {"error": "…"}.
 [[nodiscard]] HttpResponse error_response(int status, const std::string& why);
 
-/// What is sent: the status line, the headers, and the body unless the request was HEAD.
+/// Returns the status line, the headers, and the body if `has_body`.
 [[nodiscard]] std::string to_bytes(const HttpResponse& response, bool has_body, bool closes);
 
 /// A request and its response, for logs and metrics.
 struct Exchange {
-  std::string_view request_line;  ///< of a refused request, the received part
+  std::string_view request_line;  ///< the received part for a refused request
   bool is_refused = false;        ///< before it reached an endpoint
-  std::string_view address;       ///< of the client
+  std::string_view address;
   int status = 0;
-  std::size_t answer_bytes = 0;  ///< with the head
-  double seconds = 0;            ///< from the complete request to the complete response, before it is sent
+  std::size_t answer_bytes = 0;  ///< including the head
+  double seconds = 0;            ///< from the complete request to the formatted response
 };
 
 struct ServerCounts {
@@ -51,15 +51,15 @@ struct ServerCounts {
   std::uint64_t pushed_out = 0;  ///< closed to make room
 };
 
-/// All threads wait on one epoll. No thread owns a connection that waits, so a few threads serve thousands of clients
-/// and none waits for one. The owner accepts and keeps time by calling `look_after` again and again.
-/// docs/adr/0015-guard-serve-keeps-its-server.md says why this is not a library.
+/// All threads wait on one epoll. A waiting connection occupies no thread, so a few threads serve thousands of clients.
+/// The owner must call `look_after` repeatedly: it accepts clients and enforces time limits.
+/// docs/adr/0015-guard-serve-keeps-its-server.md explains why this is not a library.
 ///
 /// Threads: start, look_after, begin_stop and finish_stop from one thread, counts from any; the server calls `handle`
 ///          and `observe` from all of its threads.
 class HttpServer {
  public:
-  /// Connections that are only about to end do not count as open. There may be this many of them beside the others.
+  /// Maximum number of connections that are about to end; these do not count as open.
   [[nodiscard]] static constexpr std::size_t ending_max(std::size_t connections_max) noexcept {
     constexpr std::size_t kShare = 8;
     constexpr std::size_t kLeast = 16;
@@ -77,21 +77,19 @@ class HttpServer {
     Observe observe;
   };
 
-  /// Takes a listening socket that does not block. Errors: io.
+  /// Pre: the listening socket is non-blocking. Errors: io.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(Descriptor listener, Settings settings);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Readable when a client waits to be accepted; -1 while there is no room, and after begin_stop.
+  /// Readable when a client waits to be accepted; -1 while the server is full, and after begin_stop.
   [[nodiscard]] int listener() const noexcept { return is_full_ ? -1 : listener_.get(); }
-  /// Accepts waiting clients and ends connections that exceeded their time limit.
   void look_after();
 
-  /// Ends listening. Requests that arrive on open connections within half a second are answered, as the last ones.
+  /// Stops listening. Open connections may send one more request within half a second.
   void begin_stop();
   [[nodiscard]] bool has_stopped() const;
-  /// Closes the remaining connections and ends the threads.
   void finish_stop();
 
   [[nodiscard]] ServerCounts counts() const;
@@ -119,19 +117,19 @@ class HttpServer {
   Descriptor listener_;
   Settings settings_;
   Descriptor events_;  ///< epoll
-  Descriptor end_;     ///< readable when the threads must end
+  Descriptor end_;     ///< readable when the threads must exit
   std::vector<std::thread> threads_;
   std::atomic<bool> is_stopping_ = false;
   SteadyTime stop_begun_;
   SteadyTime next_check_;
   bool is_full_ = false;
   SteadyTime full_until_;
-  std::size_t room_ = 0;  ///< connections that can be accepted without counting again
+  std::size_t room_ = 0;  ///< connections that can be accepted before make_room counts again
   std::uint64_t accepted_ = 0;
   std::uint64_t timed_out_ = 0;
   std::uint64_t pushed_out_ = 0;
 
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< protects connections_ and the three counters
   std::unordered_set<Connection*> connections_;
 };
 

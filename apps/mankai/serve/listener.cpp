@@ -87,7 +87,7 @@ Result<Listener> listen_at(const Endpoint& endpoint) {
   const addrinfo& address = *addresses;
   const int flags = static_cast<int>(SOCK_NONBLOCK) | static_cast<int>(SOCK_CLOEXEC);
   Descriptor socket(::socket(address.ai_family, address.ai_socktype | flags, address.ai_protocol));
-  // A restart need not wait for old connections to time out; two programs still cannot share the port.
+  // Allows a restart before old connections time out; two processes still cannot share the port.
   const int on = 1;
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (socket.get() < 0 || bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 ||

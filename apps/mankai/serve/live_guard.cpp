@@ -42,7 +42,7 @@ bool LiveGuard::has_changed() {
 }
 
 Result<void> LiveGuard::reload() {
-  // First the stamp: a file that is replaced while it is read counts as changed afterwards, and is read again.
+  // Takes the stamp first: a file replaced while it is read then counts as changed.
   tried_ = stamp_of(path_);
   MANKAI_ASSIGN(auto bytes, read_file(path_));
   if (bytes.size() == 0) {

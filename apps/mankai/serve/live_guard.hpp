@@ -24,8 +24,7 @@ struct FileStamp {
 
 /// A guard that can be replaced while it is in use: requests in progress keep the old one.
 ///
-/// The file is read into memory, not mapped: overwriting a mapped file in place would change the bytes of the guard in
-/// use.
+/// The file is read into memory, not mapped: overwriting a mapped file in place would change the guard in use.
 ///
 /// Threads: current from any; the others from one.
 class LiveGuard {
@@ -40,19 +39,19 @@ class LiveGuard {
 
   [[nodiscard]] std::shared_ptr<const Loaded> current() const;
 
-  /// Whether there is another file at the path than at the last attempt, successful or not. A missing file counts as a
-  /// change at the second look only: it may be about to be replaced.
+  /// Whether the file differs from that of the last attempt, successful or not. A missing file counts as a change at
+  /// the second call only, since it may be about to be replaced.
   [[nodiscard]] bool has_changed();
-  /// Opens and checks the current file, and then replaces the guard. Errors: as open; the guard stays.
+  /// Loads the current file and then replaces the guard. Errors: as open; the old guard stays in use.
   [[nodiscard]] Result<void> reload();
 
  private:
   explicit LiveGuard(std::string path) : path_(std::move(path)) {}
 
   std::string path_;
-  std::optional<FileStamp> tried_;  ///< nothing where there was no file
-  bool was_missing_ = false;        ///< at the last look
-  mutable std::mutex mutex_;        ///< of the pointer only, held while it is copied
+  std::optional<FileStamp> tried_;  ///< nothing: there was no file
+  bool was_missing_ = false;        ///< at the last call of has_changed
+  mutable std::mutex mutex_;        ///< protects loaded_ only while it is copied
   std::shared_ptr<const Loaded> loaded_;
 };
 

@@ -69,7 +69,7 @@ std::string encoded(std::string_view text) {
   return out;
 }
 
-// What every browser reads as a name or an address. DNS names are not longer.
+// Characters that all browsers interpret equally in a host; DNS names are not longer.
 bool is_plain_host(std::string_view host) {
   constexpr std::size_t kLongestName = 253;
   return host.size() <= kLongestName && std::ranges::all_of(host, [](char byte) {
@@ -83,7 +83,7 @@ bool has_blank_or_control(std::string_view url) {
                              [](char byte) { return (byte >= 0 && byte < kFirstPrintable) || byte > kLastPrintable; });
 }
 
-// Whether every reading of one URL is one of the other, which was checked.
+// Whether every reading of `url` is a reading of `checked`.
 bool has_readings_of(std::string_view url, std::string_view checked) {
   url::UrlReadings readings;
   url::UrlReadings checked_readings;
@@ -107,7 +107,7 @@ constexpr Refusal kHeadTooLong{431, "the head may have at most 16384 bytes"};
 constexpr Refusal kUnknownMethod{501, "the method is not one of HTTP"};
 constexpr Refusal kWrongVersion{505, "the versions HTTP/1.1 and HTTP/1.0 are supported"};
 
-// Other methods get a 501; most of these get a 405 from the endpoint.
+// Other methods get status 501; most of these get 405 from the endpoint.
 constexpr std::array<std::string_view, 9> kMethods = {"GET",     "HEAD",    "POST",  "PUT",  "DELETE",
                                                       "CONNECT", "OPTIONS", "TRACE", "PATCH"};
 
@@ -128,7 +128,7 @@ std::string_view trimmed(std::string_view text) noexcept {
   return mankai::trimmed(text, [](char byte) { return byte == ' ' || byte == '\t'; });
 }
 
-// Reads the parameters after a type, such as ";q=0.5". An invalid number counts as 0.
+// Parses the parameters of a media type, such as ";q=0.5". An invalid number counts as 0.
 double quality(std::string_view parameters) {
   for (const auto part : std::views::split(parameters, ';')) {
     const std::string_view parameter = trimmed(std::string_view(part));
@@ -143,7 +143,7 @@ double quality(std::string_view parameters) {
   return 1;
 }
 
-// A header's value may contain tabs, but no other control characters.
+// Header values may contain tabs, but no other control characters.
 bool has_control(std::string_view line) noexcept {
   constexpr char kDelete = 0x7f;
   return std::ranges::any_of(line,

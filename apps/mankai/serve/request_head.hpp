@@ -1,7 +1,6 @@
 #pragma once
 
-/// The head of an HTTP request and the URL in its query. What is ambiguous or too large is refused before anything acts
-/// on it.
+/// Parses the head of an HTTP request and the URL in its query. Refuses input that is ambiguous or too large.
 
 #include <cstdint>
 #include <expected>
@@ -13,60 +12,58 @@
 
 namespace mankai::command::serve {
 
-/// Whether a query may contain other parameters.
 enum class OtherParameters : std::uint8_t {
   refused,
   ignored,
 };
 
-/// Returns the value of the only parameter `name` of a request's target such as "/check?url=http%3A%2F%2Fa%2F".
+/// Returns the value of the parameter `name` of a request's target such as "/check?url=http%3A%2F%2Fa%2F".
 ///
-/// Shape:   a form's encoding: %XX is a byte, '+' a blank; a '%' without two digits after it is literal. The value
-///          ends at '&' or '#', so that what is in it has to be encoded.
-/// Errors:  invalid_argument if the parameter is missing, empty or repeated, or if there is another one and others are
-///          refused: checking one of two URLs, or a part of one, would be worse than an error.
+/// Shape:   form encoding: %XX is a byte, '+' a space; a '%' without two hexadecimal digits is literal. The value ends
+///          at '&' or '#', so these must be encoded in it.
+/// Errors:  invalid_argument if the parameter is missing, empty or repeated, or if others are present and refused:
+///          checking one of two URLs, or a part of one, would be worse than an error.
 /// Threads: pure.
 [[nodiscard]] Result<std::string> query_value(std::string_view target, std::string_view name, OtherParameters others);
 
-/// Returns the Location for a link to `url`, all readings of which passed the guard, or why there is none.
+/// Returns the Location header for a URL, all readings of which passed the guard.
 ///
-/// Shape:   the URL as browsers split it (`url::parse_browser_url`): "http://" or "https://", host and port, and the
-///          rest with every byte that could end a header percent-encoded. It has no reading that `url` lacks.
-/// Errors:  invalid_argument, with a sentence for the person: another scheme, no scheme, no host; blanks or control
-///          characters; a user name or a backslash before the path, which hide from people where a link leads; what
-///          no browser opens.
+/// Shape:   the URL as browsers parse it (`url::parse_browser_url`): "http://" or "https://", host, port, and the rest
+///          with all bytes percent-encoded that could end a header. It has no reading that `url` lacks.
+/// Errors:  invalid_argument, with a sentence for the user: no scheme or host, another scheme, spaces or control
+///          characters, a user name or a backslash before the path, which hide the target of a link, or a URL that no
+///          browser opens.
 /// Threads: pure.
 [[nodiscard]] Result<std::string> redirect_location(std::string_view url);
 
-/// More than any request needs; longer input is refused before it is stored.
+/// Larger than any valid request; longer input is refused before it is stored.
 inline constexpr std::size_t kHeadBytesMax = std::size_t{16} << 10;
 inline constexpr std::size_t kRequestLineBytesMax = std::size_t{8} << 10;
 inline constexpr std::size_t kBodyBytesMax = std::size_t{1} << 20;
 
 struct RequestHead {
-  std::size_t bytes = 0;       ///< of the head as received, with its empty line
-  std::size_t body_bytes = 0;  ///< of what follows it
-  bool closes = false;         ///< the client sends no other request on this connection
+  std::size_t bytes = 0;  ///< of the received head, including its empty line
+  std::size_t body_bytes = 0;
+  bool closes = false;  ///< close after the response
   bool awaits_continue = false;
-  std::string request_line;  ///< METHOD TARGET VERSION, without its line end
-  // The headers that answers depend on, empty where they are missing.
+  std::string request_line;  ///< METHOD TARGET VERSION, without the line end
+  // Headers that affect the response; empty if missing.
   std::string accept;
   std::string content_type;
   std::string content_encoding;
 
   [[nodiscard]] std::string_view method() const noexcept;
-  /// Path and query.
   [[nodiscard]] std::string_view target() const noexcept;
   [[nodiscard]] std::string_view path() const noexcept;
 };
 
-/// Why a request is refused. The connection ends, because it is unknown where the next request begins.
+/// Why a request is refused. The connection must be closed, because the start of the next request is unknown.
 struct Refusal {
   int status = 0;
   std::string_view why;
 };
 
-/// Returns the head at the beginning of `bytes`, or nothing while its end is missing.
+/// Returns the head at the start of `bytes`, or nothing if it is incomplete.
 ///
 /// Shape:   any bytes; those after the head are ignored.
 /// Cost:    linear in the head.
@@ -76,9 +73,9 @@ struct Refusal {
 /// Threads: pure.
 [[nodiscard]] std::expected<std::optional<RequestHead>, Refusal> read_head(std::string_view bytes);
 
-/// Returns the quality value that an Accept header gives to a media type, from 0 (refused, or not named) to 1.
+/// Returns the quality value of a media type in an Accept header, from 0 (refused or not named) to 1.
 ///
-/// Shape:   "text/html, application/json;q=0.9"; types in any case. Ranges such as */* name no type.
+/// Shape:   "text/html, application/json;q=0.9", case-insensitive. Ranges such as */* match no type.
 /// Threads: pure.
 [[nodiscard]] double wanted(std::string_view accept, std::string_view type);
 

@@ -7,7 +7,7 @@
 namespace mankai::command::serve {
 namespace {
 
-// Its SHA-256 stands in kPolicy; tests/guard_serve says when the two do not fit.
+// kPolicy contains its SHA-256; tests/guard_serve checks that they match.
 constexpr std::string_view kStyle =
     R"(:root{color-scheme:light dark;--paper:#fff;--ink:#1b1b1f;--soft:#5a5a66;--line:#d9d9e0;--field:#f4f4f7;--sign:#b3261e}
 @media(prefers-color-scheme:dark){:root{--paper:#17171b;--ink:#ececf1;--soft:#a6a6b3;--line:#3a3a44;--field:#222229;--sign:#ff8a80}}

@@ -15,9 +15,9 @@
 namespace mankai::detail {
 namespace {
 
-/// An interpolation search ends at this size: the rest is in the same page or the next one.
+/// Interpolation stops at this size: the rest is in the same page or the next.
 constexpr std::size_t kNear = 64;
-/// Digests of each run that a merge reads at once.
+/// Digests per run in a merge's buffer.
 constexpr std::size_t kMergePiece = 4096;
 
 std::uint64_t checksum_of(const DigestRunFooter& footer) noexcept {
@@ -41,14 +41,13 @@ Result<void> check_footer(const DigestRunFooter& footer, const DigestRunEntry& e
   return {};
 }
 
-/// Searches sorted digests. They are uniform, so the value of a digest gives its place within a few square roots of
+/// Searches sorted digests. They are uniform, so the value of a digest predicts its place within a few square roots of
 /// their number.
 class Search {
  public:
   Search(std::span<const WideDigest> sorted, WideDigest digest)
       : sorted_(sorted), digest_(digest), end_(sorted.size()) {}
 
-  /// Returns the number of places that are left.
   [[nodiscard]] std::size_t size() const noexcept { return end_ - begin_; }
 
   void interpolate() noexcept {
@@ -69,14 +68,13 @@ class Search {
       probe(begin_ + size() / 2);
     }
   }
-  /// Searches all places that are left.
   [[nodiscard]] bool finds() const noexcept {
     const auto left = sorted_.subspan(begin_, std::min(size() + 1, sorted_.size() - begin_));
     return std::ranges::binary_search(left, digest_);
   }
 
  private:
-  // All digests before begin_ are less than the digest, and none from end_ on is.
+  // Invariant: digests before begin_ are less than the digest, those from end_ on are not.
   void probe(std::size_t place) noexcept {
     if (sorted_[place] < digest_) {
       begin_ = place + 1;
@@ -95,7 +93,6 @@ class Search {
   std::uint64_t high_ = ~std::uint64_t{0};
 };
 
-/// Reads the digests of a run or of memory in ascending order.
 class Cursor {
  public:
   explicit Cursor(std::span<const WideDigest> sorted) : piece_(sorted) {}
@@ -127,7 +124,7 @@ class Cursor {
   std::uint64_t read_ = 0;
 };
 
-// Returns the cursor with the least digest; nullptr if all are at their end.
+// Returns the cursor with the least digest; nullptr at the end.
 Result<Cursor*> least(std::vector<Cursor>& cursors) {
   Cursor* found = nullptr;
   for (Cursor& cursor : cursors) {
@@ -139,7 +136,6 @@ Result<Cursor*> least(std::vector<Cursor>& cursors) {
   return found;
 }
 
-/// Appends digests to the file of a run and computes their checksum.
 class RunWriter {
  public:
   RunWriter(OpenFile file, std::uint64_t log, std::uint64_t number)
@@ -186,7 +182,6 @@ class RunWriter {
   std::vector<WideDigest> piece_;
 };
 
-// Returns whether a file is a complete run of this log and number.
 Result<bool> is_run_of(const DigestRunOwner& log, std::uint64_t number, const OpenFile& file) {
   DigestRunFooter footer{};
   if (file.size() < sizeof(footer)) {
@@ -197,7 +192,6 @@ Result<bool> is_run_of(const DigestRunOwner& log, std::uint64_t number, const Op
          footer.entry.number == number;
 }
 
-// Merges into an empty file.
 Result<DigestRunEntry> merge_into(RunWriter& writer, std::span<const WideDigest> sorted,
                                   std::span<const DigestRun> runs) {
   std::vector<Cursor> cursors;
@@ -216,7 +210,6 @@ Result<DigestRunEntry> merge_into(RunWriter& writer, std::span<const WideDigest>
   }
 }
 
-// Writes under the name of an incomplete run.
 Result<DigestRunEntry> write_new_run(const DigestRunOwner& log, std::uint64_t number,
                                      std::span<const WideDigest> sorted, std::span<const DigestRun> runs,
                                      FileCalls& calls) {

@@ -12,27 +12,25 @@
 
 namespace mankai::detail {
 
-/// Identifies the log of a run.
 struct DigestRunOwner {
   std::string path;      ///< of the log
   std::uint64_t id = 0;  ///< in the footers of its runs
 };
 
-/// Returns the path of a run.
 [[nodiscard]] std::string digest_run_path(const std::string& log, std::uint64_t number);
 
-/// Sorted digests in a file that never changes. Cost: a look-up reads a few pages.
+/// Sorted digests in a file that never changes. Cost: a few pages per look-up.
 class DigestRun {
  public:
-  /// Opens a run and checks it. Errors: not_found; corrupt; unsupported_version; io.
+  /// Opens and checks a run. Errors: not_found; corrupt; unsupported_version; io.
   [[nodiscard]] static Result<DigestRun> open(const std::string& log, const DigestRunEntry& entry, FileCalls& calls);
 
   [[nodiscard]] const DigestRunEntry& entry() const noexcept { return entry_; }
   [[nodiscard]] bool contains(WideDigest digest) const noexcept;
-  /// Reads digests from number `from` on. Errors: io.
+  /// Reads the digests from index `from` on. Errors: io.
   [[nodiscard]] Result<void> read(std::uint64_t from, std::span<WideDigest> into) const;
-  /// Calls use(digests) with all digests in order. Does not use the mapping, whose pages would stay in memory. Errors:
-  /// io.
+  /// Calls use(digests) with all digests in order. Reads the file, not the mapping, whose pages would stay in memory.
+  /// Errors: io.
   [[nodiscard]] Result<void> for_each(const std::function<void(std::span<const WideDigest>)>& use) const;
 
  private:
@@ -47,15 +45,15 @@ class DigestRun {
   Region bytes_;
 };
 
-/// Returns the path under which the next run of a log is written until it is complete.
+/// Temporary path of the next run of a log.
 [[nodiscard]] std::string new_digest_run_path(const std::string& log);
 
-/// Checks that a run of this number may be written: its file does not exist, or a crash left it before the log listed
-/// it. Errors: invalid_argument if the file is anything else, such as a run of another log; io.
+/// Checks that a run may be written: its file is missing, or a crash left it before the log listed it. Errors:
+/// invalid_argument for any other file, such as a run of another log; io.
 [[nodiscard]] Result<void> check_run_is_free(const DigestRunOwner& log, std::uint64_t number, FileCalls& calls);
 
-/// Merges sorted digests and runs into a new run; returns when the disk has it. A file of its name is always complete.
-/// Errors: as check_run_is_free; out_of_space. Pre: the caller has the lock of the log.
+/// Merges sorted digests and runs into a new run and syncs it. A file of its name is always complete. Errors: as
+/// check_run_is_free; out_of_space. Pre: the caller holds the lock of the log.
 [[nodiscard]] Result<DigestRunEntry> write_digest_run(const DigestRunOwner& log, std::uint64_t number,
                                                       std::span<const WideDigest> sorted,
                                                       std::span<const DigestRun> runs, FileCalls& calls);

@@ -9,8 +9,8 @@
 
 namespace mankai::detail {
 
-/// Digests in order of insertion, and a hash table to find them. The table has at least twice as many places as there
-/// are digests; a place holds the number of a digest, counted from 1, or 0.
+/// Digests in order of insertion, and a hash table to find them, at most half full. A place holds the index of a digest
+/// plus 1; 0 is free.
 class DigestTable {
  public:
   DigestTable() : places_(kFewest, 0) {}
@@ -57,7 +57,7 @@ class DigestTable {
   }
 
   std::vector<WideDigest> digests_;
-  std::vector<std::uint32_t> places_;  // a power of two of them
+  std::vector<std::uint32_t> places_;  // the size is a power of two
 };
 
 }  // namespace mankai::detail
